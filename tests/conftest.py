@@ -16,6 +16,9 @@ from palmette.sandbox import Access, Sandbox, WarmSpark, find_java
 os.environ.setdefault("PALMETTE_ISOLATION", "none")
 """So that tests need no kernel of a certain kind; those of isolation choose each level that works themselves."""
 
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+"""Set before numpy and torch load. Workers share the cores; more threads than cores wait for each other."""
+
 MEMORY = Path("/dev/shm")
 if MEMORY.is_dir() and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC and shutil.disk_usage(MEMORY).free > 8 * 2**30:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # thousands of small journals wait for no disk there

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("src", "tests", "examples", "scripts")
+FOLDERS = ("src", "benchmarks", "tests", "examples", "scripts")
 
 
 class Bound(NamedTuple):

@@ -2,7 +2,7 @@
 
 >>> import palmette
 >>> palmette.__version__
-'0.1.0'
+'0.2.0'
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 else:
     from palmette import automl  # a package that can be called
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def build_features(run_file: str | Path, *, observer: Observer | None = None) -> RunResult:
@@ -40,7 +40,7 @@ def build_features(run_file: str | Path, *, observer: Observer | None = None) ->
 
     Args:
         run_file: path of the run file; see docs/reference/run.md.
-        observer: told of every event, e.g. to show progress.
+        observer: receives every event, e.g. to show progress.
 
     Returns:
         The run: its folder, its artefacts (`result.value("pull_request")`), its status.

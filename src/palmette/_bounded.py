@@ -1,46 +1,51 @@
-"""What comes back over `requests`, of forges and collectors: bounded in bytes, as it is unpacked."""
+"""Answers of servers: bounded in bytes, as they are unpacked, and in time as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any
+import threading
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
 
-import requests
-from requests.adapters import HTTPAdapter
+if TYPE_CHECKING:
+    import httpx
 
 MOST = 8 << 20
-"""Bytes of one answer; a page of a hundred pull requests has a tenth of it."""
+"""Bytes of one answer; a page of a hundred pull requests, or the longest answer of a model, has a tenth of it."""
 
 
-class EndlessError(requests.RequestException):
-    """What comes back is too long for an answer."""
+class OversizedAnswerError(Exception):
+    """An answer has more than `MOST` bytes."""
 
     def __init__(self) -> None:
-        super().__init__(f"What came back is longer than {MOST >> 20} MiB, and was not read to its end")
+        super().__init__(f"The answer is longer than {MOST >> 20} MiB, and was not read to its end")
 
 
-class Bounded(HTTPAdapter):
-    """Connections whose answers are read no further than `MOST`, else they are an `EndlessError`."""
+def fetch(method: str, url: str, seconds: float, **request: Any) -> httpx.Response:
+    """The answer of an address, whatever its status; `request` is what `httpx.stream` takes.
 
-    def build_response(self, req: requests.PreparedRequest, resp: Any) -> requests.Response:
-        resp.stream = partial(_counted, resp, resp.stream)
-        return super().build_response(req, resp)
+    Raises:
+        httpx.HTTPError, httpx.InvalidURL: There is no answer.
+        OversizedAnswerError: It is too long.
+        TimeoutError: It does not end in time, however slowly it arrives.
+    """
+    import httpx
 
+    answer: Future[httpx.Response] = Future()
 
-def bounded_session() -> requests.Session:
-    """A session over such connections."""
-    session = requests.Session()
-    for scheme in ("http://", "https://"):
-        session.mount(scheme, Bounded())
-    return session
+    def work() -> None:
+        try:
+            with httpx.stream(method, url, timeout=seconds, follow_redirects=True, **request) as response:
+                body = bytearray()
+                for part in response.iter_bytes():
+                    body += part
+                    if len(body) > MOST:
+                        raise OversizedAnswerError
+            answer.set_result(httpx.Response(response.status_code, content=bytes(body), request=response.request))
+        except Exception as error:  # noqa: BLE001 - raised in the thread that waits for the answer
+            answer.set_exception(error)
 
-
-def _counted(response: Any, stream: Callable[..., Iterator[bytes]], *given: Any, **named: Any) -> Iterator[bytes]:
-    size = 0
-    for part in stream(*given, **named):
-        size += len(part)
-        if size > MOST:
-            response.close()
-            raise EndlessError
-        yield part
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        return answer.result(seconds)
+    except TimeoutError:
+        raise TimeoutError(f"no end after {seconds:g} s") from None

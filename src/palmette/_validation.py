@@ -41,7 +41,7 @@ _NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 
 @dataclass(frozen=True)
-class _Place:
+class _ErrorLocation:
     """Where an error is: in the document, and in the model."""
 
     path: Path
@@ -68,7 +68,7 @@ def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> l
 
 def explain_fields(error: ValidationError, model: Any, parsed: Parsed) -> list[Problem]:
     """One problem for each field that is wrong, located by line; `model` is the type that was validated."""
-    grouped: dict[Path, list[tuple[Mapping[str, Any], _Place]]] = {}
+    grouped: dict[Path, list[tuple[Mapping[str, Any], _ErrorLocation]]] = {}
     for item in error.errors(include_url=False):
         place = _locate(item["loc"], model, parsed.value)
         grouped.setdefault(place.path, []).append((item, place))
@@ -82,9 +82,9 @@ def explain_fields(error: ValidationError, model: Any, parsed: Parsed) -> list[P
             # was made is the one further down.
             continue
         chosen = next((entry for entry in items if entry not in wrong_type), items[0])
-        said = [entry[0] for entry in items]
-        told = _with_all_choices(chosen[0], said)
-        problem = _wrong_type(said) if chosen in wrong_type else _describe(told, chosen[1])
+        details = [entry[0] for entry in items]
+        detail = _with_all_choices(chosen[0], details)
+        problem = _wrong_type(details) if chosen in wrong_type else _describe(detail, chosen[1])
         field = spell(path)
         problems.append(
             Problem(
@@ -115,7 +115,7 @@ def _line(field: str, path: Path, parsed: Parsed) -> int:
     return parsed.lines.get(field, 1)
 
 
-def _locate(loc: Sequence[str | int], model: Any, value: Any) -> _Place:
+def _locate(loc: Sequence[str | int], model: Any, value: Any) -> _ErrorLocation:
     """Follows pydantic's location through types and values, leaving out the labels of union members."""
     annotation, owner = model, model
     path: Path = ()
@@ -133,7 +133,7 @@ def _locate(loc: Sequence[str | int], model: Any, value: Any) -> _Place:
         owner, annotation = annotation, _child(annotation, part)
         path = (*path, part)
         value = _value_at(value, part)
-    return _Place(path, annotation, owner)
+    return _ErrorLocation(path, annotation, owner)
 
 
 def _strip(annotation: Any) -> Any:
@@ -162,8 +162,8 @@ def _labels(annotation: Any) -> list[str]:
     """What pydantic may call a member of a union: its tags, or what a field of it tells it from the others by."""
     model = _strip(annotation)
     fields = model.model_fields.values() if _is_model(model) else ()
-    told = [info.annotation for info in fields if get_origin(info.annotation) is Literal]
-    return [*_tags(annotation), *(value for one in told for value in get_args(one))]
+    literals = [info.annotation for info in fields if get_origin(info.annotation) is Literal]
+    return [*_tags(annotation), *(value for one in literals for value in get_args(one))]
 
 
 def _is_model(annotation: Any, of: type[BaseModel] = BaseModel) -> bool:
@@ -216,15 +216,15 @@ def _wrong_type(items: Sequence[Mapping[str, Any]]) -> Problem:
     return Problem("wrong-type", f"{_spoken(value)} is not {' or '.join(expected)}.", remedy, value=_shown(value))
 
 
-def _with_all_choices(item: Mapping[str, Any], said: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _with_all_choices(item: Mapping[str, Any], details: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
     """The error of a union of choices, with the choices of all its members."""
     if item["type"] != "literal_error":
         return item
-    expected = " or ".join(one["ctx"]["expected"] for one in said if one["type"] == "literal_error")
+    expected = " or ".join(one["ctx"]["expected"] for one in details if one["type"] == "literal_error")
     return {**item, "ctx": {"expected": expected}}
 
 
-def _describe(item: Mapping[str, Any], place: _Place) -> Problem:
+def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Problem:
     """One error in our words; the caller knows where it is."""
     value, kind, context = item["input"], item["type"], item.get("ctx", {})
     key = str(place.path[-1]) if place.path else ""
@@ -284,7 +284,7 @@ def _describe(item: Mapping[str, Any], place: _Place) -> Problem:
     return Problem("invalid-value", f"{_spoken(value)}: {_lower(item['msg'])}.", "Correct it.", value=shown)
 
 
-def _unknown_kind(value: Any, place: _Place) -> Problem:
+def _unknown_kind(value: Any, place: _ErrorLocation) -> Problem:
     known = [tag for member in _members(_strip(place.annotation)) for tag in _tags(member)]
     if not isinstance(value, dict):
         return Problem(

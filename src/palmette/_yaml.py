@@ -13,11 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
-from yaml.composer import Composer
-from yaml.parser import Parser
-from yaml.reader import Reader
-from yaml.resolver import BaseResolver
-from yaml.scanner import Scanner
 
 from palmette.errors import Problem
 
@@ -66,19 +61,11 @@ class Parsed:
     problems: list[Problem] = field(default_factory=list)
 
 
-class _TooDeepError(yaml.MarkedYAMLError):
-    """The document is nested deeper than any of ours."""
-
-
-class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
+class _Loader(yaml.BaseLoader):
     """Composes nodes without resolving any scalar: what a plain scalar means is decided in `_scalar`."""
 
     def __init__(self, text: str) -> None:
-        Reader.__init__(self, text)
-        Scanner.__init__(self)
-        Parser.__init__(self)
-        Composer.__init__(self)
-        BaseResolver.__init__(self)
+        super().__init__(text)
         self.depth = 0
         self.count = 0
         self.tagged: list[tuple[str, int]] = []
@@ -86,10 +73,11 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
     def compose_node(self, parent: Any, index: Any) -> Any:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it untyped
         if self.depth >= MAX_DEPTH:
-            raise _TooDeepError(None, None, "nested too deep", event.start_mark)
+            message = f"The document is nested deeper than {MAX_DEPTH} levels."
+            raise _RefusedError(Problem("too-deep", message, "Write it flatter.", line=event.start_mark.line + 1))
         self.count += 1
         if self.count > MAX_VALUES:
-            raise _UnboundedError("too-large", f"The document has more than {MAX_VALUES} values.")
+            raise _refused("too-large", f"The document has more than {MAX_VALUES} values.")
         tag = getattr(event, "tag", None)
         if tag is not None:
             self.tagged.append((tag, event.start_mark.line + 1))
@@ -108,8 +96,8 @@ def parse_yaml(text: str) -> Parsed:
         node = loader.get_single_node()
     except yaml.MarkedYAMLError as error:
         return Parsed(problems=[_syntax_problem(error, text)])
-    except _UnboundedError as error:
-        return Parsed(problems=[_bound_problem(*error.args)])
+    except _RefusedError as error:
+        return Parsed(problems=[*error.args])
     except (ValueError, OverflowError):  # of `%YAML` and `\U........`: numbers that are none
         message = "Bad YAML: the number of a version or of a character is too large."
         return Parsed(problems=[Problem("bad-yaml", message, "Mend it here.", line=loader.line + 1)])
@@ -131,8 +119,8 @@ def parse_yaml(text: str) -> Parsed:
     builder = _Builder(result)
     try:
         result.value = builder.build(node, ())
-    except _UnboundedError as error:
-        return Parsed(problems=[_bound_problem(*error.args)])
+    except _RefusedError as error:
+        return Parsed(problems=[*error.args])
     return result
 
 
@@ -160,8 +148,12 @@ def _count(value: Any, depth: int = 0, counted: int = 0) -> int:
     return counted + 1
 
 
-class _UnboundedError(Exception):
-    """Aliases unfold to too much; arguments are code and message."""
+class _RefusedError(Exception):
+    """The document is nested too deep, or unfolds to too much; the argument is the problem."""
+
+
+def _refused(code: str, message: str) -> _RefusedError:
+    return _RefusedError(Problem(code, message, "Write it flatter and without aliases."))
 
 
 class _Builder:
@@ -174,9 +166,9 @@ class _Builder:
     def build(self, node: yaml.Node, path: Path) -> Any:
         self.count += 1
         if len(path) > MAX_DEPTH:
-            raise _UnboundedError("too-deep", "The document is nested too deep, or an alias contains itself.")
+            raise _refused("too-deep", "The document is nested too deep, or an alias contains itself.")
         if self.count > MAX_VALUES:
-            raise _UnboundedError("too-large", f"The document unfolds to more than {MAX_VALUES} values.")
+            raise _refused("too-large", f"The document unfolds to more than {MAX_VALUES} values.")
         self.into.lines.setdefault(spell(path), node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode):
             return {key: self.build(value, (*path, key)) for key, value in self._pairs(node, path)}
@@ -251,10 +243,6 @@ def _control_problem(found: re.Match[str]) -> Problem:
     )
 
 
-def _bound_problem(code: str, message: str) -> Problem:
-    return Problem(code, message, "Write it flatter and without aliases.")
-
-
 _SYNTAX = (
     ("'\\t'", "yaml-tab", "The line is indented with a tab, which YAML does not allow.", "Indent with spaces."),
     ("single document", "several-documents", "The file holds several YAML documents.", "Keep one document a file."),
@@ -265,16 +253,13 @@ _SYNTAX = (
         "Define the anchor before it, or quote text that begins with '*'.",
     ),
 )
-"""A part of what the parser says; code, message and remedy of the problem."""
+"""A part of the parser's message; code, message and remedy of the problem."""
 
 
 def _syntax_problem(error: yaml.MarkedYAMLError, text: str) -> Problem:
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else None
     what = error.problem or error.context or "cannot be read"
-    if isinstance(error, _TooDeepError):
-        message = f"The document is nested deeper than {MAX_DEPTH} levels."
-        return Problem("too-deep", message, "Write it flatter.", line=line)
     for sign, code, message, remedy in _SYNTAX:
         if sign in f"{error.context} {what}":
             return Problem(code, message.format(what=what), remedy, line=line)

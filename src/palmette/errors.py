@@ -9,7 +9,7 @@ PalmetteError
 ├── ModelError             the language-model provider; exit status 4
 ├── DeliveryError          the remote repository or forge; exit status 5
 ├── RunStopped             the run ended cleanly without its goal: budget, or help needed; exit status 6
-└── DeveloperError         whoever wrote the actor, planner, check or palmette; exit status 70
+└── DeveloperError         the author of the actor, planner, check or palmette; exit status 70
 
 Expected failure of *generated* code is never an exception: it is an `ExecutionResult` or a `Violation`.
 """
@@ -121,14 +121,31 @@ class MachineError(PalmetteError):
     exit_code = 3
 
 
+def missing_extra(error: BaseException, extra: str) -> MachineError | None:
+    """The error for a package that is not installed, with the extra that installs it; None for any other error."""
+    if not isinstance(error, ModuleNotFoundError) or not extra or (error.name or "palmette").startswith("palmette"):
+        return None
+    message = f"The package {error.name!r} is not installed."
+    return MachineError(message, f"Run: pip install 'palmette[{extra}]'", code="missing-extra")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "unit test"), counted(2, "unit test")
+    ('1 unit test', '2 unit tests')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def named(path: object) -> str:
-    """A path as messages have it: in quotes, and of one without end no more than tells what it is."""
+    """A path as messages show it: in quotes, and shortened when it is very long."""
     text = str(path)
     return repr(text) if len(text) <= 300 else f"{text[:100]!r}... ({len(text)} characters)"
 
 
 def require_text(given: object) -> None:
-    """Raises UserError for a text, however deep in lists and mappings, that is none: no journal could keep it."""
+    """Raises UserError for a string, at any depth, that cannot be encoded in UTF-8 and so cannot be journaled."""
     if isinstance(given, Mapping):
         given = [*given.keys(), *given.values()]
     if isinstance(given, list | tuple):
@@ -138,36 +155,38 @@ def require_text(given: object) -> None:
         try:
             given.encode()
         except UnicodeEncodeError:
-            message, remedy = f"{given!r} is not text in UTF-8.", "Write it so, or rename a file of such a name."
+            message, remedy = f"{given!r} is not text in UTF-8.", "Encode it in UTF-8, or rename the file."
             raise UserError(message, remedy, code="no-text") from None
 
 
 _UNUSABLE = {errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EACCES, errno.EPERM}
 
 
-def path_fault(error: BaseException) -> UserError | None:
-    """What a path that was given cannot be used for, wherever it was noticed; None for what is no fault of a path."""
+def path_error(error: BaseException) -> UserError | None:
+    """The error for a path that cannot be used; None for errors with another cause."""
     if isinstance(error, RuntimeError):  # what `Path.resolve` makes of links in a circle, before Python 3.13
         error = error.__context__ or error
     if not isinstance(error, OSError) or error.errno not in _UNUSABLE or not error.filename:
         return None
     message = f"The path {named(os.fsdecode(error.filename))} cannot be used: {error.strerror}."
-    return UserError(message, "Name another, or have it made one that you may use.", code="unusable-path")
+    return UserError(message, "Name another path, or change its permissions.", code="unusable-path")
 
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 _SCARCE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EIO}
 
 
-def machine_fault(error: BaseException) -> MachineError | None:
-    """What the machine has no more of, or cannot do, wherever it was noticed; None for what is no fault of it."""
+def machine_error(error: BaseException) -> MachineError | None:
+    """The error for a machine that has run out of something; None for errors with another cause."""
     if isinstance(error, MemoryError):
         error = OSError(errno.ENOMEM, str(error) or os.strerror(errno.ENOMEM))
     if not isinstance(error, OSError) or error.errno not in _FULL | _SCARCE:
         return None
     place = f" at {error.filename!r}" if error.filename else ""
-    code, what = ("full", "Make room, or let it be written") if error.errno in _FULL else ("scarce", "Give it more")
-    return MachineError(f"{error.strerror}{place}.", f"{what}; a run goes on with: palmette resume", code=code)
+    full = error.errno in _FULL
+    code, what = ("full", "Free disk space") if full else ("scarce", "Free memory, files or processes")
+    remedy = f"{what} and try again; `palmette resume` continues a run that was cut off."
+    return MachineError(f"{error.strerror}{place}.", remedy, code=code)
 
 
 class ModelError(PalmetteError):
@@ -177,7 +196,7 @@ class ModelError(PalmetteError):
 
 
 class DeliveryError(PalmetteError):
-    """The remote or the forge refused; the message says how to finish by hand."""
+    """The remote or the forge refused; the message explains how to finish by hand."""
 
     exit_code = 5
 

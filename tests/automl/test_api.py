@@ -17,11 +17,10 @@ import pytest
 from report_cases import findings_for
 
 import palmette
-from palmette.automl.api import Options
+from palmette.automl.api import AutoMLOptions
 from palmette.automl.artefacts import Delivery
 from palmette.automl.candidates import Blueprint
-from palmette.automl.delivered import DeliveredPackage
-from palmette.automl.explanation import explanation, shapley_values
+from palmette.automl.delivered import DeliveredPackage, explanation, shapley_values
 from palmette.automl.live import LiveProgress
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.automl.task_spec.task_file import TaskFile
@@ -203,7 +202,7 @@ def test_a_run_that_stops_raises(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 def test_the_signature_has_the_fields_of_a_task_file() -> None:
     parameters = set(inspect.signature(palmette.automl).parameters)
-    assert {"sentence", "data", "target", "observer", *Options.__annotations__} == parameters
+    assert {"sentence", "data", "target", "observer", *AutoMLOptions.__annotations__} == parameters
     assert not set(TaskFile.model_fields) - parameters
 
 
@@ -227,19 +226,3 @@ def test_a_notebook_has_one_block_of_progress(monkeypatch: pytest.MonkeyPatch, t
     assert lines[0] == "offline rules" and lines[1].endswith("✓ requirement_parser")
     assert "target  price  default" in lines[2] and "? not understood, without effect: quickly" in lines[3]
     assert lines[-1].strip() == "assembler: training ridge"
-
-
-def test_a_frame_becomes_a_verified_model() -> None:
-    random = np.random.default_rng(0)
-    frame = pd.DataFrame({"size": random.normal(50, 9, 150), "rooms": random.integers(1, 6, 150)})
-    frame["price"] = 3 * frame["size"] + 10 * frame["rooms"] + random.normal(0, 2, 150)
-    run = palmette.automl(data=frame, target="price", budget="4s", learners="linear", plans=1)
-    assert run.task.target == "price" and run.assessment.better and run.result.status == "finished"
-    predicted = run.predict(frame)
-    assert (predicted - frame["price"]).abs().mean() < 10
-    found = run.explain(frame.head(2))
-    assert found["prediction"].tolist() == pytest.approx(predicted.head(2).tolist())
-    page = Path(run.report).read_text("utf-8")
-    assert run._verdict.scores[0].value in page and run._verdict.scores[0].value in repr(run)
-    again = palmette.AutoMLRun.open(run.result.folder)
-    assert again.assessment == run.assessment and again.leaderboard.equals(run.leaderboard)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from palmette.automl.blame import answers_for, located
 from palmette.automl.candidates import OwnCode
+from palmette.automl.own_code import answers_for, located
 from palmette.engine import Violation
 
 FEATURES, LEARNER = (OwnCode(path=path, text="", classes=()) for path in ("own_features.py", "own_traditional.py"))

@@ -95,10 +95,10 @@ def test_a_candidate_may_name_encoders() -> None:
 
 def test_categorical_features_are_declared_by_their_place() -> None:
     candidate, drawn = Candidate(name="c", learner="lightgbm"), blueprint()
-    places = learner_of(candidate, drawn).arguments["columns"]
+    places = learner_of(candidate, drawn).arguments["categorical_column"]
     encoder = build(encoder_of(candidate, drawn))
     encoder.fit(build(reader_of(drawn)).transform(ROWS), ["a", "b", "c", "a"])
-    assert list(encoder.get_feature_names_out()[places]) == ["category__colour", "category__zip"]
+    assert encoder.output_indices_["category"] == slice(places[0], places[0] + 2) and len(places) == 2
 
 
 def test_own_features_come_last_and_are_scaled_where_the_layout_asks_for_it() -> None:
@@ -135,14 +135,13 @@ def test_the_loss_follows_the_metric(metric: str, loss: str | None) -> None:
 def test_text_brings_learners_of_its_own_and_nothing_else_changes() -> None:
     plain = available_learners("classification", ["number"], ["traditional"], 100)
     beside = available_learners("classification", ["number", "text"], ["traditional"], 100)
-    assert {*beside} - {*plain} == {"nb_svm", "ridge_classifier", "linear_svc"}
+    assert {*beside} - {*plain} == {"nb_svm", "ridge_classifier", "linear_svc", "svc"}
     assert {*available_learners("regression", ["text"], ["traditional"], 100)} >= {"linear", "lightgbm"}
     drawn = blueprint(columns=(*COLUMNS, TITLE))
     assert facts_of(drawn).words == 3.0
-    assert list(steps(encoder_of(Candidate(name="c", learner="linear"), drawn)))[-2:] == [
-        "text_words",
-        "text_characters",
-    ]
+    characters = Candidate(name="c", learner="linear", encoders={"text": "text_characters"})
+    assert list(steps(encoder_of(Candidate(name="c", learner="linear"), drawn)))[-1] == "text_words"
+    assert list(steps(encoder_of(characters, drawn)))[-2:] == ["text_words", "text_all_characters"]
 
 
 def test_learners_are_ordered_and_limited_by_rows() -> None:
@@ -155,9 +154,9 @@ def test_learners_are_ordered_and_limited_by_rows() -> None:
 @pytest.mark.parametrize(
     ("word", "learners"),
     [
-        ("lightgbm", {"lightgbm"}),
+        ("lightgbm", {"lightgbm", "boosted_forecast"}),
         ("Random Forest", {"random_forest"}),
-        ("gradient boosting", {"lightgbm", "xgboost", "catboost", "hist_gradient_boosting"}),
+        ("gradient boosting", {"lightgbm", "xgboost", "catboost", "boosted_forecast"}),
         ("logistic regression", {"linear"}),
         ("crystal ball", set()),
     ],

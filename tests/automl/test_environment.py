@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from click.testing import CliRunner
 
 pytest.importorskip("lightgbm", reason="lightgbm is not installed")
 
+import pandas as pd
 from planting import KEYS, leaked, plant
 from report_cases import Page
 
@@ -19,10 +22,11 @@ import palmette
 from palmette.automl.arguments import arguments_of
 from palmette.automl.endpoint.folder import differing, read_manifest
 from palmette.automl.environment import TOPOLOGIES, open_automl, topology_file
+from palmette.automl.samples import DataSource, TableError
 from palmette.automl.task_spec.request import DataSummary, Request
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.cli.automl import automl
-from palmette.engine import RunResult, lint, load_topology, resume_run, run_environment
+from palmette.engine import NoHuman, RunResult, lint, load_topology, resume_run
 from palmette.errors import InputError, UserError
 
 SENTENCE = (
@@ -44,11 +48,22 @@ def houses(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run(houses: Path, tmp_path_factory: pytest.TempPathFactory) -> RunResult:
-    arguments = arguments_of(SENTENCE, [str(houses)], budget=4.0, human="none")
+def frame(houses: Path) -> pd.DataFrame:
+    return pd.read_csv(houses, sep=";", decimal=",")
+
+
+@pytest.fixture(scope="module")
+def called(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> palmette.AutoMLRun:
     with pytest.MonkeyPatch.context() as patch:
         plant(patch, tmp_path_factory.mktemp("home"))
-        return run_environment("automl", arguments, tmp_path_factory.mktemp("runs") / "run")
+        patch.setenv("PALMETTE_RUNS", str(tmp_path_factory.mktemp("runs")))
+        learners = ["linear", "lightgbm"]
+        return palmette.automl(SENTENCE, data=frame, budget=4.0, learners=learners, plans=1, human="none")
+
+
+@pytest.fixture(scope="module")
+def run(called: palmette.AutoMLRun) -> RunResult:
+    return called.result
 
 
 def test_no_key_that_was_there_is_in_anything_that_the_run_has_left(run: RunResult) -> None:
@@ -56,7 +71,20 @@ def test_no_key_that_was_there_is_in_anything_that_the_run_has_left(run: RunResu
     assert [*leaked(run.folder.parent)] == ["seen.txt"]
 
 
-def test_a_sentence_and_a_file_become_a_model_that_answers(run: RunResult) -> None:
+def test_a_run_predicts_explains_and_is_opened_again(called: palmette.AutoMLRun, frame: pd.DataFrame) -> None:
+    assert called.task.target == "expensive" and called.assessment.better
+    predicted = called.predict(frame)
+    assert (predicted == frame["expensive"]).mean() > 0.8
+    explained = called.explain(frame.head(2))
+    assert explained["explained"].tolist() == ["yes", "yes"]
+    assert [*(explained["prediction"] > 0.5)] == [*(predicted.head(2) == "yes")]
+    score = called._verdict.scores[0].value
+    assert score in Path(called.report).read_text("utf-8") and score in repr(called)
+    again = palmette.AutoMLRun.open(called.result.folder)
+    assert again.assessment == called.assessment and again.leaderboard.equals(called.leaderboard)
+
+
+def test_a_sentence_and_a_frame_become_a_model_that_answers(run: RunResult) -> None:
     assert run.status == "finished", run.reason
     delivery, assessment, task = run.value("delivery"), run.value("assessment"), run.artefact("task", TaskSpec)
     folder = Path(delivery["folder"])
@@ -201,3 +229,17 @@ def test_a_folder_that_is_taken_is_refused_before_anything_is_trained(houses: Pa
     (tmp_path / "notes.txt").write_text("mine", "utf-8")
     with pytest.raises(UserError, match="nothing in it was touched"):
         opened(tmp_path, "Predict expensive", str(houses), out=tmp_path)
+
+
+def test_which_table_is_meant_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "shop.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE orders AS SELECT 1 AS id, 2.5 AS total")
+        connection.execute("CREATE TABLE users AS SELECT 'x' AS name, 3 AS age")
+    arguments = arguments_of("", [str(path)], target="age")
+    with pytest.raises(TableError):
+        open_automl(arguments, tmp_path)
+    asked: list[str] = []
+    monkeypatch.setattr(NoHuman, "ask", lambda self, question: asked.append(question) or "users")
+    places = DataSource.model_validate(open_automl(arguments, tmp_path).given["places"])
+    assert places.table == "users" and len(asked) == 1 and "'orders'" in asked[0]

@@ -6,43 +6,43 @@ import ast
 
 import pytest
 
-from palmette.bench import views
-from palmette.bench.bugs import KINDS, Bug
-from palmette.bench.checks import Cell, Sound, is_good, report
 from palmette.engine.actor import Measurement, Verdict, Violation
 from palmette.features.checks.static.check import violations
-from palmette.features.source import Source, parse
+from palmette.features.script_tree import ScriptTree, parse
+from palmette_bench import scripts
+from palmette_bench.bugs import KINDS, Bug
+from palmette_bench.checks import VIEWS, SeededResult, SoundResult, is_good, report
+from palmette_bench.featbench.suite import task
 
 
 @pytest.fixture(scope="module")
-def sources() -> dict[str, Source]:
+def sources() -> dict[str, ScriptTree]:
     found = {}
-    for name in views.names():
-        view = views.view_of(name)
-        found[name] = parse(views.script_of(view), view, "build")
+    for name in VIEWS:
+        view = task(name).view
+        found[name] = parse(scripts.script_of(view), view, "build")
     return found
 
 
 def test_the_catalogue_is_large_and_its_names_are_unique() -> None:
     assert len({bug.name for bug in KINDS}) == len(KINDS) >= 24
-    assert len(views.names()) >= 6
 
 
 @pytest.mark.parametrize("bug", KINDS, ids=lambda bug: bug.name)
-def test_a_bug_changes_some_script_into_other_python(bug: Bug, sources: dict[str, Source]) -> None:
+def test_a_bug_changes_some_script_into_other_python(bug: Bug, sources: dict[str, ScriptTree]) -> None:
     changed = {name: text for name, source in sources.items() if (text := bug.inject(source)) is not None}
     assert changed
     for name, text in changed.items():
         assert ast.dump(ast.parse(text)) != ast.dump(sources[name].tree)
 
 
-def test_static_rules_raise_no_alarm_on_correct_scripts(sources: dict[str, Source]) -> None:
+def test_static_rules_raise_no_alarm_on_correct_scripts(sources: dict[str, ScriptTree]) -> None:
     assert [violation.message for name, source in sources.items() for violation in violations(source, name)] == []
 
 
-def sound(*codes: str, mutation: str = "passed") -> Sound:
+def sound(*codes: str, mutation: str = "passed") -> SoundResult:
     found = tuple(Violation(code=code, message=code) for code in codes)
-    return Sound(
+    return SoundResult(
         "v",
         Verdict(
             ok=not found,
@@ -63,12 +63,14 @@ def sound(*codes: str, mutation: str = "passed") -> Sound:
         ([sound("mutation", mutation="failed")], 20, False),
     ],
 )
-def test_what_is_required(sounds: list[Sound], caught: int, good: bool) -> None:
-    cells = [Cell(f"k{number}", "v", "static" if number < caught else "", (), 1.0) for number in range(20)]
+def test_what_is_required(sounds: list[SoundResult], caught: int, good: bool) -> None:
+    cells = [SeededResult(f"k{number}", "v", "static" if number < caught else "", (), 1.0) for number in range(20)]
     assert is_good(sounds, cells) is good
 
 
 def test_the_report_names_what_was_missed() -> None:
-    text = report([sound()], [Cell("fan-out join", "v", "", (), 1.0), Cell("append", "v", "static", (), 1.0)])
+    text = report(
+        [sound()], [SeededResult("fan-out join", "v", "", (), 1.0), SeededResult("append", "v", "static", (), 1.0)]
+    )
     assert "| fan-out join | **missed** |" in text
     assert "1 of 2 caught" in text

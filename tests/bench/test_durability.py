@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from palmette.bench import load, toys
-from palmette.bench.comparing import artefacts, damaged, differing, steady
 from palmette.engine import Journal, fold, read_journal, resume_run, run_environment, run_state
+from palmette_bench import load, toys
+from palmette_bench.run_comparison import artefacts, damaged, differing, steady
 
 
 def test_runs_that_are_killed_again_and_again_end_as_if_nothing_had_been() -> None:
     """In a process of its own: it takes the orphans of its kills for its children."""
-    command = [sys.executable, "-m", "palmette.bench.kills", "toys=24"]
+    command = [sys.executable, "-m", "palmette_bench", "kills", "toys=24"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     kills, before, after, at_random = map(int, done.stdout.splitlines()[1].split()[1:5])
@@ -64,14 +64,14 @@ def test_two_runs_tell_what_is_measured_and_what_must_be_the_same(run: Path, tmp
 
 OUTLIVING = """
 import os, subprocess
-from palmette.bench import killing
-killing.GRACE = 0.5
-killing.adopt_orphans()
+from palmette_bench import kill_chain
+kill_chain.GRACE = 0.5
+kill_chain.adopt_orphans()
 if not (killed := os.fork()):
     subprocess.Popen(["sleep", "60"], start_new_session=True)
     os._exit(0)
 os.waitpid(killed, 0)
-print(killing.outlived(), killing.outlived())
+print(kill_chain.outlived(), kill_chain.outlived())
 """
 
 
@@ -92,7 +92,10 @@ def test_a_long_journal_is_a_run_like_any_other(tmp_path: Path) -> None:
     ("measure", "size"), [(load.in_one_process, 5), (load.in_processes, 2), (load.many_artefacts, 120)]
 )
 def test_a_machine_bears_many_runs_and_artefacts(
-    measure: Callable[[int, Path], Iterator[load.Found]], size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    measure: Callable[[int, Path], Iterator[load.LoadFigure]],
+    size: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(load, "PAUSE", 0.01)
     assert not [found for found in measure(size, tmp_path) if not found.is_good]

@@ -7,8 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner, Result
 
-from palmette.bench.external import main
+from palmette_bench.__main__ import bench
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(bench, ["external", *arguments], catch_exceptions=False)
 
 
 def test_two_files_in_predictions_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,7 +24,7 @@ def test_two_files_in_predictions_out(tmp_path: Path, monkeypatch: pytest.Monkey
     table[:150].to_csv(train, index=False)
     table[150:].drop(columns="y").to_csv(test, index=False)
     monkeypatch.setenv("PEERS_POSITIVE", "7")
-    main([str(train), str(test), "y", "tabular_classification", "roc_auc", "5", str(out)])
+    assert run(str(train), str(test), "y", "tabular_classification", "roc_auc", "5", str(out)).exit_code == 0
     made = pd.read_csv(out, dtype={"prediction": str})
     assert list(made.columns) == ["prediction", "proba_3", "proba_7"] and len(made) == 50
     assert made[["proba_3", "proba_7"]].sum(axis=1).to_numpy() == pytest.approx(np.ones(50))
@@ -34,12 +39,59 @@ def test_clusters_are_found_without_a_target(tmp_path: Path, monkeypatch: pytest
     table[:150].to_csv(train, index=False)
     table[150:].to_csv(test, index=False)
     monkeypatch.setenv("PEERS_CLUSTERS", "3")
-    main([str(train), str(test), "cluster", "tabular_clustering", "rand_score", "4", str(out)])
+    assert run(str(train), str(test), "cluster", "tabular_clustering", "rand_score", "4", str(out)).exit_code == 0
     made = pd.read_csv(out)
     assert len(made) == 50 and made["prediction"].groupby(place[150:]).nunique().tolist() == [1, 1, 1]
 
 
-def test_a_task_that_is_not_a_table_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["a", "b", "y", "image_clustering", "rand", "9", "c"])
-    assert "image_clustering" in capsys.readouterr().err
+def test_texts_are_rows(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    good = random.random(120) < 0.5
+    words = [random.choice(["fine", "great", "lovely"] if one else ["bad", "dull", "poor"], 4) for one in good]
+    table = pd.DataFrame({"text": [" ".join([*some, f"number {place}"]) for place, some in enumerate(words)]})
+    table["y"] = np.where(good, "good", "bad")
+    train, test, out = tmp_path / "train.csv", tmp_path / "test.csv", tmp_path / "out.csv"
+    table[:90].to_csv(train, index=False)
+    table[90:].drop(columns="y").to_csv(test, index=False)
+    assert run(str(train), str(test), "y", "text_classification", "accuracy", "4", str(out)).exit_code == 0
+    assert (pd.read_csv(out)["prediction"] == table["y"][90:].to_numpy()).mean() > 0.9
+
+
+def test_nodes_are_predicted_within_their_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(0)
+    group = random.integers(0, 2, 150)
+    nodes = pd.DataFrame({"node": range(150), "x": random.normal(size=150).round(3), "y": np.where(group, "a", "b")})
+    pairs = [(one, random.choice(np.flatnonzero(group == group[one]))) for one in range(150) for _ in range(8)]
+    files = {name: tmp_path / f"{name}.csv" for name in ("train", "test", "others", "edges", "out")}
+    nodes[:80].to_csv(files["train"], index=False)
+    nodes[80:120].drop(columns="y").to_csv(files["test"], index=False)
+    nodes[120:].drop(columns="y").to_csv(files["others"], index=False)
+    pd.DataFrame(pairs, columns=["source", "target"]).to_csv(files["edges"], index=False)
+    monkeypatch.setenv("PEERS_NODE_ID", "node")
+    monkeypatch.setenv("PEERS_EDGES", str(files["edges"]))
+    monkeypatch.setenv("PEERS_OTHER_NODES", str(files["others"]))
+    given = (str(files["train"]), str(files["test"]), "y", "node_classification", "accuracy", "6", str(files["out"]))
+    assert run(*given).exit_code == 0
+    made = pd.read_csv(files["out"])
+    assert len(made) == 40 and (made["prediction"] == nodes["y"][80:120].to_numpy()).mean() > 0.7
+
+
+def test_series_are_forecast_from_each_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    stamps = pd.date_range("2024-01-01", periods=300, freq="h").astype(str)
+    table = pd.DataFrame({"time": stamps, "load": 10 + 3 * np.sin(np.arange(300) * np.pi / 12)})
+    train, history, out, state = (tmp_path / name for name in ("train.csv", "history.csv", "out.csv", "state"))
+    state.mkdir()
+    table[:250].to_csv(train, index=False)
+    given = {"TIME": "time", "FREQUENCY": "h", "SERIES_ID": "", "HORIZON": "6", "STATE": str(state)}
+    for name, value in given.items():
+        monkeypatch.setenv(f"PEERS_{name}", value)
+    for origin in (250, 270):
+        table[:origin].to_csv(history, index=False)
+        assert run(str(train), str(history), "load", "ts_forecasting", "mae", "5", str(out)).exit_code == 0
+        assert pd.read_csv(out)["load"].to_numpy() == pytest.approx(table["load"][origin : origin + 6], abs=0.5)
+
+
+def test_an_unknown_task_is_refused() -> None:
+    refused = run("a", "b", "y", "event_log_classification", "rand", "9", "c")
+    assert refused.exit_code == 2 and "event_log_classification" in refused.output

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from palmette.bench import toys
 from palmette.cli import INTERRUPTED
 from palmette.engine import run_state
+from palmette_bench import toys
 
 
 def start(place: Path, pause: float, before: str = "", **streams: int) -> subprocess.Popen[str]:

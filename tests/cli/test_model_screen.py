@@ -12,7 +12,7 @@ import pytest
 from report_cases import METRICS, Page, findings_for
 
 from palmette.automl.artefacts import Assessment, Delivery, Score
-from palmette.automl.report import Findings, pages, verdict_text
+from palmette.automl.report import ReportFindings, pages, verdict_text
 from palmette.automl.report.verdict import MARKS
 from palmette.cli.model import REPORT
 from palmette.cli.progress import EventLines, Progress
@@ -23,7 +23,7 @@ from palmette.engine.state import Version
 WITHOUT_HOLDOUT = "Accuracy 0.812 (no hold-out, scored out of fold; 95 % interval 0.750 to 0.875; best baseline 0.500)"
 
 
-def run_with(folder: Path, findings: Findings) -> RunResult:
+def run_with(folder: Path, findings: ReportFindings) -> RunResult:
     """A run that has these artefacts."""
     store = ArtefactStore(folder)
     delivery = Delivery(folder="made", package="model", files=(), measurements=())

@@ -97,7 +97,7 @@ def test_a_model_plans_where_one_answers(
 def test_a_stopped_run_exits_with_6_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "--planner", "sequential")
     assert status == 6 and "Stopped:" in out and "more than 120" in out
-    assert "too-long: The digest has 208 characters" in out and "mend the cause" in out
+    assert "too-long: The digest has 208 characters" in out and "fix the cause" in out
     status, out, _ = run(capsys, "--planner", "sequential", "--json")
     told = json.loads(out)
     assert status == 6 and told["status"] == "stopped" and told["failures"][0]["code"] == "too-long"
@@ -184,7 +184,7 @@ def test_a_full_disk_is_not_a_bug(capsys: pytest.CaptureFixture[str], monkeypatc
 
     monkeypatch.setattr("palmette.cli.runs.list_runs", full)
     code, _, err = call(capsys, "runs")
-    assert code == 3 and "No space left on device at 'runs/x'. Make room" in err
+    assert code == 3 and "No space left on device at 'runs/x'. Free disk space" in err
 
 
 def test_ctrl_c_says_how_to_go_on(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from palmette.features.checks import Check, Subject, TeamSuiteCheck, registered
+from palmette.features.checks import Check, ScriptUnderTest, TeamSuiteCheck, registered
 from palmette.features.checks.mutation import MutationCheck
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.spec.resolve import load_view
@@ -94,12 +94,12 @@ CASES = [
 ]
 
 
-def subject(folder: Path, harness: ConnectHarness, files: Mapping[str, str] = FILES) -> Subject:
+def subject(folder: Path, harness: ConnectHarness, files: Mapping[str, str] = FILES) -> ScriptUnderTest:
     """The files in a folder of their own."""
     folder.mkdir(exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
-    return Subject(
+    return ScriptUnderTest(
         view=load_view(folder / "fsc.yaml", folder / "dfr.yaml"),
         script=folder / "activity.py",
         root=folder,
@@ -110,6 +110,6 @@ def subject(folder: Path, harness: ConnectHarness, files: Mapping[str, str] = FI
     )
 
 
-def without(subject: Subject, needs: str) -> Subject:
+def without(subject: ScriptUnderTest, needs: str) -> ScriptUnderTest:
     """The subject without what a check may need."""
     return replace(subject, tests=None) if needs == "tests" else replace(subject, view=replace(subject.view, tests=()))

@@ -10,12 +10,12 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from palmette.bench.featbench.ground import SharedBench
 from palmette.engine import Attempt, Context, create, load, names
 from palmette.features.environment import services_of
-from palmette.features.inputs import Inputs, read_inputs
+from palmette.features.inputs import RunInputs, read_inputs
 from palmette.llm.models import Models
 from palmette.sandbox import Sandbox, WarmSpark
+from palmette_bench.featbench.open_task import SharedWorkbench
 
 DOCUMENTS = Path(__file__).with_name("small_team.yaml")
 PREFIX = "features."
@@ -51,13 +51,13 @@ class SmallTeam:
         return self.folder / "repository"
 
     @cached_property
-    def inputs(self) -> Inputs:
+    def inputs(self) -> RunInputs:
         return read_inputs(self.folder / "run.yaml")
 
     @cached_property
     def services(self) -> dict[str, object]:
         run, view = self.inputs.run, self.inputs.view
-        bench = SharedBench(
+        bench = SharedWorkbench(
             run=run,
             repository=self.repository,
             checkout=self.repository,

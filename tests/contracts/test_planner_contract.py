@@ -18,9 +18,9 @@ from toys import Toy, chain
 from palmette.engine import (
     END,
     STOP,
-    Budget,
     Decision,
     Planner,
+    RunBudget,
     Setup,
     Situation,
     create,
@@ -106,7 +106,7 @@ def planner(request: pytest.FixtureRequest) -> Twice:
 
 
 def straight(planner: Planner) -> Setup:
-    return chain(Toy("a"), Toy("b", ["a"]), Toy("c", ["b"], strict=True), planner=planner, budget=Budget(steps=200))
+    return chain(Toy("a"), Toy("b", ["a"]), Toy("c", ["b"], strict=True), planner=planner, budget=RunBudget(steps=200))
 
 
 def test_it_reaches_the_end_of_a_chain_in_which_nothing_fails(planner: Twice, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_it_ends_when_an_actor_cannot_succeed(planner: Twice, tmp_path: Path) ->
             return None
 
     toys = [Hopeless("a", faulty=True), Hopeless("b", ["a"], strict=True)]
-    assert run_topology(chain(*toys, planner=planner, budget=Budget(steps=30)), tmp_path / "run").status == "stopped"
+    assert run_topology(chain(*toys, planner=planner, budget=RunBudget(steps=30)), tmp_path / "run").status == "stopped"
 
 
 def test_it_decides_the_same_in_a_second_run(planner: Twice, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from palmette.automl.actors.debugger.actor import Debugger
-from palmette.automl.actors.error_analyser.actor import ErrorAnalyser
 from palmette.engine import load, names
 from palmette.features.words.answer import WordsAnswer
 from palmette.llm import Agent, Answer, Reply, read_answer
@@ -21,7 +20,7 @@ PACKAGE = Path(model.__file__).parents[1]
 def prompts() -> dict[str, tuple[Path, type[Answer]]]:
     """By task: the file and what an answer is read into."""
     actors = [load("actor", name) for name in names("actor") if name.startswith(("features.", "automl."))]
-    actors += [ErrorAnalyser, Debugger]  # whom the assembler asks; they stand in no topology
+    actors += [Debugger]  # the assembler asks it; it stands in no topology
     agents = [one for one in actors if isinstance(one, type) and issubclass(one, Agent)]
     found = {one.name: (Path(inspect.getfile(one)).parent / one.prompt, one.Answer) for one in agents}
     found["words"] = (PACKAGE / "features" / "words" / "prompt.md", WordsAnswer)

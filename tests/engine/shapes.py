@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from toys import Toy
 
-from palmette.engine import Budget, Node, Planner, Setup, Topology
+from palmette.engine import Node, Planner, RunBudget, Setup, Topology
 
 some = settings(
     max_examples=25,
@@ -55,7 +55,7 @@ class Shape:
             topology=topology,
             actors={toy.name: toy for toy in toys},
             planner=planner,
-            budget=Budget(steps=60, attempts=200),
+            budget=RunBudget(steps=60, attempts=200),
         )
 
 

@@ -19,12 +19,12 @@ from toys import Each, Gather, ListMaker, Toy, chain
 from palmette.engine import (
     ArtefactStore,
     Attempt,
-    Budget,
     Context,
     Journal,
     Node,
     Paid,
     Pay,
+    RunBudget,
     Setup,
     Spend,
     read_journal,
@@ -34,7 +34,7 @@ from palmette.engine import (
     run_state,
     run_topology,
 )
-from palmette.engine.ledger import Ledger
+from palmette.engine.paid_call_cache import PaidCallCache
 from palmette.engine.recorder import Recorder
 from palmette.engine.setup import NoObserver
 from palmette.errors import MachineError, ModelError, RunStopped, UserError
@@ -71,66 +71,68 @@ def asking(name: str, needs: list[str], till: Till, **options: Any) -> Asking:
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Any:
+def paid_calls(tmp_path: Path) -> Any:
     with Journal(tmp_path) as journal:
-        yield Ledger(Recorder(journal, NoObserver(), Budget(tokens=1000, money=5.0)), ArtefactStore(tmp_path))
+        yield PaidCallCache(Recorder(journal, NoObserver(), RunBudget(tokens=1000, money=5.0)), ArtefactStore(tmp_path))
 
 
-def test_an_equal_request_is_answered_once(ledger: Ledger, tmp_path: Path) -> None:
+def test_an_equal_request_is_answered_once(paid_calls: PaidCallCache, tmp_path: Path) -> None:
     till = Till(lambda: {"text": "good"})
     for actor in ("a", "b"):
-        assert ledger.payer(actor)({"q": 1}, ONE, till) == {"text": "good"}
+        assert paid_calls.payer(actor)({"q": 1}, ONE, till) == {"text": "good"}
     assert till.made == 1
-    assert ledger.recorder.state.spent.spend == ONE
+    assert paid_calls.recorder.state.spent.spend == ONE
     (event,) = [entry.event for entry in read_journal(tmp_path)]
     assert event.kind == "call_answered" and event.actor == "a"
-    assert ledger.store.get(event.request) == {"q": 1}
+    assert paid_calls.store.get(event.request) == {"q": 1}
 
 
-def test_a_call_that_fails_is_not_remembered_and_reserves_nothing(ledger: Ledger) -> None:
+def test_a_call_that_fails_is_not_remembered_and_reserves_nothing(paid_calls: PaidCallCache) -> None:
     def fail() -> Paid:
         raise ModelError("down", code="model-down")
 
     for _ in range(20):
         with pytest.raises(ModelError):
-            ledger.payer("a")({"q": 1}, ONE, fail)
-    assert ledger.payer("a")({"q": 1}, ONE, Till()) == "yes"
+            paid_calls.payer("a")({"q": 1}, ONE, fail)
+    assert paid_calls.payer("a")({"q": 1}, ONE, Till()) == "yes"
 
 
-@pytest.mark.parametrize(("budget", "fitting"), [(Budget(tokens=450), 4), (Budget(money=1.6), 3), (Budget(), 12)])
-def test_calls_in_parallel_hold_the_budget_together(tmp_path: Path, budget: Budget, fitting: int) -> None:
+@pytest.mark.parametrize(
+    ("budget", "fitting"), [(RunBudget(tokens=450), 4), (RunBudget(money=1.6), 3), (RunBudget(), 12)]
+)
+def test_calls_in_parallel_hold_the_budget_together(tmp_path: Path, budget: RunBudget, fitting: int) -> None:
     till = Till(lambda: time.sleep(0.02) or "yes")
 
     def call(number: int) -> bool:
         try:
-            ledger.payer("a")({"q": number}, ONE, till)
+            paid_calls.payer("a")({"q": number}, ONE, till)
         except RunStopped as stop:
             assert stop.code == "budget-reached"
             return False
         return True
 
     with Journal(tmp_path) as journal, ThreadPoolExecutor(12) as pool:
-        ledger = Ledger(Recorder(journal, NoObserver(), budget), ArtefactStore(tmp_path))
+        paid_calls = PaidCallCache(Recorder(journal, NoObserver(), budget), ArtefactStore(tmp_path))
         done = list(pool.map(call, range(12)))
     assert done.count(True) == till.made == fitting
 
 
-def test_equal_requests_in_parallel_wait_for_one_answer(ledger: Ledger) -> None:
+def test_equal_requests_in_parallel_wait_for_one_answer(paid_calls: PaidCallCache) -> None:
     till = Till(lambda: time.sleep(0.05) or "yes")
     start = threading.Barrier(8)
 
     def call(_: int) -> JsonValue:
         start.wait()
-        return ledger.payer("a")({"q": 1}, ONE, till)
+        return paid_calls.payer("a")({"q": 1}, ONE, till)
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(call, range(8))) == ["yes"] * 8
     assert till.made == 1
 
 
-def test_a_limit_of_money_needs_a_price(ledger: Ledger) -> None:
+def test_a_limit_of_money_needs_a_price(paid_calls: PaidCallCache) -> None:
     with pytest.raises(UserError, match="price"):
-        ledger.payer("a")({"q": 1}, Spend(calls=1, unpriced=1), Till())
+        paid_calls.payer("a")({"q": 1}, Spend(calls=1, unpriced=1), Till())
 
 
 def test_a_run_says_what_it_cost_and_whose_it_was(tmp_path: Path) -> None:
@@ -146,9 +148,9 @@ def test_a_reached_budget_ends_the_run_and_a_resume_pays_nothing_twice(tmp_path:
     def toys() -> list[Asking]:
         return [asking("a", [], till), asking("b", ["a"], till), asking("c", ["b"], till, strict=True)]
 
-    result = run_topology(chain(*toys(), budget=Budget(tokens=250)), tmp_path)
+    result = run_topology(chain(*toys(), budget=RunBudget(tokens=250)), tmp_path)
     assert result.status == "stopped" and "250 tokens" in result.reason and till.made == 2
-    again = resume_run(tmp_path, setup=chain(*toys(), budget=Budget(tokens=250)))
+    again = resume_run(tmp_path, setup=chain(*toys(), budget=RunBudget(tokens=250)))
     assert again.status == "finished" and till.made == 3
 
 
@@ -172,9 +174,9 @@ def test_what_an_environment_pays_for_while_it_opens_belongs_to_the_run(tmp_path
     till, fails = Till(), [True]
 
     @register("environment", "test_paying")
-    def open_paying(arguments: dict[str, JsonValue], folder: Path, payer: Callable[[Budget], Pay]) -> Setup:
+    def open_paying(arguments: dict[str, JsonValue], folder: Path, payer: Callable[[RunBudget], Pay]) -> Setup:
         assert folder == tmp_path / "run" and arguments == {"x": 1}
-        assert payer(Budget(tokens=500))({"ask": "words"}, ONE, till, role="words") == "yes"
+        assert payer(RunBudget(tokens=500))({"ask": "words"}, ONE, till, role="words") == "yes"
         if fails.pop():
             raise UserError("A question is open.", "Answer it.")
         return chain(Toy("a", strict=True))
@@ -191,8 +193,8 @@ def test_what_an_environment_pays_for_while_it_opens_belongs_to_the_run(tmp_path
 
 def test_an_environment_that_stops_at_its_first_call_stops_the_run(tmp_path: Path) -> None:
     @register("environment", "test_poor")
-    def open_poor(payer: Callable[[Budget], Pay]) -> Setup:
-        payer(Budget(tokens=50))({"ask": "words"}, ONE, Till())
+    def open_poor(payer: Callable[[RunBudget], Pay]) -> Setup:
+        payer(RunBudget(tokens=50))({"ask": "words"}, ONE, Till())
         raise AssertionError
 
     result = run_environment("test_poor", {}, tmp_path / "run")
@@ -219,14 +221,14 @@ def test_a_journal_of_an_older_format_is_named(tmp_path: Path) -> None:
 
 
 def test_a_disk_without_room_for_an_answer_stops_before_it_is_paid(
-    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    paid_calls: PaidCallCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     till = Till()
-    monkeypatch.setattr("palmette.engine.faults.ROOM", 2**70)
+    monkeypatch.setattr("palmette.engine.storage_errors.ROOM", 2**70)
     with pytest.raises(MachineError, match="unwritable-runs"):
-        ledger.payer("a")({"q": 1}, ONE, till)
+        paid_calls.payer("a")({"q": 1}, ONE, till)
     monkeypatch.undo()
-    assert till.made == 0 and ledger.payer("a")({"q": 1}, ONE, till) == "yes"
+    assert till.made == 0 and paid_calls.payer("a")({"q": 1}, ONE, till) == "yes"
 
 
 def test_an_interrupt_waits_for_what_is_under_way_and_begins_nothing(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from palmette.engine import (
     END,
     TERMINATE,
     Attempt,
-    Budget,
     ConsoleHuman,
     Context,
     Decision,
     Node,
     NoHuman,
+    RunBudget,
     ScriptedHuman,
     Situation,
     Verdict,
@@ -88,7 +88,7 @@ def test_an_actor_that_declines_keeps_its_output_and_the_next_suspect_is_asked(t
 
 def test_an_optional_input_is_taken_on_a_second_walk(tmp_path: Path) -> None:
     toys = [Toy("a", wants=["b"]), Toy("b", ["a"], strict=True)]
-    result = run_topology(chain(*toys, budget=Budget(steps=9)), tmp_path / "run")
+    result = run_topology(chain(*toys, budget=RunBudget(steps=9)), tmp_path / "run")
     assert result.status == "stopped", "b's text contains a's, which contains b's: this never settles"
     toys = [Toy("a", wants=["b"]), Toy("b", strict=True)]
     result = run_topology(chain(*toys), tmp_path / "settles")
@@ -162,7 +162,7 @@ def test_resuming_a_stopped_run_tries_the_failed_actor_once_more_and_asks_again(
 
 
 def test_a_used_up_budget_does_not_keep_a_run_from_ending(tmp_path: Path) -> None:
-    assert run_topology(chain(Toy("a", strict=True), budget=Budget(steps=1)), tmp_path / "run").status == "finished"
+    assert run_topology(chain(Toy("a", strict=True), budget=RunBudget(steps=1)), tmp_path / "run").status == "finished"
 
 
 def test_a_bug_in_a_planner_is_journaled_before_it_propagates(tmp_path: Path) -> None:
@@ -190,12 +190,12 @@ def test_the_human_may_tell_another_actor(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("budget", "limit"),
     [
-        (Budget(steps=2), "2 steps"),
-        (Budget(attempts=1), "1 attempts"),
-        (Budget(seconds=0.0), "0 seconds"),
+        (RunBudget(steps=2), "2 steps"),
+        (RunBudget(attempts=1), "1 attempts"),
+        (RunBudget(seconds=0.0), "0 seconds"),
     ],
 )
-def test_each_budget_ends_the_run_cleanly_and_a_resume_goes_on(tmp_path: Path, budget: Budget, limit: str) -> None:
+def test_each_budget_ends_the_run_cleanly_and_a_resume_goes_on(tmp_path: Path, budget: RunBudget, limit: str) -> None:
     toys = [Toy("a"), Toy("b", ["a"]), Toy("c", ["b"], strict=True)]
     result = run_topology(chain(*toys, budget=budget), tmp_path / "run")
     assert result.status == "stopped" and limit in result.reason and len(toys[2].runs) == 0
@@ -219,7 +219,7 @@ def test_who_resumes_may_agree_to_what_nobody_was_there_to_agree_to(tmp_path: Pa
     toys = [Toy("a"), Toy("b", ["a"], strict=True)]
     setup = chain(*toys, approve=("b",), human=NoHuman())
     stopped = run_topology(setup, tmp_path / "run")
-    assert "resumes with --approve b" in stopped.reason and "artefacts/a_part" in stopped.reason
+    assert "resume with --approve b" in stopped.reason and "artefacts/a_part" in stopped.reason
     with pytest.raises(RunError, match=r"no approval of 'bb'\. Did you mean 'b'"):
         resume_run(tmp_path / "run", setup=setup, agreed=("bb",))
     assert resume_run(tmp_path / "run", setup=setup).status == "stopped", "who agrees to nothing has not agreed"
@@ -231,7 +231,7 @@ def test_who_resumes_may_agree_to_what_nobody_was_there_to_agree_to(tmp_path: Pa
 def test_a_fan_out_runs_each_element_and_keeps_its_order(tmp_path: Path) -> None:
     toys = [ListMaker("list"), Each("each"), Gather("all", "each", strict=True)]
     nodes = {"each": Node(next=("all",), for_each="list_part as element")}
-    budget = Budget(attempts=4)  # of the elements that do well only the first counts
+    budget = RunBudget(attempts=4)  # of the elements that do well only the first counts
     result = run_topology(chain(*toys, nodes=nodes, budget=budget), tmp_path / "run")
     assert [one["file"]["text"] for one in result.value("each_part")] == [
         "each(list0())\n",
@@ -297,7 +297,7 @@ class Wilful:
 @pytest.mark.parametrize(
     ("decision", "reason"),
     [
-        (Decision("b"), "b needs a_part, which nobody has made yet."),
+        (Decision("b"), "b needs a_part, which does not exist yet."),
         (Decision("c"), "c may not follow the start; permitted are a."),
         (Decision("aa"), "There is no actor 'aa'. Did you mean 'a'?"),
         (Decision(END), "No end actor (c) has succeeded."),

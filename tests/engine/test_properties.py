@@ -13,8 +13,8 @@ from toys import Toy
 
 from palmette.engine import (
     END,
-    Budget,
     Decision,
+    RunBudget,
     Setup,
     Situation,
     fold,
@@ -91,7 +91,7 @@ def test_a_run_stopped_after_any_step_goes_on_to_the_same_artefacts(shape: Shape
         whole = run_topology(shape.setup(OfflinePlanner()), Path(folder) / "whole")
         setup = shape.setup(OfflinePlanner())
         assert run_state(Path(folder) / "whole") == fold(read_journal(Path(folder) / "whole"))
-        stopped = Setup(**(vars(setup) | {"budget": Budget(steps=steps)}))
+        stopped = Setup(**(vars(setup) | {"budget": RunBudget(steps=steps)}))
         parted = run_topology(stopped, Path(folder) / "parted")
         ended_early = parted.status == "finished" and whole.state.spent.steps > steps  # where it may end already
         if parted.status == "stopped":

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from palmette.engine import create, load, names, register
-from palmette.errors import DeveloperError, UserError
+from palmette.errors import DeveloperError, MachineError, UserError
 
 
 class Thing:
@@ -16,11 +16,11 @@ class Thing:
 
 
 def test_constructor_parameters_come_from_the_services_by_name() -> None:
-    register("check", "thing")(Thing)
-    thing = create("check", "thing", {"colour": "red", "unused": 1})
+    register("provider", "thing")(Thing)
+    thing = create("provider", "thing", {"colour": "red", "unused": 1})
     assert (thing.colour, thing.size) == ("red", 3)
     with pytest.raises(DeveloperError, match="needs 'colour'"):
-        create("check", "thing", {"size": 1})
+        create("provider", "thing", {"size": 1})
 
 
 def test_unknown_names_name_the_nearest() -> None:
@@ -31,10 +31,10 @@ def test_unknown_names_name_the_nearest() -> None:
 
 
 def test_a_name_belongs_to_one_plugin() -> None:
-    register("check", "unique")(Thing)
-    register("check", "unique")(Thing)
+    register("provider", "unique")(Thing)
+    register("provider", "unique")(Thing)
     with pytest.raises(DeveloperError, match="registered as 'unique'"):
-        register("check", "unique")(Path)
+        register("provider", "unique")(Path)
 
 
 def test_modules_beside_a_topology_need_not_be_installed(tmp_path: Path) -> None:
@@ -53,3 +53,13 @@ def test_a_module_that_cannot_be_run_is_named(name: str, text: str, says: str, t
     with pytest.raises(UserError, match=says) as caught:
         load("actor", f"{name}:Here", tmp_path)
     assert caught.value.code == "broken-actor" and f"{name}:Here" in caught.value.message
+
+
+def test_a_package_of_an_extra_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: str) -> None:
+        raise ModuleNotFoundError("No module named 'numpy'", name="numpy")
+
+    monkeypatch.setattr("palmette.engine.registry.importlib.import_module", fail)
+    with pytest.raises(MachineError, match=r"palmette\[automl\]") as caught:
+        load("environment", "palmette.automl.environment:open_automl")
+    assert caught.value.code == "missing-extra"

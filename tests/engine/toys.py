@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pydantic import create_model
+from pydantic import ConfigDict, create_model
 
 from palmette.documents import Model
 from palmette.engine import (
@@ -37,6 +37,12 @@ class Part(Model):
 
 class Parts(Model):
     parts: tuple[Part, ...]
+
+
+class ToyInput(Model):
+    """Reads no docstrings of fields: pydantic looks for them in every module, which takes longer than a toy's run."""
+
+    model_config = ConfigDict(use_attribute_docstrings=False)
 
 
 def part(maker: str, of: Iterable[Part] = (), faults: Iterable[str] = ()) -> Part:
@@ -70,7 +76,7 @@ class Toy(BaseActor):
         self.name, self.produces, self.has_criterion = name, f"{name}_part", strict
         required: dict[str, Any] = {f"{need}_part": (Part, ...) for need in needs}
         optional: dict[str, Any] = {f"{want}_part": (Part | None, None) for want in wants}
-        self.Input = create_model(f"{name}Input", __base__=Model, **required, **optional)
+        self.Input = create_model(f"{name}Input", __base__=ToyInput, **required, **optional)
         self.runs: list[str] = []
         self._faulty, self._log = faulty, log
 
@@ -113,7 +119,7 @@ class Each(Toy):
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, **options)
-        self.Input = create_model(f"{name}Input", __base__=Model, element=(Part, ...))
+        self.Input = create_model(f"{name}Input", __base__=ToyInput, element=(Part, ...))
 
 
 class Gather(Toy):
@@ -121,7 +127,7 @@ class Gather(Toy):
 
     def __init__(self, name: str, of: str, **options: Any) -> None:
         super().__init__(name, **options)
-        self.Input = create_model(f"{name}Input", __base__=Model, **{f"{of}_part": (tuple[Part, ...], ...)})
+        self.Input = create_model(f"{name}Input", __base__=ToyInput, **{f"{of}_part": (tuple[Part, ...], ...)})
 
     def run(self, input: Any, context: Context) -> Attempt[Part]:
         self.runs.append(context.instruction)

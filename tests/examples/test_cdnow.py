@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from palmette.documents import read_located
-from palmette.features.checks.cases import examples, unlike
+from palmette.features.checks.examples import examples, unlike
 from palmette.features.oracle import expected
 from palmette.features.samples import check_samples
 from palmette.features.spec.dfr import Registry

@@ -13,7 +13,7 @@ import pytest
 
 from palmette.documents import read_located
 from palmette.errors import MachineError
-from palmette.features.checks.cases import examples, unlike
+from palmette.features.checks.examples import examples, unlike
 from palmette.features.oracle import expected
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.resolve import load_run, load_view

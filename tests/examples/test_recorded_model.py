@@ -19,8 +19,8 @@ from palmette.engine import RunResult, run_environment
 from palmette.features import environment
 from palmette.features.actors.code_generator import actor as code_generator
 from palmette.features.artefacts import Tests
-from palmette.features.checks import Outcome, TeamSuiteCheck, registered
-from palmette.features.trial import Trial
+from palmette.features.checks import CheckResult, TeamSuiteCheck, registered
+from palmette.features.sample_run import SampleRun
 from palmette.sandbox import WarmSpark
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
@@ -70,14 +70,14 @@ def shared_spark(monkeypatch: pytest.MonkeyPatch, warm_spark: WarmSpark) -> None
 def without_later_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     first = [check for check in registered() if check.code in FIRST]
     monkeypatch.setattr(code_generator, "_checks", lambda context: first)
-    monkeypatch.setattr(Trial, "_not_runnable", lambda self: "left out of this test")
+    monkeypatch.setattr(SampleRun, "_not_runnable", lambda self: "left out of this test")
 
 
 @pytest.mark.parametrize("name", ["user_spending", "offer_words"])
 def test_a_recorded_run_comes_to_its_pull_request_again(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(TeamSuiteCheck, "check", lambda self, subject: Outcome(skipped="left out of this test"))
+    monkeypatch.setattr(TeamSuiteCheck, "check", lambda self, subject: CheckResult(skipped="left out of this test"))
     result = replay(name, tmp_path)
     assert result.status == "finished", result.reason
     assert sum(cost.spend.calls for cost in result.state.bill.values()) == recorded_calls(name)

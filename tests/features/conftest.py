@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from palmette.engine.actor import TextFile
-from palmette.features.artefacts import Request
+from palmette.features.artefacts import RunRequest
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.run import Run
@@ -62,5 +62,5 @@ def run_spec() -> Run:
 
 
 @pytest.fixture
-def request_artefact() -> Request:
-    return Request(**{name: TextFile(path=f"{name}.yaml", text="") for name in ("fsc", "dfr", "run")})
+def request_artefact() -> RunRequest:
+    return RunRequest(**{name: TextFile(path=f"{name}.yaml", text="") for name in ("fsc", "dfr", "run")})

@@ -58,7 +58,5 @@ def test_long_texts_are_broken_where_words_end(tmp_path: Path) -> None:
     conventions = Conventions(script_path="", test_path="", config_path="", functions=(), line_length=40)
     source = 'column = F.expr("first_part_of(some_sql) + second_part_of(some_sql)")\n'
     made = format_file(TextFile(path="x.py", text=source), conventions, Sandbox(), tmp_path)
-    assert made.text == (
-        'column = F.expr(\n    "first_part_of(some_sql) + "\n    "second_part_of(some_sql)"\n)\n'
-    )
+    assert made.text == ('column = F.expr(\n    "first_part_of(some_sql) + "\n    "second_part_of(some_sql)"\n)\n')
     assert format_file(made, conventions, Sandbox(), tmp_path) == made

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from palmette.features.words.answer import WordsAnswer
 from palmette.llm import Answer, BadAnswer, Python, Yaml, read_answer
-from palmette.llm.cassette import Call, Cassette, read_cassette
+from palmette.llm.cassette import Cassette, RecordedCall, read_cassette
 from palmette.llm.messages import Message, Reply
 from palmette.llm.prices import price_of
 from palmette.llm.secrets import load_secrets
@@ -103,7 +103,7 @@ def test_bombs_are_bad_answers(bomb: str) -> None:
 
 
 MESSAGES = (Message(speaker="user", text="c"),)
-CALL = Call(actor="a", role="b", messages=MESSAGES, answer=Reply(text="d", model="e"))
+CALL = RecordedCall(actor="a", role="b", messages=MESSAGES, answer=Reply(text="d", model="e"))
 CASSETTE = Cassette(calls=(CALL,)).model_dump_json()
 
 

@@ -207,7 +207,7 @@ def test_numbers_and_types_that_nobody_can_hold_are_mistakes() -> None:
 def test_words_without_end_are_asked_to_be_shorter(folder: Path) -> None:
     text = WORDS.replace("how many orders", "how many orders " * 3000)
     found = outcome(lambda: FORMATS["words"].read(text, folder))
-    assert isinstance(found, InputError) and "1000 at most" in found.problems[0].message
+    assert isinstance(found, InputError) and "at most 1000" in found.problems[0].message
 
 
 def test_emoji_that_json_spells_in_two_halves_are_one() -> None:

@@ -19,10 +19,7 @@ from canned import Canned, models
 from small_coding import FEATURES, LEARNER, PROPOSED, Shop, said
 
 from palmette.automl.actors.assembler.actor import Assembler
-from palmette.automl.actors.debugger.actor import Debugger
-from palmette.automl.actors.debugger.offline import DebuggerInput
-from palmette.automl.actors.error_analyser.actor import ErrorAnalyser
-from palmette.automl.actors.error_analyser.offline import AnalysisInput, by_trace
+from palmette.automl.actors.debugger.actor import Debugger, DebuggerInput
 from palmette.automl.actors.modeling_coder.actor import ModelingCoder
 from palmette.automl.actors.pipeline_coder.actor import PipelineCoder
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
@@ -111,11 +108,10 @@ def test_a_model_that_obeys_is_refused_before_anything_runs(attack: Attack, shop
 
 
 def test_every_text_is_shown_in_quotations_only(shop: Shop) -> None:
-    analysis = AnalysisInput(failure=failure(), modules=MODULES)
-    debugging = DebuggerInput(failure=failure(), analysis=by_trace(analysis), module=MODULES[0])
+    debugging = DebuggerInput(failure=failure(), modules=MODULES)
     asked = {cls: shop.input(cls) for cls in (PreprocessingCoder, ModelingCoder, PipelineCoder)}
     shown: set[str] = set()
-    for cls, input in {**asked, ErrorAnalyser: analysis, Debugger: debugging}.items():
+    for cls, input in {**asked, Debugger: debugging}.items():
         system, user = shop.make(cls, models(Canned([]))).render(input, shop.context()).messages
         own = "\n".join(token.content for token in MarkdownIt("commonmark").parse(user.text) if token.type != "fence")
         for attack in ATTACKS:
@@ -144,7 +140,7 @@ tags = super().__sklearn_tags__()
 
 @pytest.mark.parametrize("text", HONEST.strip().splitlines())
 def test_what_honest_code_does_is_permitted(text: str) -> None:
-    assert list(ImportPolicy().reached(text, rows_alone=True)) == []
+    assert list(ImportPolicy().findings(text, rows_alone=True)) == []
 
 
 OUTSIDE = """

@@ -20,10 +20,10 @@ from toys import Toy, chain
 
 from palmette.engine import (
     Attempt,
-    Budget,
     Context,
     NoHuman,
     Paid,
+    RunBudget,
     Spend,
     TextFile,
     Verdict,
@@ -34,22 +34,22 @@ from palmette.engine import (
 )
 from palmette.errors import DeliveryError, InputError
 from palmette.features.artefacts import Tests
+from palmette.features.import_policy import FeatureImportPolicy
 from palmette.features.inputs import read_inputs
 from palmette.features.questions import understood
-from palmette.features.reach import Reach
 from palmette.features.repository import Checkout, read_conventions
 from palmette.features.spec.run import Run
 from palmette.llm import Answerer, Models, Settings
 from palmette.llm.blocks import split_blocks
-from palmette.llm.brief import fenced
+from palmette.llm.context import fenced
 from palmette.llm.secrets import HIDDEN, hider
 from palmette.llm.visible import visible
-from palmette.planners.model import ModelPlanner
+from palmette.planners.model import LanguageModelPlanner
 from palmette.sandbox import Sandbox, WarmSpark, python_command
 
 PLACES = ("s3://lake/sales", "lake/merchants", "lake/profiles", "lake/transactions", "lake.decisions",
           "user_spending", "user_daily", "decision_features")  # fmt: skip
-REACH = Reach(frozenset({"lib", "shop", ""}), frozenset(PLACES), '"/cart"')
+REACH = FeatureImportPolicy(frozenset({"lib", "shop", ""}), frozenset(PLACES), '"/cart"')
 CASES = Path(__file__).parents[1] / "features"
 KEY = "sk-planted-0123456789abcdef"
 
@@ -83,7 +83,7 @@ def test_nothing_around_it_hides_an_import(before: str, after: str) -> None:
         imports = "subprocess" in compile(text, "x.py", "exec", dont_inherit=True).co_names
     except (SyntaxError, ValueError):
         return
-    assert bool(list(REACH.reached(text))) >= imports
+    assert bool(list(REACH.findings(text))) >= imports
 
 
 OUTSIDE = r"""
@@ -130,7 +130,7 @@ async def pytest_sessionfinish(): ...
                                   "match x:\n    case A(__globals__=y): ...\n"],
                          ids=lambda text: text[:40])  # fmt: skip
 def test_what_is_not_plainly_inside_is_outside(text: str) -> None:
-    assert list(REACH.reached(text))
+    assert list(REACH.findings(text))
 
 
 HONEST = [*CASES.glob("checks/cases/good_*.py"), *CASES.glob("pyspark/snapshots/*.py")]
@@ -139,7 +139,7 @@ HONEST = [*CASES.glob("checks/cases/good_*.py"), *CASES.glob("pyspark/snapshots/
 @pytest.mark.parametrize("path", HONEST, ids=lambda path: path.stem)
 def test_what_honest_scripts_do_is_permitted(path: Path) -> None:
     """All but the environment, from which a person's script may take its places, and a generated one may not."""
-    assert [what for _, what in REACH.reached(path.read_text("utf-8")) if "os.environ" not in what] == []
+    assert [what for _, what in REACH.findings(path.read_text("utf-8")) if "os.environ" not in what] == []
 
 
 INSIDE = r"""
@@ -163,14 +163,14 @@ import pyspark.sql.functions as F
 
 @pytest.mark.parametrize("text", INSIDE.split("\n")[1:-1])
 def test_what_is_inside_is_permitted(text: str) -> None:
-    assert list(REACH.reached(text)) == []
+    assert list(REACH.findings(text)) == []
 
 
 def test_rows_of_tests_may_hold_anything_but_tests_read_and_write_nothing() -> None:
     row = 'ROWS = [("https://shop.example/cart", "/etc/passwd", "../x")]\n'
-    assert list(REACH.reached(row, rows_alone=True)) == [] and len(list(REACH.reached(row))) == 3
-    assert list(REACH.reached("df = spark.read.csv(place)\n")) == []
-    assert len(list(REACH.reached("df = spark.read.csv(place)\n", rows_alone=True))) == 1
+    assert list(REACH.findings(row, rows_alone=True)) == [] and len(list(REACH.findings(row))) == 3
+    assert list(REACH.findings("df = spark.read.csv(place)\n")) == []
+    assert len(list(REACH.findings("df = spark.read.csv(place)\n", rows_alone=True))) == 1
 
 
 # places
@@ -276,12 +276,12 @@ class Broken(Toy):
 def test_a_planner_that_obeys_cannot_end_a_run_that_does_not_hold(answer: dict[str, Any], tmp_path: Path) -> None:
     toys = [Toy("a"), Broken("b", ["a"], strict=True)]
     replies = [json.dumps({"route": ["a", "b", "END"]}), *[json.dumps(answer)] * 30]
-    setup = chain(*toys, planner=ModelPlanner(models(Canned(replies))), budget=Budget(steps=12))
+    setup = chain(*toys, planner=LanguageModelPlanner(models(Canned(replies))), budget=RunBudget(steps=12))
     result = run_topology(setup, tmp_path)
     assert result.status == "stopped" and result.state.actor("b").status == "failed"
 
 
-IDLE = '''
+IDLE = """
 import pytest
 from features.buyer_sales import build
 
@@ -309,7 +309,7 @@ def test_with_another_comparison(spark):
 @pytest.mark.parametrize("case", [])
 def test_no_case(spark, case):
     assert False
-'''
+"""
 
 
 def test_tests_that_test_nothing_do_not_count(tmp_path: Path, sandbox: Sandbox, warm_spark: WarmSpark) -> None:

@@ -10,7 +10,7 @@ import pytest
 from palmette.automl.profile.meta import NAMES
 from palmette.automl.task_spec.vocabulary import vocabulary
 from palmette.engine import registry
-from palmette.knowledge import CaseLibrary, Finding, Found, Subject, look_up
+from palmette.knowledge import CaseLibrary, KnowledgeFinding, LookupResult, Subject, look_up
 from palmette.knowledge.cases import library
 
 NOTHING = dict.fromkeys(NAMES, 0.0)
@@ -62,9 +62,9 @@ def test_what_asks_for_more_comes_first_and_says_why() -> None:
 
 def test_a_source_of_ones_own_is_asked_too(monkeypatch: pytest.MonkeyPatch) -> None:
     class Ours:
-        def find(self, subject: Subject) -> Found:
-            finding = Finding(text="Do.", source="Us", because="So.")
-            return Found(note=f"One run on {subject.task}.", findings=(finding,))
+        def find(self, subject: Subject) -> LookupResult:
+            finding = KnowledgeFinding(text="Do.", source="Us", because="So.")
+            return LookupResult(note=f"One run on {subject.task}.", findings=(finding,))
 
     monkeypatch.setitem(registry._registered, ("knowledge", "ours"), Ours)
     notes = [one.note for one in look_up(Subject(task="regression"))]

@@ -81,8 +81,8 @@ def test_what_a_paper_demands_stays_a_sentence(serve: Callable[..., list[str]]) 
 
 
 @pytest.mark.parametrize(("body", "status", "said"), [
-    ("", 503, "HTTPError"), ("<feed", 200, "ParseError"), (BOMB, 200, "declares a document type"),
-    ("\u0000\u0001", 200, "ParseError"), ("", 99999, "BadStatusLine"),
+    ("", 503, "HTTPStatusError"), ("<feed", 200, "ParseError"), (BOMB, 200, "declares a document type"),
+    ("\u0000\u0001", 200, "ParseError"), ("", 99999, "RemoteProtocolError"),
     ('<?xml version="1.0" encoding="klingon"?><feed/>', 200, "LookupError"),
 ])  # fmt: skip
 def test_an_answer_that_is_none_is_said_and_is_no_error(

@@ -66,7 +66,7 @@ class Writer(Agent):
     def offline(self, input: Input, context: Context) -> Attempt[Script]:
         return Attempt(_script(f"print({input.word!r})\n"))
 
-    def brief(self, input: Input, context: Context) -> tuple[Section, ...]:
+    def sections(self, input: Input, context: Context) -> tuple[Section, ...]:
         return (section("word", input.word, rank=0),)
 
     def read(self, answer: ScriptAnswer, input: Input, context: Context) -> Attempt[Script]:

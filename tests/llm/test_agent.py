@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from canned import Canned, Writer, code, models
 
-from palmette.engine import Budget, RunResult, Setup, Topology, resume_run, run_topology
+from palmette.engine import RunBudget, RunResult, Setup, Topology, resume_run, run_topology
 from palmette.engine.topology import Node
 from palmette.errors import ModelError
 from palmette.llm import NEEDED, OFFLINE, Reply, section
@@ -18,14 +18,14 @@ GOOD = code('print("hello")', reason="It was asked for.")
 BAD = code('print("goodbye")')
 
 
-def setup(*providers: Canned, budget: Budget | None = None, **settings: object) -> Setup:
+def setup(*providers: Canned, budget: RunBudget | None = None, **settings: object) -> Setup:
     return Setup(
         topology=Topology(
             topology="words", start=("writer",), end=("writer",), actors={"writer": Node(use="canned:Writer")}
         ),
         actors={"writer": Writer(models(*providers, **settings) if providers else OFFLINE)},
         planner=OfflinePlanner(),
-        budget=budget or Budget(),
+        budget=budget or RunBudget(),
     )
 
 
@@ -110,8 +110,8 @@ def test_a_model_out_of_reach_is_replaced_by_the_next(tmp_path: Path) -> None:
     assert len(down.prompts) == len(up.prompts) == 1
 
 
-@pytest.mark.parametrize("budget", [Budget(tokens=1000), Budget(money=1.0)])
-def test_a_call_that_could_lead_beyond_the_budget_is_not_made(tmp_path: Path, budget: Budget) -> None:
+@pytest.mark.parametrize("budget", [RunBudget(tokens=1000), RunBudget(money=1.0)])
+def test_a_call_that_could_lead_beyond_the_budget_is_not_made(tmp_path: Path, budget: RunBudget) -> None:
     provider = Canned([GOOD])
     result = run_topology(setup(provider, budget=budget, max_tokens=1000), tmp_path)
     assert result.status == "stopped" and "does not allow one more call" in result.reason
@@ -123,7 +123,7 @@ def test_a_call_that_could_lead_beyond_the_budget_is_not_made(tmp_path: Path, bu
 def test_a_prompt_that_does_not_fit_is_the_planners_to_judge_and_costs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Writer, "brief", lambda *_: (section("word", "long " * 1000, rank=NEEDED),))
+    monkeypatch.setattr(Writer, "sections", lambda *_: (section("word", "long " * 1000, rank=NEEDED),))
     provider = Canned([GOOD])
     result = run_topology(setup(provider, prompt_tokens=2000), tmp_path)
     assert result.status == "stopped" and not provider.prompts

@@ -18,7 +18,7 @@ from test_agent import script, setup
 from test_kill import in_child, killing
 from test_misbehaviour import GOOD, MODEL, _setup
 
-from palmette.engine import Budget, Journal, read_journal, resume_run, run_state, run_topology
+from palmette.engine import Journal, RunBudget, read_journal, resume_run, run_state, run_topology
 from palmette.engine.events import LOST, CallFailed
 from palmette.llm import Prompt, Reply, Settings, api
 from palmette.llm.opening import ModelChoice, open_models
@@ -106,7 +106,7 @@ def test_a_call_in_which_the_run_was_killed_is_told(
         api._made_loop.cache_clear()  # its thread is not here
         os.write(pipe[1], str(os.getpid()).encode())
         prepare()
-        run_topology(_setup(open_models(ModelChoice(model=MODEL), folder), Budget()), folder)
+        run_topology(_setup(open_models(ModelChoice(model=MODEL), folder), RunBudget()), folder)
 
     def answers(handler: s.Handler) -> None:
         pid.append(int(os.read(pipe[0], 20)))
@@ -120,10 +120,10 @@ def test_a_call_in_which_the_run_was_killed_is_told(
         if not asked:
             os.read(pipe[0], 20)
             server.behaviours = [s.answers(GOOD)]
-        assert script(resume_run(folder, setup=_setup(models, Budget()))) == 'print("hello")\n'
+        assert script(resume_run(folder, setup=_setup(models, RunBudget()))) == 'print("hello")\n'
         assert len(server.asked) == asked + len(told), "what was kept is not asked again"
         assert lost(folder) == told and run_state(folder).spent.spend.calls == 1
-        resume_run(folder, setup=_setup(models, Budget()))
+        resume_run(folder, setup=_setup(models, RunBudget()))
     assert lost(folder) == told and not list((folder / "objects").glob(".*")), "told once"
     os.close(pipe[0])
     os.close(pipe[1])

@@ -16,8 +16,8 @@ from canned import ScriptAnswer, Writer, code
 
 from palmette.engine import (
     ArtefactStore,
-    Budget,
     Journal,
+    RunBudget,
     RunResult,
     Setup,
     Topology,
@@ -25,7 +25,7 @@ from palmette.engine import (
     run_environment,
     run_topology,
 )
-from palmette.engine.ledger import Ledger
+from palmette.engine.paid_call_cache import PaidCallCache
 from palmette.engine.recorder import Recorder
 from palmette.engine.setup import NoObserver
 from palmette.engine.topology import Node
@@ -53,7 +53,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 def run(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch, **options: Any) -> RunResult:
     """The whole run of the toy writer on the model at `url`; resumed where it has begun."""
     monkeypatch.setenv("OPENAI_COMPATIBLE_BASE_URL", url)
-    budget = options.pop("budget", Budget())
+    budget = options.pop("budget", RunBudget())
     folder = tmp_path / "run"
     models = open_models(ModelChoice(model=MODEL, **options), folder)
     again = folder.exists()
@@ -61,7 +61,7 @@ def run(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch, **options: An
     return resume_run(folder, setup=setup) if again else run_topology(setup, folder)
 
 
-def _setup(models: Models, budget: Budget) -> Setup:
+def _setup(models: Models, budget: RunBudget) -> Setup:
     nodes = {"writer": Node(use="canned:Writer")}
     return Setup(
         topology=Topology(topology="words", start=("writer",), end=("writer",), actors=nodes),
@@ -354,7 +354,7 @@ def test_parallel_calls_share_the_connections_and_the_budget(tmp_path: Path, mon
         answerer = open_models(ModelChoice(model=MODEL, settings=Settings(max_tokens=100)), tmp_path).of("writer")
         assert answerer
         # Each may take 114 tokens: a prompt of about 14, and an answer of at most 100.
-        ledger = Ledger(Recorder(journal, NoObserver(), Budget(tokens=500)), ArtefactStore(tmp_path))
+        ledger = PaidCallCache(Recorder(journal, NoObserver(), RunBudget(tokens=500)), ArtefactStore(tmp_path))
         begun = time.monotonic()
         done = list(pool.map(ask, range(8)))
         assert time.monotonic() - begun < 2, "side by side"

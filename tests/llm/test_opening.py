@@ -14,7 +14,7 @@ from canned import Canned
 from test_agent import BAD, GOOD, script, setup
 
 from palmette.cli import main
-from palmette.engine import ArtefactStore, Budget, Journal, Spend, run_topology
+from palmette.engine import ArtefactStore, Journal, RunBudget, Spend, run_topology
 from palmette.engine.events import CallAnswered
 from palmette.errors import InputError, ModelError, UserError
 from palmette.llm import Message, Prompt, Settings
@@ -57,7 +57,7 @@ def test_roles_have_models_of_their_own(tmp_path: Path, monkeypatch: pytest.Monk
     assert opened.of("planner") is None
     writer, other = opened.of("writer"), opened.of("other")
     assert writer and other and (writer.name, other.name) == ("openai:b, else openai:c", "openai:a, else openai:c")
-    told = about(choice, Budget(tokens=5000))
+    told = about(choice, RunBudget(tokens=5000))
     assert "openai:a; planner: offline; writer: openai:b; else openai:c" in told and "5000 tokens" in told
     assert open_models(ModelChoice(), tmp_path).of("any") is None
 

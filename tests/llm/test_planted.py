@@ -56,7 +56,7 @@ class Surrounded(Writer):
 
     name = "writer"
 
-    def brief(self, input: Writer.Input, context: Context) -> tuple[Section, ...]:
+    def sections(self, input: Writer.Input, context: Context) -> tuple[Section, ...]:
         return (section("word", input.word, *SECRETS, json.dumps(SECRETS), rank=0),)
 
 

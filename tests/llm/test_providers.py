@@ -30,8 +30,8 @@ from test_agent import script
 from test_misbehaviour import _setup
 
 from palmette.cli import main
-from palmette.engine import Budget, RunResult, run_topology
-from palmette.errors import ModelError, UserError
+from palmette.engine import RunBudget, RunResult, run_topology
+from palmette.errors import MachineError, ModelError, UserError
 from palmette.llm import api
 from palmette.llm.opening import ModelChoice, open_models
 
@@ -68,7 +68,7 @@ def serve(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Serve]:
 
 
 def run(protocol: Protocol, folder: Path) -> RunResult:
-    return run_topology(_setup(open_models(ModelChoice(model=protocol.model), folder), Budget()), folder)
+    return run_topology(_setup(open_models(ModelChoice(model=protocol.model), folder), RunBudget()), folder)
 
 
 @of
@@ -187,7 +187,7 @@ def test_an_answer_without_an_end_is_not_read_to_it(
     protocol: Protocol, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However it is packed, at the first exchange, and over the connections that are made for the second."""
-    monkeypatch.setattr("palmette.llm.bounded.MOST", 1 << 20)
+    monkeypatch.setattr("palmette._bounded.MOST", 1 << 20)
     for name, behaviours in (("first", [s.unfolds(2 << 20)]), ("second", [protocol.answers("no code"), s.endless])):
         with serve(protocol, *behaviours) as server, pytest.raises(ModelError, match="longer than 1 MiB") as caught:
             run(protocol, tmp_path / name)
@@ -213,7 +213,7 @@ def test_a_model_that_hangs_is_given_up_in_time(
     monkeypatch.setattr(api, "TRIES", 2)
     choice = ModelChoice.model_validate({"model": protocol.model, "settings": {"timeout": 0.8}})
     with serve(protocol, s.hangs(3)) as server, pytest.raises(ModelError) as caught:
-        run_topology(_setup(open_models(choice, tmp_path / "run"), Budget()), tmp_path / "run")
+        run_topology(_setup(open_models(choice, tmp_path / "run"), RunBudget()), tmp_path / "run")
     assert caught.value.code == "model-timeout" and len(server.asked) == 2
 
 
@@ -258,7 +258,7 @@ def test_a_provider_that_is_not_installed_is_named_with_its_extra(
     for module in [one for one in sys.modules if one.startswith(imported)]:
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(MachineError) as caught:
         open_models(ModelChoice(model=name), tmp_path)
     assert caught.value.code == "no-llm" and extra in caught.value.remedy
 

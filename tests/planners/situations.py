@@ -120,7 +120,7 @@ CASES = [
         lambda situation: not situation.state.decisions,
         {"route": ALL},
         {"route": ["code"]},
-        "code needs template_part, utils_part, config_part, tests_part, which nobody has made yet.",
+        "code needs template_part, utils_part, config_part, tests_part, which does not exist yet.",
     ),
     Case(
         "own_failure",
@@ -181,7 +181,7 @@ CASES = [
         lambda situation: edited(situation) and not situation.state.route,
         {"route": ["config", "template", "cases", "code", "deliver", "END"]},
         {"route": ["deliver", "END"]},
-        "deliver needs code_part, which nobody has made yet.",
+        "deliver needs code_part, which does not exist yet.",
         toys=(Silent("code", NEEDS["code"], strict=True),),
         editor=True,
         differs=True,

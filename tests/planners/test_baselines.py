@@ -12,7 +12,7 @@ sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "engine
 from situations import NEXT, published
 from toys import Toy, chain
 
-from palmette.engine import Budget, read_journal, resume_run, run_topology
+from palmette.engine import RunBudget, read_journal, resume_run, run_topology
 from palmette.planners.random import RandomPlanner
 from palmette.planners.sequential import SequentialPlanner
 
@@ -35,7 +35,7 @@ def test_the_sequence_is_that_of_the_file_and_a_failure_ends_it(tmp_path: Path) 
 
 def test_the_walk_keeps_to_the_edges_depends_on_the_seed_only_and_ends_with_the_task(tmp_path: Path) -> None:
     def walk(name: str, seed: int) -> list[str]:
-        setup = replace(published(budget=Budget(steps=50)), planner=RandomPlanner(seed))
+        setup = replace(published(budget=RunBudget(steps=50)), planner=RandomPlanner(seed))
         assert run_topology(setup, tmp_path / name).status == "finished"
         return walked(tmp_path / name)
 

@@ -20,9 +20,9 @@ from toys import Toy, part
 from palmette.engine import (
     STOP,
     Attempt,
-    Budget,
     Context,
     Decision,
+    RunBudget,
     ScriptedHuman,
     Setup,
     Situation,
@@ -32,7 +32,7 @@ from palmette.engine import (
 )
 from palmette.errors import UserError
 from palmette.llm import OFFLINE, Reply
-from palmette.planners.model import ModelPlanner
+from palmette.planners.model import LanguageModelPlanner
 from palmette.planners.offline import OfflinePlanner
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
@@ -42,7 +42,7 @@ class Guided:
     """The rules decide until the situation is there, then the model for as long as it has replies, then the rules."""
 
     def __init__(self, case: Case, provider: Canned) -> None:
-        self.case, self.model, self.rules = case, ModelPlanner(models(provider)), OfflinePlanner()
+        self.case, self.model, self.rules = case, LanguageModelPlanner(models(provider)), OfflinePlanner()
         self.replies = len(provider.replies)
         self.there = False
         self.by_rules: Decision | None = None
@@ -68,7 +68,7 @@ def played(case: Case, folder: Path) -> tuple[Guided, Replies, list[Any]]:
     provider = Replies(case.bad, case.good)
     planner = Guided(case, provider)
     human = Editor(folder) if case.editor else ScriptedHuman(case.answers)
-    setup = published(*case.toys, human=human, budget=Budget(steps=60))
+    setup = published(*case.toys, human=human, budget=RunBudget(steps=60))
     run_topology(replace(setup, planner=planner), folder)
     return planner, provider, [entry.event for entry in read_journal(folder)]
 
@@ -115,8 +115,8 @@ def test_no_folder_and_no_time_is_in_a_prompt(tmp_path: Path) -> None:
 
 def modelled(*replies: dict[str, Any], toys: tuple[Toy, ...] = (), **options: Any) -> tuple[Setup, Replies]:
     provider = Replies(*replies)
-    setup = published(*toys, **({"budget": Budget(steps=40)} | options))
-    return replace(setup, planner=ModelPlanner(models(provider))), provider
+    setup = published(*toys, **({"budget": RunBudget(steps=40)} | options))
+    return replace(setup, planner=LanguageModelPlanner(models(provider))), provider
 
 
 def test_one_call_leads_through_a_run_in_which_nothing_fails(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_question_that_nobody_answers_is_not_asked_again(tmp_path: Path) -> No
     ],
 )
 def test_a_model_that_gives_no_decision_stops_the_run_clearly(replies: list[Any], why: str, tmp_path: Path) -> None:
-    planner = ModelPlanner(models(Canned(replies)))
+    planner = LanguageModelPlanner(models(Canned(replies)))
     result = run_topology(replace(published(), planner=planner), tmp_path)
     assert result.status == "stopped" and why in result.reason
 
@@ -191,7 +191,7 @@ def test_a_killed_run_follows_the_route_on_without_another_call(tmp_path: Path) 
 
 
 def test_after_a_reached_budget_the_route_is_followed_on_without_another_call(tmp_path: Path) -> None:
-    setup, _ = modelled({"route": ALL}, budget=Budget(steps=2))
+    setup, _ = modelled({"route": ALL}, budget=RunBudget(steps=2))
     assert run_topology(setup, tmp_path).status == "stopped"
     setup, provider = modelled()
     assert resume_run(tmp_path, setup=setup).status == "finished" and not provider.prompts
@@ -221,7 +221,7 @@ def test_what_the_artefacts_say_stays_inside_its_fence(tmp_path: Path) -> None:
 
 def test_without_a_model_it_says_what_to_do() -> None:
     with pytest.raises(UserError, match="none is named for the role 'planner'"):
-        ModelPlanner(OFFLINE)
+        LanguageModelPlanner(OFFLINE)
 
 
 if __name__ == "__main__":

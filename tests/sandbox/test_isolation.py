@@ -18,7 +18,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from palmette.bench.hostile.bench import attempt, programs
 from palmette.errors import MachineError, UserError
 from palmette.sandbox import Access, Bubblewrap, Isolation, Landlock, Limits, Sandbox, isolation_of, python_command
 from palmette.sandbox.access import interpreter
@@ -28,6 +27,7 @@ from palmette.sandbox.supervisor.folders import remove
 from palmette.sandbox.supervisor.memory import _used_kb
 from palmette.sandbox.sweeping import swept
 from palmette.sandbox.syscalls import ARCHITECTURES, filter_of, rules
+from palmette_bench.hostile.attempts import attempt, programs
 
 QUICK = """ssh-key symlink environment-of-parents memory-of-another handle-of-a-file tcp udp unix-socket
     unix-pair-datagram unix-abstract io-uring append rename-out truncate mode kernel-settings mount memory-that-stays

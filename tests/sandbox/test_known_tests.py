@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from palmette.sandbox.known_tests import known_tests, unheard
+from palmette.sandbox.known_tests import known_tests, unreported
 
 TEXT = """import pytest
 import unittest
@@ -84,4 +84,4 @@ def test_tests_are_known_by_their_text(tmp_path: Path) -> None:
     ],
 )
 def test_a_test_is_heard_of_by_the_end_of_its_name(heard: str, left: int) -> None:
-    assert len(unheard(["a.tests.test_it.test_one"], [heard])) == left
+    assert len(unreported(["a.tests.test_it.test_one"], [heard])) == left

@@ -17,7 +17,16 @@ from typing import Any
 
 import pytest
 
-from palmette.sandbox import LEVELS, Access, ExecutionResult, Limits, Sandbox, isolation_of, python_command, told_from
+from palmette.sandbox import (
+    LEVELS,
+    Access,
+    ExecutionResult,
+    Limits,
+    Sandbox,
+    isolation_of,
+    python_command,
+    relative_to_root,
+)
 from palmette.sandbox.process import _Supervised
 from palmette.sandbox.supervisor import memory
 from palmette.sandbox.supervisor.disk import Disk
@@ -340,14 +349,14 @@ def test_the_environment_is_not_among_the_arguments(tmp_path: Path) -> None:
 
 
 def test_a_program_can_be_ended_from_another_thread(tmp_path: Path) -> None:
-    sandbox = Sandbox()
+    sandbox, mark = Sandbox(), f"{MARK}-interrupted-{os.getpid()}"
     with ThreadPoolExecutor(1) as beside:
-        waiting = beside.submit(sandbox.run, python_command("-c", "import time; time.sleep(60)", MARK), cwd=tmp_path)
-        assert becomes_true(lambda: bool(running(MARK)))
+        waiting = beside.submit(sandbox.run, python_command("-c", "import time; time.sleep(60)", mark), cwd=tmp_path)
+        assert becomes_true(lambda: bool(running(mark)))
         started = time.monotonic()
         sandbox.interrupt()
         assert not waiting.result().ok and time.monotonic() - started < 20
-    assert becomes_true(lambda: not running(MARK))
+    assert becomes_true(lambda: not running(mark))
 
 
 def test_a_program_that_is_ended_before_it_begins_never_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -364,7 +373,7 @@ def test_a_program_that_is_ended_before_it_begins_never_does(tmp_path: Path, mon
 
 def test_what_a_program_says_is_told_alike_wherever_and_whenever_it_ran(tmp_path: Path) -> None:
     said = {
-        told_from(folder, f'File "{folder.resolve()}/a.py", <Session object at {address:#x}> is 0x1f at noon')
+        relative_to_root(folder, f'File "{folder.resolve()}/a.py", <Session object at {address:#x}> is 0x1f at noon')
         for folder, address in ((tmp_path, 140289), (tmp_path / "other", 140291))
     }
     assert said == {'File "a.py", <Session object at ...> is 0x1f at noon'}

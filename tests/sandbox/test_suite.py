@@ -102,5 +102,5 @@ def test_lines_of_others_are_passed_over(text: str) -> None:
 
 
 def test_a_line_of_the_plugin_is_read() -> None:
-    told = _parsed(' {"test": "a", "outcome": "failed", "said": "no", "line": 2}')
-    assert told and (told.line, told.test, told.outcome, told.said, told.end) == (2, "a", "failed", "no", False)
+    told = _parsed(' {"test": "a", "outcome": "failed", "detail": "no", "line": 2}')
+    assert told and (told.line, told.test, told.outcome, told.detail, told.end) == (2, "a", "failed", "no", False)

@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from palmette.automl.api import AutoMLRun, Options, automl
+from palmette.automl.api import AutoMLOptions, AutoMLRun, automl
 
 __all__ = ["AutoMLRun", "automl"]
 
@@ -25,7 +25,7 @@ class _Environment(ModuleType):
 def _signature() -> inspect.Signature:
     """That of `automl` with its options one by one, for help and completion."""
     given = [one for one in inspect.signature(automl).parameters.values() if one.kind is not one.VAR_KEYWORD]
-    names = {name: kind.__forward_arg__ for name, kind in Options.__annotations__.items()}
+    names = {name: kind.__forward_arg__ for name, kind in AutoMLOptions.__annotations__.items()}
     options = [given[-1].replace(name=name, annotation=kind) for name, kind in names.items()]
     return inspect.Signature([*given, *options], return_annotation=AutoMLRun)
 

@@ -30,10 +30,11 @@ COLUMNS = ["name", "track", "learner", "score", "low", "high", "error_reduction"
 """Of the leaderboard."""
 
 
-class Options(TypedDict, total=False):
+class AutoMLOptions(TypedDict, total=False):
     """What a request may say beside data and target; the fields of `task.yaml`, and how the run works."""
 
     table: str
+    arrays: str | Sequence[str]
     problem: str
     metric: str
     positive: str | int | float | bool
@@ -44,6 +45,11 @@ class Options(TypedDict, total=False):
     exclude: str | Sequence[str]
     known_after: str | Sequence[str]
     group_by: str
+    horizon: str | int
+    frequency: str
+    series: str
+    known_ahead: str | Sequence[str]
+    quantiles: Sequence[float]
     time: str
     split: str | float
     constraints: str | Sequence[str]
@@ -75,7 +81,7 @@ def automl(
     *,
     target: str = "",
     observer: Observer | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[AutoMLOptions],
 ) -> AutoMLRun:
     """Builds, verifies and delivers a model.
 
@@ -229,7 +235,7 @@ class AutoMLRun:
         Raises:
             UserError: The model makes clusters; or the training data are not there any more.
         """
-        from palmette.automl.explanation import explanation
+        from palmette.automl.delivered import explanation
         from palmette.automl.profile import Profile
         from palmette.automl.project.reading import in_file_names
         from palmette.automl.samples import DataSplits, Samples

@@ -88,6 +88,12 @@ class MeasuredRound(Model):
     seconds: float
     """That search and final fit took of the budget."""
     missed: tuple[Constraint, ...] = ()
+    score: float | None = None
+    """Of the delivered model, out of fold."""
+    selection: Selection | None = None
+    """What was delivered, so that it can be again."""
+    store: str = ""
+    """Of its out-of-fold outputs."""
 
 
 class Plans(Model):
@@ -172,7 +178,7 @@ class Choice(Model):
     rejected: tuple[RejectedPlan, ...] = ()
 
 
-class Repair(Model):
+class CodeRepair(Model):
     """A module of own code that was written anew, or left out, because it failed."""
 
     path: str
@@ -185,16 +191,16 @@ class Repair(Model):
     """rules: the module is left out, and the run goes on with registered plug-ins alone."""
 
 
-class Code(Model):
+class WrittenCode(Model):
     """Own code for the task: classes that a model has written, and candidates that use them. Empty by the rules."""
 
     modules: tuple[OwnCode, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     """Beside those of the plan."""
-    repairs: tuple[Repair, ...] = ()
+    repairs: tuple[CodeRepair, ...] = ()
 
 
-class TrackCode(Code):
+class TrackCode(WrittenCode):
     """Own learners of a track, and whether the track can be used here."""
 
     track: Track
@@ -222,7 +228,7 @@ class Assembly(Model):
     tracks: tuple[TrackRun, ...]
     modules: tuple[OwnCode, ...] = ()
     """Own code as it ran."""
-    repairs: tuple[Repair, ...] = ()
+    repairs: tuple[CodeRepair, ...] = ()
     seconds: float = 0.0
     """Of the search, by the clock."""
     processor_seconds: float = 0.0
@@ -247,6 +253,8 @@ class LeaderboardRow(Model):
     """Share of the dummy's error that is removed."""
     seconds: float
     chosen: bool = False
+    candidate: Candidate | None = None
+    """None for an ensemble."""
 
 
 class Comparison(Model):
@@ -259,6 +267,8 @@ class Comparison(Model):
     """Where these scores are from, in words."""
     package: str
     """Folder of the built package with its fitted model, in the store of the run."""
+    store: str = ""
+    """Of the out-of-fold outputs, where they are of an earlier round."""
     baseline: str
     """Folder of the fitted best baseline, in the store of the run; empty where there is none."""
     files: tuple[TextFile, ...]
@@ -290,6 +300,15 @@ class Score(Model):
     """Of the best baseline, on the same rows."""
 
 
+class Occlusion(Model):
+    """What covering parts of a held-out row's file does to the answer."""
+
+    row: int
+    """Position in the hold-out."""
+    changes: tuple[float, ...]
+    """By part: what the probability of the predicted class loses, or how far a predicted number moves."""
+
+
 class FeatureImportance(Model):
     """How much worse the metric becomes when a column is shuffled."""
 
@@ -297,13 +316,6 @@ class FeatureImportance(Model):
     drop: float
     """On average; below 0 where the metric becomes better."""
     deviation: float
-
-
-class CurvePoint(Model):
-    """Out-of-fold score of the strongest candidate, learnt from so many rows."""
-
-    rows: int
-    score: float
 
 
 class Latency(Model):
@@ -342,7 +354,8 @@ class Assessment(Model):
     """None where the endpoint did not start."""
     parameters: int | None = None
     importances: tuple[FeatureImportance, ...] = ()
-    curve: tuple[CurvePoint, ...] = ()
+    occlusions: tuple[Occlusion, ...] = ()
+    """Of some files, where rows have files."""
     answers: TextFile | None = None
     """Predictions of the hold-out as the package writes them, without the truth."""
 

@@ -1,6 +1,6 @@
 """Estimators as data: a class with its arguments, built in the driver and written as source in the delivered package.
 
-A `Call` says `sklearn.linear_model.Ridge(alpha=10.0)` without importing scikit-learn. `build` makes the object;
+A `Call` stands for `sklearn.linear_model.Ridge(alpha=10.0)` without importing scikit-learn. `build` makes the object;
 `source` makes the expression and the imports. Both come from the same tree, so what is delivered is what was searched.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,17 @@ def pipeline(*steps: tuple[str, Call]) -> Call:
     return Call("sklearn.pipeline.Pipeline", {"steps": list(steps)})
 
 
+def with_arguments(path: str, **arguments: Value) -> Call | Name:
+    """A function, with some of its arguments given."""
+    return Call("functools.partial", arguments, (Name(path),)) if arguments else Name(path)
+
+
+def function_step(path: str, **arguments: Value) -> Call:
+    """A function of rows as a step of a pipeline, which learns nothing."""
+    given = {"kw_args": arguments} if arguments else {}
+    return Call("sklearn.preprocessing.FunctionTransformer", given, (Name(path),))
+
+
 def build(value: Value) -> Any:
     """The object that a value stands for."""
     match value:
@@ -55,18 +66,12 @@ def build(value: Value) -> Any:
             return _imported(path)(*map(build, positional), **{name: build(one) for name, one in arguments.items()})
         case Name(path=path):
             return _imported(path)
-        case list():
-            return [build(one) for one in value]
-        case tuple():
-            return tuple(build(one) for one in value)
-        case dict():
-            return {key: build(one) for key, one in value.items()}
         case _:
-            return value
+            return mapped(value, build)
 
 
 def source(value: Value) -> str:
-    """The Python expression of a value; `paths_of` says what it needs imported.
+    """The Python expression of a value; `paths_of` gives what it needs imported.
 
     >>> source(Call("sklearn.linear_model.Ridge", {"alpha": 10.0, "solver": "lsqr"}))
     'Ridge(alpha=10.0, solver="lsqr")'
@@ -91,21 +96,43 @@ def source(value: Value) -> str:
             return repr(value)
 
 
+def calls_in(value: Value) -> Iterator[Call | Name]:
+    """All calls and names in a value, outer ones first; each as often as it occurs."""
+    if isinstance(value, Call | Name):
+        yield value
+    for one in _parts(value):
+        yield from calls_in(one)
+
+
 def paths_of(value: Value) -> Iterator[str]:
     """The import paths of a value, the outermost first; each as often as it occurs."""
+    return (one.path for one in calls_in(value))
+
+
+def mapped(value: Value, change: Callable[[Value], Value]) -> Value:
+    """The value with each value directly in it changed."""
     match value:
         case Call(path=path, arguments=arguments, positional=positional):
-            yield path
-            for one in (*positional, *arguments.values()):
-                yield from paths_of(one)
-        case Name(path=path):
-            yield path
+            return Call(path, {name: change(one) for name, one in arguments.items()}, tuple(map(change, positional)))
         case list() | tuple():
-            for one in value:
-                yield from paths_of(one)
+            return type(value)(map(change, value))
         case dict():
-            for one in value.values():
-                yield from paths_of(one)
+            return {key: change(one) for key, one in value.items()}
+        case _:
+            return value
+
+
+def _parts(value: Value) -> Iterable[Value]:
+    """The values directly in a value."""
+    match value:
+        case Call(arguments=arguments, positional=positional):
+            return (*positional, *arguments.values())
+        case list() | tuple():
+            return value
+        case dict():
+            return value.values()
+        case _:
+            return ()
 
 
 def _imported(path: str) -> Any:
@@ -114,7 +141,7 @@ def _imported(path: str) -> Any:
 
 
 def _spelt(path: str) -> str:
-    """`np.log1p` for functions of numpy, as everybody writes them; else the bare name."""
+    """`np.log1p` for functions of numpy, as usual; else the bare name."""
     return f"np.{path.removeprefix('numpy.')}" if path.startswith("numpy.") else path.rpartition(".")[2]
 
 

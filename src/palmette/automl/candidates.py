@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from pydantic import Field
 
-from palmette.automl.kinds import Kind, Track
-from palmette.automl.samples import Reading, TableFormat
+from palmette.automl.kinds import Kind, Track, file_kind
+from palmette.automl.samples import ArrayUse, Reading, TableFormat
 from palmette.automl.task_spec.spec import Threshold
 from palmette.documents import Model
 
@@ -18,8 +19,9 @@ Ensembling = Literal["single", "best", "mean", "weighted", "stacking", "voting"]
 by more than noise; mean: equal weights of the best few; weighted: greedy selection; stacking: a linear model of their
 outputs; voting: a majority of their labels."""
 Operation = Literal[
-    "sum", "difference", "product", "ratio", "mean", "least", "greatest", "square", "log", "elapsed", "missing"
-]
+    "sum", "difference", "product", "ratio", "mean", "least", "greatest", "square", "log", "elapsed", "missing",
+    "hour", "weekday", "day", "month",
+]  # fmt: skip
 
 
 class Strategy(Model):
@@ -51,6 +53,19 @@ class Candidate(Model):
     reason: str = ""
 
 
+def substance(candidate: Candidate) -> str:
+    """What makes two candidates the same model, whatever their names."""
+    return json.dumps(candidate.model_dump(mode="json", exclude={"name", "reason", "tuned"}), sort_keys=True)
+
+
+def first_of_each(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """The first candidate of each learner, in their order."""
+    found: dict[str, Candidate] = {}
+    for one in candidates:
+        found.setdefault(one.learner, one)
+    return list(found.values())
+
+
 class Derived(Model):
     """A feature computed from other columns of the same row; missing where one of them is."""
 
@@ -58,9 +73,10 @@ class Derived(Model):
     """Letters, digits and single underscores."""
     operation: Operation
     """difference: the first less the second; ratio: the first by the second; log: of 1 + x, with the sign of x;
-    elapsed: days from the first timestamp to the second; missing: how many of them are."""
+    elapsed: days from the first timestamp to the second; missing: how many of them are; hour (with minutes as a
+    fraction), weekday (Monday is 0), day (of the month) and month: of a timestamp."""
     columns: tuple[str, ...]
-    """Numeric or boolean columns; datetime columns for elapsed."""
+    """Numeric or boolean columns, or features derived before it; timestamps for elapsed and parts of the calendar."""
     reason: str
     """Why a model could not find it easily by itself; one sentence."""
 
@@ -81,6 +97,8 @@ class ColumnUse(Model):
     """The values seen, of a category with few."""
     parts: tuple[str, ...] = ()
     """Of a datetime: what is made of it, e.g. month, weekday, hour, days."""
+    array: ArrayUse | None = None
+    """Columns of the file whose numbers may stand for it."""
     examples: tuple[str | bool | float | None, ...] = ()
     """A few values for documentation and tests."""
 
@@ -104,6 +122,39 @@ class Folds(Model):
     kind: Literal["stratified", "random", "grouped", "time"] = "random"
     by: str = ""
     """The column of the groups, or of the time."""
+
+
+class SeriesUse(Model):
+    """What is forecast of which columns, decided by request and data."""
+
+    targets: tuple[str, ...]
+    time: str = ""
+    """The column of time stamps; empty where each row is a step."""
+    frequency: str = "1"
+    """A pandas offset, or the distance of numbered steps."""
+    series: str = ""
+    """The column that names the series; empty for one series."""
+    known: tuple[str, ...] = ()
+    """Covariates whose values are known ahead."""
+    past: tuple[str, ...] = ()
+    """Covariates whose values are known up to the origin of a forecast."""
+    horizon: int = Field(ge=1)
+    """Steps that are forecast."""
+    seasons: tuple[int, ...] = ()
+    """Steps of the seasons that show in the data, the strongest first."""
+    quantiles: tuple[float, ...] = ()
+    shortest: int = 0
+    """Steps of the shortest series in training."""
+    longest: int = 0
+    count: int = 1
+    """Series, each with all targets."""
+    context: int = 0
+    """Rows of each series that a forecast is asked with."""
+    is_positive: bool = False
+
+    @property
+    def season(self) -> int:
+        return self.seasons[0] if self.seasons else 1
 
 
 class Blueprint(Model):
@@ -130,6 +181,8 @@ class Blueprint(Model):
     """Numbers of clusters that are tried."""
     labels: str = ""
     """Of a clustering: the column that clusters are compared with; never given to a model."""
+    series: SeriesUse | None = None
+    """Of a forecast."""
     rows: int = Field(ge=1)
     """Training rows."""
     columns: tuple[ColumnUse, ...] = Field(min_length=1)
@@ -150,6 +203,11 @@ class Blueprint(Model):
     seed: int = 0
     remarks: tuple[str, ...] = ()
     """What matters for training and evaluation, in words, uncut: the coders read it."""
+
+    @property
+    def file_columns(self) -> tuple[ColumnUse, ...]:
+        """Columns whose values are files."""
+        return tuple(one for one in self.columns if file_kind(one.kind))
 
     def column(self, name: str) -> ColumnUse:
         """The column of this name; it exists."""

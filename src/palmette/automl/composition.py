@@ -8,24 +8,39 @@ from functools import cache
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from palmette.automl.calls import Call, pipeline
+from palmette.automl.calls import Call, Name, Value, function_step, pipeline, with_arguments
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
-from palmette.automl.encoders.encoder import DataFacts, Encoder, Layout, Transformer, missing_requirement
+from palmette.automl.encoders.encoder import (
+    DataFacts,
+    Encoder,
+    EncoderStart,
+    Layout,
+    Transformer,
+    missing_requirement,
+)
 from palmette.automl.encoders.scaled import scaled
-from palmette.automl.kinds import UNUSABLE, Kind, Track
+from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind, Track, file_kind
 from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, Setup
-from palmette.engine.registry import create, names
+from palmette.automl.problem_traits import learning_task
+from palmette.engine.registry import create, load, names
 
 ORDER: tuple[Kind, ...] = ("number", "boolean", "datetime", "category")
 """Of the features; columns of other kinds follow."""
 COLUMNS = "palmette.automl.encoders.columns"
-DERIVED = "palmette.automl.encoders.derived.DerivedFeatures"
+DERIVED = "palmette.automl.encoders.derived"
+ARRAYS = "palmette.automl.encoders.number_arrays.with_arrays"
+OPERATIONS = {"difference": "numpy.subtract", "elapsed": "numpy.subtract", "ratio": "numpy.divide"} | {
+    "square": "numpy.square", "sum": f"{DERIVED}.total"
+}  # fmt: skip
+"""The functions of derived features that are called otherwise than the operation."""
 REBALANCED = "palmette.automl.learners.rebalancing.Rebalanced"
+ALIKE = 1.5
+"""Factor by which texts that are compared differ in length at most."""
 CODE_LENGTH = 3
 """Digits from which leading zeros make a code."""
 
 
-class Part(NamedTuple):
+class EncodedColumns(NamedTuple):
     """Columns that are encoded together."""
 
     name: str
@@ -97,22 +112,28 @@ def available_learners(
         tracks: Tracks that are wanted; empty for all.
         rows: Training rows.
     """
-    usable, wanted = tuple(one for one in dict.fromkeys(kinds) if one not in UNUSABLE), frozenset(tracks)
+    usable = tuple(one for one in dict.fromkeys(kinds) if one not in UNUSABLE and one not in STRUCTURE)
+    wanted, solving = frozenset(tracks), {problem, learning_task(problem)}
     found = [
         one
         for one in learners()
         if one.name != "dummy"
-        and problem in one.problems
+        and solving & one.problems
         and (one.track in wanted or not wanted)
         and rows <= one.most_rows
         and (not one.kinds or one.kinds & {*usable})
         and not _unavailable(one)
-        and all(usual_encoder(kind, one.layout) for kind in usable)
+        and (one.layout == "rows" or all(usual_encoder(kind, one.layout) for kind in usable))
     ]
     words = 10.0 if {*usable} - {*ORDER} else 0.0
     facts = DataFacts(max(rows, 1), max(len(usable), 1), problem, 1, 0, "", 5, usable, (2,), words)
     ranks = {one.name: min((start.rank for start in one.portfolio(facts)), default=0.0) for one in found}
     return tuple(sorted(ranks, key=lambda name: (ranks[name], name)))
+
+
+def usable_learners(blueprint: Blueprint, track: Track) -> tuple[str, ...]:
+    """The learners of a track that can train here on the columns of a blueprint."""
+    return available_learners(blueprint.problem, [one.kind for one in blueprint.columns], (track,), blueprint.rows)
 
 
 def unavailable(track: Track) -> str:
@@ -127,86 +148,132 @@ def meant(name: str) -> frozenset[str]:
     return frozenset(one.name for one in learners() if word == one.name or word in one.families)
 
 
-def usual_encoder(kind: Kind, layout: Layout) -> Encoder | None:
-    """The encoder of a kind for a layout, where a candidate names none."""
-    found = (one for one in encoders() if one.usual and one.kind == kind and layout in one.layouts)
-    return next((one for one in found if not missing_requirement(one.requires)), None)
+def usual_encoder(kind: Kind, layout: Layout, kinds: Iterable[Kind] = ()) -> Encoder | None:
+    """The encoder of a kind for a layout, where a candidate names none; `kinds` are those of all columns."""
+    found = [one for one in encoders() if one.kind == kind and layout in one.layouts and not one.unavailable()]
+    beside = [one for one in found if one.usual_beside] if {*kinds} - {kind} else []
+    return next((one for one in (*beside, *found) if one in beside or one.usual), None)
+
+
+def encoder_starts(learner: str, facts: DataFacts) -> tuple[tuple[Encoder, EncoderStart], ...]:
+    """The starting points of a learner with encoders that are not the usual ones."""
+    layout = learner_named(learner).layout
+    usable = [one for one in encoders() if one.kind in facts.kinds and layout in one.layouts and not one.unavailable()]
+    return tuple((one, start) for one in usable for start in one.starts(facts) if start.learner == learner)
 
 
 def encoding_seconds(candidate: Candidate, facts: DataFacts) -> float:
     """Expected seconds to encode all training rows once for a candidate, on one thread."""
+    return sum(one.seconds(facts) for one in encoders_of(candidate, facts))
+
+
+def encoders_of(candidate: Candidate, facts: DataFacts) -> list[Encoder]:
+    """The registered encoders of a candidate."""
     layout = learner_named(candidate.learner).layout
-    named = ((kind, candidate.encoders.get(kind)) for kind in facts.kinds)
-    found = (encoder_named(name) if name else usual_encoder(kind, layout) for kind, name in named)
-    return sum(one.seconds(facts) for one in found if one)
+    named = ((kind, candidate.encoders.get(kind)) for kind in dict.fromkeys(facts.kinds))
+    found = (encoder_named(name) if name else usual_encoder(kind, layout, facts.kinds) for kind, name in named)
+    return [one for one in found if one]
+
+
+def candidate_track(candidate: Candidate) -> Track:
+    """`pretrained` where an encoder uses trained weights, else the learner's track."""
+    trained = any(encoder_named(name).weights for name in candidate.encoders.values())
+    return "pretrained" if trained else learner_named(candidate.learner).track
 
 
 def facts_of(blueprint: Blueprint) -> DataFacts:
     """What costs and starting points depend on."""
     count = len(blueprint.classes)
-    texts = [one for one in blueprint.columns if one.kind == "text"]
+    columns = [one for one in blueprint.columns if one.kind not in STRUCTURE]
+    texts = [one for one in columns if one.kind == "text"]
+    words = [fmean([len(str(text).split()) for text in one.examples] or [10.0]) for one in texts]
     return DataFacts(
         rows=blueprint.rows,
-        columns=len(blueprint.columns) + len(blueprint.derived),
+        columns=sum(map(_width, columns)) + len(blueprint.derived),
         problem=blueprint.problem,
         outputs=count if count > 2 else 1,
         classes=count,
         metric=blueprint.metric,
         folds=blueprint.folds.count,
-        kinds=tuple(dict.fromkeys(one.kind for one in blueprint.columns)),
+        kinds=tuple(one.kind for one in columns),
         clusters=blueprint.clusters,
-        words=sum(fmean([len(str(text).split()) for text in one.examples] or [10.0]) for one in texts),
+        series=blueprint.series,
+        words=sum(words),
+        pairs=len(words) > 1 and max(words) <= ALIKE * min(words),
     )
+
+
+def _width(column: ColumnUse) -> int:
+    """Columns of numbers that one counts as."""
+    kind = file_kind(column.kind)
+    return kind.width if kind else 1
 
 
 def reader_of(blueprint: Blueprint) -> Call:
     """The first step: rows as `pandas.read_csv` or JSON gives them, or typed rows, into typed columns."""
-    readers: list[tuple[Call, list[str]]] = []
-    for kind in dict.fromkeys((*ORDER, *(one.kind for one in blueprint.columns))):
-        for one in (column for column in blueprint.columns if column.kind == kind):
-            reader = column_reader(one)
-            names = next((names for call, names in readers if call == reader), None)
+    given: dict[str, Any] = {"readers": readers_of(blueprint.columns)}
+    if in_file := {one.name: one.in_file for one in blueprint.columns if one.in_file != one.name}:
+        given["in_file"] = in_file
+    steps = [("columns", function_step(f"{COLUMNS}.read_columns", **given))]
+    if arrays := {one.name: (list(one.array.columns), one.array.top) for one in blueprint.columns if one.array}:
+        steps.insert(0, ("arrays", function_step(ARRAYS, arrays=arrays)))
+    made = {}
+    for one in blueprint.derived:
+        function = Name(OPERATIONS.get(one.operation, f"{DERIVED}.{one.operation}"))
+        made[one.name] = (function, list(reversed(one.columns) if one.operation == "elapsed" else one.columns))
+    if made:
+        steps.append(("derived", function_step(f"{DERIVED}.add_columns", made=made)))
+    return pipeline(*steps) if len(steps) > 1 else steps[0][1]
+
+
+def readers_of(columns: Sequence[ColumnUse]) -> list[tuple[Kind, Value, list[str]]]:
+    """Columns that are read alike, by kind: the argument of `read_columns`."""
+    found: list[tuple[Kind, Value, list[str]]] = []
+    for kind in dict.fromkeys((*ORDER, *(one.kind for one in columns))):
+        for one in (column for column in columns if column.kind == kind):
+            reader = cell_reader(one)
+            names = next((names for of, call, names in found if (of, call) == (kind, reader)), None)
             if names is None:
-                readers.append((reader, [one.name]))
+                found.append((kind, reader, [one.name]))
             else:
                 names.append(one.name)
-    in_file = {one.name: one.in_file for one in blueprint.columns if one.in_file != one.name}
-    typed = Call(f"{COLUMNS}.TypedColumns", {"readers": readers} | ({"names_in_file": in_file} if in_file else {}))
-    if not blueprint.derived:
-        return typed
-    made = {one.name: (one.operation, list(one.columns)) for one in blueprint.derived}
-    return pipeline(("columns", typed), ("derived", Call(DERIVED, {"features": made})))
+    return found
 
 
-def column_reader(column: ColumnUse) -> Call:
-    """How the values of a column are read."""
-    reading, missing = column.reading, [text for text in column.reading.missing if text]
-    arguments: dict[str, Any] = {"missing": missing} if missing else {}
+def cell_reader(column: ColumnUse) -> Call | Name:
+    """The function that reads a cell of a column."""
+    if kind := file_kind(column.kind):
+        return Name(kind.reader)
+    reading, given = column.reading, dict[str, Value]()
     match column.kind:
         case "number" if reading.form == "clock":
-            name = "Clocks"
+            name = "clock"
         case "number" if (reading.decimal, reading.thousands, reading.affix) != (".", "", ""):
-            name, form = "FormattedNumbers", {"decimal": reading.decimal, "thousands": reading.thousands}
-            arguments |= {**form, "unit": reading.affix}
-        case "number":
-            name = "Numbers"
-        case "boolean":
-            name = "Booleans"
+            name = "formatted_number"
+            given = {"decimal": reading.decimal, "thousands": reading.thousands, "unit": reading.affix}
+        case "number" | "boolean":
+            name = column.kind
         case "datetime":
-            name = "Datetimes"
-            arguments |= {"formats": list(reading.formats)} if reading.formats else {}
-        case "category":
-            name, digits = "Categories", _code_length(column)
-            arguments |= {"digits": digits} if digits else {}
+            name, formats = "timestamp", [one for one in reading.formats if one != "ISO8601"]
+            given = {"formats": formats} if formats else {}
+        case "category" if digits := _code_length(column):
+            name, given = "code", {"digits": digits}
         case _:
-            name = "Texts"
-    return Call(f"{COLUMNS}.{name}", arguments)
+            name = "text_of"
+    place = "palmette.automl.learners.graph.nodes.neighbours" if column.kind == "edges" else f"{COLUMNS}.{name}"
+    found = with_arguments(place, **{key: value for key, value in given.items() if value})
+    missing = [text for text in reading.missing if text]
+    return with_arguments(f"{COLUMNS}.unless", missing=missing, read=found) if missing else found
 
 
 def encoder_of(candidate: Candidate, blueprint: Blueprint) -> Call:
-    """A ColumnTransformer of typed columns into features of the learner's layout."""
+    """Typed columns into features of the learner's layout: a ColumnTransformer, in what the problem puts around it."""
+    if learner_named(candidate.learner).layout == "rows":
+        return Call("sklearn.preprocessing.FunctionTransformer")
     transformers = [(one.name, one.transformer, one.columns) for one in _parts(candidate, blueprint)]
-    return Call("sklearn.compose.ColumnTransformer", {"transformers": transformers})
+    columns = Call("sklearn.compose.ColumnTransformer", {"transformers": transformers})
+    encoder: Call = load("problem", blueprint.problem)(blueprint).encoder(columns, candidate)
+    return encoder
 
 
 def learner_of(candidate: Candidate, blueprint: Blueprint, rounds: int | None = None, threads: int = 1) -> Call:
@@ -219,7 +286,8 @@ def learner_of(candidate: Candidate, blueprint: Blueprint, rounds: int | None = 
         threads: That it may use.
     """
     learner = learner_named(candidate.learner)
-    flags = tuple(flag for part in _parts(candidate, blueprint) for flag in part.categorical)
+    parts = _parts(candidate, blueprint) if learner.layout == "tree" else []
+    flags = tuple(flag for part in parts for flag in part.categorical)
     setup = Setup(
         facts=facts_of(blueprint),
         seed=blueprint.seed,
@@ -248,48 +316,50 @@ def fit_fold(candidate: Candidate, estimator: Any, fold: FoldData, deadline: flo
     return learner.fit(estimator.estimator_, FoldData(rows, target, fold.valid, fold.valid_target, weights), deadline)
 
 
-def _parts(candidate: Candidate, blueprint: Blueprint) -> list[Part]:
+def _parts(candidate: Candidate, blueprint: Blueprint) -> list[EncodedColumns]:
     layout, facts = learner_named(candidate.learner).layout, facts_of(blueprint)
     derived = [ColumnUse(name=one.name, kind="number", note=one.reason) for one in blueprint.derived]
     by_kind: dict[Kind, list[ColumnUse]] = {kind: [] for kind in ORDER}
     for one in (*blueprint.columns, *derived):
         by_kind.setdefault(one.kind, []).append(one)
-    found: list[Part] = []
+    found: list[EncodedColumns] = []
     for kind, columns in by_kind.items():
         if columns:
             found.extend(_encoded(candidate, kind, columns, layout, facts))
     if candidate.features:
         every = [one.name for one in (*blueprint.columns, *derived)]
         own = scaled(layout, facts, ("features", Call(candidate.features)))
-        found.append(Part("own", own, every, ()))
+        found.append(EncodedColumns("own", own, every, ()))
     return _merged(found)
 
 
 def _encoded(
     candidate: Candidate, kind: Kind, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts
-) -> list[Part]:
+) -> list[EncodedColumns]:
     """The columns of a kind; an encoder that treats them apart has a part for each."""
     named = candidate.encoders.get(kind)
-    encoder = encoder_named(named) if named else usual_encoder(kind, layout)
+    encoder = encoder_named(named) if named else usual_encoder(kind, layout, facts.kinds)
     if encoder is None:
         return []
     made = encoder.transformer(columns, layout, facts)
     flags = encoder.categorical(columns, layout, facts) if layout == "tree" else ()
     if isinstance(made, Call) and made.path == "sklearn.compose.ColumnTransformer":
-        parts = [Part(f"{kind}_{name}", one, names, ()) for name, one, names in made.arguments["transformers"]]
+        parts = [
+            EncodedColumns(f"{kind}_{name}", one, names, ()) for name, one, names in made.arguments["transformers"]
+        ]
         parts[-1] = parts[-1]._replace(categorical=flags)
         return parts
-    return [Part(kind, made, [one.name for one in columns], flags)]
+    return [EncodedColumns(kind, made, [one.name for one in columns], flags)]
 
 
-def _merged(parts: Iterable[Part]) -> list[Part]:
+def _merged(parts: Iterable[EncodedColumns]) -> list[EncodedColumns]:
     """Whole kinds beside each other with the same transformer as one part."""
-    found: list[Part] = []
+    found: list[EncodedColumns] = []
     for part in parts:
         last = found[-1] if found else None
         if last and last.transformer == part.transformer and {last.name, part.name} <= {*ORDER}:
             found.pop()
-            part = Part(
+            part = EncodedColumns(
                 last.name, last.transformer, [*last.columns, *part.columns], last.categorical + part.categorical
             )
         found.append(part)

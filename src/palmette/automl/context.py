@@ -1,4 +1,4 @@
-"""Prompt context of the coders: the task, the figures of the columns that are used, the plan, the settings of learners.
+"""Prompt context of the agents: the request, the task, the figures of columns, the plan, the settings of learners.
 
 Everything here is data for a model to read, cut nowhere. Excluded columns do not occur.
 """
@@ -6,13 +6,15 @@ Everything here is data for a model to read, cut nowhere. Excluded columns do no
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from palmette.automl.artefacts import Knowledge, Plans
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
-from palmette.automl.composition import available_learners, learner_named
-from palmette.automl.kinds import Track
+from palmette.automl.composition import learner_named
 from palmette.automl.measure import METRICS
+from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.profile import ColumnProfile, NumberFacts, Profile
+from palmette.automl.task_spec.spec import TaskSpec
 from palmette.llm import NEEDED, Section, section
 
 FIGURES = (
@@ -22,19 +24,43 @@ FIGURES = (
 EXAMPLES = 3
 FEW = 0.0005
 """Shares below this are not worth a word."""
+MEANING = {
+    "latency": "seconds to answer a request for one row",
+    "batch_time": "seconds to predict all hold-out rows",
+    "size": "bytes of the delivered model",
+    "training_time": "seconds of search and final fit",
+    "parameters": "parameters of the delivered model",
+}
+ADVANTAGES = {
+    "speed": "fast answers",
+    "small": "a small size",
+    "explainable": "predictions that people can explain",
+    "simple": "few parts",
+}
 
 
-def task(blueprint: Blueprint, profile: Profile, sentence: str = "") -> Section:
-    """The request in words, what is predicted from how many rows, how it is scored, and the blueprint's remarks."""
-    words = [f"request: {sentence}"] if sentence else []
+def request(known: PlanContext) -> Section:
+    """Words, limits, wishes, and what earlier rounds measured."""
+    return section("request", "\n".join(_request(known)), rank=NEEDED)
+
+
+def task(blueprint: Blueprint, profile: Profile, spec: TaskSpec | None = None) -> Section:
+    """What is predicted from how many rows, how it is scored, and the remarks; with `spec`, the request in words."""
+    words = _words(spec) if spec else ()
     return section("task", "\n".join([*words, *_task(blueprint, profile)]), rank=NEEDED)
+
+
+def findings(profile: Profile) -> Section:
+    """What the profile has found about the target and the rows as a whole."""
+    whole = ("", profile.target.name if profile.target else "")
+    return section("findings", "\n".join(one.text for one in profile.suggestions if one.subject in whole), rank=1)
 
 
 def columns(blueprint: Blueprint, profile: Profile) -> Section:
     """A line for each column that is used, the strongest first, then the features that are derived already."""
     known = {one.name: one for one in profile.columns}
     ranked = sorted(blueprint.columns, key=lambda one: known[one.name].rank if one.name in known else 0)
-    lines = [f"({FIGURES})", *(_column(one, known.get(one.name)) for one in ranked)]
+    lines = [f"({FIGURES})", *(_column(one, known.get(one.name), noted(one.name, profile)) for one in ranked)]
     lines += [
         f"derived already: {one.name} = {one.operation}({', '.join(one.columns)}): {one.reason}"
         for one in blueprint.derived
@@ -42,19 +68,61 @@ def columns(blueprint: Blueprint, profile: Profile) -> Section:
     return section("columns", "\n".join(lines))
 
 
+def dropped(blueprint: Blueprint) -> Section:
+    """The columns that no model is given, with the reasons."""
+    return section("dropped", *(f"{one.name}: {one.reason}" for one in blueprint.dropped), rank=1)
+
+
+def leaks(known: PlanContext) -> Section:
+    """Leaks that are reported and kept, about columns that are used."""
+    used = {one.name for one in known.blueprint.columns}
+    found = (one.text for one in known.profile.leaks if not one.columns or used.issuperset(one.columns))
+    return section("leaks", *found, rank=1)
+
+
+def insights(knowledge: Knowledge | None) -> Section:
+    """What is known to help on such data."""
+    found = knowledge.insights if knowledge else ()
+    return section("insights", *(f"{one.text} (applies: {one.because})" for one in found), rank=2)
+
+
 def plan(blueprint: Blueprint) -> Section:
     """The candidates that are trained anyway, in their order."""
     return section("plan", "\n".join(map(described, blueprint.candidates)))
 
 
-def settings(blueprint: Blueprint, track: Track) -> Section:
-    """The learners of a track that can be used here, with the settings that each accepts."""
-    kinds = [one.kind for one in blueprint.columns]
+def learners(names: Iterable[str]) -> Section:
+    """Learners with the settings that each accepts."""
     lines = []
-    for one in map(learner_named, available_learners(blueprint.problem, kinds, (track,), blueprint.rows)):
+    for one in map(learner_named, names):
         accepted = "; ".join(f"{name}: {words}" for name, words in one.settings().items())
         lines.append(f"{one.name} ({one.layout}): {one.description} Settings: {accepted or 'none'}.")
     return section("learners", "\n".join(lines), rank=NEEDED)
+
+
+def measured(plans: Plans | None) -> Section:
+    """Every candidate that earlier rounds of the run have trained, own features among them, with its score."""
+    lines = [
+        f"{described(one.candidate)}: {one.score:.5g} in {one.seconds:.1f} s"
+        + (", with own features" if one.candidate.features else "")
+        for done in (plans.rounds if plans else ())
+        for one in done.candidates
+    ]
+    return section("measured", "\n".join(lines), rank=1)
+
+
+def noted(name: str, profile: Profile) -> str:
+    """Figures of a column in a few words, as the delivered code shows them."""
+    found, words = profile.column(name), list[str]()
+    if found and found.numbers:
+        words.append(f"{found.numbers.least:.4g} to {found.numbers.most:.4g}")
+    elif found and found.times:
+        words.append(f"{found.times.first[:10]} to {found.times.last[:10]}")
+    elif found and found.kind in ("category", "text"):
+        words.append(f"{found.distinct} values")
+    if found and found.missing:
+        words.append(f"{found.missing:.1%} missing")
+    return "; ".join(words)
 
 
 def described(candidate: Candidate) -> str:
@@ -64,6 +132,34 @@ def described(candidate: Candidate) -> str:
     around = f", {json.dumps(strategy)}" if strategy else ""
     tuned = ", tuned with the time that is left" if candidate.tuned else ""
     return f"{candidate.name} ({candidate.learner}): {given}{around}{tuned}"
+
+
+def _words(task: TaskSpec) -> Iterator[str]:
+    """The request in words, and the words that were not understood, which every reader has to heed."""
+    if task.sentence:
+        yield f"request in words: {task.sentence}"
+    yield from (f"not understood so far, heed it where it concerns your part: {words!r}" for words in task.unread)
+
+
+def _request(known: PlanContext) -> Iterator[str]:
+    task, wanted = known.task, known.constraints
+    yield from _words(task)
+    for one in task.constraints:
+        meaning = MEANING.get(one.quantity, "on rows that training has not seen")
+        yield f"must hold: {one} ({meaning})"
+    if wanted.required:
+        yield f"the delivered model must be one of: {', '.join(wanted.required)}"
+    yield from (f"tried first: {one}" for one in wanted.preferred)
+    yield from (f"trained for comparison: {one}" for one in wanted.compared)
+    yield from (f"preferred: a model with {ADVANTAGES[one]}" for one in task.prefer)
+    if task.ensemble is not None:
+        yield "several models together are wanted" if task.ensemble else "one model is wanted"
+    for number, done in enumerate(known.rounds, 1):
+        scores = ", ".join(f"{one.candidate.name} {one.score:.5g} in {one.seconds:.1f} s" for one in done.candidates)
+        latency = "" if done.milliseconds is None else f"{done.milliseconds:.1f} ms, "
+        delivered = f"delivered {', '.join(done.members)}: {latency}{done.megabytes:.2f} MB"
+        yield f"measured in round {number} ({done.plan}): {scores}; {delivered}"
+        yield f"missed in round {number}: {', '.join(map(str, done.missed))}"
 
 
 def _task(blueprint: Blueprint, profile: Profile) -> Iterator[str]:
@@ -83,7 +179,7 @@ def _task(blueprint: Blueprint, profile: Profile) -> Iterator[str]:
             yield f"rows to predict belong to values of {folds.by!r} that training has not seen"
         case _:
             yield "rows to predict are like the training rows"
-    yield "every column below is known when a row is predicted; rows are predicted one by one"
+    yield "columns that the request declares to be known only later are dropped; rows are predicted one by one"
     one = "one model is wanted" if blueprint.ensembling == "single" else f"ensembles: {blueprint.ensembling}"
     yield f"{blueprint.seconds:.0f} s for search and final fit; {one}"
     yield from blueprint.remarks
@@ -102,11 +198,10 @@ def _target(blueprint: Blueprint, profile: Profile) -> Iterator[str]:
             yield f"in {blueprint.target_reading.affix}"
 
 
-def _column(use: ColumnUse, found: ColumnProfile | None) -> str:
+def _column(use: ColumnUse, found: ColumnProfile | None, noted: str) -> str:
     unit = f" in {use.reading.affix}" if use.reading.affix else ""
     parts = [f"{use.name} ({use.kind}{unit})", *(_figures(found) if found else ())]
-    notes = [one for one in use.note.split("; ") if not one.lstrip("-")[:1].isdigit()]  # the rules' are figures
-    return "; ".join(filter(None, [*parts, *notes]))
+    return "; ".join(filter(None, [*parts, use.note.removeprefix(noted).removeprefix("; ")]))
 
 
 def _figures(found: ColumnProfile) -> Iterator[str]:

@@ -1,24 +1,33 @@
-"""A delivered package in this process: imported under its own name, though several may have the same one."""
+"""A delivered package in this process: its predictions, and Shapley values that explain them, for any model."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from palmette.automl.candidates import Blueprint
+from palmette.automl.measure.metrics import Floats
 from palmette.errors import UserError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
 _importing = threading.Lock()
+BACKGROUND = 100
+"""Rows that columns are replaced from."""
+
+Predict = Callable[["pd.DataFrame"], Floats]
+"""(n, k): of rows, each output of the model."""
 
 
 @dataclass(frozen=True)
@@ -82,3 +91,85 @@ def _modules_of(folder: Path, name: str) -> Iterator[ModuleType]:
 def _remove(name: str) -> None:
     for key in [key for key in sys.modules if key == name or key.startswith(f"{name}.")]:
         del sys.modules[key]
+
+
+def explanation(
+    package: DeliveredPackage, rows: pd.DataFrame, background: pd.DataFrame, permutations: int
+) -> pd.DataFrame:
+    """Contributions of columns to predictions; see `AutoMLRun.explain`.
+
+    Args:
+        package: The delivered package.
+        rows: As the data have them.
+        background: Training rows, with the columns of the data that are used.
+        permutations: Of the columns, for each row.
+    """
+    import pandas as pd
+
+    blueprint = package.blueprint
+    if not blueprint.target:
+        raise UserError("Clusters have no prediction to explain.", "Look at the report.", code="nothing-to-explain")
+
+    def predict(frame: pd.DataFrame) -> Floats:
+        table = package.predictions(frame)
+        columns = [f"probability_{name}" for name in blueprint.classes] or ["prediction"]
+        return table[columns].to_numpy(float)
+
+    some = background.sample(min(len(background), BACKGROUND), random_state=blueprint.seed).reset_index(drop=True)
+    base, values = shapley_values(predict, rows[list(some)], some, permutations, blueprint.seed)
+    totals = base + values.sum(axis=1)
+    place, names = _explained(package, totals)
+    each = np.arange(len(rows))
+    made = pd.DataFrame(values[each, :, place], rows.index, list(some))
+    beside = pd.DataFrame({"explained": names, "base": base[place]}, rows.index)
+    return pd.concat([beside, made, pd.Series(totals[each, place], rows.index, name="prediction")], axis=1)
+
+
+def _explained(package: DeliveredPackage, totals: Floats) -> tuple[np.ndarray, list[str]]:
+    """The output that is explained for each row: the only one, the positive class, or the likeliest one."""
+    blueprint, classes = package.blueprint, package.blueprint.classes
+    if not classes:
+        return np.zeros(len(totals), int), [blueprint.target] * len(totals)
+    if len(classes) == 2:
+        positive = classes.index(blueprint.positive) if blueprint.positive in classes else 1
+        return np.full(len(totals), positive), [classes[positive]] * len(totals)
+    place = totals.argmax(axis=1)
+    return place, [classes[one] for one in place]
+
+
+def shapley_values(
+    predict: Predict, rows: pd.DataFrame, background: pd.DataFrame, permutations: int, seed: int
+) -> tuple[Floats, Floats]:
+    """The mean output of the background (k,), and contributions (n, columns, k), whose sum is the output less the mean.
+
+    Columns are moved one by one, in random orders and their reverses, from background rows to the row.
+    """
+    random = np.random.default_rng(seed)
+    base, outputs = predict(background).mean(axis=0), predict(rows)
+    count = rows.shape[1]
+    values = np.zeros((len(rows), count, len(base)))
+    for place in range(len(rows)):
+        orders = [random.permutation(count) for _ in range(-(-permutations // 2))]
+        orders = [order for pair in orders for order in (pair, pair[::-1])]
+        donors = random.integers(len(background), size=len(orders))
+        moved = np.array([[order.argsort() < step for step in range(count + 1)] for order in orders])
+        starts = background.iloc[np.repeat(donors, count + 1)]
+        made = predict(_mixed(rows.iloc[[place]], starts, moved.reshape(-1, count)))
+        steps = np.diff(made.reshape(len(orders), count + 1, -1), axis=1)
+        for order, step in zip(orders, steps, strict=True):
+            values[place, order] += step / len(orders)
+    # The donors' mean is not quite that of the whole background: every column bears its share of the difference.
+    return base, values + ((outputs - base - values.sum(axis=1)) / count)[:, None, :]
+
+
+def _mixed(row: pd.DataFrame, donors: pd.DataFrame, moved: np.ndarray) -> pd.DataFrame:
+    """The donors (m,), with the values of the row where `moved` (m, columns)."""
+    import pandas as pd
+
+    made = {}
+    for place, name in enumerate(donors):
+        own, other = row[name], donors[name]
+        is_same = own.dtype == other.dtype
+        column = other.to_numpy() if is_same else other.to_numpy(object)
+        made[name] = np.where(moved[:, place], own.to_numpy(column.dtype)[0], column)
+    return pd.DataFrame(made)

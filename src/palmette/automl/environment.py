@@ -18,10 +18,10 @@ from palmette.automl.samples import DataSource, Samples, TableError
 from palmette.automl.store import Store
 from palmette.automl.task_spec.merging import merged
 from palmette.automl.task_spec.request import DataSummary, Request
-from palmette.automl.task_spec.spec import Source, TaskSpec
+from palmette.automl.task_spec.spec import FieldSource, TaskSpec
 from palmette.automl.task_spec.task_file import TaskFile, task_of
 from palmette.documents import Model, read_document
-from palmette.engine import Budget, ConsoleHuman, Human, NoHuman, Setup, build_actors, create, load_topology
+from palmette.engine import ConsoleHuman, Human, NoHuman, RunBudget, Setup, build_actors, create, load_topology
 from palmette.errors import UserError, did_you_mean
 from palmette.llm.opening import ModelChoice, about, check_roles, open_models
 from palmette.llm.tokens import token_limit
@@ -86,7 +86,7 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
         "models": open_models(choice, folder),
         "seed": task.seed,
     }
-    budget = Budget(
+    budget = RunBudget(
         steps=80,
         attempts=160,
         seconds=2 * task.budget + OVERHEAD,
@@ -142,7 +142,7 @@ def _given_task(wanted: RunArguments) -> TaskSpec:
     sentence = unicodedata.normalize("NFC", wanted.request or task.sentence)  # as names of columns are
     named = () if task.data else _named_in(sentence)
     if named:
-        source = Source(origin="sentence", words=", ".join(named))
+        source = FieldSource(origin="sentence", words=", ".join(named))
         task = task.model_copy(update={"data": named, "sources": {**task.sources, "data": source}})
     return task.model_copy(update={"sentence": sentence})
 
@@ -179,20 +179,21 @@ def _data(task: TaskSpec, human: Human) -> tuple[DataSource, Samples | None]:
     if not task.data:
         return DataSource(named=()), None
     try:
-        return _read(task.data, task.table)
+        return _read(task, task.table)
     except TableError as error:
-        said = human.ask(f"{error.message} Which one is meant: {', '.join(map(repr, error.options))}?")
-        table = (said or "").strip().strip("'\"`")
+        answer = human.ask(f"{error.message} Which one is meant: {', '.join(map(repr, error.options))}?")
+        table = (answer or "").strip().strip("'\"`")
         if task.table or table not in error.options:
             raise
-        return _read(task.data, table)
+        return _read(task, table)
 
 
-def _read(named: tuple[str, ...], table: str) -> tuple[DataSource, Samples]:
+def _read(task: TaskSpec, table: str) -> tuple[DataSource, Samples]:
     from palmette.automl.samples.load import load
 
-    samples = load(named, table).samples
-    return DataSource(named=named, table=table, digests=tuple(file.sha256 for file in samples.files)), samples
+    samples = load(task.data, table, task.arrays).samples
+    digests = tuple(file.sha256 for file in samples.files)
+    return DataSource(named=task.data, table=table, arrays=task.arrays, digests=digests), samples
 
 
 def _named_in(text: str) -> tuple[str, ...]:

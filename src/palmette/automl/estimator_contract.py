@@ -50,7 +50,7 @@ def main(folder: Path) -> None:
     if "." in candidate.learner:
         problem = problem_of(blueprint)
         target = problem.encoded_target(rows, candidate.strategy)
-        encoded = build(encoder_of(candidate, blueprint)).fit_transform(frame, target)
+        encoded = build(encoder_of(candidate, blueprint)).fit_transform(problem.inputs(frame, None), target)
         outputs = partial(sound_outputs, problem, candidate.strategy)
         check_learner(build(learner_of(candidate, blueprint)), np.asarray(encoded), target, outputs)
 

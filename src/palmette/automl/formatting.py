@@ -37,6 +37,8 @@ METRICS = {
     "mae": "Mean absolute error",
     "mape": "Mean absolute percentage error",
     "smape": "Symmetric percentage error",
+    "mase": "Mean absolute scaled error",
+    "wql": "Weighted quantile loss",
     "medae": "Median absolute error",
     "r2": "R²",
     "rmsle": "RMSLE",
@@ -192,7 +194,7 @@ def money(value: float) -> str:
 
 
 def price(spend: Spend) -> str:
-    """The price of calls of language models; one that nobody knows is not called free."""
+    """The price of calls of language models; an unknown price is not shown as free."""
     if spend.calls and spend.unpriced == spend.calls:
         return "price not known"
     known = money(spend.money)

@@ -1,6 +1,6 @@
 """What own code of a model may use: libraries that compute and learn. It reads and writes nothing.
 
-`palmette.sandbox.reach` checks a module against the lists of `import_policy.yaml` before it is executed.
+`palmette.sandbox.import_policy` checks a module against the lists of `import_policy.yaml` before it is executed.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from pathlib import Path
 from palmette.automl.candidates import OwnCode
 from palmette.documents import parse_document, read_text
 from palmette.engine import TextFile, Violation
-from palmette.sandbox import reach
+from palmette.sandbox import import_policy
 
 
-class Lists(reach.Lists):
+class ImportLists(import_policy.AllowLists):
     """The lists of `import_policy.yaml`, where each is explained."""
 
-    outlets: reach.Words
+    outlets: import_policy.WordSet
 
 
-LISTS = parse_document(read_text(Path(__file__).with_suffix(".yaml")), Lists, "import_policy.yaml")
+LISTS = parse_document(read_text(Path(__file__).with_suffix(".yaml")), ImportLists, "import_policy.yaml")
 
 
 def _texts_as_code(node: ast.AST) -> Iterator[str]:
@@ -38,14 +38,14 @@ def _outlets(node: ast.AST) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class ImportPolicy(reach.Reach):
+class ImportPolicy(import_policy.CodePolicy):
     """What own code may use."""
 
     own: frozenset[str] = frozenset()
 
     lists = LISTS
     rules = (_outlets, _texts_as_code)
-    said = "own code works on the rows that it is given, with libraries that compute"
+    summary = "own code works on the rows that it is given, with libraries that compute"
 
 
 def objections(modules: Iterable[OwnCode]) -> list[Violation]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from palmette.automl.measure import Predictions
 from palmette.automl.measure.metrics import Floats
 
-Measured = Literal["predictions", "importances", "curve", "clustering"]
+Measured = Literal["predictions", "importances", "clustering"]
 
 
 class ColumnByCluster(NamedTuple):
@@ -28,7 +28,7 @@ class ColumnByCluster(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Clustering:
+class ClusterResults:
     """The clusters of the training rows."""
 
     sizes: tuple[int, ...]
@@ -40,6 +40,33 @@ class Clustering:
     labels: NDArray[np.intp] | None = None
     """(n,): the cluster of each row of the projection, from 0."""
     columns: tuple[ColumnByCluster, ...] = ()
+
+
+@dataclass(frozen=True)
+class DrawnForecast:
+    """A forecast with what came before and what came then."""
+
+    title: str
+    before: Floats
+    """(k,): the last values that were known."""
+    truth: Floats
+    """(horizon,): NaN where it is not known."""
+    values: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Forecasts:
+    """Forecasts of the hold-out."""
+
+    drawn: tuple[DrawnForecast, ...]
+    count: int
+    """Values that were forecast and are known."""
+    promised: float = 0.0
+    """Share of the values that bands should hold; 0 without bands."""
+    inside: float | None = None
+    """Share that they hold."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +83,7 @@ class ReportData:
     """What the importance of a column measures; `when it is shuffled` follows."""
     limits: tuple[str, ...] = ()
     """What a model of this kind cannot do, in sentences."""
-    clustering: Clustering | None = None
+    clustering: ClusterResults | None = None
+    forecasts: Forecasts | None = None
     missing: Mapping[Measured, str] = field(default_factory=dict)
     """Why something was not measured, in a sentence."""

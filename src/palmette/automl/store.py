@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -10,7 +11,7 @@ from palmette.errors import DeveloperError
 
 
 class Store:
-    """Folders beside the artefacts of a run, by name; an artefact that speaks of one says its name."""
+    """Folders beside the artefacts of a run, by name; artefacts refer to them by name."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -27,3 +28,10 @@ class Store:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         return folder
+
+
+def cache_folder(name: str) -> Path:
+    """A folder of this name in the user's cache, which is made where there is none."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "palmette" / name
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -27,6 +26,8 @@ class Trial(Model):
     """By fold: steps that a learner took before it stopped early."""
     seconds: float
     """Of all its fits and the encoding of its features on one worker, whichever candidate has encoded them."""
+    encoding: float = 0.0
+    """Seconds for features of all rows that are computed once for all fits, and again in the final fit."""
 
 
 class ChosenMember(Model):
@@ -43,14 +44,13 @@ class Selection(Model):
 
     metric: str
     score: float
-    """Out of fold, by the harness."""
+    """Out of fold, by the harness; of few rows, cross-fitted: each fold by a choice that is made on the other folds."""
+    apparent_score: float
+    """Out of fold on the rows that the choice is made on."""
     members: tuple[ChosenMember, ...]
     ensembling: Ensembling = "best"
     """How the members are put together; `single` for one."""
     class_weights: tuple[float, ...] | None = None
     best_single: str
-    single_score: float
     reason: str = ""
     """Why one model, or why several, with the numbers."""
-    by_track: Mapping[str, float] = Field(default_factory=dict)
-    """Best score of each track."""

@@ -27,8 +27,9 @@ from palmette.errors import (
     PalmetteError,
     UserError,
     did_you_mean,
-    machine_fault,
-    path_fault,
+    machine_error,
+    missing_extra,
+    path_error,
     require_text,
 )
 
@@ -36,30 +37,35 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C, and after signals that ask to end."""
 EXIT_STATUS = """Exit status: 0 done, 1 a check failed, 2 a mistake in what was given, 3 the machine, 4 the language
 model, 5 the remote repository or the forge, 6 the run stopped short of its goal, 70 a bug, 130 interrupted."""
+COMPLETION = """Shell completion: eval "$(_PALMETTE_COMPLETE=bash_source palmette)" in ~/.bashrc; zsh_source and
+fish_source for the other shells."""
 
 
 class _Command(NamedTuple):
     place: str
     """`module:attribute`."""
     help: str
+    extra: str = ""
+    """The extra of palmette that installs what the command needs."""
 
 
 COMMANDS = {
-    "features": _Command("palmette.cli.features:features", "Build a feature view and open its pull request."),
-    "automl": _Command("palmette.cli.automl:automl", "Build, verify and deploy a model from a sentence and data."),
-    "serve": _Command("palmette.cli.serve:serve", "Keep the endpoint of a delivered model up."),
-    "predict": _Command("palmette.cli.predict:predict", "Predict the rows of a file with a delivered model."),
-    "retrain": _Command("palmette.cli.retrain:retrain", "Fit a delivered model again on new rows."),
-    "export": _Command("palmette.cli.export:export", "Write the learner of a delivered model as ONNX."),
-    "check": _Command("palmette.cli.check:check", "Check a feature script against its specification."),
+    "init": _Command("palmette.cli.init:init", "Draft registry, specification and run file from tables.", "spark"),
+    "features": _Command("palmette.cli.features:features", "Build a feature view and open its pull request.", "spark"),
+    "automl": _Command("palmette.cli.automl:automl", "Build, verify and deploy a model from data.", "automl"),
+    "serve": _Command("palmette.cli.serve:serve", "Serve a delivered model.", "automl"),
+    "predict": _Command("palmette.cli.predict:predict", "Predict the rows of a file with a delivered model.", "automl"),
+    "retrain": _Command("palmette.cli.retrain:retrain", "Fit a delivered model again on new rows.", "automl"),
+    "export": _Command("palmette.cli.export:export", "Write the learner of a delivered model as ONNX.", "automl"),
+    "check": _Command("palmette.cli.check:check", "Check a feature script against its specification.", "spark"),
+    "mcp": _Command("palmette.cli.mcp:mcp", "Serve the checks and runs to coding agents (MCP).", "mcp"),
     "schema": _Command("palmette.cli.schema:schema", "Print the JSON Schema of a file format."),
     "topology": _Command("palmette.cli.topology:topology", "Check or draw a topology."),
     "run": _Command("palmette.cli.run:run", "Run any topology."),
     "runs": _Command("palmette.cli.runs:runs", "List the runs."),
     "show": _Command("palmette.cli.show:show", "Show the steps, failures, artefacts and times of a run."),
-    "resume": _Command("palmette.cli.resume:resume", "Go on with a run, after editing its artefacts or not."),
-    "bench": _Command("palmette.cli.bench:bench", "Measure again what is claimed: FeatBench and the planner study."),
-    "doctor": _Command("palmette.cli.doctor:doctor", "Say what is installed, what is missing, and how to get it."),
+    "resume": _Command("palmette.cli.resume:resume", "Continue a run, with or without edited artefacts."),
+    "doctor": _Command("palmette.cli.doctor:doctor", "Show what is installed, what is missing, and how to get it."),
 }
 
 
@@ -83,13 +89,16 @@ class _Commands(click.Group):
             formatter.write_dl([(name, COMMANDS[name].help) for name in self.list_commands(ctx)])
 
 
-@click.group(cls=_Commands, epilog=EXIT_STATUS, context_settings={"help_option_names": ["-h", "--help"]})
+HELP = {"help_option_names": ["-h", "--help"]}
+
+
+@click.group(cls=_Commands, epilog=f"{EXIT_STATUS}\n\n{COMPLETION}", context_settings=HELP)
 @click.version_option(package_name="palmette")
 @click.option(
     "--isolation",
     metavar="LEVEL",
-    help="What keeps generated code from your files and network: bubblewrap, landlock, docker:IMAGE, podman:IMAGE; "
-    "none allows both. By default the best of the first two that works.",
+    help="Isolation of generated code from your files and network: bubblewrap, landlock, docker:IMAGE, podman:IMAGE or "
+    "none. By default the better of the first two that works.",
 )
 def cli(isolation: str | None) -> None:
     """Machine-learning code that a team can merge: measured, and written along a topology you can read."""
@@ -116,17 +125,19 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         _report_usage(error, as_json)
         sys.exit(UserError.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("\nInterrupted. A run that was under way goes on with: palmette resume latest", err=True)
+        click.echo("\nInterrupted. To continue a run: palmette resume latest", err=True)
         sys.exit(INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - the process boundary to the user: a bug is one message too
-        found = machine_fault(error) or path_fault(error) or _bug(error)
+        command = next((COMMANDS[name] for name in arguments if name in COMMANDS), None)
+        missing = missing_extra(error, command.extra if command else "")
+        found = missing or machine_error(error) or path_error(error) or _bug(error)
         _report(found, as_json)
         sys.exit(found.exit_code)
     sys.exit(0)
 
 
 def _end_in_order() -> None:
-    """Has a closed terminal, and whoever asks this process to end, interrupt it as Ctrl-C does."""
+    """Makes SIGTERM and SIGHUP interrupt the process as Ctrl-C does."""
     for one in (signal.SIGTERM, signal.SIGHUP):
         if threading.current_thread() is threading.main_thread() and signal.getsignal(one) is signal.SIG_DFL:
             signal.signal(one, signal.default_int_handler)
@@ -157,11 +168,11 @@ def _report(error: PalmetteError, as_json: bool) -> None:
             "problems": problems,
             "exit_code": error.exit_code,
         }
-        said = hide(json.dumps({"error": body}, indent=2, ensure_ascii=False))
+        text = hide(json.dumps({"error": body}, indent=2, ensure_ascii=False))
         try:
-            click.echo(said)
-        except OSError:  # of a full disk, where this is the error that is told
-            click.echo(said, err=True)
+            click.echo(text)
+        except OSError:  # a full disk, which is the error being reported
+            click.echo(text, err=True)
     else:
         click.echo(hide(str(error)), err=True)
 

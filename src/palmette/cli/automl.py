@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from palmette.cli.progress import watching
-from palmette.cli.screen import clean, json_option, print_json, print_table
+from palmette.cli.screen import PLANNER, clean, human_option, json_option, print_json, print_table
 from palmette.cli.summary import present
 from palmette.errors import UserError
 
-PROBLEMS = ("classification", "regression", "clustering")
+PROBLEMS = ("classification", "regression", "clustering", "node_classification", "forecasting")
 TRACKS = ("traditional", "neural", "pretrained", "autogluon")
 PREFERENCES = ("speed", "small", "explainable", "simple")
 STAGES = ("plan", "deploy")
@@ -47,39 +47,45 @@ def _one(flag: str, metavar: str, text: str) -> Callable[[Any], Any]:
 
 OPTIONS = (
     _several("--data", "data", "PLACE", "File, folder, or set such as sklearn:iris; repeat for more."),
-    _one("--table", "NAME", "Which sheet, table or file of an archive is meant."),
+    _one("--table", "NAME", "Sheet, table or file of an archive to read."),
+    _several("--array", "arrays", "KIND=COLUMNS", "Columns of numbers that are files, e.g. 'image=pixel_*'."),
     click.option("--task", type=click.Path(dir_okay=False), help="A task file; see `palmette schema task`."),
     _one("--target", "COLUMN", "The column to predict."),
-    click.option("--problem", type=click.Choice(PROBLEMS), help="Follows from the target where it is left out."),
-    _one("--metric", "NAME", "What models are compared by, e.g. roc_auc, macro F1, rmse."),
-    _one("--positive", "VALUE", "The value of the target that F1, precision and recall are about."),
-    _one("--threshold", "COLUMN>NUMBER", "Predict two classes of a column of numbers, e.g. 'price>5000'."),
+    click.option("--problem", type=click.Choice(PROBLEMS), help="Inferred from the target if omitted."),
+    _one("--metric", "NAME", "Metric that ranks the models, e.g. roc_auc, macro F1, rmse."),
+    _one("--positive", "VALUE", "Target value that is positive for F1, precision and recall."),
+    _one("--threshold", "COLUMN>NUMBER", "Turn a numeric column into two classes, e.g. 'price>5000'."),
     _several("--exclude", "exclude", "COLUMNS", "Columns that no model may use."),
     _several("--include", "include", "COLUMNS", "The only columns that a model may use."),
     _several("--known-after", "known_after", "COLUMNS", "Columns that are known only after the outcome."),
     _one("--group-by", "COLUMN", "Rows with equal values stay on one side of every split."),
     _one("--time", "COLUMN", "Test on the latest rows by this column of times."),
     _one("--split", "HOW", "random, stratified, group, time or a column; 20%; 2024-03 or P3M; folds:5."),
-    click.option("--holdout", type=click.FloatRange(0, 0.9), help="Share of rows kept to measure on.  [default: 0.2]"),
+    click.option("--holdout", type=click.FloatRange(0, 0.9), help="Share of rows to hold out.  [default: 0.2]"),
     _several("--constraint", "constraints", "LIMIT", "accuracy>=0.9, latency<=20ms, size<=5MB, training_time<=60s."),
     _several("--learner", "learners", "NAMES", "NAME requires, not:NAME or -NAME forbids, first:NAME prefers."),
-    click.option("--track", "tracks", type=Names(*TRACKS), help="Kinds of learners; all that are installed."),
+    click.option("--track", "tracks", type=Names(*TRACKS), help="Kinds of learners to try.  [default: all installed]"),
     click.option("--ensemble/--single", "ensemble", default=None, help="Several models together, or one."),
     _one("--clusters", "N or A-B", "Number of clusters."),
-    _one("--labels", "COLUMN", "Of a clustering: the column that clusters are compared with."),
-    click.option("--prefer", type=Names(*PREFERENCES), help=f"Beside the score: {', '.join(PREFERENCES)}."),
+    _one("--horizon", "STEPS", "Forecasting: steps ahead, or a time such as '24 hours'."),
+    _one("--frequency", "OFFSET", "Forecasting: time between rows, e.g. h, 15min, MS; inferred if omitted."),
+    _one("--series", "COLUMN", "Forecasting: column that identifies the series of each row."),
+    _several("--known-ahead", "known_ahead", "COLUMNS", "Forecasting: columns whose future values are known."),
+    click.option("--quantiles", type=Names(), help="Forecasting: quantiles to predict.  [default: 0.1,0.9]"),
+    _one("--labels", "COLUMN", "Clustering: column of labels to compare the clusters with."),
+    click.option("--prefer", type=Names(*PREFERENCES), help=f"Preferred beside the score: {', '.join(PREFERENCES)}."),
     _one("--budget", "TIME", "Time for training and scoring: 90, 120s, 5min, 1h.  [default: 120s]"),
-    click.option("--plans", type=click.IntRange(1, 8), help="Plans that are drafted.  [default: 3]"),
-    click.option("--seed", type=int, help="Of everything that is drawn at random.  [default: 0]"),
-    click.option("--out", type=click.Path(), help="Folder for the package; left out: in the run's folder."),
-    click.option("--dry-run", is_flag=True, help="End with the task and the plans, and train nothing."),
+    click.option("--plans", type=click.IntRange(1, 8), help="Number of plans to draft.  [default: 3]"),
+    click.option("--seed", type=int, help="Random seed.  [default: 0]"),
+    click.option("--out", type=click.Path(), help="Folder for the package.  [default: in the run's folder]"),
+    click.option("--dry-run", is_flag=True, help="Print the task and the plans, and train nothing."),
     _one("--topology", "NAME", "Built-in topology, or a file.  [default: automl]"),
     click.option("--approve", type=Names(*STAGES), default="", help="Ask before: plan, deploy."),
-    click.option("--human", type=click.Choice(["console", "none"]), default="console", help="Whom to ask."),
-    click.option("--model", metavar="PROVIDER:NAME", help="Language model that answers for agents.  [default: none]"),
-    click.option("--planner", type=click.Choice(["offline", "model", "sequential", "random"]), help="Chooses the way."),
-    click.option("--tokens", type=click.IntRange(min=1), help="Most tokens that the language model may take."),
-    click.option("--money", type=click.FloatRange(min=0), help="Most US dollars that it may cost."),
+    human_option,
+    click.option("--model", metavar="PROVIDER:NAME", help="Language model for the agents.  [default: none]"),
+    click.option("--planner", type=PLANNER, help="Planner that chooses the next actor."),
+    click.option("--tokens", type=click.IntRange(min=1), help="Token limit for the language model."),
+    click.option("--money", type=click.FloatRange(min=0), help="Cost limit for the language model, in US dollars."),
 )
 
 

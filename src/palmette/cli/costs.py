@@ -11,7 +11,7 @@ import click
 from palmette.cli.screen import duration, first_line, print_table
 from palmette.engine import ArtefactStore, RunState, Spend, read_journal
 from palmette.engine.events import CallAnswered
-from palmette.engine.state import Cost
+from palmette.engine.state import CallCost
 from palmette.errors import UserError
 
 HEADER = ("asked by", "as", "calls", "tokens in", "tokens out", "cost", "time")
@@ -45,9 +45,9 @@ def calls_of(folder: Path) -> list[dict[str, Any]]:
             "number": number,
             "actor": call.actor,
             "role": call.role,
-            **_json(Cost(call.spend, call.seconds)),
+            **_json(CallCost(call.spend, call.seconds)),
             "asked": _asked(store.get(call.request)),
-            "answer": _said(store.get(call.answer)),
+            "answer": _text(store.get(call.answer)),
         }
         for number, call in enumerate(calls, start=1)
     ]
@@ -95,22 +95,22 @@ def _asked(request: Any) -> list[dict[str, str]]:
     return [{"speaker": "request", "text": json.dumps(request, indent=2, ensure_ascii=False)}]
 
 
-def _said(answer: Any) -> str:
+def _text(answer: Any) -> str:
     return str(answer["text"]) if isinstance(answer, dict) and "text" in answer else str(answer)
 
 
-def _total(state: RunState) -> Cost:
-    total = Cost()
+def _total(state: RunState) -> CallCost:
+    total = CallCost()
     for cost in state.bill.values():
         total = total.plus(cost)
     return total
 
 
-def _json(cost: Cost) -> dict[str, Any]:
+def _json(cost: CallCost) -> dict[str, Any]:
     return {**cost.spend.model_dump(), "seconds": round(cost.seconds, 2)}
 
 
-def _row(cost: Cost) -> tuple[str, ...]:
+def _row(cost: CallCost) -> tuple[str, ...]:
     spend = cost.spend
     return (
         str(spend.calls),
@@ -122,7 +122,7 @@ def _row(cost: Cost) -> tuple[str, ...]:
 
 
 def money(spend: Spend) -> str:
-    """A price as a person says it; what nobody knows is not called free.
+    """A price in dollars; an unknown price is not shown as free.
 
     >>> money(Spend(calls=2, money=0.0123)), money(Spend(calls=2, unpriced=2)), money(Spend(calls=1))
     ('$0.0123', 'unknown', '$0')

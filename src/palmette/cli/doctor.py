@@ -20,7 +20,7 @@ from palmette.sandbox.container import ENGINES
 Status = Literal["ok", "missing", "optional"]
 
 
-class Finding(NamedTuple):
+class InstallationFinding(NamedTuple):
     """One thing that was looked for."""
 
     name: str
@@ -58,17 +58,16 @@ _PACKAGES = (
     _Package("google-genai", "models of Google", "google"),
     _Package("boto3", "models on Amazon Bedrock", "bedrock"),
     _Package("opentelemetry-exporter-otlp-proto-http", "spans of runs, for a collector", "telemetry"),
-    _Package("PyGithub", "pull requests on GitHub", "github"),
-    _Package("python-gitlab", "merge requests on GitLab", "gitlab"),
+    _Package("httpx", "pull requests on GitHub, merge requests on GitLab", "github"),
 )
 
 
 @click.command()
-@click.option("--spark", "start_spark", is_flag=True, help="See that Spark starts, and make later starts quicker.")
-@click.option("--model", metavar="PROVIDER:NAME", help="Ask this language model something cheap, and say what works.")
+@click.option("--spark", "start_spark", is_flag=True, help="Start Spark once, which makes later starts quicker.")
+@click.option("--model", metavar="PROVIDER:NAME", help="Send this language model a cheap request, and show what works.")
 @json_option
 def doctor(start_spark: bool, model: str | None, as_json: bool) -> None:
-    """Say what is installed, what is missing, and how to get it.
+    """Show what is installed, what is missing, and how to get it.
 
     Exit status 3 when the main job, a verified feature view, could not run; 4 when the model cannot be used.
     """
@@ -105,8 +104,8 @@ def _examine(model: str, as_json: bool) -> None:
         sys.exit(ModelError.exit_code)
 
 
-def _findings() -> Iterator[Finding]:
-    yield Finding("Python", "ok", f"{sys.version.split()[0]} at {sys.executable}", "everything")
+def _findings() -> Iterator[InstallationFinding]:
+    yield InstallationFinding("Python", "ok", f"{sys.version.split()[0]} at {sys.executable}", "everything")
     yield _git()
     yield _guarded("Java", "Spark", lambda: "{0.version} at {0.home} (from {0.origin})".format(find_java()))
     yield _guarded("isolation", "generated code", lambda: Sandbox().isolation.name)
@@ -115,33 +114,35 @@ def _findings() -> Iterator[Finding]:
         yield _package(package)
 
 
-def _git() -> Finding:
+def _git() -> InstallationFinding:
     place = shutil.which("git")
     if place is None:
-        return Finding("git", "missing", "", "pull requests", "Install git.")
-    return Finding("git", "ok", place, "pull requests")
+        return InstallationFinding("git", "missing", "", "pull requests", "Install git.")
+    return InstallationFinding("git", "ok", place, "pull requests")
 
 
-def _containers() -> Finding:
+def _containers() -> InstallationFinding:
     use, places = "isolation that is asked for", [place for place in map(shutil.which, ENGINES) if place]
     if not places:
-        return Finding("containers", "optional", "", use, f"Install {' or '.join(ENGINES)}.")
-    return Finding("containers", "ok", f"{', '.join(places)}; for --isolation {Path(places[0]).name}:IMAGE", use)
+        return InstallationFinding("containers", "optional", "", use, f"Install {' or '.join(ENGINES)}.")
+    return InstallationFinding(
+        "containers", "ok", f"{', '.join(places)}; for --isolation {Path(places[0]).name}:IMAGE", use
+    )
 
 
-def _package(package: _Package) -> Finding:
+def _package(package: _Package) -> InstallationFinding:
     remedy = f"Run `{Path(sys.executable).name} -m pip install 'palmette[{package.extra}]'`."
     try:
         found = version(package.name)
     except PackageNotFoundError:
-        return Finding(package.name, "missing" if package.needed else "optional", "", package.use, remedy)
+        return InstallationFinding(package.name, "missing" if package.needed else "optional", "", package.use, remedy)
     if package.below is not None and int(found.partition(".")[0]) >= package.below:
         reason = f"{found} is too new: it must be below {package.below}"
-        return Finding(package.name, "missing", reason, package.use, remedy)
-    return Finding(package.name, "ok", found, package.use)
+        return InstallationFinding(package.name, "missing", reason, package.use, remedy)
+    return InstallationFinding(package.name, "ok", found, package.use)
 
 
-def _warm_spark() -> Iterator[Finding]:
+def _warm_spark() -> Iterator[InstallationFinding]:
     with WarmSpark() as spark:
         start = time.monotonic()
 
@@ -155,14 +156,14 @@ def _warm_spark() -> Iterator[Finding]:
             yield _guarded("Spark's classes", use, lambda: f"kept in {spark.keep_classes()}", otherwise="optional")
 
 
-def _guarded(name: str, use: str, look: Callable[[], str], otherwise: Status = "missing") -> Finding:
+def _guarded(name: str, use: str, look: Callable[[], str], otherwise: Status = "missing") -> InstallationFinding:
     try:
-        return Finding(name, "ok", look(), use)
+        return InstallationFinding(name, "ok", look(), use)
     except MachineError as error:
-        return Finding(name, otherwise, error.message, use, error.remedy)
+        return InstallationFinding(name, otherwise, error.message, use, error.remedy)
 
 
-def _line(finding: Finding) -> str:
+def _line(finding: InstallationFinding) -> str:
     mark = {"ok": "ok", "missing": "MISSING", "optional": "-"}[finding.status]
     text = finding.found if finding.status == "ok" else f"{finding.found} {finding.remedy}".strip()
     if finding.status == "optional":
@@ -170,7 +171,7 @@ def _line(finding: Finding) -> str:
     return f"{mark:>8}  {finding.name:<16} {text}"
 
 
-def _conclusion(findings: list[Finding]) -> str:
+def _conclusion(findings: list[InstallationFinding]) -> str:
     missing = [finding.name for finding in findings if finding.status == "missing"]
     if missing:
         return f"\nThe main job cannot run yet; missing: {', '.join(missing)}."

@@ -67,15 +67,14 @@ class EventLines:
     def progress(self, actor: str, message: str) -> None:
         self._print({"kind": "progress", "actor": actor, "message": message})
 
-    def _print(self, told: dict[str, JsonValue]) -> None:
-        line = {"seconds": round(time.monotonic() - self._started, 3), **told}
+    def _print(self, fields: dict[str, JsonValue]) -> None:
+        line = {"seconds": round(time.monotonic() - self._started, 3), **fields}
         click.echo(json.dumps(line, ensure_ascii=False), err=True)
 
 
 def watching(as_json: bool, folder: Path | None = None) -> Observer:
     """The observer of a command; with the run's folder, it shows how a request was read before anything is trained."""
     return EventLines(folder) if as_json else Progress(folder)
-
 
 
 def _line(event: e.Event) -> str:

@@ -24,9 +24,9 @@ def _facts(result: RunResult) -> dict[str, Any]:
 
 def _delivery(result: RunResult) -> dict[str, Any]:
     folder, delivered = result.path("pull_request"), result.value("pull_request")
-    said = ("branch", "base", "files", "url", "repository", "pushed_to")
+    names = ("branch", "base", "files", "url", "repository", "pushed_to")
     files = {name: str(folder / delivered[name]["path"]) for name in ("body", "patch")}
-    return {**{name: delivered[name] for name in said}, **files}
+    return {**{name: delivered[name] for name in names}, **files}
 
 
 def _show(summary: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What the end screen says of an environment's own product."""
+"""An environment's own section of the end screen."""
 
 from __future__ import annotations
 

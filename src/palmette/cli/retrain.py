@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
+from palmette.cli.model import model_run
 from palmette.cli.screen import json_option, near, print_json, print_table
 
 
 @click.command()
 @click.argument("run")
 @click.option("--data", type=click.Path(path_type=Path), required=True, help="New rows with their target.")
-@click.option("--table", default="", metavar="NAME", help="Which sheet, table or file of an archive is meant.")
+@click.option("--table", default="", metavar="NAME", help="Sheet, table or file of an archive to read.")
 @json_option
 def retrain(run: str, data: Path, table: str, as_json: bool) -> None:
     """Fit the model of RUN (an id, its beginning, a folder, or `latest`) again on new rows.
@@ -23,7 +24,7 @@ def retrain(run: str, data: Path, table: str, as_json: bool) -> None:
     """
     from palmette.automl.endpoint.retraining import retrain as retrained
 
-    found = retrained(run, data, table, lambda text: click.echo(text, err=True))
+    found = retrained(model_run(run), data, table, lambda text: click.echo(text, err=True))
     if as_json:
         print_json(found.model_dump(mode="json"))
     else:

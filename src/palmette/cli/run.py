@@ -29,12 +29,20 @@ from palmette.errors import InputError, Problem
 @click.option(
     "--planner",
     metavar="NAME",
-    help="Registered name, or `package.module:Class`; left out: `model` where a model answers, else `offline`.",
+    help="Registered name, or `package.module:Class`; by default `model` with a language model, else `offline`.",
 )
-@click.option("--human", type=click.Choice(["console", "none"]), default="none", show_default=True, help="Whom to ask.")
-@click.option("--model", default="offline", show_default=True, metavar="PROVIDER:NAME", help="Who answers for agents.")
-@click.option("--tokens", type=click.IntRange(min=1), help="Most tokens that the model may take.")
-@click.option("--money", type=click.FloatRange(min=0), help="Most US dollars that the model may cost.")
+@click.option(
+    "--human",
+    type=click.Choice(["console", "none"]),
+    default="none",
+    show_default=True,
+    help="Where to ask questions; none asks nothing.",
+)
+@click.option(
+    "--model", default="offline", show_default=True, metavar="PROVIDER:NAME", help="Language model for the agents."
+)
+@click.option("--tokens", type=click.IntRange(min=1), help="Token limit for the language model.")
+@click.option("--money", type=click.FloatRange(min=0), help="Cost limit for the language model, in US dollars.")
 @click.option("--seed", default=0, show_default=True)
 @json_option
 def run(topology: Path, given: tuple[str, ...], as_json: bool, **options: JsonValue) -> None:

@@ -15,6 +15,14 @@ from palmette.engine import Measurement, Violation
 _MARKS: Mapping[str, str] = {"passed": "✓", "failed": "✗", "skipped": "–", "warning": "!"}
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+human_option = click.option(
+    "--human",
+    type=click.Choice(["console", "none"]),
+    default="console",
+    show_default=True,
+    help="Where to ask questions; none asks nothing.",
+)
+PLANNER = click.Choice(["offline", "model", "sequential", "random"])
 
 
 def print_json(value: object) -> None:
@@ -56,7 +64,7 @@ def clean(text: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time as a person says it.
+    """A duration in readable units.
 
     >>> duration(0.0123), duration(3.14), duration(75)
     ('12 ms', '3.1 s', '1 min 15 s')

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from palmette.cli.model import model_run
 from palmette.cli.screen import json_option, near, print_json
 from palmette.errors import MachineError, UserError
 
@@ -22,7 +23,7 @@ WATCHED = 0.3
 @click.command()
 @click.argument("run")
 @click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True)
-@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 lets others in, without a login.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 accepts other machines, without a login.")
 @json_option
 def serve(run: str, port: int, host: str, as_json: bool) -> None:
     """Serve the model of RUN (an id, its beginning, a folder, or `latest`) or of a delivered folder, until Ctrl-C."""
@@ -30,7 +31,7 @@ def serve(run: str, port: int, host: str, as_json: bool) -> None:
     from palmette.automl.endpoint.service import Service
     from palmette.sandbox import Sandbox
 
-    folder = delivered(run)
+    folder = delivered(model_run(run))
     _require_free(host, port)
     with suppress(KeyboardInterrupt), Service(Sandbox(), folder, host, port) as service:
         click.echo(f"Starting {near(folder)} ...", err=True)

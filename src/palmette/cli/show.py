@@ -1,4 +1,4 @@
-"""`palmette show`: tells a run from its journal."""
+"""`palmette show`: shows a run from its journal."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from palmette.engine import events as e
 from palmette.engine.journal import End, read_end
 from palmette.engine.runs import RunSummary, summarise
 from palmette.engine.workspaces import workspace_name
+from palmette.errors import counted
 
 LAST = 2000
 """Events whose steps are shown unless all are asked for."""
@@ -137,7 +138,7 @@ def _show(folder: Path, run: End, evidence: bool, as_json: bool) -> None:
     click.echo(f"{click.style(summary.id, bold=True)}  {summary.what}, {summary.status}{why}")
     click.echo(
         f"started {summary.started:%Y-%m-%d %H:%M:%S}, worked {duration(state.spent.seconds)}, "
-        f"{state.decisions} steps, {state.spent.attempts} attempts, in {near(folder)}\n"
+        f"{counted(state.decisions, 'step')}, {counted(state.spent.attempts, 'attempt')}, in {near(folder)}\n"
     )
     if run.earlier:
         click.echo(f"{run.earlier} earlier events are left out; all of them: palmette show {summary.id} --all\n")
@@ -167,12 +168,18 @@ def _show(folder: Path, run: End, evidence: bool, as_json: bool) -> None:
     )
 
 
+def run_facts(folder: Path) -> dict[str, object]:
+    """All that is shown of a run, as JSON data."""
+    run = read_end(folder, None)
+    return _as_json(folder, run.state, steps_of(run), summarise(folder, run.state))
+
+
 def _print_attempts(steps: list[Step], evidence: bool, work: Path) -> None:
     failing = [step for step in steps if step.has_failed]
     if failing:
         click.echo("\nfailed attempts")
     for step in failing:
-        told: set[Violation] = set()
+        shown: set[Violation] = set()
         for attempt in step.attempts:
             if attempt.fix:
                 tried = "handed over" if attempt.fix == TERMINATE else f"tried: {first_line(clean(attempt.fix))}"
@@ -180,11 +187,11 @@ def _print_attempts(steps: list[Step], evidence: bool, work: Path) -> None:
             if attempt.fix and attempt.reason:
                 click.echo(f"      because: {first_line(clean(attempt.reason))}")
             for violation in _violations(attempt):
-                if violation not in told:
+                if violation not in shown:
                     click.echo(f"  step {step.number}, {step.actor}: {clean(violation.message)} [{violation.code}]")
                     if evidence and violation.evidence:
                         click.echo("\n".join(f"      {line}" for line in clean(violation.evidence).splitlines()))
-                told.add(violation)
+                shown.add(violation)
         if step.workspace and (work / step.workspace).is_dir():
             click.echo(f"  what it worked on is in {near(work / step.workspace)}")
 

@@ -12,7 +12,7 @@ from palmette.cli.costs import HEADER, costs_json, costs_rows
 from palmette.cli.report import Report
 from palmette.cli.screen import clean, duration, print_checks, print_json, print_table, print_violation
 from palmette.engine import RunResult
-from palmette.errors import RunStopped
+from palmette.errors import RunStopped, counted
 
 
 def present(result: RunResult, as_json: bool) -> NoReturn:
@@ -23,7 +23,7 @@ def present(result: RunResult, as_json: bool) -> NoReturn:
 
 
 def summary_of(result: RunResult) -> dict[str, Any]:
-    """Everything that the screen says, as JSON data; the environment adds what only its runs make."""
+    """Everything on the screen, as JSON data; the environment adds what only its runs make."""
     state, actors = result.state, result.state.actors
     environment = state.opened.environment if state.opened else ""
     failures = [actor.failure for actor in actors.values() if actor.failure]
@@ -97,7 +97,8 @@ def _steps(summary: Mapping[str, Any]) -> list[tuple[object, ...]]:
         (step["actor"], step["status"], step["invocations"], step["failed_attempts"], duration(step["seconds"]))
         for step in summary["steps"]
     ]
-    return [*steps, ("all", summary["status"], f"{summary['planner_steps']} steps", "", duration(summary["seconds"]))]
+    taken = counted(summary["planner_steps"], "step")
+    return [*steps, ("all", summary["status"], taken, "", duration(summary["seconds"]))]
 
 
 def _print_next(summary: Mapping[str, Any], own: Iterable[tuple[str, str]]) -> None:
@@ -108,5 +109,5 @@ def _print_next(summary: Mapping[str, Any], own: Iterable[tuple[str, str]]) -> N
         click.echo(f"{what:<12} {command}")
     click.echo(f"explain it   palmette show {run}")
     if summary["status"] != "finished":
-        click.echo(f"go on        mend the cause, then: palmette resume {run}")
+        click.echo(f"continue     fix the cause, then: palmette resume {run}")
     click.echo(f"change it    edit a file under {summary['folder']}/artefacts, then: palmette resume {run}")

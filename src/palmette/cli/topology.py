@@ -12,17 +12,24 @@ from palmette.engine import check_topology, draw, load_topology
 from palmette.engine.drawing import Form
 
 
+def _located(file: Path) -> Path:
+    """The file, or a built-in topology by its name."""
+    package = Path(__file__).parents[1]
+    named = package / ("features/topology.yaml" if str(file) == "features" else f"automl/topologies/{file}.yaml")
+    return named if not file.exists() and len(file.parts) == 1 and named.is_file() else file
+
+
 @click.group()
 def topology() -> None:
     """Check or draw a topology file."""
 
 
-@topology.command(short_help="Say everything that is wrong with a topology.")
+@topology.command(short_help="Report every mistake in a topology.")
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
 def check(file: Path, as_json: bool) -> None:
-    """Say everything that is wrong with the topology FILE, or that it can be run."""
-    document = load_topology(file)
+    """Report every mistake in the topology FILE, which may be the name of a built-in one such as `automl`."""
+    document = load_topology(_located(file))
     check_topology(document)
     found = document.value
     if as_json:
@@ -37,8 +44,8 @@ def check(file: Path, as_json: bool) -> None:
 @click.option("--format", "form", type=click.Choice(["mermaid", "svg"]), default="mermaid", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write here instead of printing.")
 def draw_command(file: Path, form: Form, output: Path | None) -> None:
-    """Draw the topology FILE."""
-    picture = draw(load_topology(file), form)
+    """Draw the topology FILE, which may be the name of a built-in one such as `automl`."""
+    picture = draw(load_topology(_located(file)), form)
     if output is None:
         click.echo(picture, nl=False)
     else:

@@ -32,7 +32,7 @@ _HARMLESS = re.compile(
 """What a repository may set: its own format, who commits, where its remotes are and what they ask for in a header."""
 
 
-class Located(NamedTuple):
+class RepositoryLocation(NamedTuple):
     """Where git keeps what it knows of a folder."""
 
     repository: Path
@@ -52,7 +52,7 @@ class Located(NamedTuple):
         return "/".join(self.repository.resolve().relative_to(self.top).parts)
 
 
-def located(repository: Path) -> Located:
+def located(repository: Path) -> RepositoryLocation:
     """Asks git, which starts nothing for it; InputError when there is no repository."""
     if not repository.is_dir():
         raise problem("no-such-folder", "there is no such folder", repository, "Give the path of a git checkout.")
@@ -72,10 +72,10 @@ def located(repository: Path) -> Located:
     top = next((folder for folder in (whole, *whole.parents) if folder == own or (folder / ".git").exists()), whole)
     listed = git("worktree", "list", "--porcelain").splitlines()
     branches = (line.removeprefix("branch refs/heads/") for line in listed if line.startswith("branch "))
-    return Located(repository, top, own, common, frozenset(branches))
+    return RepositoryLocation(repository, top, own, common, frozenset(branches))
 
 
-def borrow(source: Located, folder: Path) -> Git:
+def borrow(source: RepositoryLocation, folder: Path) -> Git:
     """Git in `folder`, whose `.git` is such a folder then; addresses of remotes stand in it with their passwords."""
     place = folder / ".git"
     place.mkdir(mode=0o700, parents=True)

@@ -1,6 +1,6 @@
 """From files to an open pull request: branch, commit, description and patch, push, forge; in this order.
 
-What is done before a failure stays, and the error says how a person finishes by hand. Repeating is safe: the
+What is done before a failure stays, and the error explains how to finish by hand. Repeating is safe: the
 same branch is updated, and so is its open pull request.
 """
 
@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from palmette.delivery.forge import Forge, Opened, PullRequestDraft, open_pull_request
+from palmette.delivery.forge import Forge, OpenPullRequest, PullRequestDraft, open_pull_request
 from palmette.delivery.git import Git
 from palmette.delivery.local import Record, record
 from palmette.delivery.remote import ANONYMOUS, Credentials, place_of, push, push_command, remote_url
@@ -35,7 +35,7 @@ class Target(Model):
 
 
 class Change(Model):
-    """What a pull request changes and says."""
+    """The files and the text of a pull request."""
 
     files: dict[str, str]
     """Text by path, relative to the worktree's root."""
@@ -63,7 +63,7 @@ class Delivered(Model):
     """File with the change as one commit, for `git am`."""
     remote: str | None = None
     """Where it was pushed to."""
-    opened: Opened | None = None
+    opened: OpenPullRequest | None = None
     """On the forge."""
 
 
@@ -81,7 +81,7 @@ def deliver(worktree: Worktree, change: Change, target: Target, folder: Path) ->
     )
     remote = target.remote or (None if target.target == "local" else "origin")
     forge: Forge | None = None
-    opened: Opened | None = None
+    opened: OpenPullRequest | None = None
     pushed = False
     try:
         forge = None if target.target == "local" else forge_of(target, worktree.git, remote or "origin")
@@ -124,19 +124,14 @@ def forge_of(target: Target, git: Git, remote: str) -> Forge:
         )
     web = f"https://{place.host}" if place else f"https://{target.target}.com"
     try:
-        if target.target == "github":
-            from palmette.delivery.github import GitHub
-
-            return GitHub(project, token, web=web, api=target.api)
-        from palmette.delivery.gitlab import GitLab
-
-        return GitLab(project, token, web=web, api=target.api)
+        from palmette.delivery.forges import GitHub, GitLab
     except ModuleNotFoundError as error:
         raise MachineError(
             f"The library {error.name!r} is not installed.",
             f"pip install 'palmette[{target.target}]'",
             code="missing-extra",
         ) from None
+    return (GitHub if target.target == "github" else GitLab)(project, token, web=web, api=target.api)
 
 
 def credentials(forge: Forge | None, git: Git, remote: str) -> Credentials:

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
-from functools import partial
-from typing import Protocol, TypeVar
+from typing import Protocol
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from palmette.documents import Model
 from palmette.errors import DeliveryError
 from palmette.llm.secrets import hider
 
 ATTEMPTS = 4
-SECONDS = 60.0
-"""That an answer may take as a whole, however it trickles in, over however many pages."""
 CONFLICTS = (409, 422)
 """What forges answer when there is a pull request already."""
-
-
 UNREADABLE = 200
-"""Status of an answer that says that all is well, and is not what a forge answers."""
-
-T = TypeVar("T")
+"""Status of a successful answer that is not a forge's."""
 
 
 class PullRequestDraft(Model):
@@ -39,7 +30,7 @@ class PullRequestDraft(Model):
     draft: bool = False
 
 
-class Opened(Model):
+class OpenPullRequest(Model):
     """A pull request that is open."""
 
     url: str = Field(pattern=r"^https?://[!-~]{1,2000}$")
@@ -63,7 +54,8 @@ class ForgeError(Exception):
 
 
 class Forge(Protocol):
-    """A forge's interface to one project. All but `compare_url` raise `ForgeError`."""
+    """A forge's interface to one project. All but `compare_url` raise `ForgeError`, and `ValidationError` for
+    an answer that they cannot read."""
 
     name: str
     user: str
@@ -72,55 +64,40 @@ class Forge(Protocol):
     host: str
     """Name of the host that the token is for, without a port."""
 
-    def find(self, draft: PullRequestDraft) -> Opened | None:
+    def find(self, draft: PullRequestDraft) -> OpenPullRequest | None:
         """The open pull request from the draft's branch into its base."""
 
-    def create(self, draft: PullRequestDraft) -> Opened:
+    def create(self, draft: PullRequestDraft) -> OpenPullRequest:
         """Opens a pull request."""
 
-    def update(self, opened: Opened, draft: PullRequestDraft) -> None:
+    def update(self, opened: OpenPullRequest, draft: PullRequestDraft) -> None:
         """Gives an open pull request the draft's title and body."""
 
     def compare_url(self, draft: PullRequestDraft) -> str:
         """The page on which a person opens the pull request."""
 
 
-def open_pull_request(forge: Forge, draft: PullRequestDraft, pause: Callable[[float], None] = time.sleep) -> Opened:
+def open_pull_request(
+    forge: Forge, draft: PullRequestDraft, pause: Callable[[float], None] = time.sleep
+) -> OpenPullRequest:
     """Opens or updates the pull request; tries again, looking first, when the forge is silent or unwell."""
     refusal = ForgeError(None, "")
     for attempt in range(ATTEMPTS):
         try:
-            found = _in_time(partial(forge.find, draft))
+            found = forge.find(draft)
             if found is None:
-                return _in_time(partial(forge.create, draft))
-            _in_time(partial(forge.update, found, draft))
+                return forge.create(draft)
+            forge.update(found, draft)
             return found
         except ForgeError as answer:
             refusal = answer
-            if not answer.passing and not (answer.status in CONFLICTS and attempt == 0):
-                break
-            if answer.passing and attempt + 1 < ATTEMPTS:
-                pause(0.5 * 2**attempt)
+        except ValidationError:
+            refusal = ForgeError(UNREADABLE, "the answer does not have the documented form")
+        if not refusal.passing and not (refusal.status in CONFLICTS and attempt == 0):
+            break
+        if refusal.passing and attempt + 1 < ATTEMPTS:
+            pause(0.5 * 2**attempt)
     raise _error(forge.name, refusal) from None
-
-
-def _in_time(ask: Callable[[], T]) -> T:
-    """What a forge answers; an answer without an end is none."""
-    answer: Future[T] = Future()
-
-    def work() -> None:
-        try:
-            answer.set_result(ask())
-        except ForgeError as refusal:
-            answer.set_exception(refusal)
-        except Exception as error:  # noqa: BLE001 - the boundary to a forge: its libraries expect answers as documented
-            answer.set_exception(ForgeError(UNREADABLE, type(error).__name__))
-
-    threading.Thread(target=work, daemon=True).start()
-    try:
-        return answer.result(SECONDS)
-    except TimeoutError:
-        raise ForgeError(None, f"no end after {SECONDS:g} s") from None
 
 
 def _error(name: str, refusal: ForgeError) -> DeliveryError:
@@ -140,5 +117,5 @@ def _error(name: str, refusal: ForgeError) -> DeliveryError:
         case status:
             code, what = "forge-refused", f"refuses the pull request (status {status})"
     tried = f" after {ATTEMPTS} attempts" if refusal.passing else ""
-    said = hider()(str(refusal)).strip()  # e.g. of a proxy that shows what it was sent
-    return DeliveryError(f"{name} {what}{tried}: {said[:500] or 'no message'}.", code=code)
+    reply = hider()(str(refusal)).strip()  # e.g. of a proxy that shows what it was sent
+    return DeliveryError(f"{name} {what}{tried}: {reply[:500] or 'no message'}.", code=code)

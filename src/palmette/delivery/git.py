@@ -115,7 +115,7 @@ class Git:
         return Completed(code, redact(out, *self.secrets), redact(err, *self.secrets))
 
     def settings_in(self, file: Path) -> list[tuple[str, str]]:
-        """What a file of settings says, as it stands there: with passwords. Nothing where it cannot be read."""
+        """The settings in a file, passwords included; empty when it cannot be read."""
         out = self._run(("config", "--file", str(file), "--null", "--list"), {}).out
         return [(key, value) for key, _, value in (one.partition("\n") for one in out.split("\0")) if key]
 

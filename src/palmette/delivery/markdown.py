@@ -1,4 +1,4 @@
-"""Markdown out of foreign text: what a specification says stays text, wherever it is shown."""
+"""Markdown from foreign text: markup in a specification is shown as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would keep a pull request from being made, told before the work is done and not after it."""
+"""Finds, before any work is done, what would keep a pull request from being made."""
 
 from __future__ import annotations
 

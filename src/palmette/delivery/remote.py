@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from palmette.delivery.borrowed import Located
+from palmette.delivery.borrowed import RepositoryLocation
 from palmette.delivery.git import Git, basic, bearer_settings, redact
 from palmette.delivery.worktree import Worktree
 from palmette.errors import DeliveryError, did_you_mean
@@ -82,7 +82,7 @@ def remote_url(git: Git, remote: str) -> str:
     return found.out.strip()
 
 
-def _is_inside(url: str, source: Located) -> bool:
+def _is_inside(url: str, source: RepositoryLocation) -> bool:
     """Whether a remote is a folder of the repository, or at a path that depends on where it is looked at from."""
     path = url.removeprefix("file://")
     if path == url and ":" in url.partition("/")[0]:
@@ -117,14 +117,15 @@ def push(
     done = git.attempt("push", "--porcelain", remote, f"{ref}:{ref}")
     if done.code == 0:
         return
-    said = (done.err.strip() + "\n" + "\n".join(line for line in done.out.splitlines() if line.startswith("!"))).strip()
+    refused = "\n".join(line for line in done.out.splitlines() if line.startswith("!"))
+    output = f"{done.err.strip()}\n{refused}".strip()
     if done.code is None:
         code, what = "push-timed-out", f"did not answer within {seconds:g} s"
     else:
         code, what = next(
-            ((code, what) for code, what, pattern in _FAILURES if re.search(pattern, said)),
+            ((code, what) for code, what, pattern in _FAILURES if re.search(pattern, output)),
             ("push-failed", "did not take the branch"),
         )
     raise DeliveryError(
-        f"Remote {remote!r} ({redact(url, credentials.token)}) {what}: {said[-600:] or 'no message'}.", code=code
+        f"Remote {remote!r} ({redact(url, credentials.token)}) {what}: {output[-600:] or 'no message'}.", code=code
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from palmette.delivery.borrowed import Located, borrow, check_out, located, problem
+from palmette.delivery.borrowed import RepositoryLocation, borrow, check_out, located, problem
 from palmette.delivery.git import Git
 from palmette.delivery.paths import check_paths
 from palmette.errors import DeliveryError, InputError, Problem
@@ -32,7 +32,7 @@ class Branch(NamedTuple):
 class Worktree:
     """A checkout of the base branch in a folder of our own, from which a branch gets its next commit."""
 
-    source: Located
+    source: RepositoryLocation
     """The user's repository."""
     path: Path
     """The checkout."""

@@ -3,8 +3,8 @@
 Reading order: `actor` (what a step is), `topology` (the permitted transitions), `wiring` (what feeds what),
 `events` and `state` (what happened, and what that adds up to), `planner` (who decides), `executor` (the loop),
 `invocation` (one actor's attempts) and `edits` (what a person changed in between). Around them: `lint` and `drawing`
-of topologies, `registry` of plug-ins, `artefacts` and `journal` on disk, `recorder`, `calls` and `ledger` (what costs
-something, once), `human`, `setup`, `desk` (one process at work) and `runs` (the public entry).
+of topologies, `registry` of plug-ins, `artefacts` and `journal` on disk, `recorder`, `calls` and `paid_call_cache` (a
+paid call is made once), `human`, `setup`, `run_session` (one process at work) and `runs` (the public entry).
 """
 
 from palmette.engine.actor import (
@@ -40,7 +40,7 @@ from palmette.engine.runs import (
     run_topology,
     runs_folder,
 )
-from palmette.engine.setup import Budget, NoObserver, Observer, RunResult, Setup, build_actors
+from palmette.engine.setup import NoObserver, Observer, RunBudget, RunResult, Setup, build_actors
 from palmette.engine.state import ActorState, RunState, fold
 from palmette.engine.topology import END, START, STOP, Node, Topology, load_topology
 
@@ -54,7 +54,6 @@ __all__ = [
     "ArtefactStore",
     "Attempt",
     "BaseActor",
-    "Budget",
     "ConsoleHuman",
     "Context",
     "Decision",
@@ -73,6 +72,7 @@ __all__ = [
     "PastAttempt",
     "Pay",
     "Planner",
+    "RunBudget",
     "RunResult",
     "RunState",
     "RunSummary",

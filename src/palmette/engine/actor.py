@@ -79,7 +79,7 @@ Made = TypeVar("Made", bound=BaseModel)
 class Attempt(Generic[Made]):
     """What one call of `Actor.run` gives back.
 
-    A first attempt that works needs only `output`. A later one says why the last one failed
+    A first attempt that works needs only `output`. A later one states why the last one failed
     (`reason`) and what it changed (`fix`); a `fix` of `TERMINATE` (or no output) hands over to the planner,
     with `violations` as the evidence.
     """
@@ -150,7 +150,7 @@ class Actor(Protocol):
     def implicated(self, violation: Violation, output: Any) -> str | None:
         """Says what in `output` could have caused `violation`, or None when it could not have.
 
-        The answer becomes the planner's instruction, so it says what to do differently.
+        The answer becomes the planner's instruction, so it states what to do differently.
         """
 
 
@@ -159,7 +159,7 @@ class OutsideActor(Protocol):
     """An actor (of no fan-out) that makes something outside of the artefacts, where it can be taken away."""
 
     def stands(self, input: Any, output: Any) -> bool:
-        """Whether what it made of `input`, and told in `output`, is still there; if not, a resume makes it again."""
+        """Whether what it made of `input`, and described in `output`, still exists; if not, a resume makes it again."""
 
 
 class BaseActor:

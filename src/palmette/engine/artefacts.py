@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, JsonValue
 
-from palmette.engine.faults import disk_faults, sync_folder
-from palmette.errors import DeveloperError, InputError, Problem, RunError, machine_fault
+from palmette.engine.storage_errors import disk_errors, sync_folder
+from palmette.errors import DeveloperError, InputError, Problem, RunError, machine_error
 
 VALUE = "value.json"
 _MARK = ".digest"
@@ -71,7 +71,7 @@ class ArtefactStore:
             (copy / _MARK).unlink()
         shutil.rmtree(copy, ignore_errors=True)
         text = self._load(digest).decode()
-        with disk_faults(self.folder):
+        with disk_errors(self.folder):
             for _, path, content in _places(json.loads(text)):
                 _write(copy / path, self._load(content), synced=False)
             _write(copy / VALUE, text.encode(), synced=False)
@@ -108,7 +108,7 @@ class ArtefactStore:
     def _store(self, content: bytes) -> str:
         digest = hashlib.sha256(content).hexdigest()
         path = self.objects / digest
-        with disk_faults(self.folder):
+        with disk_errors(self.folder):
             if not _is_there(path, len(content)):
                 self.objects.mkdir(exist_ok=True)  # and no run folder, which somebody may have moved
                 _write(path, content, synced=True)
@@ -121,7 +121,7 @@ class ArtefactStore:
                 raise OSError(errno.EINVAL, "it is a pipe, a device or a folder")
             content = path.read_bytes()
         except OSError as error:
-            if fault := machine_fault(error):
+            if fault := machine_error(error):
                 raise fault from error
             raise RunError(
                 f"The run's object {str(path)!r} cannot be read: {error.strerror}.",

@@ -1,6 +1,6 @@
 """What a paid call is: an answer that cost something, and is therefore remembered by the journal.
 
-The engine does not know what is asked, or of whom. Whoever pays gives the request as JSON data, an upper bound of
+The engine does not know what is asked, or who answers. The caller gives the request as JSON data, an upper bound of
 what the answer may cost, and the function that gets it; equal requests give the equal answer, at the cost of one.
 """
 

@@ -1,25 +1,23 @@
 """Topologies as pictures: Mermaid text for documents, and SVG without a browser.
 
-The SVG is a layered drawing: every actor stands one row below the nearest actor that leads to it. Edges to
-the next row go straight down, between neighbours straight across; all others go round by the side, in lanes.
+The SVG has the actors in a column, in the order of the file. An edge to the next actor goes straight down; one that
+leads further down is an arc on the right, one that leads back up a dashed arc on the left.
 """
 
 from __future__ import annotations
 
 import textwrap
-from functools import partial
 from html import escape
-from itertools import pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from palmette.documents import Located
 from palmette.engine.lint import load_actor, unknown_names
 from palmette.engine.topology import Topology
-from palmette.errors import TopologyError, UserError
+from palmette.errors import MachineError, TopologyError, UserError
 
-WIDTH, HEIGHT, GAP, ROW, LANE = 230, 60, 40, 116, 16
-"""Pixels: of a box, between boxes, from row to row, between lanes."""
+WIDTH, HEIGHT, ROW, ARC = 230, 60, 96, 22
+"""Pixels: of a box, from box to box, and by which an arc is wider for each box that it passes."""
 Form = Literal["mermaid", "svg"]
 _STYLE = """
   text { font: 13px ui-sans-serif, system-ui, sans-serif; fill: #1f2933; text-anchor: middle }
@@ -43,7 +41,7 @@ def criterion(document: Located[Topology], actor: str) -> str:
     """The success criterion of an actor, in words: the first line of its `check`'s docstring."""
     try:
         found = load_actor(document.value.use(actor), Path(document.file).parent)
-    except UserError:
+    except (UserError, MachineError):  # a drawing needs no packages
         return ""
     if not found.has_criterion:
         return "no criterion"
@@ -62,37 +60,20 @@ def draw_mermaid(topology: Topology, criteria: dict[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-class _Place(NamedTuple):
-    """The upper left corner of a box."""
-
-    x: float
-    y: float
-    row: int
-
-
 def draw_svg(topology: Topology, criteria: dict[str, str]) -> str:
     """The topology as an SVG document of its own."""
-    rows = _rows(topology)
-    widest = max(len(row) for row in rows)
-    lanes = sum(1 for name, node in topology.actors.items() for other in node.next if _skips(rows, name, other))
-    left = 24.0
-    inner = widest * WIDTH + (widest - 1) * GAP
-    places = {}
-    for index, row in enumerate(rows):
-        start = left + (inner - len(row) * WIDTH - (len(row) - 1) * GAP) / 2
-        for column, name in enumerate(row):
-            places[name] = _Place(start + column * (WIDTH + GAP), 70 + index * ROW, index)
-    width = left + inner + 24 + (lanes + len(topology.start)) * LANE
-    height = 70 + len(rows) * ROW + 24
-    parts = [
-        *_edges(topology, places, left + inner),
-        *_marks(topology, places, left + inner / 2, height - 24),
-    ]
-    parts += [part for name, place in places.items() for part in _box(topology, name, place, criteria.get(name, ""))]
+    rows = {name: row for row, name in enumerate(topology.actors)}
+    edges = [(rows[name], rows[other]) for name, node in topology.actors.items() for other in node.next]
+    left = 60 + ARC * max((a - b for a, b in edges), default=0)
+    width = left + WIDTH + 60 + ARC * max((b - a for a, b in edges), default=0)
+    height = 24 + ROW * len(rows)
+    parts = [_edge(a, b, left) for a, b in edges]
+    for name, row in rows.items():
+        parts += _box(topology, name, left, 24 + row * ROW, criteria.get(name, ""))
     body = "\n".join(parts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
-        f'height="{height:g}" role="img" aria-label="Topology {escape(topology.topology)}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" aria-label="Topology {escape(topology.topology)}">\n'
         f"<style>{_STYLE}</style>\n{_ARROWS}\n"
         f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
     )
@@ -109,128 +90,44 @@ _ARROWS = (
 )
 
 
-def _rows(topology: Topology) -> list[list[str]]:
-    """The actors by distance from the first start, each row ordered to keep edges short."""
-    depth = {topology.start[0]: 0}
-    waiting = [topology.start[0]]
-    while waiting:
-        name = waiting.pop(0)
-        for following in topology.actors[name].next:
-            if following not in depth:
-                depth[following] = depth[name] + 1
-                waiting.append(following)
-        if not waiting:
-            waiting = [other for other in topology.actors if other not in depth][:1]
-            depth.update(dict.fromkeys(waiting, 0))
-    rows: list[list[str]] = [[] for _ in range(max(depth.values()) + 1)]
-    for name in topology.actors:
-        rows[depth[name]].append(name)
-    for above, row in pairwise(rows):
-        row.sort(key=partial(_barycentre, topology, above))
-    return rows
+def _edge(a: int, b: int, left: int) -> str:
+    """From the box of one row to that of another; arcs leave below the middle of a box and arrive above it."""
+    if b == a + 1:
+        x, y = left + WIDTH / 2, 24 + a * ROW + HEIGHT
+        return f'<path class="edge" marker-end="url(#on)" d="M{x:g} {y}V{y + ROW - HEIGHT}"/>'
+    y, v = 24 + a * ROW + HEIGHT * 2 // 3, 24 + b * ROW + HEIGHT // 3
+    x, bend = (left + WIDTH, 1) if b > a else (left, -1)
+    control = x + bend * (30 + ARC * abs(b - a))
+    kind = 'class="edge" marker-end="url(#on)"' if b > a else 'class="edge back" marker-end="url(#again)"'
+    return f'<path {kind} d="M{x} {y}C{control} {y} {control} {v} {x} {v}"/>'
 
 
-def _barycentre(topology: Topology, above: list[str], name: str) -> float:
-    columns = [column for column, other in enumerate(above) if name in topology.actors[other].next]
-    return sum(columns) / len(columns) if columns else len(above)
-
-
-def _row(rows: list[list[str]], name: str) -> int:
-    return next(index for index, row in enumerate(rows) if name in row)
-
-
-def _skips(rows: list[list[str]], name: str, other: str) -> bool:
-    """Whether an edge cannot be drawn straight down to the next row."""
-    return _row(rows, other) != _row(rows, name) + 1
-
-
-def _edges(topology: Topology, places: dict[str, _Place], right: float) -> list[str]:
-    parts, lane = [], 0
-    for name, node in topology.actors.items():
-        for slot, other in enumerate(node.next):
-            a, b = places[name], places[other]
-            shift = (slot - (len(node.next) - 1) / 2) * 22
-            if b.row == a.row + 1:
-                path = _down(a.x + WIDTH / 2 + shift, a.y + HEIGHT, b.x + WIDTH / 2 + shift / 2, b.y)
-            elif b.row == a.row and abs(b.x - a.x) == WIDTH + GAP:
-                path = _across(a, b)
-            else:
-                lane += 1
-                path = _round(a, b, right, lane)
-            kind = 'class="edge" marker-end="url(#on)"'
-            if b.row < a.row or (b.row == a.row and b.x < a.x):
-                kind = 'class="edge back" marker-end="url(#again)"'
-            parts.append(f'<path {kind} d="{path}"/>')
-    return parts
-
-
-def _down(x: float, y: float, u: float, v: float) -> str:
-    return f"M{x:g} {y:g}C{x:g} {y + 26:g} {u:g} {v - 26:g} {u:g} {v:g}"
-
-
-def _across(a: _Place, b: _Place) -> str:
-    """Between neighbours: to the right in the upper half, to the left in the lower."""
-    if b.x > a.x:
-        return f"M{a.x + WIDTH:g} {a.y + HEIGHT / 3:g}H{b.x:g}"
-    return f"M{a.x:g} {a.y + HEIGHT * 2 / 3:g}H{b.x + WIDTH:g}"
-
-
-def _round(a: _Place, b: _Place, right: float, lane: int) -> str:
-    """Out of one box, along a lane, into the other; under and over boxes where others stand in the way."""
-    x, step = right + 8 + lane * LANE, lane % 3 * 6
-    if a.x + WIDTH >= right - 1:
-        y = a.y + HEIGHT / 2 + 6 + step
-        path = f"M{a.x + WIDTH:g} {y:g}H{x:g}"
-    else:
-        path = f"M{a.x + WIDTH - 24 - step:g} {a.y + HEIGHT:g}v{18 + step}H{x:g}"
-    if b.x + WIDTH >= right - 1:
-        return f"{path}V{b.y + HEIGHT / 2 - 6 - step:g}H{b.x + WIDTH + 1:g}"
-    return f"{path}V{b.y - 18 - step:g}H{b.x + WIDTH - 24 - step:g}V{b.y:g}"
-
-
-def _marks(topology: Topology, places: dict[str, _Place], middle: float, bottom: float) -> list[str]:
-    """The start at the top, the end at the bottom; a start further down is marked at its own box."""
-    parts = [
-        f'<circle class="mark" cx="{middle:g}" cy="24" r="9"/>',
-        f'<text class="small" x="{middle + 34:g}" y="28">start</text>',
-        f'<circle class="done" cx="{middle:g}" cy="{bottom:g}" r="9"/>',
-        f'<text class="small" x="{middle + 30:g}" y="{bottom + 4:g}">end</text>',
-    ]
-    for name in topology.start:
-        place = places[name]
-        x = place.x + WIDTH / 2
-        if place.row == 0:
-            parts.append(f'<path class="edge entry" marker-end="url(#in)" d="M{middle:g} 33L{x:g} {place.y:g}"/>')
-        else:
-            y = place.y + HEIGHT / 2
-            parts += [
-                f'<circle class="mark" cx="{place.x - 16:g}" cy="{y:g}" r="5"/>',
-                f'<path class="edge entry" marker-end="url(#in)" d="M{place.x - 16:g} {y:g}H{place.x:g}"/>',
-            ]
-    for name in topology.end:
-        place = places[name]
-        x, y = place.x + WIDTH / 2, place.y + HEIGHT
-        parts.append(
-            f'<path class="edge" marker-end="url(#on)" d="M{x:g} {y:g}'
-            f'C{x:g} {y + 20:g} {middle:g} {bottom - 40:g} {middle:g} {bottom - 10:g}"/>'
-        )
-    return parts
-
-
-def _box(topology: Topology, name: str, place: _Place, words: str) -> list[str]:
-    middle = place.x + WIDTH / 2
-    kind = "box end" if name in topology.end else "box"
+def _box(topology: Topology, name: str, x: int, y: int, words: str) -> list[str]:
+    """An actor with its criterion; a dot on the left where a run may start, on the right where it may end."""
+    middle, centre = x + WIDTH / 2, y + HEIGHT / 2
     node = topology.actors[name]
     title = f"{name} × {node.fan_out.artefact}" if node.fan_out else name
     lines = textwrap.wrap(words, 38, max_lines=2, placeholder=" …")
-    first = place.y + (34 if not lines else 28 if len(lines) == 1 else 20)
+    first = y + (34 if not lines else 28 if len(lines) == 1 else 20)
     parts = [
-        f'<rect class="{kind}" x="{place.x:g}" y="{place.y:g}" width="{WIDTH}" height="{HEIGHT}" rx="8">'
-        f"<title>{escape(words)}</title></rect>",
-        f'<text class="name" x="{middle:g}" y="{first:g}">{escape(title)}</text>',
+        f'<rect class="{"box end" if name in topology.end else "box"}" x="{x}" y="{y}" width="{WIDTH}" '
+        f'height="{HEIGHT}" rx="8"><title>{escape(words)}</title></rect>',
+        f'<text class="name" x="{middle:g}" y="{first}">{escape(title)}</text>',
     ]
     parts += [
-        f'<text class="small" x="{middle:g}" y="{first + 15 * (index + 1):g}">{escape(line)}</text>'
+        f'<text class="small" x="{middle:g}" y="{first + 15 * (index + 1)}">{escape(line)}</text>'
         for index, line in enumerate(lines)
     ]
+    if name in topology.start:
+        parts += [
+            f'<circle class="mark" cx="{x - 30}" cy="{centre:g}" r="6"/>',
+            f'<path class="edge entry" marker-end="url(#in)" d="M{x - 24} {centre:g}H{x}"/>',
+            f'<text class="small" x="{x - 30}" y="{centre - 10:g}">start</text>',
+        ]
+    if name in topology.end:
+        parts += [
+            f'<path class="edge" marker-end="url(#on)" d="M{x + WIDTH} {centre:g}h24"/>',
+            f'<circle class="done" cx="{x + WIDTH + 30}" cy="{centre:g}" r="6"/>',
+            f'<text class="small" x="{x + WIDTH + 30}" y="{centre - 10:g}">end</text>',
+        ]
     return parts

@@ -13,7 +13,7 @@ from palmette.engine.actor import Verdict
 from palmette.engine.artefacts import VALUE, canonical, plain
 from palmette.engine.events import ActorUndone, ArtefactEdited
 from palmette.engine.invocation import Invoker
-from palmette.engine.ledger import Ledger
+from palmette.engine.paid_call_cache import PaidCallCache
 from palmette.engine.setup import Setup
 from palmette.engine.wiring import Wiring
 from palmette.errors import InputError, RunError
@@ -22,9 +22,9 @@ from palmette.errors import InputError, RunError
 class Edits:
     """Makes new versions of what was changed, so that exactly what depends on it is not fresh any more."""
 
-    def __init__(self, setup: Setup, wiring: Wiring, ledger: Ledger, invoker: Invoker) -> None:
+    def __init__(self, setup: Setup, wiring: Wiring, paid_calls: PaidCallCache, invoker: Invoker) -> None:
         self._setup, self._wiring, self._invoker = setup, wiring, invoker
-        self._store, self._recorder = ledger.store, ledger.recorder
+        self._store, self._recorder = paid_calls.store, paid_calls.recorder
 
     def supply(self, given: Mapping[str, str]) -> None:
         """Takes over given artefacts, by name and digest, whose source has changed since the run began."""

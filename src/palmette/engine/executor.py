@@ -9,7 +9,7 @@ from palmette.engine import events as e
 from palmette.engine.actor import Violation
 from palmette.engine.edits import Edits
 from palmette.engine.invocation import Invoker
-from palmette.engine.ledger import Ledger
+from palmette.engine.paid_call_cache import PaidCallCache
 from palmette.engine.planner import Decision, Situation
 from palmette.engine.setup import Setup
 from palmette.engine.state import RunState
@@ -24,12 +24,12 @@ MAX_REFUSALS = 5
 class Executor:
     """Takes one run from its current state to its end."""
 
-    def __init__(self, setup: Setup, folder: Path, ledger: Ledger) -> None:
-        self._setup, self._ledger = setup, ledger
-        self._store, self._recorder = ledger.store, ledger.recorder
+    def __init__(self, setup: Setup, folder: Path, paid_calls: PaidCallCache) -> None:
+        self._setup, self._paid_calls = setup, paid_calls
+        self._store, self._recorder = paid_calls.store, paid_calls.recorder
         self._wiring = Wiring(setup.topology, setup.actors)
-        self._invoker = Invoker(setup, self._wiring, ledger, folder)
-        self._edits = Edits(setup, self._wiring, ledger, self._invoker)
+        self._invoker = Invoker(setup, self._wiring, paid_calls, folder)
+        self._edits = Edits(setup, self._wiring, paid_calls, self._invoker)
 
     def run(self, given: Mapping[str, str]) -> None:
         """Takes over what was changed from outside, and walks until END; `given`: the digests of given artefacts.
@@ -64,9 +64,7 @@ class Executor:
             elif decision.next == END:
                 return
             elif decision.next == STOP:
-                raise RunStopped(
-                    decision.diagnosis or "The planner stopped without saying why.", code="planner-stopped"
-                )
+                raise RunStopped(decision.diagnosis or "The planner stopped without a reason.", code="planner-stopped")
             else:
                 self._walk(decision.next)
 
@@ -101,7 +99,7 @@ class Executor:
             fresh=fresh,
             ready=ready,
             implicated=self._implicated,
-            pay=self._ledger.payer("planner"),
+            pay=self._paid_calls.payer("planner"),
             artefact=lambda name: self._store.get(digests[name]),
         )
 
@@ -132,9 +130,9 @@ class Executor:
         if self._edits.absorb():
             return False
         if (answer or "").strip().casefold() not in {"y", "yes"}:
-            said = f"the answer was {answer!r}" if answer else "nobody is there to ask"
-            look = f"Look at {folders}; who agrees resumes with --approve {name}."
-            raise RunStopped(f"{name} needs a person's approval, and {said}. {look}", code="not-approved")
+            reply = f"the answer was {answer!r}" if answer else "nobody is there to ask"
+            look = f"Look at {folders}; to agree, resume with --approve {name}."
+            raise RunStopped(f"{name} needs a person's approval, and {reply}. {look}", code="not-approved")
         return True
 
     def _unmet(self, state: RunState, fresh: frozenset[str]) -> str | None:
@@ -159,7 +157,7 @@ class Executor:
             return f"There is no actor {decision.next!r}.{did_you_mean(decision.next, known)}"
         if decision.next not in situation.ready:
             missing = self._wiring.missing(decision.next, situation.state.digests)
-            return f"{decision.next} needs {', '.join(missing)}, which nobody has made yet."
+            return f"{decision.next} needs {', '.join(missing)}, which does not exist yet."
         return (
             f"{decision.next} may not follow {situation.state.position or 'the start'}; "
             f"permitted are {', '.join(situation.permitted) or 'none'}."

@@ -23,12 +23,12 @@ from palmette.engine.events import (
     AttemptSucceeded,
     InvocationStarted,
 )
-from palmette.engine.ledger import Ledger
+from palmette.engine.paid_call_cache import PaidCallCache
 from palmette.engine.setup import Setup
 from palmette.engine.state import Done, Instruction
 from palmette.engine.wiring import Wiring, elements
 from palmette.engine.workspaces import Workspaces
-from palmette.errors import DeveloperError, InputError, PalmetteError, Problem, machine_fault
+from palmette.errors import DeveloperError, InputError, PalmetteError, Problem, machine_error
 
 
 class _Task(NamedTuple):
@@ -72,9 +72,9 @@ class _Outcome:
 class Invoker:
     """Runs actors for the executor."""
 
-    def __init__(self, setup: Setup, wiring: Wiring, ledger: Ledger, folder: Path) -> None:
-        self._setup, self._wiring, self._ledger = setup, wiring, ledger
-        self._store, self._recorder = ledger.store, ledger.recorder
+    def __init__(self, setup: Setup, wiring: Wiring, paid_calls: PaidCallCache, folder: Path) -> None:
+        self._setup, self._wiring, self._paid_calls = setup, wiring, paid_calls
+        self._store, self._recorder = paid_calls.store, paid_calls.recorder
         self._workspaces = Workspaces(folder)
 
     def invoke(self, name: str) -> None:
@@ -150,7 +150,7 @@ class Invoker:
             return actor.stands(self._input(name, inputs), self.output(name, self._store.get(made)))
 
     def implicated(self, name: str, violation: Violation, value: JsonValue) -> str | None:
-        """What an actor says that a stored output (of a fan-out: one element) has to do with a violation."""
+        """How an actor relates a stored output (of a fan-out: one element) to a violation."""
         output = self.output(name, value)
         with _asked(name, f"whether it is to blame for {violation.code!r}", "implicated"):
             return self._actor(name).implicated(violation, output)
@@ -333,14 +333,14 @@ class Invoker:
             last=self.output(name, self._store.get(task.last)) if task and task.last else None,
             verdicts={other: known.verdict for other, known in state.actors.items() if known.verdict},
             ask=lambda question: self._recorder.ask(self._setup.human, question, "actor", name),
-            pay=self._ledger.payer(name, task.item if task else None),
+            pay=self._paid_calls.payer(name, task.item if task else None),
             progress=lambda message: self._recorder.progress(name, message),
         )
 
 
 def _crash(name: str, error: Exception) -> Violation:
     """What an actor raised, as evidence; what the machine does to it is raised as such."""
-    if fault := machine_fault(error):
+    if fault := machine_error(error):
         raise fault from error
     return Violation(
         code="actor-crashed",
@@ -352,7 +352,7 @@ def _crash(name: str, error: Exception) -> Violation:
 
 @contextmanager
 def _asked(name: str, what: str, method: str) -> Iterator[None]:
-    """The process boundary to actors, where a crash is no evidence: whose mistake it is can be said."""
+    """The process boundary to actors, where a crash is no evidence but the actor's mistake."""
     try:
         yield
     except PalmetteError:

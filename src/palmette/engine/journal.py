@@ -21,10 +21,10 @@ from pydantic import ValidationError
 
 from palmette.engine import snapshot
 from palmette.engine.events import EVENT, Entry, Event
-from palmette.engine.faults import disk_faults, journal_faults, sync_folder
 from palmette.engine.lock import LOCK, take
 from palmette.engine.snapshot import Snapshot
 from palmette.engine.state import RunState, fold
+from palmette.engine.storage_errors import disk_errors, journal_errors, sync_folder
 from palmette.errors import MachineError, RunError
 
 SCHEMA = 3
@@ -76,7 +76,7 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._path = folder / NAME
-        with disk_faults(folder):
+        with disk_errors(folder):
             if not folder.is_dir():
                 folder.mkdir(parents=True, exist_ok=True)
                 sync_folder(folder.parent)
@@ -85,7 +85,7 @@ class Journal:
         with ExitStack() as held:
             lock = take(folder)
             held.callback(os.close, lock)
-            with journal_faults(self._path, writes=True):
+            with journal_errors(self._path, writes=True):
                 self._connection = sqlite3.connect(
                     self._path, isolation_level=None, timeout=PATIENCE, check_same_thread=False
                 )
@@ -107,7 +107,7 @@ class Journal:
         synced = any(event.kind in SYNCED for event in events)
         with self._guard:
             self._require_place()
-            with journal_faults(self._path, writes=True):
+            with journal_errors(self._path, writes=True):
                 self._connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
                 entries = self._write(events, self._epoch + time.monotonic())
             self.state, self.seq = fold(entries, self.state), self.seq + len(entries)
@@ -146,12 +146,12 @@ class Journal:
 
     def answer(self, request: str) -> str | None:
         """Digest of the answer to a paid call, by that of its request; None where there is none."""
-        with self._guard, journal_faults(self._path, writes=False):
+        with self._guard, journal_errors(self._path, writes=False):
             found = self._connection.execute(_ANSWER, (request,)).fetchone()
         return str(found[0]) if found else None
 
     def entries(self) -> list[Entry]:
-        with self._guard, journal_faults(self._path, writes=False):
+        with self._guard, journal_errors(self._path, writes=False):
             return _entries(self._connection)
 
     def close(self) -> None:
@@ -199,7 +199,7 @@ def read_end(folder: Path, last: int | None) -> End:
 @contextmanager
 def _reader(folder: Path) -> Iterator[sqlite3.Connection]:
     path = folder / NAME
-    with journal_faults(path, writes=False):
+    with journal_errors(path, writes=False):
         if not path.is_file():
             raise RunError(
                 f"{str(folder)!r} is not a run folder: it has no {NAME}.",

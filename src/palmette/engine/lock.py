@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from palmette.engine.faults import disk_faults
+from palmette.engine.storage_errors import disk_errors
 from palmette.errors import MachineError, RunError
 
 LOCK = "run.lock"
@@ -21,7 +21,7 @@ def take(folder: Path) -> int:
         RunError: another process has it; its id is in the message.
         MachineError: the folder cannot be written, or lies where nothing can be locked.
     """
-    with disk_faults(folder):
+    with disk_errors(folder):
         descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     for patience in (0.05, 0.2, None):  # somebody may just be asking whether the run is in use
         try:
@@ -44,7 +44,7 @@ def take(folder: Path) -> int:
                 "Set PALMETTE_RUNS to a folder on a disk of this machine.",
                 code="no-locks",
             ) from error
-    with suppress(OSError):  # a full disk: it is held all the same, and whoever asks is told no name
+    with suppress(OSError):  # a full disk: the lock is held, but the owner's id is not recorded
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
     return descriptor

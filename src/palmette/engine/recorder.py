@@ -8,7 +8,7 @@ from typing import Literal
 from palmette.engine.events import Asker, BudgetReached, Event, HumanAnswered, HumanAsked
 from palmette.engine.human import Human
 from palmette.engine.journal import Journal
-from palmette.engine.setup import Budget, Observer
+from palmette.engine.setup import Observer, RunBudget
 from palmette.engine.state import RunState
 from palmette.errors import RunStopped
 
@@ -16,12 +16,12 @@ from palmette.errors import RunStopped
 class Recorder:
     """What a running run knows, may spend, and tells."""
 
-    def __init__(self, journal: Journal, observer: Observer, budget: Budget) -> None:
+    def __init__(self, journal: Journal, observer: Observer, budget: RunBudget) -> None:
         self._journal = journal
         self._observer = observer
         self._guard = threading.RLock()
         self.budget = budget
-        """What the run may spend; the environment says it when it is open."""
+        """What the run may spend; set when the environment is open."""
         self._is_interrupted = False
 
     @property

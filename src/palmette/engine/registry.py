@@ -19,10 +19,15 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from palmette.errors import DeveloperError, PalmetteError, UserError, did_you_mean
+from palmette.errors import DeveloperError, PalmetteError, UserError, did_you_mean, missing_extra
 
-Kind = Literal["actor", "planner", "knowledge", "provider", "environment", "observer", "encoder", "learner", "problem"]
+Kind = Literal[
+    "actor", "planner", "check", "knowledge", "provider", "environment", "observer", "kind", "encoder", "learner",
+    "problem",
+]  # fmt: skip
 T = TypeVar("T", bound=Callable[..., Any])
+EXTRAS = {"automl": "automl", "features": "spark", "llm": "llm"}
+"""By package of palmette: the extra that installs what its plug-ins import."""
 
 _registered: dict[tuple[Kind, str], Any] = {}
 
@@ -106,6 +111,9 @@ def _import(kind: Kind, name: str, place: str, folder: Path | None) -> Any:
     except PalmetteError:
         raise
     except Exception as error:  # the process boundary to plug-ins: their modules run when they are imported
+        parts = module_name.split(".")
+        if parts[0] == "palmette" and (missing := missing_extra(error, EXTRAS.get(parts[1], ""))):
+            raise missing from error
         raise UserError(
             f"The {kind} {name!r} cannot be imported from {place!r}: {type(error).__name__}: {error}.",
             "Check the spelling of module and class, that its package is installed, and that its module can be run.",

@@ -14,13 +14,13 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from palmette.engine.desk import Desk
-from palmette.engine.faults import unwritable
 from palmette.engine.human import Human
 from palmette.engine.journal import NAME, read_state
 from palmette.engine.lock import is_running
+from palmette.engine.run_session import RunSession
 from palmette.engine.setup import Observer, RunResult, Setup
 from palmette.engine.state import RunState
+from palmette.engine.storage_errors import unwritable
 from palmette.engine.topology import Topology
 from palmette.errors import RunError, did_you_mean, require_text
 
@@ -73,15 +73,15 @@ def run_environment(
 
     - `arguments`: those given here.
     - `folder`: the run's, an absolute path.
-    - `payer`: makes a `Pay` for a `Budget`, so that what the environment pays for while it opens is remembered by the
-      run. The folder is made at the first such call, else when the environment is open.
+    - `payer`: makes a `Pay` for a `RunBudget`, so that the run remembers what the environment pays for while it opens.
+      The folder is made at the first such call, else when the environment is open.
 
     Raises:
         UserError: an argument holds a text that is none.
     """
     require_text(arguments)
-    desk = Desk(folder or new_run_folder(name), observer, environment=name, arguments=arguments)
-    return desk.work()
+    session = RunSession(folder or new_run_folder(name), observer, environment=name, arguments=arguments)
+    return session.work()
 
 
 def run_topology(
@@ -94,7 +94,7 @@ def run_topology(
     The result is `finished`, or `stopped` when a budget was reached or a person is needed. Every other
     `PalmetteError` propagates after it was journaled. Either way the run can be resumed.
     """
-    return Desk(folder, observer).work(setup)
+    return RunSession(folder, observer).work(setup)
 
 
 def resume_run(
@@ -113,7 +113,7 @@ def resume_run(
         folder: of the run.
         observer: who watches.
         setup: of a run that was put together in code.
-        human: who is asked from now on, instead of whom the environment names.
+        human: asked from now on, in place of the environment's.
         agreed: actors, or the artefacts that they produce, that a person agrees to and is not asked about.
 
     Raises:
@@ -124,7 +124,7 @@ def resume_run(
         raise RunError(
             f"The run in {str(folder.absolute())!r} was cut off before it began.", "Start it anew.", code="empty-run"
         )
-    desk = Desk(
+    session = RunSession(
         folder,
         observer,
         environment=opened.environment,
@@ -133,7 +133,7 @@ def resume_run(
         human=human,
         agreed=agreed,
     )
-    return desk.work(setup)
+    return session.work(setup)
 
 
 RunStatus = Literal["running", "finished", "stopped", "failed", "interrupted", "killed", "unreadable"]
@@ -167,7 +167,7 @@ def list_runs(root: Path | None = None) -> list[RunSummary]:
 
 
 def summarise(folder: Path, state: RunState) -> RunSummary:
-    """What `palmette runs` says about a run."""
+    """The line of `palmette runs` about a run."""
     status: RunStatus
     status = state.ended.status if state.ended else "running" if is_running(folder) else "killed"
     opened = state.opened.environment if state.opened else ""

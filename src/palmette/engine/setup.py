@@ -23,7 +23,7 @@ from palmette.errors import RunError, RunStopped, did_you_mean
 M = TypeVar("M", bound=BaseModel)
 
 
-class Budget(Model):
+class RunBudget(Model):
     """What a run may spend; each limit is checked before every step and every attempt.
 
     Tokens and money are hard limits: a paid call is not made when it could lead beyond them.
@@ -53,13 +53,13 @@ class Observer(Protocol):
     """Somebody who watches a run."""
 
     def opened(self, about: str) -> None:
-        """The environment is open; what it says about the run, see `Setup.about`."""
+        """The environment is open; `about` describes the run, see `Setup.about`."""
 
     def event(self, entry: Entry) -> None:
         """Something has happened and is in the journal. May be called from any thread, one at a time."""
 
     def progress(self, actor: str, message: str) -> None:
-        """What an actor says that it is doing."""
+        """An actor reports what it is doing."""
 
 
 class NoObserver:
@@ -104,7 +104,7 @@ class Setup:
     copied: Mapping[str, str] = field(default_factory=dict)
     """Given artefacts that are copies of what only the environment reads, with the place to edit instead."""
     human: Human = field(default_factory=NoHuman)
-    budget: Budget = field(default_factory=Budget)
+    budget: RunBudget = field(default_factory=RunBudget)
     approve: tuple[str, ...] = ()
     """Actors, or the artefacts that they produce, that a person must agree to before they run."""
     agreed: tuple[str, ...] = ()

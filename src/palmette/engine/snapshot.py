@@ -19,8 +19,7 @@ from palmette.engine.state import RunState
 EVERY = 1000
 """Events after which the next one is kept."""
 TABLE = (
-    "CREATE TABLE IF NOT EXISTS snapshot "
-    "(only INTEGER PRIMARY KEY CHECK (only = 1), seq INTEGER, fold TEXT, body TEXT)"
+    "CREATE TABLE IF NOT EXISTS snapshot (only INTEGER PRIMARY KEY CHECK (only = 1), seq INTEGER, fold TEXT, body TEXT)"
 )
 
 

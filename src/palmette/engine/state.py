@@ -106,23 +106,23 @@ class Spent:
     steps: int = 0
     """Decisions of the planner."""
     attempts: int = 0
-    """All that failed and, of a fan-out that did well, those of its first element only: how long a list is says nothing
-    of whether a run gets on."""
+    """All failed ones; of the successful ones of a fan-out, those of its first element only: the length of a list does
+    not measure progress."""
     seconds: float = 0.0
     """In which the run was worked on, people's answers aside."""
     spend: Spend = field(default_factory=Spend)
 
 
 @dataclass(frozen=True)
-class Cost:
+class CallCost:
     """What a part of a run has cost."""
 
     spend: Spend = field(default_factory=Spend)
     seconds: float = 0.0
     """Waited for answers; more than went by where calls were in parallel."""
 
-    def plus(self, other: Cost) -> Cost:
-        return Cost(self.spend.plus(other.spend), self.seconds + other.seconds)
+    def plus(self, other: CallCost) -> CallCost:
+        return CallCost(self.spend.plus(other.spend), self.seconds + other.seconds)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class RunState:
     """The human's last answer to the planner, until a decision makes use of it."""
     answers: Pairs[tuple[str, str], str | None] = field(default_factory=dict)
     """What people answered to actors, by actor and question."""
-    bill: Pairs[tuple[str, str], Cost] = field(default_factory=dict)
+    bill: Pairs[tuple[str, str], CallCost] = field(default_factory=dict)
     """What paid calls have cost in the whole run, by actor and role."""
     approved: frozenset[tuple[str, str]] = frozenset()
     """Actor and key of what a person agreed to."""
@@ -368,7 +368,7 @@ def _paid(state: RunState, event: e.CallAnswered) -> RunState:
     who = (event.actor, event.role)
     return replace(
         state,
-        bill={**state.bill, who: state.bill.get(who, Cost()).plus(Cost(event.spend, event.seconds))},
+        bill={**state.bill, who: state.bill.get(who, CallCost()).plus(CallCost(event.spend, event.seconds))},
         spent=replace(state.spent, spend=state.spent.spend.plus(event.spend)),
     )
 

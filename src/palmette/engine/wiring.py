@@ -1,4 +1,4 @@
-"""Which artefact fills which input, and therefore who depends on whom.
+"""Which artefact fills which input, and therefore which actors depend on which.
 
 An actor's required inputs are the fields of its `Input` without a default. A field with a default is an
 optional input when an actor or `given` produces an artefact of its name: it is filled once that exists.

@@ -6,7 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
-from palmette.engine.faults import disk_faults
+from palmette.engine.storage_errors import disk_errors
 
 
 def workspace_name(invocation: int, actor: str) -> str:
@@ -23,7 +23,7 @@ class Workspaces:
     def make(self, invocation: int, actor: str, item: int | None = None) -> Path:
         """The folder of an invocation, of a fan-out that of an element."""
         folder = self._root / f"{workspace_name(invocation, actor)}{'' if item is None else f'-{item}'}"
-        with disk_faults(self._run):
+        with disk_errors(self._run):
             folder.mkdir(parents=True, exist_ok=True)
         return folder
 

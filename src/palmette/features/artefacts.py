@@ -24,7 +24,7 @@ Role = Literal["load", "build", "write", "main"]
 """What a predefined function of a feature script does: reads sources, builds the features, writes them, runs it all."""
 
 
-class Request(Model):
+class RunRequest(Model):
     """What the run was asked for; the start of everything. Texts as read from the files."""
 
     fsc: TextFile
@@ -124,7 +124,7 @@ class Utility(Model):
     doc: str = ""
 
 
-class Rejected(Model):
+class RejectedUtility(Model):
     name: str
     module: str
     need: Need
@@ -134,7 +134,7 @@ class Rejected(Model):
 
 class Utilities(Model):
     chosen: tuple[Utility, ...] = ()
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedUtility, ...] = ()
     """Candidates that ran but do not do what the features need, and functions of the team that no script can call."""
 
 
@@ -157,7 +157,7 @@ class TestCase(Model):
     as_of: str | None
     """Cut-off, ISO 8601 in UTC; None when the spine carries it."""
     given: dict[str, tuple[dict[str, Any], ...]]
-    """Table to rows, JSON values (`palmette.features.frame_json` says how each type is written)."""
+    """Table to rows, JSON values (see `palmette.features.frame_json` for each type)."""
     expect: tuple[dict[str, Any], ...]
 
     def of_columns(self, columns: Mapping[str, Collection[str]]) -> TestCase:
@@ -191,8 +191,8 @@ class Script(Model):
     """The function that builds the features from data frames (role `build`)."""
 
 
-class Delivery(Model):
-    """The pull request: what lies on which branch, and what it says."""
+class FeatureDelivery(Model):
+    """The pull request: branch, files and description."""
 
     repository: str
     """The team's checkout."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from palmette.features.spec.run import Interval
+from palmette.features.spec.run import CutoffInterval
 from palmette.features.spec.view import View
 
 
-def cutoffs(view: View, interval: Interval) -> tuple[datetime | None, ...]:
-    """The instants to run the script for, oldest first; `(None,)` where the spine carries them.
+def cutoffs(view: View, interval: CutoffInterval) -> tuple[datetime | None, ...]:
+    """The timestamps to run the script for, oldest first; `(None,)` where the spine carries them.
 
     For partitions, the end of each of the zone's days in [start, end).
     """

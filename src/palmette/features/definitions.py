@@ -21,6 +21,7 @@ from palmette.features.spec.fsc_steps import (
     ReplaceStep,
     SessionStep,
     Step,
+    pairs,
 )
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import View, ViewFeature, ViewSource
@@ -132,10 +133,9 @@ def _extracted(step: Extract) -> str:
 
 
 def _joined(step: Join) -> str:
-    pairs = dict(step.on) if isinstance(step.on, dict) else {key: key for key in step.on}
-    taken = dict(step.columns) if isinstance(step.columns, dict) else {name: name for name in step.columns}
+    taken = pairs(step.columns)
     columns = ", ".join(new if new == there else f"{there} as {new}" for new, there in taken.items())
-    keys = ", ".join(here if here == there else f"{here} = {there}" for here, there in pairs.items())
+    keys = ", ".join(here if here == there else f"{here} = {there}" for here, there in pairs(step.on).items())
     more = ", as at the cut-off" if step.at == "cutoff" else ""
     more += ", rows without a match dropped" if step.unmatched == "drop" else ""
     return f"{columns} from {step.table} by {keys} ({step.cardinality.replace('_', ' ')}{more})"
@@ -155,6 +155,4 @@ def _phrase(aggregate: Aggregate) -> str:
 
 
 def _pairs(lookup: Lookup) -> list[str]:
-    if isinstance(lookup.on, dict):
-        return [here if here == there else f"{here} = {there}" for here, there in lookup.on.items()]
-    return list(lookup.on or ())
+    return [here if here == there else f"{here} = {there}" for here, there in pairs(lookup.on or ()).items()]

@@ -11,9 +11,9 @@ from pydantic import JsonValue
 
 from palmette.delivery.export import export_base
 from palmette.documents import read_document
-from palmette.engine import Budget, ConsoleHuman, NoHuman, Pay, Setup, build_actors, create, load_topology
+from palmette.engine import ConsoleHuman, NoHuman, Pay, RunBudget, Setup, build_actors, create, load_topology
 from palmette.errors import InputError
-from palmette.features.inputs import Inputs, read_inputs
+from palmette.features.inputs import RunInputs, read_inputs
 from palmette.features.questions import only_questions, understood
 from palmette.features.samples import sample_of
 from palmette.features.spec.run import Run
@@ -28,11 +28,11 @@ from palmette.sandbox.temporary import temporary_folder
 TOPOLOGY = Path(__file__).with_name("topology.yaml")
 
 
-def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable[[Budget], Pay]) -> Setup:
+def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable[[RunBudget], Pay]) -> Setup:
     """The environment `features`.
 
     `arguments`: `run_file` (absolute path), and optionally `answers` (feature to words), `planner`, `human`, `model`
-    and `seed`, which go before those of the run file.
+    and `seed`, which override those of the run file.
     """
     run_file = Path(str(arguments["run_file"]))
     inputs, models = _asked_for(run_file, arguments, folder, payer)
@@ -66,13 +66,15 @@ def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable
 class _Asked(NamedTuple):
     """What a run is about."""
 
-    inputs: Inputs
+    inputs: RunInputs
     models: Models | None
     """Where they had to be opened already."""
 
 
-def _asked_for(run_file: Path, arguments: dict[str, JsonValue], folder: Path, payer: Callable[[Budget], Pay]) -> _Asked:
-    """What the run file says, with what was asked for beside it; a model reads words that the rules do not."""
+def _asked_for(
+    run_file: Path, arguments: dict[str, JsonValue], folder: Path, payer: Callable[[RunBudget], Pay]
+) -> _Asked:
+    """The run file with overriding arguments; a model reads words that the rules do not."""
     given = arguments.get("answers") or {}
     assert isinstance(given, dict)
     answers = {name: str(text) for name, text in given.items()}
@@ -101,7 +103,7 @@ def _choice(run: Run) -> ModelChoice:
     return ModelChoice(model=run.model, models=run.models, fallback=run.fallback, settings=run.model_settings)
 
 
-def _workbench(inputs: Inputs, base: Path, folder: Path) -> Workbench:
+def _workbench(inputs: RunInputs, base: Path, folder: Path) -> Workbench:
     """`folder` is the run's: Spark reads the samples, and what the actors have laid out."""
     sandbox, spark = Sandbox(), inputs.run.spark
     work = folder / "work"
@@ -132,9 +134,9 @@ def services_of(view: View, bench: Workbench, models: Models) -> dict[str, objec
     }
 
 
-def _budget(run: Run) -> Budget:
+def _budget(run: Run) -> RunBudget:
     limits = run.budget
-    return Budget(
+    return RunBudget(
         steps=limits.steps,
         attempts=limits.attempts,
         seconds=limits.minutes * 60,

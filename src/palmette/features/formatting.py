@@ -69,7 +69,7 @@ def _own_modules(source: str, repository: Path) -> Iterator[Path]:
 def _commands(conventions: Conventions) -> list[list[str]]:
     """Ruff tidies imports; then the team's formatter, or ruff in the team's line length.
 
-    `timezone.utc` becomes `UTC` where the team's settings say that all its Pythons have it.
+    `timezone.utc` becomes `UTC` where the team's settings allow only Pythons that have it.
     """
     length = ["--line-length", str(conventions.line_length)]
     tidy = [*python_command("-m", "ruff"), "check", "--quiet", "--fix", "--select", "I,F401,UP017", *length]

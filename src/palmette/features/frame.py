@@ -42,7 +42,7 @@ class Frame:
 
     @classmethod
     def from_arrow(cls, table: pa.Table) -> Frame:
-        """The inverse of `to_arrow`; ArrowInvalid where a file says of its cells what cannot be."""
+        """The inverse of `to_arrow`; ArrowInvalid where the declared cells of a file are impossible."""
         from datetime import UTC
 
         import pyarrow as pa

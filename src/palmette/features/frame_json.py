@@ -63,14 +63,14 @@ def expected_of_unit_test(view: View, test: UnitTest) -> Frame:
     return frame_of(schema, test.expect)
 
 
-def instant_of(text: str) -> datetime:
+def timestamp_of(text: str) -> datetime:
     """An instant from ISO 8601; UTC unless it has an offset."""
-    return _instant(text)
+    return _timestamp(text)
 
 
-def instant_text(instant: datetime) -> str:
+def timestamp_text(timestamp: datetime) -> str:
     """ISO 8601 in UTC."""
-    return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return timestamp.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def encode(kind: SparkType, value: Any) -> Any:
@@ -83,7 +83,7 @@ def encode(kind: SparkType, value: Any) -> Any:
         case "date":
             return value.isoformat()
         case "timestamp":
-            return instant_text(value)
+            return timestamp_text(value)
         case "timestamp_ntz":
             return value.isoformat()
         case "binary":
@@ -108,7 +108,7 @@ def decode(kind: SparkType, value: Any) -> Any:
         case "date":
             return _day(value)
         case "timestamp":
-            return _instant(value)
+            return _timestamp(value)
         case "timestamp_ntz":
             return _reading(value)
         case "binary":
@@ -139,7 +139,7 @@ def _day(value: Any) -> date:
     return value if isinstance(value, date) else date.fromisoformat(value)
 
 
-def _instant(value: Any) -> datetime:
+def _timestamp(value: Any) -> datetime:
     at = _reading(value, zoned=True)
     return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 

@@ -1,4 +1,4 @@
-"""The three documents of a feature run, read and held against each other and the repository."""
+"""The three documents of a feature run, read and compared with each other and with the repository."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palmette.documents import Located, read_located
 from palmette.engine import check_topology, load_topology
 from palmette.engine.actor import TextFile
 from palmette.errors import InputError, Problem
-from palmette.features.artefacts import Request
+from palmette.features.artefacts import RunRequest
 from palmette.features.checks.golden import contradictions
 from palmette.features.samples import check_samples
 from palmette.features.spec.dfr import Registry, Table
@@ -24,7 +24,7 @@ from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 
 
-class Inputs(NamedTuple):
+class RunInputs(NamedTuple):
     """A run file and all that it names, read and found to fit together.
 
     Relative paths of tables and of the output are relative to the repository: there the team's jobs are started,
@@ -33,12 +33,12 @@ class Inputs(NamedTuple):
 
     run: Run
     view: View
-    request: Request
+    request: RunRequest
     repository: Path
     """The team's checkout; only read."""
 
 
-def read_inputs(run_file: Path, answers: Answers | None = None) -> Inputs:
+def read_inputs(run_file: Path, answers: Answers | None = None) -> RunInputs:
     """Reads the run file, the FSC and the DFR that it names.
 
     Args:
@@ -49,9 +49,7 @@ def read_inputs(run_file: Path, answers: Answers | None = None) -> Inputs:
     """
     located, problems = _read_run(run_file)
     run, base = located.value, run_file.parent
-    fsc, dfr, repository = (
-        Path(os.path.normpath(base / name)) for name in (run.fsc, run.dfr, run.repository.path)
-    )
+    fsc, dfr, repository = (Path(os.path.normpath(base / name)) for name in (run.fsc, run.dfr, run.repository.path))
     view = None
     if not any(problem.field in ("fsc", "dfr") for problem in problems):
         try:
@@ -91,8 +89,8 @@ def _of_the_run(located: Located[Run], base: Path) -> list[Problem]:
     return problems
 
 
-def _assemble(run: Run, view: View, files: Mapping[str, Path], repository: Path) -> Inputs:
-    request = Request(
+def _assemble(run: Run, view: View, files: Mapping[str, Path], repository: Path) -> RunInputs:
+    request = RunRequest(
         **{
             name: TextFile(path=f"{name}.yaml", text=path.read_text(encoding="utf-8-sig"))
             for name, path in files.items()
@@ -100,7 +98,7 @@ def _assemble(run: Run, view: View, files: Mapping[str, Path], repository: Path)
     )
     output = run.output.model_copy(update={"path": rebased(run.output.path, files["run"].parent, repository)})
     tables = {name: _rebased_table(table, files["dfr"].parent, repository) for name, table in view.tables.items()}
-    return Inputs(run.model_copy(update={"output": output}), view.with_tables(tables), request, repository)
+    return RunInputs(run.model_copy(update={"output": output}), view.with_tables(tables), request, repository)
 
 
 def _of_the_pull_request(run: Located[Run], repository: Path) -> list[Problem]:
@@ -121,16 +119,16 @@ def _of_the_topology(path: Path) -> list[Problem]:
 
 def _contradictions(view: View, spec: Located[FeatureSpec]) -> list[Problem]:
     """The author's own test cases that the author's own definitions do not fulfil."""
+    found = {one.subject: one.evidence for one in contradictions(view)}
     return [
         spec.problem(
             "test-contradicts",
-            f"Test {found.subject!r} expects what the definitions do not give: {found.evidence}.",
+            f"Test {test.name!r} expects what the definitions do not give: {found[test.name]}.",
             "Correct the test or the definition.",
             field=f"tests[{index}].expect",
         )
         for index, test in enumerate(view.tests)
-        for found in contradictions(view)
-        if found.subject == test.name
+        if test.name in found
     ]
 
 

@@ -28,11 +28,11 @@ def answered(run_file: Path, human: Human, model: str | None = None) -> dict[str
     """A person's answers to all questions about features in words, by feature name.
 
     Args:
-        model: Who answers the tasks of agents, instead of the run file's. Where a model reads words, nobody is asked
-            here: it is the model's part, and that of the environment (`understood`).
+        model: The model of the agents, instead of the run file's. Where a model reads words, this function
+            asks nothing: the environment does (`understood`).
 
     Raises:
-        InputError: when there are mistakes beside the questions, or somebody does not answer.
+        InputError: when there are mistakes beside the questions, or a question is not answered.
     """
     answers: dict[str, str] = {}
     while True:

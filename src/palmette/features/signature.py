@@ -1,10 +1,11 @@
 """The parameters of a view's predefined functions, bound to what they mean.
 
-The template, the script and the tests all call the same functions; this is the one place that says how.
+The template, the script and the tests all call the same functions; this module alone defines how.
 """
 
 from __future__ import annotations
 
+import ast
 from typing import Literal, NamedTuple
 
 from palmette.features.artefacts import Conventions, FunctionShape, Parameter, Role
@@ -43,8 +44,30 @@ BY_NAME: dict[str, Meaning] = {
 }
 
 
-class Bound(NamedTuple):
-    """A parameter and what is passed for it."""
+def source_of(node: ast.expr | None) -> str:
+    """An annotation as source text; a quoted one without its quotes."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    return "" if node is None else ast.unparse(node)
+
+
+def parameters_of(function: ast.FunctionDef) -> tuple[Parameter, ...]:
+    """The parameters of a function in order, without `*args` and `**kwargs`."""
+    arguments = function.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = [*[None] * (len(positional) - len(arguments.defaults)), *arguments.defaults, *arguments.kw_defaults]
+    return tuple(
+        Parameter(
+            name=argument.arg,
+            annotation=source_of(argument.annotation),
+            default=ast.unparse(default) if default else None,
+        )
+        for argument, default in zip([*positional, *arguments.kwonlyargs], defaults, strict=True)
+    )
+
+
+class BoundParameter(NamedTuple):
+    """A parameter and the value that is passed for it."""
 
     name: str
     annotation: str
@@ -79,27 +102,27 @@ def meaning_of(parameter: Parameter) -> Meaning:
     return by_name or "other"
 
 
-def signature(view: View, conventions: Conventions, role: Role) -> tuple[Bound, ...]:
+def signature(view: View, conventions: Conventions, role: Role) -> tuple[BoundParameter, ...]:
     """The parameters of the function with `role`, for this view.
 
     `build` has one parameter per table where the team's scripts do (`tables_as: each`), and no cut-off where
     the spine carries it.
     """
     shape = shape_of(conventions, role)
-    bound: list[Bound] = []
+    bound: list[BoundParameter] = []
     for parameter in shape.parameters:
         meaning = meaning_of(parameter)
         if meaning == "as_of" and view.cutoff == "spine":
             continue
         if role == "build" and meaning in ("table", "tables", "frame") and conventions.tables_as == "each":
             if not any(item.meaning == "table" for item in bound):
-                bound += [Bound(name, "DataFrame", "table", name) for name in sorted(view.tables)]
+                bound += [BoundParameter(name, "DataFrame", "table", name) for name in sorted(view.tables)]
             continue
-        bound.append(Bound(parameter.name, parameter.annotation, meaning))
+        bound.append(BoundParameter(parameter.name, parameter.annotation, meaning))
     return tuple(_with_config(bound) if role in ("load", "write") else bound)
 
 
-def _with_config(bound: list[Bound]) -> list[Bound]:
+def _with_config(bound: list[BoundParameter]) -> list[BoundParameter]:
     """The one parameter of what reads or writes that is nothing else is the configuration, whatever it is called."""
     unknown = [one for one in bound if one.meaning == "other" and one.annotation[:1].isupper()]
     if len(unknown) != 1 or any(one.meaning == "config" for one in bound):
@@ -110,3 +133,16 @@ def _with_config(bound: list[Bound]) -> list[Bound]:
 def shape_of(conventions: Conventions, role: Role) -> FunctionShape:
     """The predefined function with this role."""
     return next(shape for shape in conventions.functions if shape.role == role)
+
+
+def declared(view: View, conventions: Conventions, shape: FunctionShape) -> list[str]:
+    """The parameters of a predefined function as source text."""
+    defaults = {parameter.name: parameter.default for parameter in shape.parameters}
+    return [_declared(bound, defaults.get(bound.name)) for bound in signature(view, conventions, shape.role)]
+
+
+def _declared(bound: BoundParameter, default: str | None) -> str:
+    text = f"{bound.name}: {bound.annotation}" if bound.annotation else bound.name
+    if default is None:
+        return text
+    return f"{text} = {default}" if bound.annotation else f"{text}={default}"

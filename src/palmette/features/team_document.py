@@ -1,4 +1,4 @@
-"""Configuration files of a team as plain values: JSON where their name says so, YAML everywhere else."""
+"""Configuration files of a team as plain values: JSON by file name, else YAML."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Workbench:
 
     run: Run
     repository: Path
-    """The team's files at the base commit; nobody writes here."""
+    """The team's files at the base commit; read only."""
     checkout: Path
     """The team's own checkout: where the pull request's branch is made by way of a worktree, and what relative
     paths of tables are relative to."""
@@ -42,7 +42,7 @@ class Workbench:
 
     @contextmanager
     def attempt(self) -> Iterator[ConnectHarness]:
-        """For one attempt's code: what it leaves in Spark is gone with it, and no verdict on another depends on it."""
+        """For one attempt's code: it shares no state of Spark with other attempts."""
         with self.spark.handed_over() as spark:
             yield replace(self.harness, spark=spark)
 

@@ -11,10 +11,10 @@ from pydantic import Field
 
 from palmette.documents import Model, read_document
 from palmette.engine.registry import register
-from palmette.knowledge.source import Finding, Found, Subject
+from palmette.knowledge.source import KnowledgeFinding, LookupResult, Subject
 
 
-class Range(Model):
+class FigureRange(Model):
     """Bounds of a figure, both included."""
 
     least: float | None = None
@@ -24,7 +24,7 @@ class Range(Model):
         return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
 
 
-class Case(Model):
+class LiteratureCase(Model):
     """An insight, and when it applies."""
 
     text: str
@@ -36,7 +36,7 @@ class Case(Model):
     tasks: frozenset[str] = frozenset()
     """Tasks that it is about; empty for all."""
     modalities: frozenset[str] = frozenset({"tabular"})
-    when: Mapping[str, Range] = Field(default_factory=dict)
+    when: Mapping[str, FigureRange] = Field(default_factory=dict)
     """By figure: the range that it was found in; all must hold."""
     signs: frozenset[str] = frozenset()
     """Of which one must hold, if there are any."""
@@ -58,11 +58,11 @@ class Case(Model):
 class Cases(Model):
     """The library as a file."""
 
-    cases: Mapping[str, Case]
+    cases: Mapping[str, LiteratureCase]
 
 
 @cache
-def library() -> Mapping[str, Case]:
+def library() -> Mapping[str, LiteratureCase]:
     """The shipped cases by name; read once."""
     return read_document(Path(__file__).with_name("cases.yaml"), Cases).cases
 
@@ -71,12 +71,12 @@ def library() -> Mapping[str, Case]:
 class CaseLibrary:
     """The shipped library; always there."""
 
-    def find(self, subject: Subject) -> Found:
+    def find(self, subject: Subject) -> LookupResult:
         """The cases that apply, those with most conditions first."""
         known, figures = library(), defaultdict(float, subject.figures)
         apt = sorted((case for case in known.values() if case.applies(subject)), key=lambda case: -case.narrowness)
         findings = tuple(
-            Finding(
+            KnowledgeFinding(
                 text=case.text,
                 source=case.source,
                 because=case.because.format_map(figures),
@@ -84,4 +84,4 @@ class CaseLibrary:
             )
             for case in apt
         )
-        return Found(note=f"{len(findings)} of {len(known)} cases of the library apply.", findings=findings)
+        return LookupResult(note=f"{len(findings)} of {len(known)} cases of the library apply.", findings=findings)

@@ -1,27 +1,21 @@
-"""Papers by the search of arXiv. Off unless the environment says otherwise, and never waited for long."""
+"""Papers by the search of arXiv. Off by default, with a short time limit."""
 
 from __future__ import annotations
 
 import os
 import re
-import threading
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Iterator
-from concurrent.futures import Future, wait
 from functools import lru_cache
-from http.client import HTTPException
 from xml.etree import ElementTree
 
+from palmette._bounded import OversizedAnswerError, fetch
 from palmette.engine.registry import register
-from palmette.knowledge.source import Finding, Found, Subject
+from palmette.knowledge.source import KnowledgeFinding, LookupResult, Subject
 
 SWITCH = "PALMETTE_LITERATURE"
 """The variable that turns the search on: `1` for arXiv, or the address of a server that answers like it."""
 ARXIV = "https://export.arxiv.org/api/query"
 SECONDS = 8.0
-MOST_BYTES = 1_000_000
 MOST_PAPERS = 5
 LONGEST = 300
 """Characters of a sentence that are taken from a paper."""
@@ -32,11 +26,11 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 class Literature:
     """Abstracts of papers; the first sentence that claims something, as it stands."""
 
-    def find(self, subject: Subject) -> Found:
+    def find(self, subject: Subject) -> LookupResult:
         """Papers on the subject's words; nothing, with the reason, where they cannot be had."""
         switch = os.environ.get(SWITCH, "").strip()
         if switch in ("", "0"):
-            return Found(note=f"Literature was not searched: {SWITCH} is not set.")
+            return LookupResult(note=f"Literature was not searched: {SWITCH} is not set.")
         return _search(ARXIV if switch == "1" else switch, _query(subject))
 
 
@@ -47,47 +41,26 @@ def _query(subject: Subject) -> str:
 
 
 @lru_cache(maxsize=16)
-def _search(address: str, query: str) -> Found:
+def _search(address: str, query: str) -> LookupResult:
     """One request; asked again within this process, the same is given."""
+    import httpx
+
     given = {"search_query": query, "max_results": str(MOST_PAPERS), "sortBy": "relevance"}
-    parts = urllib.parse.urlsplit(address)
-    host = parts.hostname or address
+    host = address
     try:
-        if parts.scheme not in ("http", "https"):
-            raise ValueError("it is no address of the web")
-        findings = tuple(_findings(_in_time(f"{address}?{urllib.parse.urlencode(given)}")))
-    except (OSError, ValueError, LookupError, HTTPException, ElementTree.ParseError) as error:
+        host = httpx.URL(address).host or address
+        answer = fetch("GET", address, SECONDS, params=given, headers={"User-Agent": "palmette"})
+        findings = tuple(_findings(answer.raise_for_status().content))
+    except (
+        *(OSError, ValueError, LookupError, ElementTree.ParseError),
+        *(httpx.HTTPError, httpx.InvalidURL, OversizedAnswerError),
+    ) as error:
         why = " ".join(str(error).split())[:LONGEST]
-        return Found(note=f"Literature could not be searched: {host} gave {type(error).__name__}: {why}.")
-    return Found(note=f"{len(findings)} papers of {host} for: {query}.", findings=findings)
+        return LookupResult(note=f"Literature could not be searched: {host} gave {type(error).__name__}: {why}.")
+    return LookupResult(note=f"{len(findings)} papers of {host} for: {query}.", findings=findings)
 
 
-def _in_time(url: str) -> bytes:
-    """What comes from an address, `MOST_BYTES` of it at most.
-
-    Raises:
-        OSError, ValueError, HTTPException: there is no answer, or none in time, however it trickles in.
-    """
-    answer: Future[bytes] = Future()
-
-    def work() -> None:
-        request = urllib.request.Request(url, headers={"User-Agent": "palmette"})
-        try:
-            with urllib.request.urlopen(request, timeout=SECONDS) as found:
-                answer.set_result(found.read(MOST_BYTES))
-        except urllib.error.HTTPError as error:
-            error.close()
-            answer.set_exception(error)
-        except (OSError, ValueError, HTTPException) as error:
-            answer.set_exception(error)
-
-    threading.Thread(target=work, daemon=True).start()
-    if not wait([answer], SECONDS).done:
-        raise TimeoutError(f"no end after {SECONDS:g} s")
-    return answer.result()
-
-
-def _findings(text: bytes) -> Iterator[Finding]:
+def _findings(text: bytes) -> Iterator[KnowledgeFinding]:
     """The papers of an Atom feed.
 
     Raises:
@@ -96,25 +69,25 @@ def _findings(text: bytes) -> Iterator[Finding]:
     if b"<!DOCTYPE" in text[:2000].upper() or b"<!ENTITY" in text.upper():
         raise ValueError("the answer declares a document type")
     for entry in ElementTree.fromstring(text).iterfind(f"{ATOM}entry"):
-        title, summary, id, date = (_said(entry, name) for name in ("title", "summary", "id", "published"))
-        authors = [name for one in entry.iterfind(f"{ATOM}author") if (name := _said(one, "name"))]
+        title, summary, id, date = (_text(entry, name) for name in ("title", "summary", "id", "published"))
+        authors = [name for one in entry.iterfind(f"{ATOM}author") if (name := _text(one, "name"))]
         if not (title and summary and authors):
             continue
         who = authors[0] if len(authors) == 1 else f"{authors[0]} and others"
         where = re.sub(r"^https?://arxiv\.org/abs/", "arXiv:", id)
-        yield Finding(
+        yield KnowledgeFinding(
             text=_claim(summary),
             source=f"{who} {date[:4]}, {title} ({where})"[:LONGEST],
             because="it was found by the words of the task",
         )
 
 
-def _said(element: ElementTree.Element, name: str) -> str:
+def _text(element: ElementTree.Element, name: str) -> str:
     return " ".join((element.findtext(f"{ATOM}{name}") or "").split())
 
 
 def _claim(summary: str) -> str:
-    """The first sentence of an abstract that says what was found, else its first one."""
+    """The first sentence of an abstract that states a result, else its first one."""
     sentences = re.split(r"(?<=[.!?])\s+", summary)
     claims = [one for one in sentences if re.search(r"\b(we (show|find|found|demonstrate)|outperforms?)\b", one, re.I)]
     return (claims or sentences)[0][:LONGEST]

@@ -1,4 +1,4 @@
-"""What a source of knowledge is: it is told what a task is about, and gives what it found with where it is from."""
+"""The protocol of knowledge sources: a subject in, findings with their references out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Subject(Model):
     """What to look for in texts, the most telling first."""
 
 
-class Finding(Model):
+class KnowledgeFinding(Model):
     """Something that is known to help."""
 
     text: str
@@ -38,23 +38,23 @@ class Finding(Model):
     """What it speaks for."""
 
 
-class Found(Model):
+class LookupResult(Model):
     """What a source gave."""
 
     note: str
     """Where was looked, and what came of it, in one sentence."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[KnowledgeFinding, ...] = ()
     """The most telling first."""
 
 
 class KnowledgeSource(Protocol):
-    """Knows something; finds nothing, and says why, where it cannot be reached."""
+    """A source of findings; when it cannot be reached, it returns none and a note with the reason."""
 
-    def find(self, subject: Subject) -> Found:
+    def find(self, subject: Subject) -> LookupResult:
         """What is known about a subject."""
 
 
-def look_up(subject: Subject) -> tuple[Found, ...]:
+def look_up(subject: Subject) -> tuple[LookupResult, ...]:
     """What every registered source knows about a subject, in the order of their names."""
     sources: list[KnowledgeSource] = [create("knowledge", name) for name in names("knowledge")]
     return tuple(source.find(subject) for source in sources)

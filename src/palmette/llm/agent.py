@@ -1,4 +1,4 @@
-"""An agent: one task with a prompt, a typed answer and built-in rules. Whoever answers, it is checked the same way."""
+"""An agent: one task with a prompt, a typed answer and built-in rules. Every answer is checked the same way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel, JsonValue
 from palmette.engine import TERMINATE, Attempt, BaseActor, Context, PastAttempt, Violation
 from palmette.llm import answers
 from palmette.llm.answerer import Answerer, AnswerError
-from palmette.llm.brief import Section, clipped, fenced, pack, without
+from palmette.llm.context import Section, clipped, fenced, pack, without
 from palmette.llm.messages import Message, Prompt
 from palmette.llm.models import OFFLINE, Models
 from palmette.llm.prompt import NO_PARTS, fill, load_prompt, shared
@@ -31,7 +31,7 @@ class Agent(BaseActor):
     """An actor whose task a language model answers, or the built-in rules.
 
     A subclass gives `name`, `description`, `produces`, `Input`, `Output` and `Answer`, a prompt file, and the three
-    methods `offline`, `brief` and `read`.
+    methods `offline`, `sections` and `read`.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Agent(BaseActor):
         """One attempt of the built-in rules."""
         raise NotImplementedError
 
-    def brief(self, input: Any, context: Context) -> tuple[Section, ...]:
+    def sections(self, input: Any, context: Context) -> tuple[Section, ...]:
         """What a model is shown: a section for every input that the prompt file names.
 
         Raises:
@@ -76,7 +76,7 @@ class Agent(BaseActor):
         """Whether nothing is left to decide: the rules answer then, and no call is paid for."""
         return False
 
-    def told(self, violation: Violation) -> Violation:
+    def redacted(self, violation: Violation) -> Violation:
         """A violation that the planner came back with, as the model may see it; all of it, unless overridden."""
         return violation
 
@@ -102,7 +102,7 @@ class Agent(BaseActor):
         """What the model is sent.
 
         Raises:
-            AnswerError: the brief refuses, or what it needs does not fit into a prompt.
+            AnswerError: there is nothing to ask, or what is needed does not fit into a prompt.
         """
         assert self.model is not None
         file = load_prompt(Path(inspect.getfile(type(self))).parent / self.prompt)
@@ -113,7 +113,7 @@ class Agent(BaseActor):
         places = {str(context.workspace): "<workspace>"}
         sections = [
             one.model_copy(update={"items": tuple(without(item, places) for item in one.items)})
-            for one in self.brief(input, context)
+            for one in self.sections(input, context)
         ]
         packed = pack(sections, self.model.settings.prompt_tokens - taken)
         user = file.fill({name: part.text for name, part in packed.items()})
@@ -130,11 +130,11 @@ class Agent(BaseActor):
         """What has been tried in this run, and why the planner came back."""
         parts = []
         if context.instruction:
-            words = "\n".join([context.instruction, *_told(map(self.told, context.evidence))])
+            words = "\n".join([context.instruction, *_described(map(self.redacted, context.evidence))])
             parts.append(fill(shared("instruction"), {"instruction": fenced(words)}))
         if context.attempts:
-            told = [_attempt(one, last=one is context.attempts[-1]) for one in context.attempts]
-            parts.append(fill(shared("attempts"), {"attempts": fenced("\n\n".join(told))}))
+            shown = [_attempt(one, last=one is context.attempts[-1]) for one in context.attempts]
+            parts.append(fill(shared("attempts"), {"attempts": fenced("\n\n".join(shown))}))
         if parts and context.last:
             parts.append(fill(shared("last"), {"last": clipped(self.recalled(context.last), LAST)}))
         return parts
@@ -163,11 +163,11 @@ def _without_files(value: JsonValue, files: list[str]) -> JsonValue:
 def _attempt(attempt: PastAttempt, *, last: bool) -> str:
     """An attempt in brief; the evidence of the last one only, because the others are past."""
     head = f"Attempt {attempt.number}: {attempt.reason} {attempt.fix}".strip()
-    told = _told(attempt.violations) if last else [f"- {found.message}" for found in attempt.violations]
-    return "\n".join([head, *told])
+    found = _described(attempt.violations) if last else [f"- {one.message}" for one in attempt.violations]
+    return "\n".join([head, *found])
 
 
-def _told(violations: Iterable[Violation]) -> Iterator[str]:
+def _described(violations: Iterable[Violation]) -> Iterator[str]:
     """The violations, the first few with their evidence: it is mostly the same in the others."""
     for number, violation in enumerate(violations):
         subject = f" ({violation.subject})" if violation.subject else ""

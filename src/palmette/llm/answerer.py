@@ -19,7 +19,7 @@ from palmette.llm.messages import Message, Prompt, Provider, Reply, Settings
 from palmette.llm.tokens import estimate_tokens
 
 RE_ASKS = 2
-"""How often a model is told what is wrong with its answer before the task is given up."""
+"""How often a model is asked again, with what is wrong with its answer, before the task is given up."""
 
 A = TypeVar("A", bound=Answer)
 
@@ -29,12 +29,12 @@ class AnswerError(ModelError):
     """There is no answer to a task: the model's cannot be used, or there was nothing that it could be asked."""
 
     violations: tuple[Violation, ...] = field(default=(), kw_only=True)
-    """What the planner is told; the message when it is left out."""
+    """The evidence for the planner; the message when it is left out."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        told = f"{self.message} {self.remedy}".strip()
-        self.violations = self.violations or (Violation(code=self.code, message=told, subject="answer"),)
+        message = f"{self.message} {self.remedy}".strip()
+        self.violations = self.violations or (Violation(code=self.code, message=message, subject="answer"),)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Answerer:
             objection: Why an answer that can be read cannot be; empty where it can.
 
         Raises:
-            AnswerError: the answers could not be used, however often the model was told why.
+            AnswerError: the answers could not be used, although the model was asked again.
             ModelError: no model could be reached.
             RunStopped: the budget does not allow another call.
         """

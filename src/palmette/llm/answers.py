@@ -20,19 +20,19 @@ from pydantic import Field, ValidationError
 
 from palmette.documents import MAX_DIGITS, Model, load_plain
 from palmette.engine import TERMINATE
-from palmette.llm.blocks import Split, split_blocks
+from palmette.llm.blocks import SplitText, split_blocks
 from palmette.llm.messages import Reply
 
 
-class Code(NamedTuple):
+class CodeField(NamedTuple):
     """Marks a text field of an answer that comes as a fenced block of this language."""
 
     language: str
 
 
-Python = Annotated[str, Code("python")]
-Yaml = Annotated[str, Code("yaml")]
-Sql = Annotated[str, Code("sql")]
+Python = Annotated[str, CodeField("python")]
+Yaml = Annotated[str, CodeField("yaml")]
+Sql = Annotated[str, CodeField("sql")]
 
 
 class Answer(Model):
@@ -51,7 +51,7 @@ class Answer(Model):
 
     @classmethod
     def handing_over(cls, data: dict[str, Any]) -> Answer | None:
-        """The bare answer that hands the task over, where `data` says so: by `terminate`, or by a fix of TERMINATE."""
+        """The bare answer that hands the task over: where `data` has `terminate`, or a fix of TERMINATE."""
         why = data.get("terminate")
         if isinstance(why, str) and why.strip():
             return Answer(reason=why.strip(), fix=TERMINATE)
@@ -65,7 +65,7 @@ class BadAnswer(NamedTuple):
 
     code: str
     message: str
-    """What is wrong and what is asked for instead; the model is told so."""
+    """What is wrong and what is asked for instead; sent to the model."""
     final: bool = False
     """Asking again would not help."""
 
@@ -89,7 +89,7 @@ def code_fields(answer: type[Answer]) -> dict[str, str]:
         name: mark.language
         for name, info in answer.model_fields.items()
         for mark in info.metadata
-        if isinstance(mark, Code)
+        if isinstance(mark, CodeField)
     }
 
 
@@ -165,7 +165,7 @@ def _references(value: Any) -> Iterator[str]:
             yield from _references(item)
 
 
-def _object(split: Split, answer: type[Answer]) -> dict[str, Any] | BadAnswer:
+def _object(split: SplitText, answer: type[Answer]) -> dict[str, Any] | BadAnswer:
     """The JSON object of the answer; an empty one where there is none and none is needed."""
     code = code_fields(answer)
     expected = set(answer.model_fields)
@@ -242,7 +242,7 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-def _code(split: Split, answer: type[Answer], data: dict[str, Any]) -> dict[str, str] | BadAnswer:
+def _code(split: SplitText, answer: type[Answer], data: dict[str, Any]) -> dict[str, str] | BadAnswer:
     """The text of every code field."""
     found: dict[str, str] = {}
     fields = code_fields(answer)
@@ -261,7 +261,7 @@ def _code(split: Split, answer: type[Answer], data: dict[str, Any]) -> dict[str,
     return found
 
 
-def _block_for(name: str, language: str, split: Split, fields: dict[str, str]) -> str | BadAnswer | None:
+def _block_for(name: str, language: str, split: SplitText, fields: dict[str, str]) -> str | BadAnswer | None:
     """The text of the block for a field: the one labelled so, else the only one of its language."""
     labelled = [b for b in split.blocks if name in _words(b.label) or b.language == name]
     others = [b for b in split.blocks if b.language == language and not set(fields) & set(_words(b.label))]
@@ -277,7 +277,7 @@ def _block_for(name: str, language: str, split: Split, fields: dict[str, str]) -
     return unique[0] if unique else None
 
 
-def _missing(name: str, language: str, split: Split) -> BadAnswer:
+def _missing(name: str, language: str, split: SplitText) -> BadAnswer:
     given = sorted({block.language or "unnamed" for block in split.blocks if block.language != "json"})
     what = f"The blocks are of {_listed(given)}, not of {language}." if given else f"There is no {language} block."
     code = "answer-wrong-language" if given and language not in given else "answer-incomplete"
@@ -360,8 +360,8 @@ def _type(part: dict[str, Any], name: str = "") -> str:
 def _fields(part: dict[str, Any]) -> Iterator[str]:
     for name, field in part["properties"].items():
         default = field.get("default")
-        told = f", else {json.dumps(default)}" if default and isinstance(default, str | int) else ""
-        optional = "" if name in part.get("required", []) else f"?{told}"
+        otherwise = f", else {json.dumps(default)}" if default and isinstance(default, str | int) else ""
+        optional = "" if name in part.get("required", []) else f"?{otherwise}"
         meaning = " ".join(str(field.get("description", "")).split()).rstrip(".")
         yield f'"{name}" ({_type(field)}{optional}){": " + meaning if meaning else ""}'
 

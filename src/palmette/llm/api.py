@@ -16,8 +16,9 @@ from collections.abc import Callable, Coroutine, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from palmette._bounded import OversizedAnswerError
 from palmette.engine import names
-from palmette.errors import ModelError, UserError, did_you_mean
+from palmette.errors import MachineError, ModelError, UserError, did_you_mean
 from palmette.llm.messages import Prompt, Reply, Settings
 from palmette.llm.prices import price_of
 from palmette.llm.tokens import estimate_tokens
@@ -51,7 +52,7 @@ _BASE_URLS = {
     "lmstudio": ("LMSTUDIO_BASE_URL", "http://localhost:1234/v1"),
     "openai-compatible": ("OPENAI_COMPATIBLE_BASE_URL", ""),
 }
-"""By provider: the variable that says where it is, and where it usually is."""
+"""By provider: the variable with its address, and its usual address."""
 
 _KEYS = {"lmstudio": "LMSTUDIO_API_KEY", "openai-compatible": "OPENAI_COMPATIBLE_API_KEY"}
 
@@ -96,8 +97,6 @@ class ApiProvider:
         from pydantic_ai.exceptions import ContentFilterError, ModelAPIError
         from pydantic_ai.settings import ModelSettings
 
-        from palmette.llm.bounded import EndlessError
-
         asked = ModelSettings(
             temperature=settings.temperature,
             max_tokens=settings.max_tokens,
@@ -111,9 +110,9 @@ class ApiProvider:
             return Reply(text=self._hide(str(error)), finish="refused", model=self.name)
         except Exception as error:
             for cause in _causes(error):
-                if isinstance(cause, EndlessError):
+                if isinstance(cause, OversizedAnswerError):
                     remedy = "Check the base URL, or lower `max_tokens`."
-                    raise self._error("answer-endless", str(cause), remedy) from error
+                    raise self._error("answer-endless", f"{cause}.", remedy) from error
             if isinstance(error, ModelAPIError):
                 raise
             raise _UnreadableError(f"What came back is not an answer: {_brief(error)}.") from error
@@ -171,7 +170,8 @@ def _model(provider: str, model: str, hide: Callable[[str], str]) -> ApiModel:
     extra = _EXTRAS.get(provider, "llm")
     install = f"Run: pip install 'palmette[{extra}]'"
     if importlib.util.find_spec("pydantic_ai") is None or importlib.util.find_spec("tenacity") is None:
-        raise UserError(f"The model {provider}:{model} needs packages that are not installed.", install, code="no-llm")
+        message = f"The model {provider}:{model} needs packages that are not installed."
+        raise MachineError(message, install, code="no-llm")
     from httpx2 import InvalidURL
     from pydantic_ai.exceptions import UnsupportedSettingWarning, UsageExtractionFailedWarning
     from pydantic_ai.exceptions import UserError as SetupError
@@ -199,7 +199,7 @@ def _model(provider: str, model: str, hide: Callable[[str], str]) -> ApiModel:
         return bounded(infer_model(f"{kind}:{model}"))
     except ImportError as error:
         missing, _, _ = _brief(error).partition(",")
-        raise UserError(f"The provider {provider!r} cannot be used: {missing}.", install, code="no-llm") from error
+        raise MachineError(f"The provider {provider!r} cannot be used: {missing}.", install, code="no-llm") from error
     except (ValueError, InvalidURL) as error:
         raise UserError(
             f"The model {provider}:{model} cannot be used: {hide(_brief(error))}.",
@@ -270,9 +270,9 @@ def _explain(error: Exception, tried: int) -> tuple[str, str, str]:
     """Code, message and remedy of what an API answered instead of an answer, so often."""
     from pydantic_ai import exceptions as api
 
-    told, often = _brief(error), f"{tried} times" if tried > 1 else "once"
+    reply, often = _brief(error), f"{tried} times" if tried > 1 else "once"
     if isinstance(error, api.ModelConnectionError):
-        told = _brief(list(_causes(error))[-1])  # the libraries say no more than that there is no connection
+        reply = _brief(list(_causes(error))[-1])  # the libraries report only that there is no connection
     rules: tuple[tuple[type[Exception], str, str, str], ...] = (
         (api.ModelAuthenticationError, "model-key", "The key was refused", "Check the key in the environment."),
         (api.ModelNotFoundError, "model-unknown", "There is no such model", "Check its name and the base URL."),
@@ -286,10 +286,10 @@ def _explain(error: Exception, tried: int) -> tuple[str, str, str]:
     )
     for kind, code, message, remedy in rules:
         if isinstance(error, kind):
-            return code, f"{message}: {told}.", remedy
+            return code, f"{message}: {reply}.", remedy
     if isinstance(error, api.ModelHTTPError) and _is_refused(error.status_code):
-        return "model-rejected", f"It refused the request: {told}.", "Check the model's settings."
-    return "model-failed", f"It failed, {often}: {told}.", "Resume later."
+        return "model-rejected", f"It refused the request: {reply}.", "Check the model's settings."
+    return "model-failed", f"It failed, {often}: {reply}.", "Resume later."
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

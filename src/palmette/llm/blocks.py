@@ -14,7 +14,7 @@ class Block(NamedTuple):
     """One fenced block."""
 
     language: str
-    """Lower case, by its usual name; empty when the fence says none."""
+    """Lower case, by its usual name; empty when the fence names none."""
     label: str
     """What follows the language, e.g. the field that the block is for."""
     text: str
@@ -22,7 +22,7 @@ class Block(NamedTuple):
     """False for a block that the text ends in."""
 
 
-class Split(NamedTuple):
+class SplitText(NamedTuple):
     """A text, taken apart."""
 
     blocks: list[Block]
@@ -30,7 +30,7 @@ class Split(NamedTuple):
     """What stands outside of blocks."""
 
 
-def split_blocks(text: str) -> Split:
+def split_blocks(text: str) -> SplitText:
     """The fenced blocks of a text and the prose around them.
 
     A block ends at a fence that is at least as long as the one that opened it, of the same kind.
@@ -54,7 +54,7 @@ def split_blocks(text: str) -> Split:
             inside.append(line)
     if opened is not None:
         blocks.append(_block(opened, inside, closed=False))
-    return Split(blocks, "".join(prose))
+    return SplitText(blocks, "".join(prose))
 
 
 def _closes(line: str, fence: str) -> bool:

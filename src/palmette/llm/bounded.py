@@ -7,15 +7,7 @@ from collections.abc import AsyncIterator
 import httpx2
 from pydantic_ai.models import Model
 
-MOST = 8 << 20
-"""Bytes of one answer; the longest that models give have a tenth of it."""
-
-
-class EndlessError(Exception):
-    """What comes back is too long for an answer."""
-
-    def __init__(self) -> None:
-        super().__init__(f"What came back is longer than {MOST >> 20} MiB, and was not read to its end.")
+from palmette import _bounded
 
 
 def bounded(model: Model) -> Model:
@@ -46,7 +38,7 @@ async def _take(response: httpx2.Response) -> None:
 
 
 class _Counted(httpx2.AsyncByteStream):
-    """The body of an answer, unpacked; one that is too long is an `EndlessError`."""
+    """The body of an answer, unpacked; one that is too long is an `OversizedAnswerError`."""
 
     def __init__(self, sent: httpx2.Response) -> None:
         self._sent = sent
@@ -55,8 +47,8 @@ class _Counted(httpx2.AsyncByteStream):
         size = 0
         async for part in self._sent.aiter_bytes():
             size += len(part)
-            if size > MOST:
-                raise EndlessError
+            if size > _bounded.MOST:
+                raise _bounded.OversizedAnswerError
             yield part
 
     async def aclose(self) -> None:

@@ -23,7 +23,7 @@ SHOWN = 30
 """Lines of difference that an error shows."""
 
 
-class Call(Model):
+class RecordedCall(Model):
     """One recorded exchange."""
 
     actor: str
@@ -38,7 +38,7 @@ class Cassette(Model):
 
     cassette: Literal[1] = 1
     """Version of this format."""
-    calls: tuple[Call, ...]
+    calls: tuple[RecordedCall, ...]
 
 
 def recorded(folder: Path) -> Cassette:
@@ -50,7 +50,7 @@ def recorded(folder: Path) -> Cassette:
         prompt = store.get(call.request)
         if isinstance(prompt, dict) and "messages" in prompt:  # else a person's answer, not a model's
             exchange = {"messages": prompt["messages"], "answer": store.get(call.answer)}
-            calls.append(Call.model_validate({"actor": call.actor, "role": call.role, **exchange}))
+            calls.append(RecordedCall.model_validate({"actor": call.actor, "role": call.role, **exchange}))
     return Cassette(calls=tuple(calls))
 
 

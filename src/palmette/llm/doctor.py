@@ -1,6 +1,6 @@
 """One cheap call to a model, and a few cheaper ones: what works, how fast it is, and what that cost.
 
-Palmette itself needs only plain answers; the rest says what else the endpoint can do.
+Palmette itself needs only plain answers; the rest shows what else the endpoint can do.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from pydantic import Field, JsonValue
 
 from palmette.documents import Model
 from palmette.engine import (
-    Budget,
     ConsoleHuman,
     NoHuman,
+    RunBudget,
     Setup,
     build_actors,
     check_topology,
@@ -49,7 +49,7 @@ def open_topology(arguments: dict[str, JsonValue], folder: Path) -> Setup:
     topology = load_topology(path)
     check_topology(topology, given=wanted.given)
     choice = ModelChoice(model=wanted.model)
-    budget = Budget(tokens=token_limit(wanted.tokens, wanted.money), money=wanted.money)
+    budget = RunBudget(tokens=token_limit(wanted.tokens, wanted.money), money=wanted.money)
     planner, services = choice.decider(wanted.planner), {"seed": wanted.seed, "models": open_models(choice, folder)}
     return Setup(
         topology=topology.value,

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import Field
 
 from palmette.documents import Model
-from palmette.engine import Budget, Topology, create, load, names
+from palmette.engine import RunBudget, Topology, create, load, names
 from palmette.errors import UserError, did_you_mean
 from palmette.llm.answerer import Answerer
 from palmette.llm.messages import Provider, Settings
@@ -68,7 +68,7 @@ def open_models(choice: ModelChoice, folder: Path) -> Models:
 
 
 def check_roles(choice: ModelChoice, topology: Topology) -> None:
-    """Refuses models for roles that nobody has: they would answer nothing, unnoticed.
+    """Refuses models for roles that no actor has: they would never be asked.
 
     An actor has the role of its name, and where it asks others, those of its `roles`.
     """
@@ -78,14 +78,14 @@ def check_roles(choice: ModelChoice, topology: Topology) -> None:
     for role in choice.models:
         if role not in known:
             raise UserError(
-                f"A model is named for the role {role!r}, which nobody has.{did_you_mean(role, known)}",
+                f"A model is named for the role {role!r}, which no actor has.{did_you_mean(role, known)}",
                 f"The roles are: {', '.join(sorted(known))}.",
                 code="unknown-role",
             )
 
 
-def about(choice: ModelChoice, budget: Budget) -> str:
-    """Who will answer, and within which limits: what a run says at its start."""
+def about(choice: ModelChoice, budget: RunBudget) -> str:
+    """The start message of a run: which models answer, and within which limits."""
     roles = [f"{role}: {name}" for role, name in choice.models.items() if name != choice.model]
     if choice.is_offline:
         return "model: offline rules (no key, no network, no cost)"

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 LOCAL = frozenset({"vllm", "ollama", "lmstudio"})
 """Providers on one's own machines: nobody bills for them."""
 
 _IDS = {"openai-compatible": None, "azure": "azure", "bedrock": "aws"}
-"""Where the price list has another name; None where the name says nothing about who bills."""
-
-
-@dataclass(frozen=True)
-class _Usage:
-    """The shape that the price list wants."""
-
-    input_tokens: int
-    output_tokens: int
-    cache_write_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    output_audio_tokens: int | None = None
-    input_audio_tokens: int | None = None
-    cache_audio_read_tokens: int | None = None
+"""Where the price list has another name; None where the name does not tell who bills."""
 
 
 def price_of(provider: str, model: str, input_tokens: int, output_tokens: int) -> float | None:

@@ -1,4 +1,4 @@
-"""A prompt: a Markdown file beside its agent, with a front matter that says what goes in and what comes out.
+"""A prompt: a Markdown file beside its agent, with a front matter that names its inputs and its answer.
 
     ---
     task: code_generator

@@ -32,7 +32,7 @@ _LINE = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)")
 
 
 def load_secrets(into: dict[str, str] | None = None) -> None:
-    """Puts what the secrets file says into the environment of this process, where nothing is set already.
+    """Puts the variables of the secrets file into the environment of this process, where they are not set already.
 
     Raises:
         InputError: the file cannot be read, lies in a repository, or can be read by others.

@@ -29,7 +29,7 @@ from pydantic import JsonValue
 from palmette.engine import ArtefactStore, Entry, NoObserver, Observer, run_state
 from palmette.engine import events as e
 from palmette.engine.topology import Topology
-from palmette.errors import UserError
+from palmette.errors import MachineError, UserError
 from palmette.llm.messages import Reply
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _PROVIDERS = {
 }
 """By our name, where the conventions have another."""
 _FINISHED = {"refused": "content_filter"}
-_TOLD = ("actor", "next", "artefact", "by", "limit")
+_NAMES = ("actor", "next", "artefact", "by", "limit")
 """Fields of an event that are names, and may be sent."""
 
 Facts = dict[str, str | int | float | tuple[str, ...]]
@@ -59,7 +59,7 @@ Facts = dict[str, str | int | float | tuple[str, ...]]
 
 
 def open_telemetry(folder: Path) -> Observer:
-    """Who sends the spans of the run in `folder`; nobody where that is not set.
+    """The observer that sends the spans of the run in `folder`; one that does nothing where the setting is empty.
 
     Raises:
         UserError: the setting is no address (`bad-telemetry`), or the packages are missing (`no-telemetry`).
@@ -76,7 +76,8 @@ def open_telemetry(folder: Path) -> Observer:
         import opentelemetry.sdk.trace  # noqa: F401 - looked for now, used when the run begins
     except ImportError as error:
         message = f"{SETTING} is set, and sending spans needs packages that are not installed."
-        raise UserError(message, "Run: pip install 'palmette[telemetry]', or unset it.", code="no-telemetry") from error
+        remedy = "Run: pip install 'palmette[telemetry]', or unset it."
+        raise MachineError(message, remedy, code="no-telemetry") from error
     path = url.path.rstrip("/")
     return Telemetry(url._replace(path=path if path.endswith(_PATH) else path + _PATH).geturl(), folder)
 
@@ -115,8 +116,8 @@ class Telemetry:
             case e.RunEnded():
                 self._close(entry.at, event.status)
             case _:
-                told = {name: getattr(event, name) for name in _TOLD if getattr(event, name, None)}
-                self._run.add_event(event.kind, told, _nanoseconds(entry.at))
+                named = {name: getattr(event, name) for name in _NAMES if getattr(event, name, None)}
+                self._run.add_event(event.kind, named, _nanoseconds(entry.at))
 
     def _open(self, entry: Entry) -> None:
         from opentelemetry.sdk.resources import Resource
@@ -169,7 +170,7 @@ class Telemetry:
         _end(span, at, codes[:1])
 
     def _call(self, entry: Entry, parent: Span) -> None:
-        """One exchange: whoever answers, it is `chat`."""
+        """One exchange; it is `chat` for every provider, relay and replay."""
         event = entry.event
         assert isinstance(event, e.CallAnswered | e.CallFailed)
         answer = self._store.get(event.answer) if isinstance(event, e.CallAnswered) else None
@@ -199,20 +200,21 @@ class Telemetry:
 
 
 class _Sender:
-    """Sends in the background; a collector that cannot be reached is said once, and disturbs nothing."""
+    """Sends in the background; a collector that cannot be reached is reported once, and does not stop the run."""
 
     def __init__(self, url: str) -> None:
         from opentelemetry.exporter.otlp.proto.http import trace_exporter
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
-
-        from palmette._bounded import bounded_session
+        from requests import Session
 
         place = urlsplit(url)
         self._place = place._replace(netloc=place.netloc.rpartition("@")[2], query="").geturl()
-        self._said = False
+        self._is_reported = False
         self._log = logging.getLogger(trace_exporter.__name__)
-        self._log.filters.insert(0, self._heard)  # before its own, which keeps repetitions back
-        self.processor = BatchSpanProcessor(trace_exporter.OTLPSpanExporter(endpoint=url, session=bounded_session()))
+        self._log.filters.insert(0, self._filter)  # before its own, which keeps repetitions back
+        session = Session()
+        session.hooks["response"].append(lambda answer, **_: answer.close())  # its status is all that is read
+        self.processor = BatchSpanProcessor(trace_exporter.OTLPSpanExporter(endpoint=url, session=session))
 
     def close(self, provider: TracerProvider) -> None:
         """Sends what is left, for a while."""
@@ -220,20 +222,20 @@ class _Sender:
         closing.start()
         closing.join(PATIENCE)
         if closing.is_alive():
-            self._say(f"nothing was answered within {PATIENCE:g} s")
+            self._report(f"nothing was answered within {PATIENCE:g} s")
         else:
-            self._log.removeFilter(self._heard)
+            self._log.removeFilter(self._filter)
 
-    def _heard(self, record: logging.LogRecord) -> bool:
-        """What the exporter complains of, instead of a line for every try."""
-        told = record.getMessage()
-        cause = re.search(r"\[Errno -?\d+\] ([\w ]+)", told)  # else it comes wrapped five times
-        self._say(cause[1].lower() if cause else " ".join(told.split())[:200].rstrip("."))
+    def _filter(self, record: logging.LogRecord) -> bool:
+        """Reports the exporter's complaint, instead of a line for every try."""
+        message = record.getMessage()
+        cause = re.search(r"\[Errno -?\d+\] ([\w ]+)", message)  # else it comes wrapped five times
+        self._report(cause[1].lower() if cause else " ".join(message.split())[:200].rstrip("."))
         return False
 
-    def _say(self, why: str) -> None:
-        if not self._said:
-            self._said = True
+    def _report(self, why: str) -> None:
+        if not self._is_reported:
+            self._is_reported = True
             print(f"telemetry: spans do not reach {self._place}: {why}. The run goes on.", file=sys.stderr, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""A language model as the planner: it lays a route, and after a failure says whose fault it was.
+"""A language model as the planner: it plans a route, and after a failure names the cause.
 
 The model is asked at the start, and again when something happened that its route did not foresee: a failure, a refusal,
 an edit, a human's answer. In between the route is followed. What it chooses is held against the topology by the engine;
@@ -18,7 +18,7 @@ from palmette.llm import Answer, AnswerError, Message, Models, Prompt, pack
 from palmette.llm.opening import PLANNER
 from palmette.llm.prompt import load_prompt
 from palmette.llm.tokens import estimate_tokens
-from palmette.planners.account import account, standing
+from palmette.planners.planner_context import open_failures, planner_context
 
 
 class DecisionAnswer(Answer):
@@ -39,8 +39,8 @@ class DecisionAnswer(Answer):
     """One precise question, when only a human can decide."""
 
 
-class ModelPlanner:
-    """Decides as a language model says, from the situation alone."""
+class LanguageModelPlanner:
+    """Asks a language model, which sees the situation alone."""
 
     def __init__(self, models: Models) -> None:
         model = models.of(PLANNER)
@@ -60,7 +60,8 @@ class ModelPlanner:
         except AnswerError as error:
             return Decision(STOP, diagnosis=error.message)
         if not isinstance(answer, DecisionAnswer):
-            return Decision(STOP, diagnosis=f"The model hands the planning over: {answer.reason or 'it says not why.'}")
+            reason = answer.reason or "no reason given."
+            return Decision(STOP, diagnosis=f"The model hands the planning over: {reason}")
         return _ask(answer, situation) if answer.question else _go(answer, situation)
 
     def render(self, situation: Situation) -> Prompt:
@@ -68,7 +69,7 @@ class ModelPlanner:
         file = load_prompt(Path(__file__).with_suffix(".md"))
         system = file.instructions(DecisionAnswer)
         room = self.model.settings.prompt_tokens - estimate_tokens(system) - estimate_tokens(file.user)
-        packed = pack(account(situation), room)
+        packed = pack(planner_context(situation), room)
         user = file.fill({name: part.text for name, part in packed.items()})
         return Prompt(
             role=PLANNER, messages=(Message(speaker="system", text=system), Message(speaker="user", text=user))
@@ -87,6 +88,6 @@ def _ask(answer: DecisionAnswer, situation: Situation) -> Decision:
 
 def _go(answer: DecisionAnswer, situation: Situation) -> Decision:
     following, then = (answer.route[0], answer.route[1:]) if answer.route else ("", ())
-    faults = standing(situation) if answer.target else ()
+    faults = open_failures(situation) if answer.target else ()
     blamed = tuple(fault.violation for fault in faults if not answer.errors or fault.number in answer.errors)
     return Decision(following, answer.target, answer.instruction, answer.reason, blamed, then=then)

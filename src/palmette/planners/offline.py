@@ -3,7 +3,7 @@
 After a failure every actor upstream, first to last, and then the failing actor itself, is asked whether the
 violations implicate its output. The first that is, and was not yet sent back for them, is redone with an
 instruction. When nobody is left, it is who was, has given something new since, and is implicated still. Then the human
-is asked one precise question; without an answer the run stops and says what was tried. Without a failure the next is
+is asked one precise question; without an answer the run stops and reports what was tried. Without a failure the next is
 the nearest actor that is not fresh.
 """
 

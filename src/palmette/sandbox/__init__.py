@@ -5,7 +5,7 @@ from palmette.sandbox.isolation import Bubblewrap, Isolation, Landlock, NoIsolat
 from palmette.sandbox.java import Java, find_java, java_environment
 from palmette.sandbox.levels import LEVELS, isolation_of
 from palmette.sandbox.process import Process, Sandbox, python_command
-from palmette.sandbox.result import ExecutionResult, Limits, told_from
+from palmette.sandbox.result import ExecutionResult, Limits, relative_to_root
 from palmette.sandbox.spark import WarmSpark
 
 __all__ = [
@@ -25,5 +25,5 @@ __all__ = [
     "isolation_of",
     "java_environment",
     "python_command",
-    "told_from",
+    "relative_to_root",
 ]

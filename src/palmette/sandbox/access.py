@@ -1,4 +1,4 @@
-"""What a sandboxed program may use of the machine: said here, by the caller and for every program alike."""
+"""What a sandboxed program may use of the machine; the caller states it for each program."""
 
 from __future__ import annotations
 

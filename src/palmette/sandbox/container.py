@@ -32,7 +32,7 @@ ENGINES = ("docker", "podman")
 _BECOME = "import sys; sys.path.insert(0, sys.argv.pop(1)); from supervisor.inner import main; del sys.path[0]; main()"
 _START_SECONDS = 60.0
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY")
-"""Clients are told to give these, with passwords maybe, to every container."""
+"""The clients may be configured to pass these, sometimes with passwords, to every container."""
 _OF_THE_CLIENT = ("HOME", "PATH", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "DBUS_SESSION_BUS_ADDRESS")
 _PREFIXES = ("DOCKER_", "CONTAINER_", "CONTAINERS_", "STORAGE_")
 
@@ -57,9 +57,9 @@ class Container:
         done = subprocess.run(asked, env=_client(), capture_output=True, check=False)
         if done.returncode == 0:
             return ""
-        said = " ".join(done.stderr.decode("utf-8", "replace").split())[-300:]
+        reason = " ".join(done.stderr.decode("utf-8", "replace").split())[-300:]
         empty = f"`tar c -T /dev/null | {self._engine} import - {self._image}` makes an empty one, which will do"
-        return f"{said}; if there is no such image: {empty}"
+        return f"{reason}; if there is no such image: {empty}"
 
     def network(self) -> Network:
         return Network(self._gate)
@@ -67,13 +67,13 @@ class Container:
     def walls(self, command: Command, access: Access, network: Network | None) -> Walls:
         limits, name = command.limits, _name()
         forbidden = rules(own_files=True, own_network=True, shared=access.shared)
-        told = {
+        spec = {
             **{"argv": list(command.argv), "env": dict(command.env), "cwd": str(command.cwd), "namespaces": []},
             **{"limits": {**limits.model_dump(), "memory_mb": limits.memory}, "ending": [], "landlock": None},
             **{"seccomp": filter_of(forbidden).hex(), "seccomp_option": ""},
         }
         file = command.scratch / ".command"
-        file.write_bytes(marshal.dumps(told))
+        file.write_bytes(marshal.dumps(spec))
         access = access.model_copy(update={"read": (*access.read, GATE.parent)})
         argv = [
             *self._run(name, f"container:{network.name}" if network else "host"),
@@ -105,13 +105,13 @@ class Container:
             mounts = _mounts(Paths(access, folder, {}, folder))
             argv = [*self._run(name, "none"), *mounts, self._image, "-I", "-S", str(GATE), str(folder / "gate")]
             quiet = subprocess.DEVNULL
-            with (folder / "said").open("wb") as said:
+            with (folder / "errors").open("wb") as errors:
                 process = subprocess.Popen(
-                    argv, cwd=folder, env=_client(), stdin=quiet, stdout=quiet, stderr=said, start_new_session=True
+                    argv, cwd=folder, env=_client(), stdin=quiet, stdout=quiet, stderr=errors, start_new_session=True
                 )
             channel = _called(folder / "gate", process)
             if channel is None:
-                raise NoNetworkError(" ".join((folder / "said").read_text("utf-8", "replace").split())[-300:])
+                raise NoNetworkError(" ".join((folder / "errors").read_text("utf-8", "replace").split())[-300:])
             return Gate(process, channel, name)
 
 

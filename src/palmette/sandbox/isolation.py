@@ -56,7 +56,7 @@ class Isolation(Protocol):
     """Stands in every `ExecutionResult`, with what is left open."""
 
     def missing(self) -> str:
-        """What it lacks on this machine, in words, as far as can be told without trying it; empty when nothing."""
+        """What it lacks on this machine, in words, as far as that is known without trying it; empty when nothing."""
         ...
 
     def network(self) -> Network | None:

@@ -1,6 +1,6 @@
-"""The tests of a project by its text alone: what is to be heard of, whatever its settings and hooks choose.
+"""The tests of a project by its text alone: those that must be reported, whatever its settings and hooks choose.
 
-Read before anything of it runs. Only what every runner takes for a test counts: functions and methods whose names begin
+Read before any of it runs. Only what every runner takes for a test counts: functions and methods whose names begin
 with `test`, in files whose names say so, as far as they are not defined under a condition.
 """
 
@@ -28,23 +28,22 @@ def known_tests(folder: Path) -> dict[str, str]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 tree = ast.parse(read_made(folder, path, _FILE_BYTES))
-        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):  # as its runner will say
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):  # its runner reports it
             continue
         module = path.removesuffix(".py").replace("/", ".")
         found |= {f"{module}.{name}": place for name, place in _in(tree.body, Path(path).name)}
     return found
 
 
-def unheard(known: Iterable[str], heard: Iterable[str]) -> list[str]:
-    """Of known tests those of which nothing was heard; names may be told from a folder above or below."""
-    ends = {end for name in heard for end in _ends(name.partition("[")[0])}
+def unreported(known: Iterable[str], reported: Iterable[str]) -> list[str]:
+    """The known tests that were not reported; reported names may be relative to a folder above or below."""
+    ends = {end for name in reported for end in _ends(name.partition("[")[0])}
     return [name for name in known if not ends & {*_ends(name)}]
 
 
-def place_of(known: dict[str, str], heard: str) -> str:
+def place_of(known: dict[str, str], name: str) -> str:
     """Where the function of a test stands; empty where that is not known."""
-    name = heard.partition("[")[0]
-    return known.get(name, "")
+    return known.get(name.partition("[")[0], "")
 
 
 def _ends(name: str) -> list[str]:

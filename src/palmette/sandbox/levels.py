@@ -16,7 +16,7 @@ VARIABLE = "PALMETTE_ISOLATION"
 UNSAFE = "none"
 
 Trial = Callable[[Isolation], str]
-"""Starts a program under an isolation, and says what went wrong; nothing when all is well."""
+"""Starts a program under an isolation, and returns what went wrong; empty when all is well."""
 
 
 def isolation_of(name: str) -> Isolation:
@@ -55,7 +55,7 @@ def best_isolation(trial: Trial, name: str = "") -> Isolation:
 
 
 def asked_for() -> str:
-    """The name that the environment says; empty for the best."""
+    """The name in the environment; empty for the best."""
     return os.environ.get(VARIABLE, "")
 
 

@@ -21,7 +21,7 @@ _SECONDS = 10.0
 
 
 class NoNetworkError(Exception):
-    """The kernel gives this user no network of its own; says why."""
+    """The kernel gives this user no network of its own; the message is the reason."""
 
 
 class Gate(NamedTuple):
@@ -39,15 +39,15 @@ class Network:
     def __init__(self, opened: Callable[[], Gate] | None = None) -> None:
         gate = (opened or _own_gate)()
         gate.channel.settimeout(_SECONDS)
-        said, fds = _received(gate.channel, 2)
+        reply, fds = _received(gate.channel, 2)
         self._channel, self._lock = gate.channel, threading.Lock()
         self.name = gate.name
         self.namespaces: Sequence[int] = fds
         """File descriptors: of the user namespace, of the network namespace; none where it has a name."""
         self.close = weakref.finalize(self, _end, gate.channel, gate.process, fds)
-        if said != "made":
+        if reply != "made":
             self.close()
-            raise NoNetworkError(said or "it cannot be made")
+            raise NoNetworkError(reply or "it cannot be made")
 
     def socket(self, family: int = socket.AF_INET, kind: int = socket.SOCK_STREAM) -> socket.socket:
         """A socket in this network, for use outside of it; MachineError where its gate has been ended."""
@@ -58,7 +58,7 @@ class Network:
         if not fds:
             raise MachineError(
                 "The process that keeps the network of the sandbox has ended.",
-                "Somebody ended it, or the kernel did for want of memory; resume the run.",
+                "Another program or, for lack of memory, the kernel ended it; resume the run.",
                 code="no-network",
             )
         return socket.socket(fileno=fds[0])
@@ -73,15 +73,15 @@ def _own_gate() -> Gate:
 
 
 def gate_process(argv: Sequence[str], *fds: int) -> subprocess.Popen[bytes]:
-    """A gate, which says nothing but through its channel."""
+    """A gate, which writes to its channel only."""
     quiet = subprocess.DEVNULL
     return subprocess.Popen(argv, stdin=quiet, stdout=quiet, stderr=quiet, pass_fds=fds, start_new_session=True)
 
 
 def _received(channel: socket.socket, count: int) -> tuple[str, list[int]]:
     with suppress(OSError):
-        said, fds, _, _ = socket.recv_fds(channel, 1024, count)
-        return said.decode("utf-8", "replace"), fds
+        reply, fds, _, _ = socket.recv_fds(channel, 1024, count)
+        return reply.decode("utf-8", "replace"), fds
     return "", []
 
 

@@ -20,7 +20,7 @@ from palmette.sandbox.access import Access
 from palmette.sandbox.isolation import Command, Isolation, Walls, allowed_environment
 from palmette.sandbox.levels import asked_for, best_isolation
 from palmette.sandbox.network import Network, NoNetworkError
-from palmette.sandbox.relay import Relay
+from palmette.sandbox.relay import PortRelay
 from palmette.sandbox.result import ExecutionResult, Limits
 from palmette.sandbox.supervisor.folders import remove
 from palmette.sandbox.sweeping import swept
@@ -91,14 +91,14 @@ class Sandbox:
             one.bind((host, 0))
             return int(one.getsockname()[1])
 
-    def publish(self, host: str, port: int) -> Relay | None:
+    def publish(self, host: str, port: int) -> PortRelay | None:
         """Lets others call a server on this port of the sandbox's loopback by a port of this machine.
 
         None where its programs use this machine's network anyway. The caller closes it.
         """
         if self.network is None:
             return None
-        return Relay(host, port, lambda: self.connect("127.0.0.1", port))
+        return PortRelay(host, port, lambda: self.connect("127.0.0.1", port))
 
     def interrupt(self) -> None:
         """Ends every program that a `run` in another thread is waiting for."""
@@ -117,7 +117,7 @@ class Sandbox:
     ) -> ExecutionResult:
         """Runs a program to its end. `env` is added to the allow-listed environment.
 
-        Without `access` it may change `cwd`; with it, `cwd` is there to be read, as far as it says nothing else.
+        Without `access` it may change `cwd`; with it, `cwd` is there to be read, unless `access` allows more.
         """
         access = access or Access(write=(cwd,))
         supervised = _Supervised(self, argv, cwd, access, env or {}, limits)
@@ -201,7 +201,7 @@ class Process:
 
 
 class _Supervised:
-    """A supervisor process with its two pipes; the program starts when it is told to begin."""
+    """A supervisor process with its two pipes; `begin` starts the program."""
 
     def __init__(
         self,
@@ -222,7 +222,7 @@ class _Supervised:
         walls = sandbox.isolation.walls(command, access, network)
         namespaces = list(network.namespaces) if network else []
         self._spec = {
-            **_told(walls, limits),
+            **_specification(walls, limits),
             "namespaces": namespaces,
             "cwd": str(command.cwd),
             "scratch": str(self.scratch),
@@ -236,9 +236,9 @@ class _Supervised:
 
     def begin(self) -> None:
         """Has the supervisor start the program."""
-        told = marshal.dumps(self._spec)
-        left = memoryview(len(told).to_bytes(8, "little") + told)
-        with suppress(BrokenPipeError, ValueError):  # it ended at once, or was interrupted; `wait` tells
+        spec = marshal.dumps(self._spec)
+        left = memoryview(len(spec).to_bytes(8, "little") + spec)
+        with suppress(BrokenPipeError, ValueError):  # it ended at once, or was interrupted; `wait` reports it
             while left:  # through the pipe, not as an argument: those are public
                 left = left[self._control.write(left) :]
 
@@ -286,7 +286,7 @@ class _Supervised:
         }
 
     def interrupt(self) -> None:
-        """Has the supervisor end everything; whoever waits for it goes on."""
+        """Has the supervisor end everything; a thread that waits for it goes on."""
         self._control.close()
 
     def stop(self) -> None:
@@ -304,8 +304,8 @@ class _Supervised:
         remove(str(self.scratch), seconds=PATIENCE)
 
 
-def _told(walls: Walls, limits: Limits) -> dict[str, object]:
-    """What the supervisor is told of walls and limits, as `marshal` can write it."""
+def _specification(walls: Walls, limits: Limits) -> dict[str, object]:
+    """Walls and limits for the supervisor, as `marshal` can write them."""
     return {
         **walls._asdict(),
         "argv": list(walls.argv),

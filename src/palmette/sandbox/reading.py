@@ -15,7 +15,7 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LEAST, _LEVELS = 4096, 100
 """Bytes that anything in a folder counts at least, and how deep others may lie below it."""
 MOST = 1 << 30
-"""Bytes of a file that are read, where nothing else is said."""
+"""Bytes of a file that are read, where no other bound is given."""
 
 
 def read_made(folder: Path, path: str, most: int = MOST) -> bytes:

@@ -12,7 +12,7 @@ from palmette.errors import MachineError
 _CHUNK = 65536
 
 
-class Relay:
+class PortRelay:
     """Listens until it is closed, and carries each connection on to a new one of `connect`.
 
     OSError where the port is taken.

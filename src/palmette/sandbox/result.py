@@ -41,8 +41,8 @@ class Limits(Model):
         return self.memory_mb or int(MEMORY_SHARE * whole)
 
 
-def told_from(root: Path, text: str) -> str:
-    """The text with the paths below `root` told from there, and without addresses: they differ from run to run."""
+def relative_to_root(root: Path, text: str) -> str:
+    """The text with paths below `root` relative to it, and without addresses: both differ from run to run."""
     return re.sub(r"\bat 0x[0-9a-f]+\b", "at ...", text.replace(f"{root.resolve()}/", ""))
 
 
@@ -63,3 +63,8 @@ class ExecutionResult(Model):
     @property
     def ok(self) -> bool:
         return self.ended == "exited" and self.exit_code == 0
+
+    @property
+    def last_line(self) -> str:
+        """The last line of errors that it printed, else the note."""
+        return (self.stderr.strip().splitlines() or [self.note])[-1]

@@ -20,9 +20,9 @@ from palmette.sandbox.result import Limits
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _MORTAL = "-XX:+ExitOnOutOfMemoryError"
-"""Else a server without memory goes on, and answers everybody from then on with errors, or not at all."""
+"""Without it, a server that is out of memory goes on, and answers with errors or not at all."""
 _START_SECONDS = 180.0
-_GREETING_SECONDS = 30.0
+_ANSWER_SECONDS = 30.0
 _READY = re.compile(r"started at: \S*?:(\d+)")
 
 TINY_DATA: Mapping[str, str] = {
@@ -45,8 +45,8 @@ Each client may set its own."""
 class WarmSpark:
     """A Spark Connect server that starts at its first use, again once if it dies, and is always stopped.
 
-    Whoever can ask it for something can make it run any program, and change all that later clients are answered. So
-    its clients are programs of one author, or of one attempt; for the next there is `handed_over`.
+    Any client can make it run any program, and change what later clients are answered. So its clients are programs of
+    one author, or of one attempt; the next ones get another server by `handed_over`.
 
     `master` is where it runs its plans (`local[2]`, a cluster's URL), or the URL of a server that exists
     (`sc://...`), which is used as it is and never stopped.
@@ -75,7 +75,7 @@ class WarmSpark:
         self._process: Process | None = None
         self._port = ""
         self._deaths = 0
-        self._said = ""
+        self._last_output = ""
 
     def __enter__(self) -> WarmSpark:
         return self
@@ -114,11 +114,11 @@ class WarmSpark:
 
     @property
     def alive(self) -> bool:
-        """Whether clients can connect now, without starting anything; a server that greets nobody is ended."""
+        """Whether clients can connect now, without starting anything; a server that does not answer is stopped."""
         process = self._process  # another thread may let go of it
         if self.is_external or process is None:
             return self.is_external
-        if process.alive and not self._greets():
+        if process.alive and not self._answers():
             process.stop()
         return process.alive
 
@@ -145,10 +145,10 @@ class WarmSpark:
         return make_archive(self._sandbox, lambda java: _command("local[2]", self._memory, {}, java), _READY.pattern)
 
     def handed_over(self) -> WarmSpark:
-        """The server for somebody else's programs, who stops it; this one begins anew when it is next used.
+        """The running server, if any, for another author's programs; the caller stops it. This one restarts when used.
 
-        It is the one that runs, as far as it does, with its sandbox: the folder in which it and its clients write, and
-        the loopback by which they speak, are nobody else's afterwards.
+        Its sandbox goes with it: the folder in which it and its clients write, and the loopback between them, are not
+        shared afterwards.
         """
         other = WarmSpark(
             self._sandbox, master=self._master, memory=self._memory, access=self._access, settings=self._settings
@@ -165,16 +165,16 @@ class WarmSpark:
                 self._process.stop()
                 self._process = None
 
-    def _greets(self) -> bool:
-        """Whether it speaks to whoever connects: one that was stopped or shut up does not."""
-        with suppress(OSError), self._sandbox.connect("127.0.0.1", int(self._port), _GREETING_SECONDS) as connection:
+    def _answers(self) -> bool:
+        """Whether it answers a new connection: a stopped or hanging server does not."""
+        with suppress(OSError), self._sandbox.connect("127.0.0.1", int(self._port), _ANSWER_SECONDS) as connection:
             return bool(connection.recv(1))
         return False
 
     def _bury(self) -> None:
         """Lets go of a server that has died."""
         if self._process is not None and not self._process.alive:
-            self._said = self._process.output(600)
+            self._last_output = self._process.output(600)
             self._process.stop()
             self._process = None
             self._deaths += 1
@@ -182,7 +182,7 @@ class WarmSpark:
     def _start(self) -> None:
         if self._deaths > 1:
             raise MachineError(
-                f"The Spark server died twice. It said last:\n{self._said.strip() or '(nothing)'}",
+                f"The Spark server died twice. Its last output:\n{self._last_output.strip() or '(nothing)'}",
                 "Give it more memory, or look at what it was asked to do.",
                 code="spark-died",
             )
@@ -248,7 +248,7 @@ def _wait_for_port(process: Process) -> str:
             break
         time.sleep(0.05)
     raise MachineError(
-        f"The Spark server did not start. It said:\n{process.output(3000).strip() or '(nothing)'}",
+        f"The Spark server did not start. Its output:\n{process.output(3000).strip() or '(nothing)'}",
         "Run `palmette doctor --spark` to see what is missing.",
         code="spark-not-started",
     )

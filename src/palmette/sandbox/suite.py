@@ -1,23 +1,22 @@
-"""Test suites in the sandbox, and what came of each test.
+"""Test suites in the sandbox, and the outcome of each test.
 
-Tests run in one process with the code that they test, which can tell the runner to say anything. Four things stand
-against it:
+Tests share a process with the code that they test, and that code can make the runner report anything. Four measures
+work against this:
 
-- The outcome of each test leaves the process at once, by a plugin of the harness, in a line with a number and a seal
-  made with a key that nobody else was told: what has been said cannot be taken back or changed, not even by who reads
-  it on its way, and records of one's own are nothing. The plugin has read the key, and loaded what it needs, before a
-  module of the project can stand where one of Python's is looked for.
-- In each module two witnesses go along, tests whose names nobody knows beforehand, of which one holds and one fails, as
-  expected. Where they are not told so, nothing that passed is believed.
-- A test has passed when its function, as it was collected, has come to its end: not one that raised, that was not
-  called, or that became another. While it is at work nobody can set a tracer, which might jump, in its thread.
-- Its tests are read from its text before it runs. What was known or collected, and is not heard of, counts as skipped,
-  by whatever setting or hook; and a function that stands elsewhere than the one that was read has failed.
+- A plugin of the harness writes each outcome at once, as a numbered line sealed with a secret key: a written outcome
+  cannot be changed or removed, and forged lines are ignored. The plugin reads the key, and loads what it needs, before
+  a module of the project can hide one of Python's.
+- Each module gets two sentinel tests under random names: one that passes, and one that is expected to fail. Unless both
+  are reported so, no passed test counts.
+- A test passes when its collected function runs to its end: not one that raises, is not called, or is replaced. While
+  it runs, no tracer, which could jump, can be set in its thread.
+- The tests are read from the source before it runs. A known or collected test without a report counts as skipped,
+  whatever setting or hook hides it; and a function at another place than the one that was read has failed.
 
-This catches whoever changes how outcomes come about (replaced hooks and functions, hidden assertions, skipped or
-deselected tests, an early exit), also of a single test that it knows. It does not catch code that searches the memory
-of its process for the key and speaks for the plugin, or that makes another program of the text of a test, line by line.
-So whatever can be computed again from files is, and a verdict rests on that first.
+This catches changes to the way outcomes are made (replaced hooks and functions, hidden assertions, an early exit, tests
+that are skipped or deselected), even of a single test. It does not catch code that searches the memory of its process
+for the key and writes for the plugin, or that rewrites the source of a test line by line. So everything that can be
+computed again from files is, and a verdict rests on that first.
 """
 
 from __future__ import annotations
@@ -32,23 +31,23 @@ from pydantic import ValidationError
 
 from palmette.documents import Model
 from palmette.sandbox.access import Access
-from palmette.sandbox.known_tests import known_tests, place_of, unheard
+from palmette.sandbox.known_tests import known_tests, place_of, unreported
 from palmette.sandbox.process import Sandbox
 from palmette.sandbox.result import ExecutionResult, Limits
 
-_PLUGIN = Path(__file__).parent / "witness"
+_PLUGIN = Path(__file__).parent / "sentinel"
 _OUTPUT_CHARS = 8_000_000
 
 
 @dataclass(frozen=True)
 class Suite:
-    """What came of the tests, by their names."""
+    """The outcomes of the tests, by name."""
 
     passed: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     """With those that are expected to fail, and those that are known and were not run."""
     failed: Mapping[str, str] = field(default_factory=dict)
-    """With what pytest says of each."""
+    """With the report of pytest on each."""
 
     @property
     def count(self) -> int:
@@ -62,18 +61,18 @@ class SuiteRun:
     execution: ExecutionResult
     """Without the lines of the plugin."""
     suite: Suite | None
-    """None where nothing was told: pytest was not run, or ended before the first test."""
+    """None where nothing was reported: pytest did not run, or ended before the first test."""
     doubt: str = ""
-    """Why it is not to be believed that what passed did; failures are."""
+    """Why the passed tests do not count; failures always do."""
 
 
-class _Told(Model):
+class _ReportLine(Model):
     """A line of the plugin."""
 
     line: int
     test: str = ""
     outcome: str = ""
-    said: str = ""
+    detail: str = ""
     place: str = ""
     """Where the function that was collected stands, as `file:line`; empty where none was held."""
     end: bool = False
@@ -91,7 +90,7 @@ def run_suite(
     """Runs a command that runs pytest in `cwd`."""
     nonce, mark = secrets.token_hex(16), secrets.token_hex(8)
     asked = {
-        "PYTEST_ADDOPTS": f"{env.get('PYTEST_ADDOPTS', '')} -p no:cacheprovider -p palmette_witness".strip(),
+        "PYTEST_ADDOPTS": f"{env.get('PYTEST_ADDOPTS', '')} -p no:cacheprovider -p palmette_sentinel".strip(),
         "PYTHONPATH": ":".join(part for part in (str(_PLUGIN), env.get("PYTHONPATH", "")) if part),
     }
     known = known_tests(cwd)
@@ -104,51 +103,51 @@ def run_suite(
         stdin=f"{nonce} {mark}\n".encode(),
     )
     lines = execution.stdout.splitlines()
-    told = {line: text for line in lines if (text := _sealed(line, nonce.encode()))}
-    said = [one for line in lines if line in told and (one := _parsed(told[line]))]
-    shown = "\n".join(line for line in lines if line not in told)
+    sealed = {line: text for line in lines if (text := _sealed(line, nonce.encode()))}
+    reports = [one for line in lines if line in sealed and (one := _parsed(sealed[line]))]
+    shown = "\n".join(line for line in lines if line not in sealed)
     execution = execution.model_copy(update={"stdout": shown})
-    if not said:
+    if not reports:
         return SuiteRun(execution, None)
-    whole = [one.line for one in said] == list(range(1, len(said) + 1)) and said[-1].end
-    suite, doubt = _believed(_suite([one for one in said if one.test], known), mark)
-    return SuiteRun(execution, suite, doubt or ("" if whole else "not all that it told has arrived"))
+    whole = [one.line for one in reports] == list(range(1, len(reports) + 1)) and reports[-1].end
+    suite, doubt = _without_sentinels(_suite([one for one in reports if one.test], known), mark)
+    return SuiteRun(execution, suite, doubt or ("" if whole else "some of its reports are missing"))
 
 
 def _sealed(line: str, key: bytes) -> str:
-    """What a line says, where the seal that it begins with is the plugin's; empty where it is not."""
+    """The text of a line that begins with the plugin's seal; empty for any other line."""
     seal, _, text = line.partition(" ")
     own = blake2b(text.encode(), key=key, digest_size=16).hexdigest() if text.startswith("{") else ""
     return text if own and secrets.compare_digest(own.encode(), seal.encode()) else ""
 
 
-def _parsed(text: str) -> _Told | None:
-    """What a line says; None where its end has not arrived, or others have written into it."""
+def _parsed(text: str) -> _ReportLine | None:
+    """The report in a line; None where it is cut off, or other output is mixed in."""
     try:
-        return _Told.model_validate_json(text)
+        return _ReportLine.model_validate_json(text)
     except ValidationError:
         return None
 
 
-def _suite(told: Sequence[_Told], known: dict[str, str]) -> Suite:
+def _suite(reports: Sequence[_ReportLine], known: dict[str, str]) -> Suite:
     outcomes: dict[str, str] = {}
     failed: dict[str, str] = {}
-    for one in told:
+    for one in reports:
         outcomes[one.test] = one.outcome
         own = place_of(known, one.test)
         if one.outcome == "failed":
-            failed.setdefault(one.test, one.said)
+            failed.setdefault(one.test, one.detail)
         elif one.outcome == "passed" and own and one.place != own:
             failed.setdefault(one.test, f"What was run is not what stands in {own}, but in {one.place or 'no file'}.")
     passed, skipped = (
         tuple(name for name, outcome in outcomes.items() if outcome == wanted and name not in failed)
         for wanted in ("passed", "skipped")
     )
-    return Suite(passed, (*skipped, *unheard(known, outcomes)), failed)
+    return Suite(passed, (*skipped, *unreported(known, outcomes)), failed)
 
 
-def _believed(found: Suite, mark: str) -> tuple[Suite, str]:
-    """The suite without the witnesses; why what passed cannot be believed, when it cannot."""
+def _without_sentinels(found: Suite, mark: str) -> tuple[Suite, str]:
+    """The suite without the sentinel tests; why its passed tests do not count, where they do not."""
 
     def is_own(name: str) -> bool:
         return not name.endswith(mark)
@@ -156,12 +155,12 @@ def _believed(found: Suite, mark: str) -> tuple[Suite, str]:
     suite = Suite(
         tuple(filter(is_own, found.passed)),
         tuple(filter(is_own, found.skipped)),
-        {name: said for name, said in found.failed.items() if is_own(name)},
+        {name: detail for name, detail in found.failed.items() if is_own(name)},
     )
     holds, breaks = f".test_holds_{mark}", f".test_breaks_{mark}"
     right = {name.removesuffix(holds) for name in found.passed if name.endswith(holds)}
     right &= {name.removesuffix(breaks) for name in found.skipped if name.endswith(breaks)}
     for name in suite.passed:
         if not any(name.startswith(f"{module}.") for module in right):
-            return suite, f"of two tests sent along with {name}, one that holds and one that fails, it tells otherwise"
+            return suite, f"of the two sentinel tests beside {name}, not both have the expected outcome"
     return suite, ""

@@ -1,5 +1,5 @@
-"""What a program has left that would lead whoever reads its files astray: links out of its folders, pipes, devices,
-folders that lie deeper than paths reach; and files that would run with the rights of their owner."""
+"""Removing what endangers readers of a program's files: links out of its folders, pipes, devices, folders deeper than
+paths reach. Files that would run with the rights of their owner lose that."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class _Entry(NamedTuple):
 
 
 def swept(folders: Iterable[Path], since: float, seconds: float = float("inf")) -> str:
-    """Removes it from the folders, where it has come since a time, and says what; empty when there was nothing.
+    """Removes all of that which appeared in the folders since a time, and returns what it was; empty for nothing.
 
-    TimeoutError where it takes longer than `seconds`: somebody may go on filling them.
+    TimeoutError where it takes longer than `seconds`: a program may still be filling them.
     """
     folders = [folder.resolve() for folder in folders]
     removed, lowered = list[str](), list[str]()

@@ -81,7 +81,7 @@ _MODES = {
     **{"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2},
     **{"creat": 1, "open": 2, "openat": 3},
 }
-"""Calls that could let a file run with the rights of its owner, with the argument that says so."""
+"""Calls that could let a file run with the rights of its owner, with the argument that does it."""
 _SET_USER = 0o4000
 _PACE = {
     "ioprio_set": 1,
@@ -91,7 +91,7 @@ _PACE = {
     "sched_setscheduler": 0,
     "setpriority": 1,
 }
-"""Calls that change how fast processes run, with the argument that says which: 0 for itself."""
+"""Calls that change how fast processes run, with the argument that names them: 0 for itself."""
 _OF_A_USER = {"ioprio_set": 3, "setpriority": 2}
 """Those of them whose 0 means all of its user's processes, where the first argument is this."""
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
@@ -105,7 +105,7 @@ _LEAVE_DEVICE = 4
 """Flag of a renaming that leaves a device where the file was."""
 
 
-class Rule(NamedTuple):
+class SyscallRule(NamedTuple):
     """A call that fails: always, if (argument & mask) is one of the values, or unless it is."""
 
     call: str
@@ -119,7 +119,7 @@ class Rule(NamedTuple):
 
 def rules(
     *, own_files: bool, own_network: bool, guards_truncation: bool = True, shared: bool = False
-) -> Iterator[Rule]:
+) -> Iterator[SyscallRule]:
     """What is forbidden, beside which walls.
 
     Args:
@@ -130,41 +130,41 @@ def rules(
         guards_truncation: something else keeps files outside from being truncated.
         shared: others use some of its files: attributes stay.
     """
-    yield from (Rule(call) for call in f"{_OTHERS} {_SYSTEM} {_KERNEL}".split())
+    yield from (SyscallRule(call) for call in f"{_OTHERS} {_SYSTEM} {_KERNEL}".split())
     others_are_tried = f"clone3 openat2 {_OUTLIVING} {_COMMON}"
-    yield from (Rule(call, errno.ENOSYS) for call in others_are_tried.split())
+    yield from (SyscallRule(call, errno.ENOSYS) for call in others_are_tried.split())
     for call, argument in _MODES.items():
-        yield Rule(call, argument=argument, mask=_SET_USER, values=(0,), unless=True)
-    yield Rule("clone", mask=_NEW_NAMESPACES, values=(0,), unless=True)
-    yield from (Rule(call) for call in _LURES.split())
-    yield Rule("renameat2", errno.EINVAL, argument=4, mask=_LEAVE_DEVICE, values=(0,), unless=True)
-    yield Rule("ioctl", argument=1, values=_TYPE_INTO_TERMINAL)
-    yield from (Rule(call, values=(value,)) for call, value in _OF_A_USER.items())
-    yield Rule("prctl", values=(_SET_DUMPABLE,))  # nobody could see how much it has then
-    yield Rule("prlimit64", values=(0,), unless=True)
-    yield Rule("fcntl", argument=1, values=(_SET_LEASE,))  # whoever opens the file would have to wait
+        yield SyscallRule(call, argument=argument, mask=_SET_USER, values=(0,), unless=True)
+    yield SyscallRule("clone", mask=_NEW_NAMESPACES, values=(0,), unless=True)
+    yield from (SyscallRule(call) for call in _LURES.split())
+    yield SyscallRule("renameat2", errno.EINVAL, argument=4, mask=_LEAVE_DEVICE, values=(0,), unless=True)
+    yield SyscallRule("ioctl", argument=1, values=_TYPE_INTO_TERMINAL)
+    yield from (SyscallRule(call, values=(value,)) for call, value in _OF_A_USER.items())
+    yield SyscallRule("prctl", values=(_SET_DUMPABLE,))  # nobody could see how much it has then
+    yield SyscallRule("prlimit64", values=(0,), unless=True)
+    yield SyscallRule("fcntl", argument=1, values=(_SET_LEASE,))  # others that open the file would have to wait
     families = (_INET, _INET6, _NETLINK, *((_UNIX,) if own_files else ()))
-    yield Rule("socket", errno.EACCES, values=families, unless=True)
+    yield SyscallRule("socket", errno.EACCES, values=families, unless=True)
     if not own_network:
         yield from _only_tcp()
     if shared or not own_files:
-        yield from (Rule(call, 0) for call in _ATTRIBUTES.split())
+        yield from (SyscallRule(call, 0) for call in _ATTRIBUTES.split())
     if not own_files:
-        yield Rule("socketpair", errno.EACCES, argument=1, mask=0xF, values=(_DATAGRAM,))
+        yield SyscallRule("socketpair", errno.EACCES, argument=1, mask=0xF, values=(_DATAGRAM,))
         for call, argument in _PACE.items():
-            yield Rule(call, argument=argument, values=(0,), unless=True)
+            yield SyscallRule(call, argument=argument, values=(0,), unless=True)
     if not guards_truncation:
-        yield Rule("truncate")
+        yield SyscallRule("truncate")
 
 
-def _only_tcp() -> Iterator[Rule]:
-    yield Rule("socket", errno.EACCES, argument=1, mask=0xF, values=(_STREAM,), unless=True)
-    yield Rule("socket", errno.EACCES, argument=2, values=(0, _TCP), unless=True)
+def _only_tcp() -> Iterator[SyscallRule]:
+    yield SyscallRule("socket", errno.EACCES, argument=1, mask=0xF, values=(_STREAM,), unless=True)
+    yield SyscallRule("socket", errno.EACCES, argument=2, values=(0, _TCP), unless=True)
     for call, flags in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):  # would connect unseen by Landlock
-        yield Rule(call, argument=flags, mask=_FAST_OPEN, values=(0,), unless=True)
+        yield SyscallRule(call, argument=flags, mask=_FAST_OPEN, values=(0,), unless=True)
 
 
-def filter_of(chosen: Iterable[Rule], machine: str = "") -> bytes:
+def filter_of(chosen: Iterable[SyscallRule], machine: str = "") -> bytes:
     """The filter as the kernel takes it, empty for a machine whose numbers are not known.
 
     Another architecture's calls end the program; those of x32 fail.
@@ -188,7 +188,7 @@ def filter_of(chosen: Iterable[Rule], machine: str = "") -> bytes:
     return b"".join([*lines, _line(_RETURN, _ALLOW)])
 
 
-def _body(rule: Rule) -> Iterator[bytes]:
+def _body(rule: SyscallRule) -> Iterator[bytes]:
     """What is done where the number fits; leaves the number loaded where the rule does not apply."""
     fail, count = _line(_RETURN, _ERROR | rule.error), len(rule.values)
     if not rule.values:

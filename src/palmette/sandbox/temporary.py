@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import fcntl
 import os
-import tempfile  # noqa: TID251 - for whoever may not
+import tempfile  # noqa: TID251 - this is what replaces it
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -23,13 +23,13 @@ PATIENCE = 20.0
 """Seconds that taking away one folder may take, while work is waiting."""
 
 
-class _Place(NamedTuple):
+class _ProcessFolder(NamedTuple):
     folder: Path
     lock: int
     """Descriptor of the folder itself: what cleans up on a machine leaves such a folder alone, too."""
 
 
-_places: list[_Place] = []
+_places: list[_ProcessFolder] = []
 _making = threading.Lock()
 
 
@@ -67,14 +67,14 @@ def _place() -> Path:
         return _places[0].folder
 
 
-def _made() -> _Place:
+def _made() -> _ProcessFolder:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
         with suppress(FileNotFoundError):  # others took it for left behind before it was held; they are done with it
             lock = os.open(folder, os.O_RDONLY)
             fcntl.flock(lock, fcntl.LOCK_SH)
             if folder.exists():
-                return _Place(folder, lock)
+                return _ProcessFolder(folder, lock)
             os.close(lock)
 
 

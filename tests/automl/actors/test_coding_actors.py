@@ -14,14 +14,11 @@ from canned import Canned, models
 from small_coding import FEATURES, LEARNER, PROPOSED, Shop, attempts, codes, own, said
 
 from palmette.automl.actors.assembler.actor import Assembler
-from palmette.automl.actors.debugger.actor import Debugger
-from palmette.automl.actors.debugger.offline import DebuggerInput
-from palmette.automl.actors.error_analyser.actor import ErrorAnalyser
-from palmette.automl.actors.error_analyser.offline import AnalysisInput, by_trace
+from palmette.automl.actors.debugger.actor import Debugger, DebuggerInput
 from palmette.automl.actors.modeling_coder.actor import ModelingCoder
 from palmette.automl.actors.pipeline_coder.actor import PipelineCoder
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
-from palmette.automl.artefacts import Code, TrackCode
+from palmette.automl.artefacts import TrackCode, WrittenCode
 from palmette.automl.own_code import composed, module_of, track_of
 from palmette.engine import TERMINATE, PastAttempt, Violation
 from palmette.llm import Agent
@@ -47,7 +44,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 
 def test_by_the_rules_there_is_no_own_code(shop: Shop) -> None:
     before = shop.sandbox.started
-    assert shop.made(PreprocessingCoder) == Code()
+    assert shop.made(PreprocessingCoder) == WrittenCode()
     assert shop.made(ModelingCoder) == TrackCode(track="traditional")
     assert shop.made(ModelingCoder, track="autogluon").unavailable or True
     assert shop.sandbox.started == before
@@ -67,7 +64,7 @@ def test_features_of_a_model_are_tried_beside_the_plans_candidates(shop: Shop) -
 
 def test_a_model_may_have_nothing_to_add(shop: Shop) -> None:
     actor = shop.make(PreprocessingCoder, models(Canned([said(reason="The columns have no meaning.")])))
-    assert actor.run(shop.input(PreprocessingCoder), shop.context()).output == Code()
+    assert actor.run(shop.input(PreprocessingCoder), shop.context()).output == WrittenCode()
 
 
 @pytest.mark.parametrize(("old", "new", "told"), [
@@ -80,7 +77,7 @@ def test_features_that_break_the_contract_come_back_with_their_trace(old: str, n
     (violation,) = actor.check(asked, made, shop.context()).violations
     assert (violation.code, violation.subject) == ("contract-unfulfilled", "own_features.py")
     assert told in violation.evidence and actor.implicated(violation, made)
-    assert not actor.implicated(violation, Code())
+    assert not actor.implicated(violation, WrittenCode())
 
 
 def test_a_module_without_a_transformer_is_asked_for_again(shop: Shop) -> None:
@@ -110,8 +107,8 @@ def test_candidates_of_a_model_are_named_by_their_learner(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(("candidate", "told"), [
-    ({"learner": "transformer", "reason": "?"}, "'transformer' is not a learner of the list"),
-    ({"learner": "lightgbm", "settings": {"leaves": 3}, "reason": "?"}, "does not accept the settings leaves"),
+    ({"learner": "transformer", "reason": "?"}, "'transformer' is not a listed learner"),
+    ({"learner": "lightgbm", "settings": {"leaves": 3}, "reason": "?"}, "has no setting 'leaves'"),
 ])  # fmt: skip
 def test_what_no_learner_accepts_is_asked_for_again(candidate: dict[str, Any], told: str, shop: Shop) -> None:
     provider = Canned([said(candidates=[candidate]), said(candidates=[])])
@@ -203,6 +200,16 @@ def test_without_a_sample_own_code_that_fails_is_only_reported(assembling: Any, 
     assert verdict and verdict.ok and made.output.tracks[0].candidates >= 2
 
 
+def test_a_repair_may_change_another_module_than_the_traceback_names(shop: Shop) -> None:
+    modules = (module_of("own_features.py", FEATURES, "transform"), module_of("own_traditional.py", LEARNER, "fit"))
+    patch = "<<<<<<< old\n        low = X[:, 0] < self.cut\n=======\n        low = X[:, 0] <= self.cut\n>>>>>>> new"
+    provider = Canned([said("code", patch, path="own_models.py"), said("code", patch, path="own_traditional.py")])
+    asked = DebuggerInput(failure=REFUSED, modules=modules)
+    made = shop.make(Debugger, models(provider)).run(asked, shop.context()).output
+    assert made.path == "own_traditional.py" and "<= self.cut" in made.text
+    assert "'own_models.py' is not a module that may be changed" in provider.prompts[1].messages[-1].text
+
+
 def test_hostile_repairs_are_refused_before_they_run(assembling: Any, shop: Shop) -> None:
     patch = "<<<<<<< old\nimport pandas as pd\n=======\nimport os\nimport pandas as pd\n>>>>>>> new"
     actor = shop.make(Assembler, models(Canned([said("code", patch)])))
@@ -215,9 +222,23 @@ def test_one_hand_writes_features_and_candidates(shop: Shop) -> None:
         "own_features", FEATURES, candidates=[{"learner": "linear", "own_features": True, "reason": "Prices."}]
     )
     actor, asked = shop.make(PipelineCoder, models(Canned([answer]))), shop.input(PipelineCoder)
-    ((made, verdict),) = attempts(shop, actor, asked)
-    assert verdict and verdict.ok and made.output.modules and made.output.tracks[0].candidates >= 2
-    assert actor.implicated(Violation(code="prediction-failed", message="?"), made.output)
+    ((written, verdict),) = attempts(shop, actor, asked)
+    assert verdict and verdict.ok and written.output.modules
+    assert actor.implicated(Violation(code="prediction-failed", message="?"), written.output)
+    assembling = shop.input(Assembler, preprocessing=written.output, repaired=False)
+    ((made, verdict),) = attempts(shop, shop.make(Assembler), assembling)
+    assert verdict and verdict.ok and made.output.tracks[0].candidates >= 2
+
+
+def test_what_one_hand_wrote_comes_back_whole_once_and_is_then_left_out(assembling: Any, shop: Shop) -> None:
+    asked = assembling.model_copy(update={"repaired": False})
+    provider = Canned([])
+    (_, refused), (attempt, _) = attempts(shop, shop.make(Assembler, models(provider)), asked)
+    assert refused and attempt.fix == TERMINATE and not provider.prompts
+    assert shop.make(PipelineCoder).implicated(attempt.violations[0], assembling.preprocessing)
+    past = PastAttempt(number=1, reason="", fix="", violations=attempt.violations)
+    _, (made, verdict) = attempts(shop, shop.make(Assembler, models(provider)), asked, past=(past,))
+    assert verdict and verdict.ok and not made.output.modules and not provider.prompts
 
 
 # prompts
@@ -228,10 +249,9 @@ def inputs(shop: Shop) -> dict[type[Agent], Any]:
     features = module_of("own_features.py", FEATURES, "transform")
     learner = module_of("own_traditional.py", LEARNER, "fit")
     failure = REFUSED.model_copy(update={"evidence": 'File "own_features.py", line 14'})
-    analysis = AnalysisInput(failure=failure, modules=(features, learner))
-    debugging = DebuggerInput(failure=failure, analysis=by_trace(analysis), module=features)
+    debugging = DebuggerInput(failure=failure, modules=(features, learner))
     coders = {cls: shop.input(cls) for cls in (PreprocessingCoder, ModelingCoder, PipelineCoder)}
-    return {**coders, ErrorAnalyser: analysis, Debugger: debugging}
+    return {**coders, Debugger: debugging}
 
 
 def prompt(shop: Shop, cls: type[Agent]) -> str:
@@ -239,7 +259,7 @@ def prompt(shop: Shop, cls: type[Agent]) -> str:
     return "\n\n----------\n\n".join(message.text for message in sent.messages) + "\n"
 
 
-PROMPTED: tuple[type[Agent], ...] = (PreprocessingCoder, ModelingCoder, PipelineCoder, ErrorAnalyser, Debugger)
+PROMPTED: tuple[type[Agent], ...] = (PreprocessingCoder, ModelingCoder, PipelineCoder, Debugger)
 
 
 @pytest.mark.parametrize("cls", PROMPTED, ids=lambda cls: cls.name)

@@ -12,8 +12,7 @@ pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed
 
 from small_coding import Shop, candidate, codes
 
-from palmette.automl.actors.comparator.actor import Comparator
-from palmette.automl.actors.comparator.fitting import Fitted, Fitter
+from palmette.automl.actors.comparator.actor import Comparator, FittedPackage
 from palmette.automl.artefacts import Assembly, Comparison
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.samples import DataSplits
@@ -31,12 +30,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 def _unfitted(monkeypatch: pytest.MonkeyPatch, shop: Shop) -> None:
     """Packages are there without being fitted."""
 
-    def fitted(self: Fitter, chosen: Any, baseline: Any, board: Any) -> Any:
-        (self.store.fresh("package-1") / "model").mkdir()
-        same = baseline is not None and baseline.members == chosen.members
-        return Fitted("package-1", (), 1.0), Fitted("package-1" if same else "baseline-1", (), 1.0)
+    def fit(self: Comparator, _: Any, splits: Any, scratch: Path, *others: Any, limit: float) -> FittedPackage:
+        (self.store.fresh(f"{scratch.name}-1") / "model").mkdir()
+        return FittedPackage(f"{scratch.name}-1", (), 1.0)
 
-    monkeypatch.setattr(Fitter, "fitted", fitted)
+    monkeypatch.setattr(Comparator, "_fit", fit)
 
 
 def result(shop: Shop, name: str, share: float, seconds: float = 1.0, **fields: Any) -> CandidateResult:
@@ -69,16 +67,16 @@ def names(made: Comparison) -> set[str]:
 
 
 def weak(shop: Shop) -> list[CandidateResult]:
-    return [result(shop, "dummy", 0.5), result(shop, "linear-baseline", 0.7)]
+    return [result(shop, "dummy", 0.5), result(shop, "linear", 0.7)]
 
 
 def test_the_strongest_is_chosen_and_baselines_stay_on_the_leaderboard(shop: Shop) -> None:
     made, _, _ = choose(shop, *weak(shop), result(shop, "lightgbm", 0.95), ensembling="single")
     assert names(made) == {"lightgbm"} and made.package == "package-1" and made.baseline == "baseline-1"
     assert {one.name: one.track for one in made.leaderboard} == {
-        "lightgbm": "traditional", "linear-baseline": "baseline", "dummy": "baseline"
+        "lightgbm": "traditional", "linear": "baseline", "dummy": "baseline"
     }  # fmt: skip
-    assert "the best baseline, linear-baseline, has" in made.reason
+    assert "the best baseline, linear, has" in made.reason
 
 
 def test_a_score_that_was_changed_is_found(shop: Shop) -> None:
@@ -96,7 +94,7 @@ def test_an_ensemble_has_a_row_of_its_own(shop: Shop) -> None:
 
 def test_a_baseline_may_be_all_that_there_is(shop: Shop) -> None:
     made, _, _ = choose(shop, *weak(shop))
-    assert names(made) == {"linear-baseline"} and made.baseline == made.package
+    assert names(made) == {"linear"} and made.baseline == made.package
 
 
 def test_only_learners_that_the_request_allows_are_delivered(shop: Shop) -> None:
@@ -116,7 +114,7 @@ def test_members_fit_into_the_time_that_is_left(shop: Shop) -> None:
 
 def test_a_fit_that_fails_is_the_planners(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = Violation(code="fit-failed", message="The final fit fails.", subject="own_features.py")
-    monkeypatch.setattr(Fitter, "fitted", lambda *_: (wrong, None))
+    monkeypatch.setattr(Comparator, "_fit", lambda *_, **__: wrong)
     load = CandidateLoad(tuple(one.trial for one in weak(shop)), tuple(weak(shop)))
     write_results(shop.store.fresh("search-1"), load)
     asked = shop.input(Comparator, assembly=Assembly(store="search-1", tracks=()))

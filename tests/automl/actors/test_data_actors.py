@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ import pytest
 pytest.importorskip("pandas", reason="pandas is not installed")
 
 from palmette.automl.actors.data_profiler.actor import DataProfiler, ProfilerInput, decide
-from palmette.automl.actors.data_retriever.actor import DataRetriever, RetrieverInput
+from palmette.automl.actors.data_retriever.actor import DataRetriever, DataRetrieverInput
 from palmette.automl.profile import Leak, Profile
-from palmette.automl.samples import DataSource, TableError
+from palmette.automl.samples import DataSource
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import Context
 from palmette.errors import UserError
@@ -31,8 +30,8 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def retrieved(path: Path, target: str = "done") -> tuple[RetrieverInput, Any]:
-    input = RetrieverInput(places=DataSource(named=(str(path),)), task=TaskSpec(target=target))
+def retrieved(path: Path, target: str = "done") -> tuple[DataRetrieverInput, Any]:
+    input = DataRetrieverInput(places=DataSource(named=(str(path),)), task=TaskSpec(target=target))
     return input, DataRetriever().run(input, context()).output
 
 
@@ -64,29 +63,8 @@ def test_a_file_that_changed_and_a_target_that_is_not_there_fail(file: Path) -> 
     assert "data-changed" in codes
 
 
-def test_which_table_is_meant_is_asked_once(tmp_path: Path) -> None:
-    path = tmp_path / "shop.db"
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE orders AS SELECT 1 AS id, 2.5 AS total")
-        connection.execute("CREATE TABLE users AS SELECT 'x' AS name, 3 AS age")
-    connection.close()
-    input = RetrieverInput(places=DataSource(named=(str(path),)))
-    asked: list[str] = []
-
-    def answer(question: str) -> str:
-        asked.append(question)
-        return "users"
-
-    samples = DataRetriever().run(input, context(ask=answer)).output
-    assert samples is not None and samples.table == "users" and [one.name for one in samples.columns] == ["name", "age"]
-    assert len(asked) == 1 and "'orders'" in asked[0]
-    assert DataRetriever().check(input, samples, context()).ok
-    with pytest.raises(TableError):
-        DataRetriever().run(input, context())
-
-
 def profiling(file: Path, **task: Any) -> ProfilerInput:
-    return ProfilerInput(samples=retrieved(file)[1], task=TaskSpec(target="done", **task))
+    return ProfilerInput(samples=retrieved(file)[1], task=TaskSpec(target="done", problem="classification", **task))
 
 
 def test_a_profile_is_computed_and_computed_again(file: Path) -> None:

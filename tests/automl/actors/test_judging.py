@@ -6,19 +6,20 @@ from typing import Any
 
 import pytest
 
-from palmette.automl.actors.implementation_verifier.judging import Measured, judged, overall
-from palmette.automl.artefacts import Latency, Score
+from palmette.automl.actors.implementation_verifier.judging import MeasuredModel, judged, overall
+from palmette.automl.artefacts import Assessment, Latency, Score
 from palmette.automl.task_spec.spec import Constraint, LearnerWish, TaskSpec
 
-SCORES = {"f1": Score(metric="f1", value=0.8, low=0.75, high=0.85)}
+SCORES = (Score(metric="f1", value=0.8, low=0.75, high=0.85),)
 LATENCY = Latency(p50=10.0, p95=14.0, low=9.0, high=12.0, requests=200, batch_seconds=1.5)
 
 
-def measured(learners: str = "lightgbm", **more: Any) -> Measured:
+def measured(learners: str = "lightgbm", **more: Any) -> MeasuredModel:
     known: dict[str, Any] = {
-        "scores": SCORES, "scored": "on the hold-out", "training_seconds": 30.0, "megabytes": 2.0, "latency": LATENCY
+        "rows": 9, "scores": SCORES, "better": True, "better_reason": "?", "status": "pass", "training_seconds": 30.0,
+        "megabytes": 2.0, "latency": LATENCY,
     }  # fmt: skip
-    return Measured(**{**known, **more}, learners=tuple(learners.split()))
+    return MeasuredModel(Assessment(**{**known, **more}), "on the hold-out", tuple(learners.split()))
 
 
 @pytest.mark.parametrize(("limit", "more", "told"), [

@@ -19,6 +19,7 @@ from palmette.automl.actors.plan_writer.actor import PlanWriter
 from palmette.automl.artefacts import Choice, MeasuredCandidate, MeasuredRound, Plan, Plans
 from palmette.automl.candidates import Blueprint
 from palmette.automl.planning.costs import digest
+from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.planning.rounds import can_revise
 from palmette.automl.profile import Leak, LeakDecision
 from palmette.automl.task_spec.spec import Constraint
@@ -217,6 +218,20 @@ def test_a_missed_limit_narrows_the_plan_by_what_was_measured(deals: Given) -> N
     leader = again.plans[0].candidates[0].name
     assert (estimates[leader].score, estimates[leader].seconds) == (0.9, 1.0), "as measured"
     assert done.blueprint.seconds < given.task.budget - 10
+
+
+@pytest.mark.parametrize(("limits", "seconds"), [
+    ([], 60), ([("latency", 10.0)], 60), ([("latency", 0.012)], 36), ([("size", 1e3)], 36),
+    ([("training_time", 20)], 18),
+])  # fmt: skip
+def test_a_round_leaves_time_for_another_one_only_where_a_limit_is_at_risk(
+    limits: list[tuple[str, float]], seconds: float, deals: Given
+) -> None:
+    given = deals.asking(budget=60, constraints=[limit(*one) for one in limits])
+    done = chain(given)
+    assert done.blueprint.seconds == seconds == PlanContext.of(*given).blueprint.seconds
+    alone = made(GuidelineWriter, known(given, GuidelineWriter, plans=done.plans))
+    assert alone.seconds == (18 if seconds == 18 else 60), "no plan is revised here"
 
 
 def test_a_missed_score_widens_the_plan(deals: Given) -> None:

@@ -32,11 +32,11 @@ pytestmark = pytest.mark.usefixtures("same_everywhere")
 
 
 def draft(**changes: Any) -> dict[str, Any]:
-    return {"name": "a-plan", "idea": "It bets.", "candidates": ["lightgbm", "linear-curves"], **changes}
+    return {"name": "a-plan", "idea": "It bets.", "learners": ["lightgbm", "linear_model"], **changes}
 
 
 def three(**changes: Any) -> dict[str, Any]:
-    others = [draft(name="b", candidates=["extra_trees", "knn"]), draft(name="c", ensembling="single")]
+    others = [draft(name="b", learners=["extra_trees", "knn"]), draft(name="c", ensembling="single")]
     return {"plans": [draft(**changes), *others]}
 
 
@@ -46,9 +46,9 @@ def three(**changes: Any) -> dict[str, Any]:
     (three(ensembling="single"), {"plan-twice"}),
     (three(name="b"), {"plan-name"}),
     (three(name="Not A Name"), {"plan-name"}),
-    (three(candidates=["lightbgm"]), {"plan-candidate"}),
-    (three(candidates=["xgboost"]), {"plan-candidate"}),
-    (three(candidates=[]), {"plan-candidate"}),
+    (three(learners=["lightbgm"]), {"answer-impossible"}),
+    (three(learners=["xgboost"]), {"answer-impossible"}),
+    (three(learners=[]), set()),
 ])  # fmt: skip
 def test_plans_of_a_model_are_held_to_what_is_here_and_allowed(
     deals: Given, answer: Mapping[str, Any], codes: set[str]
@@ -59,14 +59,14 @@ def test_plans_of_a_model_are_held_to_what_is_here_and_allowed(
     if not codes:
         trained = [one.name for one in attempt.output.plans[1].candidates]
         assert trained[:2] == ["extra_trees", "knn"] and "lightgbm" in trained, "what leads by rule is trained as well"
-        assert [one.name for one in attempt.output.plans[2].candidates] == ["lightgbm", "linear-curves"]
+        assert {one.learner for one in attempt.output.plans[2].candidates} == {"lightgbm", "linear"}
 
 
 def test_a_model_may_not_repeat_what_failed_under_another_name(deals: Given) -> None:
     asked = known(deals, PlanWriter)
     last = answered(PlanWriter, asked, three()).output
     found = Violation(code="plan-rejected", message="No.", subject="a-plan", evidence="size")
-    answer = {"plans": [draft(name="new"), draft(name="d", tuning=False), draft(name="e", candidates=["knn"])]}
+    answer = {"plans": [draft(name="new"), draft(name="d", tuning=False), draft(name="e", learners=["knn"])]}
     again = answered(PlanWriter, asked, answer, evidence=(found,), last=last)
     assert faults(PlanWriter, asked, again, evidence=(found,), last=last) == {"plan-repeated"}
     assert {plan.revision for plan in again.output.plans} == {1}
@@ -146,6 +146,23 @@ def test_a_model_ranks_candidates_and_estimates_nothing(deals: Given, change: di
     assert faults(ModelPlanner, asked, Attempt(wrong)) == {"proposal-estimate"}
 
 
+def test_a_choice_without_anything_to_decide_by_costs_no_call(deals: Given) -> None:
+    given = deals.asking(metric="precision")
+    done, provider = chain(given), Canned([])
+    assert all(one.score is None for each in done.proposals.proposals for one in each.estimates)
+    attempt = ExecutionVerifier(models(provider)).run(known(given, ExecutionVerifier, **done._asdict()), context())
+    assert attempt.output == done.choice and not provider.prompts
+
+
+def test_every_prompt_names_the_same_seconds_and_what_was_not_understood(deals: Given) -> None:
+    limits = [{"quantity": "latency", "comparison": "<=", "value": 0.012}]
+    given = deals.asking(sentence="Win more.", unread=["known at noon"], constraints=limits, budget=60)
+    done = chain(given)
+    for cls, _ in STAGES[1:]:
+        text = prompt(cls, given, done)
+        assert "36 s for search and final fit" in text and "'known at noon'" in text, cls.name
+
+
 def test_a_model_chooses_among_what_was_proposed(deals: Given) -> None:
     done = chain(deals)
     asked, names = known(deals, ExecutionVerifier, **done._asdict()), [plan.name for plan in done.plans.plans]
@@ -160,8 +177,7 @@ def test_a_model_chooses_among_what_was_proposed(deals: Given) -> None:
 
 @pytest.mark.parametrize(("answer", "refused"), [
     ({}, False),
-    ({"derived": [RATIO], "candidates": [NEW], "remarks": ["Calls are counted until the deal is closed."]}, False),
-    ({"candidates": [{**NEW, "learner": "svm"}]}, True),
+    ({"derived": [RATIO], "remarks": ["Calls are counted until the deal is closed."]}, False),
     ({"drop": [{"column": "number", "reason": "?"}]}, True),
     ({"without": ["nothing"]}, True),
 ])  # fmt: skip
@@ -172,10 +188,10 @@ def test_a_model_patches_the_blueprint(deals: Given, answer: Mapping[str, Any], 
     assert (attempt.output is None) == refused
     if attempt.output:
         assert faults(GuidelineWriter, asked, attempt) == set()
-        assert attempt.output.candidates[: len(done.blueprint.candidates)] == done.blueprint.candidates
+        assert attempt.output.candidates == done.blueprint.candidates
         assert attempt.output.remarks[len(done.blueprint.remarks) :] == tuple(answer.get("remarks", ()))
         wrong = attempt.output.model_copy(update={"metric": "f1", "candidates": done.blueprint.candidates[1:]})
-        assert faults(GuidelineWriter, asked, Attempt(wrong)) == {"blueprint-differs", "blueprint-candidates"}
+        assert faults(GuidelineWriter, asked, Attempt(wrong)) == {"blueprint-differs"}
 
 
 @pytest.mark.parametrize(("chosen", "refused"), [

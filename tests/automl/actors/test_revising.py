@@ -11,7 +11,7 @@ pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed
 
 from small_coding import Shop, candidate
 
-from palmette.automl.actors.assembler.earlier import revises_a_score, store_name, with_earlier
+from palmette.automl.actors.assembler.actor import revises_a_score, store_name, with_earlier
 from palmette.automl.artefacts import Assembly, MeasuredRound, Plans
 from palmette.automl.search.results import CandidateLoad, CandidateResult, write_results
 from palmette.automl.task_spec.spec import Constraint

@@ -6,7 +6,7 @@ import ast
 import importlib.util
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,45 +14,36 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from small_packages import blueprint_of
 
 import palmette.automl
-from palmette.automl.encoders.category.category_codes import CategoryCodes
-from palmette.automl.encoders.datetime.datetime_parts import DatetimeParts
-from palmette.automl.encoders.derived import DerivedFeatures
+from palmette.automl.calls import build
+from palmette.automl.candidates import ColumnUse, Derived
+from palmette.automl.composition import reader_of
+from palmette.automl.encoders.datetime.datetime_parts import datetime_parts
+from palmette.automl.encoders.file_cells import features_of, read_once
 from palmette.automl.encoders.scaling import SquashingScaler
-from palmette.automl.encoders.text.text_features import TextScores
+from palmette.automl.encoders.scores import CrossFittedScores
+from palmette.automl.encoders.text.text_features import Words
 from palmette.automl.encoders.text.text_pairs import OneSidedWords, TextOverlap
 
 
-@parametrize_with_checks([SquashingScaler(), CategoryCodes()])
+@parametrize_with_checks([SquashingScaler()])
 def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
     check(estimator)
-
-
-def test_categories_are_ranked_by_frequency() -> None:
-    seen = np.array([["b"], ["a"], ["b"], [None], ["c"], ["a"], ["b"]], dtype=object)
-    codes = CategoryCodes().fit(seen)
-    assert codes.transform(np.array([["b"], ["a"], ["c"]], dtype=object)).ravel().tolist() == [0, 1, 2]
-    assert np.isnan(codes.transform(np.array([["unseen"], [None]], dtype=object))).all()
-
-
-def test_of_many_categories_those_of_one_row_are_dropped() -> None:
-    seen = np.array([["often"]] * 2 + [[f"c{place}"] for place in range(40)], dtype=object)
-    made = CategoryCodes().fit_transform(seen)
-    assert made[:2].ravel().tolist() == [0, 0] and np.isnan(made[2:]).all()
 
 
 def test_derived_features() -> None:
     rows = pd.DataFrame({"a": [6.0, 1.0, np.nan], "b": [2.0, 0.0, 1.0]})
     rows["from"], rows["until"] = pd.Timestamp(2024, 1, 1), [pd.Timestamp(2024, 1, 2, 12), pd.NaT, pd.NaT]
-    features = {
-        "each": ("ratio", ["a", "b"]),
-        "total": ("sum", ["a", "b"]),
-        "stay": ("elapsed", ["from", "until"]),
-        "gone": ("missing", ["a", "b"]),
-        "scale": ("log", ["a"]),
-    }
-    made = DerivedFeatures(features).fit_transform(rows)
+    columns = tuple(
+        ColumnUse(name=name, kind=kind)
+        for name, kind in zip(rows, ["number", "number", "datetime", "datetime"], strict=True)
+    )
+    wanted = [("each", "ratio", "a b"), ("total", "sum", "a b"), ("stay", "elapsed", "from until")]
+    wanted += [("gone", "missing", "a b"), ("scale", "log", "a")]
+    derived = [Derived(name=n, operation=o, columns=tuple(c.split()), reason="r") for n, o, c in wanted]
+    made = build(reader_of(blueprint_of("regression", columns=columns, derived=tuple(derived)))).fit_transform(rows)
     nothing = float("nan")
     expected = {
         "each": [3, nothing, nothing],
@@ -61,13 +52,13 @@ def test_derived_features() -> None:
         "gone": [0, 0, 1],
         "scale": [np.log1p(6), np.log1p(1), nothing],
     }
-    pd.testing.assert_frame_equal(made[list(features)], pd.DataFrame(expected), check_dtype=False)
+    pd.testing.assert_frame_equal(made[[name for name, *_ in wanted]], pd.DataFrame(expected), check_dtype=False)
     assert list(made.columns[:4]) == list(rows.columns)
 
 
 def test_parts_of_timestamps() -> None:
     rows = pd.DataFrame({"at": [pd.Timestamp(2024, 2, 29, 13, 30), pd.NaT]})
-    made = DatetimeParts({"at": ["month", "day", "weekday", "hour", "days"]}).fit_transform(rows)
+    made = datetime_parts(rows, {"at": ["month", "day", "weekday", "hour", "days"]})
     assert made.iloc[0].tolist() == [2, 29, 3, 13.5, pytest.approx(19782.5625)]
     assert made.iloc[1].isna().all()
 
@@ -75,8 +66,26 @@ def test_parts_of_timestamps() -> None:
 def test_a_training_row_does_not_see_its_own_target() -> None:
     random = np.random.default_rng(0)
     texts, target = [f"unique{place} word" for place in range(100)], random.integers(0, 2, 100)
-    scores = TextScores("classes").fit_transform(texts, target)
-    assert abs(np.corrcoef(scores[:, 0], target)[0, 1]) < 0.4
+    for features, alpha in ((Words().fit_transform(texts), 1.0), (random.normal(size=(100, 300)), None)):
+        scores = CrossFittedScores("classes", alpha).fit_transform(features, target)
+        assert abs(np.corrcoef(scores[:, 0], target)[0, 1]) < 0.4
+
+
+def test_a_file_that_occurs_again_is_read_and_encoded_once() -> None:
+    reads, asked = [], []
+
+    @read_once
+    def numbers(cell: bytes) -> np.ndarray:
+        reads.append(cell)
+        return np.frombuffer(cell, dtype=np.uint8)
+
+    def features(cells: Iterable[np.ndarray]) -> list[np.ndarray]:
+        asked.extend(cells)
+        return [one[:2] for one in asked]
+
+    frame = pd.DataFrame({"file": [numbers(cell) for cell in (b"abc", b"xyz", b"abc")]})
+    assert features_of(frame, features).tolist() == [[97, 98], [120, 121], [97, 98]]
+    assert len(reads) == len(asked) == 2
 
 
 def test_pairs_of_texts() -> None:
@@ -93,25 +102,35 @@ def delivered_modules() -> list[str]:
     root = Path(palmette.automl.__file__).parent
     files = [file for folder in ("encoders", "learners") for file in (root / folder).rglob("*.py")]
     texts = {file: file.read_text("utf-8") for file in files}
-    kept = [file for file, text in texts.items() if "BaseEstimator" in text or "Wrapper)" in text]
+    marks = ("BaseEstimator", "Wrapper)", "PictureFeatures)", "NetworkClassifier)", "TextVectors)", "file_content")
+    kept = [file for file, text in texts.items() if any(mark in text for mark in marks)]
     return sorted("palmette.automl." + ".".join(file.relative_to(root).with_suffix("").parts) for file in kept)
 
 
-LIBRARIES = {"numpy", "pandas", "scipy", "sklearn", "torch", "autogluon"}
+LIBRARIES = {
+    "numpy", "pandas", "scipy", "sklearn", "torch", "autogluon", "PIL", "soundfile", "threadpoolctl", "lightgbm",
+    "statsforecast", "safetensors", "tokenizers",
+}  # fmt: skip
+HELPERS = (
+    "palmette.automl.learners.neural.network_layers",
+    "palmette.automl.encoders.packaged_weights",
+    "palmette.automl.encoders.columns",
+    "palmette.automl.learners.forecasting.series",
+)
 
 
 @pytest.mark.parametrize("module", delivered_modules())
 def test_a_delivered_module_imports_libraries_and_other_such_modules(module: str) -> None:
     names = [name for name, _ in _imports(module)]
     own = {name for name in names if name.startswith("palmette.")}
-    assert own <= {*delivered_modules(), "palmette.automl.learners.neural.network_layers"}
+    assert own <= {*delivered_modules(), *HELPERS}
     others = {name.partition(".")[0] for name in names} - {"palmette"}
     assert others <= LIBRARIES | sys.stdlib_module_names
 
 
 def test_names_of_delivered_definitions_are_unique() -> None:
     """They are copied into one module."""
-    modules = [*delivered_modules(), "palmette.automl.learners.neural.network_layers"]
+    modules = [*delivered_modules(), *HELPERS]
     names = Counter(name for module in modules for name in _defined(module))
     assert not [name for name, count in names.items() if count > 1]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -11,23 +12,30 @@ pytest.importorskip("pandas", reason="the packages of AutoML are not installed")
 import numpy as np
 import pandas as pd
 
-from palmette.automl.endpoint import Answer, rows_of_requests
+from palmette.automl.endpoint.checking import agree, rows_of_requests
+
+
+def classed(prediction: str, **probabilities: float) -> dict[str, Any]:
+    return {"prediction": prediction, "probabilities": probabilities}
 
 
 @pytest.mark.parametrize(
     ("one", "other", "agrees"),
     [
-        (Answer(2.0, {}), Answer(2.0 + 1e-9, {}), True),
-        (Answer(2.0, {}), Answer(2.0001, {}), False),
-        (Answer("a", {"a": 0.7, "b": 0.3}), Answer("a", {"a": 0.7 + 1e-10, "b": 0.3}), True),
-        (Answer("a", {"a": 0.7, "b": 0.3}), Answer("a", {"a": 0.69, "b": 0.31}), False),
-        (Answer("a", {"a": 0.5, "b": 0.5}), Answer("b", {"a": 0.5, "b": 0.5}), False),
-        (Answer("a", {"a": 1.0}), Answer("a", {}), False),
-        (Answer("2.0", {}), Answer(2.0, {}), False),
+        ({"prediction": 2.0}, {"prediction": 2.0 + 1e-9}, True),
+        ({"prediction": 2.0}, {"prediction": 2.0001}, False),
+        ({"prediction": 2}, {"prediction": 2.0}, True),
+        ({"prediction": 2}, {"prediction": "2"}, True),
+        (classed("a", a=0.7, b=0.3), classed("a", a=0.7 + 1e-10, b=0.3), True),
+        (classed("a", a=0.7, b=0.3), classed("a", a=0.69, b=0.31), False),
+        (classed("a", a=0.5, b=0.5), classed("b", a=0.5, b=0.5), False),
+        (classed("a", a=1.0), classed("a"), False),
+        ({"prediction": "2.0"}, {"prediction": 2.0}, False),
+        ([{"prediction": 1.0}], [], False),
     ],
 )
-def test_answers_agree_up_to_the_last_digits(one: Answer, other: Answer, agrees: bool) -> None:
-    assert one.agrees(other) is agrees and other.agrees(one) is agrees
+def test_answers_agree_up_to_the_last_digits(one: Any, other: Any, agrees: bool) -> None:
+    assert agree(one, other) is agrees
 
 
 def test_rows_are_json_by_the_type_of_their_cells() -> None:

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from functools import partial
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("pandas", reason="the packages of AutoML are not installed")
 
-from palmette.automl.endpoint import MANIFEST, differing, place, read_manifest
-from palmette.automl.endpoint.folder import add
+from palmette.automl.endpoint import delivered
+from palmette.automl.endpoint.folder import MANIFEST, add, differing, place, read_manifest
 from palmette.errors import MachineError, UserError
 
 
@@ -143,3 +144,14 @@ def test_what_is_delivered_outlasts_a_loss_of_power(
     place(project, folder)
     assert sorted(synced[:-1]) == [".delivered.palmette-new", MANIFEST, "models", "one.py", "train.py"]
     assert synced[-1] == "out"
+
+
+def test_the_latest_model_is_that_of_the_newest_run_that_delivered_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    artefacts = {"broken": {}, "features": {}, "second": {"delivery": 1}, "first": {"delivery": 1}}
+    runs = [
+        SimpleNamespace(folder=Path(name), status="unreadable" if name == "broken" else "completed")
+        for name in artefacts
+    ]
+    monkeypatch.setattr(delivered, "list_runs", lambda: runs)
+    monkeypatch.setattr(delivered, "run_state", lambda folder: SimpleNamespace(artefacts=artefacts[folder.name]))
+    assert delivered.run_of("latest") == Path("second")

@@ -13,7 +13,8 @@ pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed
 import pandas as pd
 from small_delivery import SmallDelivery, dishes, small_delivery
 
-from palmette.automl.endpoint import differing, read_manifest, retraining
+from palmette.automl.endpoint import retraining
+from palmette.automl.endpoint.folder import differing, read_manifest
 from palmette.automl.endpoint.retraining import Retraining, retrain
 from palmette.errors import UserError
 

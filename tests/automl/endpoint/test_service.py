@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from palmette.automl.endpoint import Answer, Expected, check_endpoint, checking, measure_latency
+from palmette.automl.endpoint import checking
 from palmette.automl.endpoint import service as at_work
-from palmette.automl.endpoint.service import Reply, Service
+from palmette.automl.endpoint.checking import check_endpoint, measure_latency, row_exchanges
+from palmette.automl.endpoint.service import HttpReply, Service
 from palmette.sandbox import Sandbox
 
 SERVES = """
@@ -62,18 +63,19 @@ def test_answers_that_are_none_are_a_failure_of_the_project(text: str, monkeypat
     """With any status a violation, never an exception."""
     monkeypatch.setattr(checking, "LOGGED", 0)
     for status in (http.HTTPStatus.OK, http.HTTPStatus.UNPROCESSABLE_ENTITY):
-        service: Any = SimpleNamespace(call=lambda *_, status=status: Reply(status, text, 0.0), output=lambda: "")
-        found = check_endpoint(service, Expected([{"a": 1.0}], [Answer("good", {"good": 1.0})]))
+        service: Any = SimpleNamespace(call=lambda *_, status=status: HttpReply(status, text, 0.0), output=lambda: "")
+        due = {"prediction": "good", "probabilities": {"good": 1.0}}
+        found = check_endpoint(service, row_exchanges([{"a": 1.0}], [due]))
         assert found.violations and all(one.code for one in found.violations)
 
 
 def test_latency_is_measured_after_a_warm_up_with_its_spread() -> None:
-    service: Any = SimpleNamespace(call=lambda *_: Reply(200, "{}", next(seconds)))
-    slow: Any = SimpleNamespace(call=lambda *_: Reply(200, "{}", 0.5))
+    service: Any = SimpleNamespace(call=lambda *_: HttpReply(200, "{}", next(seconds)))
+    slow: Any = SimpleNamespace(call=lambda *_: HttpReply(200, "{}", 0.5))
     assert measure_latency(slow, [{"a": 1.0}]).requests == 24
     seconds = iter([0.011] * 20 + [0.010] * 20 + [0.014] * 20 + [0.012] * 80)
     found = measure_latency(service, [{"a": 1.0}, {"a": 2.0}])
     assert (found.p50, found.low, found.high, found.requests) == (12.0, 10.0, 14.0, 120) and found.p95 == 14.0
-    refusing: Any = SimpleNamespace(call=lambda *_: Reply(422, "no", 0.01))
+    refusing: Any = SimpleNamespace(call=lambda *_: HttpReply(422, "no", 0.01))
     with pytest.raises(ValueError, match="got 422: no"):
         measure_latency(refusing, [{"a": 1.0}])

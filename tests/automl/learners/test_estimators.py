@@ -6,34 +6,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lightgbm import LGBMClassifier
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from palmette.automl.learners.boosting.categorical_boosting import LightGBMCategories
 from palmette.automl.learners.clustering.clusters import NumberedClusters, RandomClusters, UndividedError
-from palmette.automl.learners.labels import LabelEncodedClassifier
 from palmette.automl.learners.log_count_ratio import LogCountRatio
 from palmette.automl.learners.rebalancing import Rebalanced
 
 EXPECTED = {
     "RandomClusters": {"check_clustering": "it does not look for clusters"},
-    "LightGBMCategories": {
-        "check_all_zero_sample_weights_error": "LightGBM accepts them",
-        "check_estimator_sparse_array": "LightGBM takes sparse matrices only",
-    },
 }
 
 
 @parametrize_with_checks(
     [
         LogCountRatio(),
-        LabelEncodedClassifier(LogisticRegression()),
-        Rebalanced(LogisticRegression()),
-        Rebalanced(LogisticRegression(), how="oversample"),
-        LightGBMCategories(LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1), []),
         NumberedClusters(KMeans(2, n_init=1, random_state=0)),
         NumberedClusters(AgglomerativeClustering(2)),
         RandomClusters(),

@@ -23,23 +23,28 @@ from palmette.automl.calls import Call, build, paths_of, source
 from palmette.automl.candidates import Candidate
 from palmette.automl.composition import learner_named, learners
 from palmette.automl.encoders.encoder import DataFacts, missing_requirement
+from palmette.automl.learners.graph.nodes import Nodes, linked
 from palmette.automl.learners.learner import FoldData, Learner, Setup
 from palmette.engine.registry import names
 
 ROWS, TRAINING = 150, 100
 CATEGORICAL = (False, False, False, True)
 CLASSES = {"binary": ["no\n", "été"], "classes": ["0", "1.5", 'a "b"'], "number": [], "clusters": []}
+CLASSES["nodes"] = CLASSES["classes"]
 PROBLEMS = {
     "binary": "classification",
     "classes": "classification",
     "number": "regression",
     "clusters": "clustering",
+    "nodes": "node_classification",
 }
 
 
 class Case(NamedTuple):
     """A learner and data that it can learn: rows of three groups, two numbers of which tell the group."""
 
+    key: tuple[str, str]
+    """The learner's name, and the kind of target."""
     learner: Learner
     setup: Setup
     rows: Any
@@ -47,7 +52,9 @@ class Case(NamedTuple):
     groups: np.ndarray
 
     def call(self, rounds: int | None = None, **settings: Any) -> Call:
-        return self.learner.estimator({**self.start.settings, **settings}, self.setup, rounds)
+        """As the learner starts, but of a network the narrowest that is searched."""
+        narrow = {name: one.low for name, one in self.learner.ranges(self.setup.facts).items() if name == "width"}
+        return self.learner.estimator({**self.start.settings, **narrow, **settings}, self.setup, rounds)
 
     @property
     def start(self) -> Any:
@@ -84,6 +91,7 @@ def made(name: str, kind: str) -> Case:
         rows[random.random(ROWS) < 0.1, 2] = np.nan
         rows[random.random(ROWS) < 0.1, 3] = np.nan
     matrix = sparse.csr_matrix(rows) if learner.layout == "sparse" else rows
+    matrix = Nodes(sparse.csr_array(rows), among(groups), np.arange(ROWS)) if kind == "nodes" else matrix
     count = len(CLASSES[kind])
     target = {"clusters": None, "number": groups + rows[:, 0]}.get(kind, np.minimum(groups, count - 1))
     facts = DataFacts(
@@ -91,7 +99,17 @@ def made(name: str, kind: str) -> Case:
         clusters=(3,) if kind == "clusters" else (), words=20.0 if "text" in learner.kinds else 0.0,
     )  # fmt: skip
     setup = Setup(facts, categorical=CATEGORICAL if learner.layout == "tree" else ())
-    return Case(learner, setup, matrix, target, groups)
+    return Case((name, kind), learner, setup, matrix, target, groups)
+
+
+def among(groups: np.ndarray) -> Any:
+    """A graph in which each node has two neighbours of its group."""
+    lists: list[list[int]] = [[] for _ in groups]
+    for group in np.unique(groups):
+        inside = np.flatnonzero(groups == group)
+        for one, other in zip(inside, np.roll(inside, 1), strict=True):
+            lists[one] = [int(other)]
+    return linked(range(len(groups)), lists)
 
 
 def _cases() -> Iterator[Any]:
@@ -109,13 +127,20 @@ def case(request: pytest.FixtureRequest) -> Iterator[Case]:
         yield made(*request.param)
 
 
+@cache
+def learnt(name: str, kind: str) -> tuple[Any, int | None]:
+    """An estimator that was fitted with validation rows, and its rounds."""
+    case = made(name, kind)
+    estimator = build(case.call())
+    return estimator, case.fit(estimator)
+
+
 def outputs(estimator: Any, rows: Any) -> np.ndarray:
     return np.asarray((getattr(estimator, "predict_proba", None) or estimator.predict)(rows), dtype="float64")
 
 
 def test_it_learns_in_steps_that_can_be_repeated(case: Case) -> None:
-    estimator = build(case.call())
-    rounds = case.fit(estimator)
+    estimator, rounds = learnt(*case.key)
     assert rounds is None or rounds >= 1
     again, refitted = build(case.call(rounds)), build(case.call(rounds))
     again.fit(case.fold().train, *([] if case.target is None else [case.fold().target]))
@@ -125,8 +150,7 @@ def test_it_learns_in_steps_that_can_be_repeated(case: Case) -> None:
 
 
 def test_predictions_are_of_every_class_and_row(case: Case) -> None:
-    estimator, facts = build(case.call()), case.setup.facts
-    case.fit(estimator)
+    (estimator, _), facts = learnt(*case.key), case.setup.facts
     found = outputs(estimator, case.rows)
     assert found.shape == (ROWS, facts.classes) if facts.classes else len(found) == ROWS
     assert np.isfinite(found).all()
@@ -222,5 +246,6 @@ def test_it_describes_itself(name: str) -> None:
 
 def test_no_two_learners_have_the_same_place() -> None:
     facts = DataFacts(1000, 10, "", 1, 0, "", 5, ("number", "category"), clusters=(2, 3))
-    places = [(start.rank, "clustering" in one.problems) for one in learners() for start in one.portfolio(facts)[:1]]
+    apart = {"clustering", "forecasting"}
+    places = [(start.rank, *(one.problems & apart)) for one in learners() for start in one.portfolio(facts)[:1]]
     assert len(set(places)) == len(places)

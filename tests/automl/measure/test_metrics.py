@@ -115,7 +115,8 @@ def test_a_class_that_the_model_does_not_know_has_no_probability() -> None:
 
 def test_perfect_predictions_have_the_perfect_score() -> None:
     sure = (TRUTH, Predictions(TRUTH, np.eye(2)[[0, 0, 1, 1]], CLASSES))
-    right = {"classification": sure, "regression": (NUMBERS, Predictions(NUMBERS)), "clustering": sure}
+    numbers = (NUMBERS, Predictions(NUMBERS))
+    right = {"classification": sure, "regression": numbers, "clustering": sure, "forecasting": numbers}
     apart = (np.array([[0.0], [0.0], [9.0], [9.0]]), Predictions(TRUTH))
     for metric in METRICS.values():
         if metric.perfect == np.inf:
@@ -155,15 +156,29 @@ def test_an_interval_is_as_wide_as_the_rows_are_few() -> None:
     assert widths[0] == pytest.approx(5 * widths[1], rel=0.25), "five times the rows' root"
 
 
+LABEL_METRICS = {
+    "accuracy": "accuracy_score", "balanced_accuracy": "balanced_accuracy_score", "mcc": "matthews_corrcoef",
+    "kappa": "cohen_kappa_score", "f1_macro": "f1_score", "f1_weighted": "f1_score", "f1": "f1_score",
+    "precision": "precision_score", "recall": "recall_score", "quadratic_kappa": "cohen_kappa_score",
+}  # fmt: skip
+
+
 @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")  # of scikit-learn
 @pytest.mark.parametrize("name", [one.name for one in METRICS.values() if one.task == "classification"])
-def test_a_resample_is_scored_as_rows_are(name: str) -> None:
+def test_a_resample_is_scored_as_rows_are_and_as_scikit_learn_does(name: str) -> None:
     random, classes = np.random.default_rng(7), tuple("abcde")
     truth, probabilities = random.choice(np.array(classes), 60), random.dirichlet(np.ones(5), 60).round(2)
     made = Predictions(np.array(classes)[probabilities.argmax(1)], probabilities, classes)
     scored = _scored(METRICS[name], truth, made, "c")
+    of_one, average = name in ("f1", "precision", "recall"), name.partition("_")[2]
+    options = {"average": average, "zero_division": 0} if name in ("f1_macro", "f1_weighted") else {}
+    options |= {"weights": "quadratic", "labels": list(classes)} if name == "quadratic_kappa" else {}
     for rows in random.integers(0, 60, (20, 30)):
-        assert scored(rows) == pytest.approx(score(METRICS[name], truth[rows], made.take(rows), "c"))
+        true, predicted = truth[rows], made.values[rows]
+        assert scored(rows) == pytest.approx(score(METRICS[name], true, made.take(rows), "c"))
+        if name in LABEL_METRICS:
+            compared = (true == "c", predicted == "c") if of_one else (true, predicted)
+            assert scored(rows) == pytest.approx(getattr(sklearn_metrics, LABEL_METRICS[name])(*compared, **options))
 
 
 def test_many_classes_take_seconds() -> None:

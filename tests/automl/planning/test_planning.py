@@ -22,13 +22,14 @@ from palmette.automl.measure import metric_of
 from palmette.automl.planning.columns import ColumnEdits, ColumnNote, KindEdit, edited, objections
 from palmette.automl.planning.constraints import constraints_of, needs
 from palmette.automl.planning.costs import REQUEST, Costs, digest
-from palmette.automl.planning.rounds import revised, round_seconds
+from palmette.automl.planning.rounds import better_before, revised
 from palmette.automl.planning.scores import MEASURED_AS, dummy_score, expected_score, measured
 from palmette.automl.planning.strategies import shares
 from palmette.automl.planning.timestamps import drift_of, elapsed, parts_of
 from palmette.automl.profile import Frequent, MetaFeature, NumberFacts, Profile, TargetProfile
-from palmette.automl.samples import Column, DataFile, HoldOut, Reading, Samples, SplitRequest
+from palmette.automl.samples import DataFile, HoldOut, Reading, SampleColumn, Samples, SplitRequest
 from palmette.automl.task_spec.spec import Constraint, TaskSpec
+from palmette.automl.trials import Selection
 from palmette.engine import Context, Violation
 
 FACTS = DataFacts(1000, 10, "regression", 1, 0, "rmse", 5, ("number",))
@@ -73,6 +74,14 @@ def test_measured_numbers_take_the_place_of_estimates() -> None:
     assert after.of(light).milliseconds == pytest.approx(done.milliseconds or 0, rel=0.1)
     assert after.of(linear).megabytes == pytest.approx(2 * before.of(linear).megabytes, rel=0.2)
     assert after.of(linear).milliseconds == pytest.approx(3 * before.of(linear).milliseconds, rel=0.2)
+
+
+def test_one_slow_candidate_does_not_change_the_estimates_of_others() -> None:
+    slow = MeasuredCandidate(candidate=candidate("mlp"), score=1.0, seconds=1000.0)
+    done = MeasuredRound(plan="p", candidates=(slow,), members=("mlp",), megabytes=1, seconds=1)
+    costs, before = Costs(FACTS, (done,)), Costs(FACTS)
+    assert costs.of(candidate("linear")).seconds == before.of(candidate("linear")).seconds
+    assert costs.of(candidate("mlp", settings={"width": 8})).seconds > 100 * before.of(candidate("mlp")).seconds
 
 
 def test_an_ensemble_handles_a_request_once() -> None:
@@ -130,12 +139,23 @@ def test_tracks_share_the_time() -> None:
 # Rounds
 
 
-def test_a_round_leaves_time_for_another_one_only_where_that_can_help() -> None:
-    free, bound = TaskSpec(budget=100), TaskSpec(budget=100, constraints=(limit("latency", 0.01),))
-    assert round_seconds(free, (), revisable=True) == 100 == round_seconds(bound, (), revisable=False)
-    assert round_seconds(bound, (), revisable=True) == 60
-    timed = TaskSpec(budget=100, constraints=(limit("training_time", 20),))
-    assert round_seconds(timed, (), revisable=True) == 18
+def finished(plan: str, missed: int, score: float, store: str = "search-a-1") -> MeasuredRound:
+    selection = Selection(metric="rmse", score=score, members=(), best_single="linear", apparent_score=score)
+    limits = (limit("latency", 0.01), limit("size", 1.0))[:missed]
+    return MeasuredRound(
+        plan=plan, candidates=(), members=(), megabytes=1, seconds=1, missed=limits, score=score, selection=selection,
+        store=store,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "best"), [
+    ([finished("a", 1, 5.0)], "a"), ([finished("a", 2, 5.0)], ""),
+    ([finished("a", 2, 3.0), finished("b", 1, 9.0)], "b"),
+    ([finished("a", 2, 3.0)], "a"), ([finished("a", 1, 3.0, "search-b-1")], ""), ([], ""),
+])  # fmt: skip
+def test_an_earlier_round_is_better_by_limits_then_by_score(before: list[MeasuredRound], best: str) -> None:
+    found = better_before(before, finished("last", 2, 4.0), greater=False)
+    assert (found.plan if found else "") == best
 
 
 def test_evidence_without_a_round_rejects_all_plans() -> None:
@@ -214,7 +234,7 @@ def test_the_measurements_are_complete() -> None:
 
 def samples(**kinds: Any) -> Samples:
     columns = tuple(
-        Column(
+        SampleColumn(
             name=name,
             source=name,
             kind=kind,
@@ -237,10 +257,11 @@ PLAN = DataPlan(
         Treatment(column="b", kind="number", reason=""),
         Treatment(column="c", kind="category", reason=""),
         Treatment(column="d", kind="drop", reason="It is excluded."),
+        Treatment(column="e", kind="datetime", reason=""),
     ),
     derived=(Derived(name="a_by_b", operation="ratio", columns=("a", "b"), reason="?"),),
 )
-TABLE = samples(a="number", b="number", c="category", d="number")
+TABLE = samples(a="number", b="number", c="category", d="number", e="datetime")
 
 
 def derived(name: str, operation: Any, *columns: str) -> Derived:
@@ -253,12 +274,15 @@ def derived(name: str, operation: Any, *columns: str) -> Derived:
     (ColumnEdits(notes=(ColumnNote(column="z", reason="?"),)), "'z' is not a column that is used"),
     (ColumnEdits(kinds=(KindEdit(column="a", kind="category", reason="?"),), without=("a_by_b",)), ""),
     (ColumnEdits(kinds=(KindEdit(column="a", kind="text", reason="?"),)), "cannot be taken for text"),
-    (ColumnEdits(drop=tuple(ColumnNote(column=one, reason="?") for one in "abc")), "No column is left"),
+    (ColumnEdits(drop=tuple(ColumnNote(column=one, reason="?") for one in "abce")), "No column is left"),
     (ColumnEdits(derived=(derived("a_b", "sum", "a", "c"),)), "'c' is not a used column of kind number or boolean"),
     (ColumnEdits(derived=(derived("a_d", "sum", "a", "d"),)), "'d' is not a used column"),
     (ColumnEdits(derived=(derived("a b", "square", "a"),)), "cannot be a feature's name"),
     (ColumnEdits(derived=(derived("C", "square", "a"),)), "is taken"),
-    (ColumnEdits(derived=(derived("e", "ratio", "a", "a"),)), "2 to 2 different columns"),
+    (ColumnEdits(derived=(derived("f", "ratio", "a", "a"),)), "2 to 2 different columns"),
+    (ColumnEdits(derived=(derived("hour", "hour", "e"), derived("left", "difference", "a", "hour"))), ""),
+    (ColumnEdits(derived=(derived("left", "difference", "a", "hour"), derived("hour", "hour", "e"))), "'hour' is not"),
+    (ColumnEdits(derived=(derived("hour", "hour", "a"),)), "'a' is not a used column of kind datetime"),
     (ColumnEdits(without=("nothing",)), "no derived feature 'nothing'"),
 ])  # fmt: skip
 def test_edits_of_a_data_plan_are_held_to_the_columns(edits: ColumnEdits, words: str) -> None:

@@ -20,7 +20,7 @@ from palmette.automl.problems.clustering.matrix import FAR, NAMED, Matrix
 from palmette.automl.problems.clustering.problem import Clustering, numbers_of_clusters
 from palmette.automl.problems.clustering.scorer import agreement, degenerate, silhouettes
 from palmette.automl.problems.problem import Member
-from palmette.automl.problems.registry import objective_of, problem_named
+from palmette.automl.problems.registry import problem_named
 from palmette.automl.task_spec.spec import Clusters, TaskSpec
 from palmette.errors import UserError
 
@@ -67,7 +67,7 @@ def test_a_draft_names_labels_and_halves() -> None:
     made = problem_named("clustering").draft(TaskSpec(labels="tribe", metric="rand"), ANYTHING, visitors())
     assert (made["metric"], made["labels"], made["folds"]) == ("rand", "tribe", Folds(count=2))
     with pytest.raises(UserError, match="no column of labels"):
-        objective_of(TaskSpec(metric="rand"), ANYTHING)
+        problem_named("clustering").objective(TaskSpec(metric="rand"), ANYTHING)
     text = ANYTHING.model_copy(update={"columns": (ColumnUse(name="note", kind="text"),)})
     with pytest.raises(UserError, match="No column is left"):
         problem_named("clustering").draft(TaskSpec(), text, visitors())

@@ -16,7 +16,7 @@ from palmette.automl.composition import encoder_of, learner_of
 from palmette.automl.measure import Predictions, score
 from palmette.automl.problems.classification import class_names
 from palmette.automl.problems.problem import Member
-from palmette.automl.problems.registry import objective_of, problem_named, problem_names, problem_of
+from palmette.automl.problems.registry import problem_named, problem_of
 from palmette.automl.problems.supervised import folds_of, usual_folds
 from palmette.automl.profile import Profile
 from palmette.automl.task_spec.spec import Constraint, TaskSpec, Threshold
@@ -24,7 +24,7 @@ from palmette.errors import UserError
 
 
 def test_problems_are_found_by_name() -> None:
-    assert problem_names() == ["classification", "clustering", "regression"]
+    assert problem_named("regression").name == "regression"
     with pytest.raises(UserError, match="no problem 'ranking'"):
         problem_named("ranking")
 
@@ -53,7 +53,7 @@ GAINS = profile("price", "regression", numbers=numbers(least=-1.0))
     ],
 )
 def test_the_metric_is_the_one_named_or_the_usual_one(task: dict[str, Any], known: Profile, metric: str) -> None:
-    found = objective_of(TaskSpec(**task), known)
+    found = problem_named(known.split.problem).objective(TaskSpec(**task), known)
     assert (found.metric, found.measure.name) == (metric, metric) and found.reason
 
 
@@ -68,7 +68,7 @@ def test_the_metric_is_the_one_named_or_the_usual_one(task: dict[str, Any], know
 )
 def test_what_the_target_does_not_allow_for_is_refused(task: dict[str, Any], known: Profile, code: str) -> None:
     with pytest.raises(UserError) as caught:
-        objective_of(TaskSpec(**task), known)
+        problem_named(known.split.problem).objective(TaskSpec(**task), known)
     assert caught.value.code == code
 
 
@@ -87,7 +87,7 @@ def test_what_the_target_does_not_allow_for_is_refused(task: dict[str, Any], kno
 )
 def test_the_positive_class(task: dict[str, Any], classes: Any, positive: str | None) -> None:
     known = profile("mood", "classification", classes=classes, class_count=len(classes), entropy=0.9)
-    assert objective_of(TaskSpec(**task), known).positive == positive
+    assert problem_named(known.split.problem).objective(TaskSpec(**task), known).positive == positive
 
 
 # Drafts
@@ -184,6 +184,18 @@ def test_a_class_that_a_fold_lacks_has_the_probability_0() -> None:
     made = problem.outputs(model, np.zeros((2, 1)), Strategy())
     assert made.tolist() == pytest.approx(np.array([[1 / 3, 0, 2 / 3]] * 2))
     assert problem.sound(made) == ""
+
+
+def test_probabilities_that_are_nan_stay_so_and_are_refused() -> None:
+    class Model:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, rows: np.ndarray) -> np.ndarray:
+            return np.array([[np.nan, np.nan], [0.0, 0.0]])
+
+    problem = problem_of(blueprint("mood"))
+    made = problem.outputs(Model(), np.zeros((2, 1)), Strategy())
+    assert np.isnan(made[0]).all() and made[1].tolist() == [0.5, 0.5] and problem.sound(made)
 
 
 @pytest.mark.parametrize(

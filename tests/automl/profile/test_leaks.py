@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from palmette.automl.profile.leaks.context import LeakContext  # noqa: E402 - as
 from palmette.automl.samples import SplitRequest  # noqa: E402 - as above
 from palmette.automl.samples.column_kinds import kind_of  # noqa: E402 - as above
 from palmette.automl.samples.load import load  # noqa: E402 - as above
-from palmette.automl.splitting.split import Split, split  # noqa: E402 - as above
+from palmette.automl.splitting.split import RowSplit, split  # noqa: E402 - as above
 
 Frame = pd.DataFrame
 
@@ -185,15 +186,15 @@ def kinds(table: pd.DataFrame) -> dict[str, Any]:
     return {str(name): kind_of(table[name], str(name)) for name in table.columns}
 
 
-def carelessly(table: pd.DataFrame) -> Split:
+def carelessly(table: pd.DataFrame) -> RowSplit:
     """A split as people make it: every fifth row, whatever it repeats."""
     made = split(table.assign(nr=range(len(table))), SplitRequest(target="nr", problem="regression"), {})
     order = np.random.default_rng(0).permutation(len(table))
     parts = np.sort(order[: len(table) // 5]), np.sort(order[len(table) // 5 :])
-    return Split(*parts, made.facts.model_copy(update={"strategy": "random"}))
+    return RowSplit(*parts, made.facts.model_copy(update={"strategy": "random"}))
 
 
-def leaks(table: pd.DataFrame, target: str, problem: str, made: Split | None = None, **more: Any) -> list[Any]:
+def leaks(table: pd.DataFrame, target: str, problem: str, made: RowSplit | None = None, **more: Any) -> list[Any]:
     known, request = kinds(table), SplitRequest(target=target, problem=problem)
     return list(find_leaks(LeakContext(table, request, made or split(table, request, known), known, **more)))
 
@@ -209,8 +210,32 @@ def test_a_planted_leak_is_found(name: str) -> None:
     assert not [one for one in found if one.action in ("drop", "ask") and honest & set(one.columns)]
 
 
+def test_files_that_are_nearly_alike_are_found_across_the_split(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    random, rows = np.random.default_rng(0), []
+    for place in range(12):
+        small = image.fromarray(random.integers(0, 255, (9, 9), dtype=np.uint8)).resize((90, 90))
+        for quality in (95, 30) if place < 2 else (95,):
+            path = tmp_path / f"{place}-{quality}.jpg"
+            small.save(path, quality=quality)
+            rows.append({"photo": str(path), "label": "ab"[place % 2], "held": quality == 30 or place > 9})
+    table = Frame(rows)
+    train, held = (np.flatnonzero(table["held"] == one) for one in (False, True))
+    request = SplitRequest(target="label", problem="classification")
+    known = {"photo": "image", "label": "category"}
+    made = split(table[["photo", "label"]], request, known)
+    made = replace(made, train=train, holdout=held)
+    found = find_leaks(LeakContext(table[["photo", "label"]], request, made, known))
+    (leak,) = (one for one in found if one.code == "nearly-equal-files")
+    assert leak.text.startswith("2 files") and leak.action == "report"
+
+
 def test_every_detector_has_a_planted_leak_or_a_test_of_its_own() -> None:
-    assert {*DETECTORS} - {case.code for case in PLANTED.values()} == {"time-overlap", "known-after"}
+    assert {*DETECTORS} - {case.code for case in PLANTED.values()} == {
+        "time-overlap",
+        "known-after",
+        "nearly-equal-files",
+    }
 
 
 def test_the_reference_lists_every_detector() -> None:
@@ -238,7 +263,7 @@ def test_the_only_feature_is_never_dropped_unasked() -> None:
 def test_training_rows_later_than_a_hold_out_by_time_are_found() -> None:
     table = classes().assign(day=pd.date_range("2024-01-01", periods=1200, freq="h"))
     made = carelessly(table)
-    by_time = Split(made.holdout, made.train, made.facts.model_copy(update={"strategy": "time", "time": "day"}))
+    by_time = RowSplit(made.holdout, made.train, made.facts.model_copy(update={"strategy": "time", "time": "day"}))
     (leak,) = (one for one in leaks(table, "churn", "classification", by_time) if one.code == "time-overlap")
     assert leak.severity == "high" and leak.columns == ("day",)
 
@@ -260,7 +285,9 @@ HONESTLY_DOUBTED = {"bike_sharing_hour": {"casual", "registered"}}
 
 
 def sample_of(name: str, folder: Path, most: int = 4000) -> Path:
-    """Lines of the set's table, spread over it."""
+    """Lines of the set's table, spread over it, beside the folders of files that it names."""
+    for beside in filter(Path.is_dir, (SHARED / name).iterdir()):
+        (folder / beside.name).symlink_to(beside)
     wanted = {name, "listings", "houses"}
     (file,) = (path for path in (SHARED / name).iterdir() if path.name.split(".")[0] in wanted)
     with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as opened:

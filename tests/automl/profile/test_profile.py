@@ -21,7 +21,7 @@ from palmette.automl.profile.meta import NAMES  # noqa: E402 - as above
 from palmette.automl.profile.profile import profile  # noqa: E402 - as above
 from palmette.automl.samples import SplitRequest  # noqa: E402 - as above
 from palmette.automl.samples.column_kinds import kind_of  # noqa: E402 - as above
-from palmette.automl.splitting.split import Split, split  # noqa: E402 - as above
+from palmette.automl.splitting.split import RowSplit, split  # noqa: E402 - as above
 
 REQUEST = SplitRequest(target="y", problem="classification")
 
@@ -40,7 +40,9 @@ def kinds_of(table: pd.DataFrame) -> dict[str, Any]:
     return {str(name): kind_of(table[name], str(name)) for name in table.columns}
 
 
-def profiled(table: pd.DataFrame, problem: str = "classification", made: Split | None = None, **more: Any) -> Profile:
+def profiled(
+    table: pd.DataFrame, problem: str = "classification", made: RowSplit | None = None, **more: Any
+) -> Profile:
     kinds, request = kinds_of(table), SplitRequest(target="y" * (problem != "clustering"), problem=problem, **more)
     return profile(LeakContext(table, request, made or split(table, request, kinds), kinds))
 

@@ -111,7 +111,7 @@ def selection_of(blueprint: Blueprint, *learners: str, **changes: Any) -> Select
         "score": 0.81,
         "members": members,
         "best_single": members[0].candidate.name,
-        "single_score": 0.8,
+        "apparent_score": 0.8,
         "reason": "Better than every other by more than noise.",
         "ensembling": "single" if len(members) == 1 else "weighted",
     }

@@ -18,7 +18,8 @@ pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed
 import pandas as pd
 from small_packages import COLUMNS, as_in_file, blueprint_of, fitted, guests, selection_of
 
-from palmette.automl.endpoint import Expected, Service, answers_of, check_endpoint, of_tests, rows_of_requests
+from palmette.automl.endpoint.checking import answers_of, check_endpoint, of_tests, row_exchanges, rows_of_requests
+from palmette.automl.endpoint.service import Service
 from palmette.automl.measure import Predictions
 from palmette.automl.project import BuiltPackage, in_file_form
 from palmette.sandbox import ExecutionResult, Sandbox, isolation_of
@@ -69,7 +70,7 @@ def test_a_package_passes_its_tests_and_its_endpoint_agrees_with_it(
         asked = rows_of_requests(in_file_form(rows.drop(columns="grade", errors="ignore"), package.blueprint))
         numbers = tuple(one.in_file for one in package.blueprint.columns if one.kind == "number")
         asked = [{name: row[name] for name in (one.in_file for one in package.blueprint.columns)} for row in asked]
-        checked = check_endpoint(service, Expected(asked, answers_of(made), numbers))
+        checked = check_endpoint(service, row_exchanges(asked, answers_of(made), numbers))
         assert not checked.violations and {one.status for one in checked.measurements} == {"passed"}
         assert service.call("POST", "/predict/batch", {"rows": [asked[0]] * 10_001}).status == 413
         assert service.call("POST", "/predict", {**asked[0], "Age (years)": float("nan"), "more": 1}).status == 200
@@ -98,11 +99,11 @@ def test_two_packages_in_one_process_predict_the_users_own_frame(
         assert isinstance(made, Predictions)
         assert list(model.predict(frame)) == pytest.approx(list(made.values))
         assert model[:1].transform(frame).shape == (40, len(package.blueprint.columns))
-        again = importlib.import_module(f"{name}.features").read(tmp_path / "new.csv")
+        again = importlib.import_module(name).read(tmp_path / "new.csv")
         assert list(model.predict(again)) == pytest.approx(list(made.values))
         with pytest.raises(ValueError, match=re.escape("Columns are missing: 'Paid ', 'City'.")):
             model.predict(frame.drop(columns=["Paid ", "City"]))
-        with pytest.raises(ValueError, match=r"Column 'joined' is 'soon' in row 3, which is not a date\."):
+        with pytest.raises(ValueError, match=r"Column 'joined' is 'soon' in row 3, which is not a datetime\."):
             model.predict(frame.assign(joined=frame["joined"].where(frame.index != 3, "soon")))
     assert pd.Series(made.values.astype(float)).corr(NEW["regression"]["grade"], method="spearman") > 0.6
 

@@ -11,9 +11,9 @@ from palmette.automl.artefacts import (
     Assembly,
     Assessment,
     Choice,
+    CodeRepair,
     Comparison,
     ConstraintResult,
-    CurvePoint,
     DataPlan,
     Estimate,
     FeatureImportance,
@@ -23,21 +23,20 @@ from palmette.automl.artefacts import (
     Plans,
     Proposal,
     RejectedPlan,
-    Repair,
     Score,
     TrackRun,
 )
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Dropped
 from palmette.automl.measure import Predictions
 from palmette.automl.profile import ColumnProfile, Frequent, Leak, LeakDecision, NumberFacts, Profile, TargetProfile
-from palmette.automl.report import Findings
-from palmette.automl.report_data import Clustering, ColumnByCluster, ReportData
-from palmette.automl.samples import Column, DataFile, HoldOut, Reading, Samples, SplitRequest
+from palmette.automl.report import ReportFindings
+from palmette.automl.report_data import ClusterResults, ColumnByCluster, ReportData
+from palmette.automl.samples import DataFile, HoldOut, Reading, SampleColumn, Samples, SplitRequest
 from palmette.automl.samples import Repair as DataRepair
-from palmette.automl.task_spec.spec import Constraint, Source, TaskSpec
+from palmette.automl.task_spec.spec import Constraint, FieldSource, TaskSpec
 from palmette.automl.trials import ChosenMember, Selection
 from palmette.engine import RunState, Spend
-from palmette.engine.state import ActorState, Cost, Spent
+from palmette.engine.state import ActorState, CallCost, Spent
 
 METRICS = {"classification": "accuracy", "regression": "rmse", "clustering": "silhouette"}
 BASELINES = {"classification": 0.5, "regression": 1.5, "clustering": 0.5}
@@ -58,10 +57,10 @@ def findings_for(
     classes: tuple[str, ...] = ("no", "yes"),
     columns: int = 3,
     rows: int = ROWS,
-) -> Findings:
+) -> ReportFindings:
     """Findings in which every text from outside is `text`, or begins with it."""
     names = [f"{text} {number}" for number in range(columns)]
-    return Findings(
+    return ReportFindings(
         task=task_with(text),
         samples=samples_with(text, names),
         profile=profile_with(problem, text, names, classes, rows),
@@ -69,7 +68,7 @@ def findings_for(
         assembly=Assembly(
             store="search",
             tracks=(TrackRun(track="traditional", seconds=60, candidates=3, failed=(text,)),),
-            repairs=(Repair(path=text, failure="other", reason=text, by="rules"),),
+            repairs=(CodeRepair(path=text, failure="other", reason=text, by="rules"),),
             seconds=62.5,
             processor_seconds=120,
         ),
@@ -79,7 +78,7 @@ def findings_for(
         data=data_with(problem, text, names, classes, rows),
         state=RunState(
             actors={text: ActorState(seconds=80)},
-            bill={(text, text): Cost(Spend(calls=2, input_tokens=1000, output_tokens=234, money=0.5), 3.0)},
+            bill={(text, text): CallCost(Spend(calls=2, input_tokens=1000, output_tokens=234, money=0.5), 3.0)},
             spent=Spent(seconds=90),
         ),
     )
@@ -90,14 +89,17 @@ def task_with(text: str) -> TaskSpec:
         sentence=f"{text} request",
         target=f"{text} target",
         exclude=(text,),
-        sources={"target": Source(origin="flag", words="--target"), "exclude": Source(origin="sentence", words=text)},
+        sources={
+            "target": FieldSource(origin="flag", words="--target"),
+            "exclude": FieldSource(origin="sentence", words=text),
+        },
         unread=(text,),
         unmet=(text,),
     )
 
 
 def samples_with(text: str, names: list[str]) -> Samples:
-    column = Column(
+    column = SampleColumn(
         name=names[0], source=names[0], kind="number", dtype="float64", missing=0, distinct=9, examples=(text,),
         reading=Reading(form="native"),
     )  # fmt: skip
@@ -154,7 +156,6 @@ def assessment_with(metric: str, text: str, rows: int, baseline: float, names: l
         latency=Latency(p50=19, p95=31, low=17, high=23, requests=200, batch_seconds=0.5),
         parameters=1234,
         importances=tuple(FeatureImportance(column=name, drop=0.1, deviation=0.02) for name in names),
-        curve=(CurvePoint(rows=100, score=0.7), CurvePoint(rows=480, score=0.82)),
     )
 
 
@@ -166,7 +167,7 @@ def comparison_with(metric: str, text: str) -> Comparison:
     )
     members = tuple(ChosenMember(candidate=one, weight=0.5) for one in CANDIDATES[:2])
     return Comparison(
-        selection=Selection(metric=metric, score=0.82, members=members, best_single="lightgbm", single_score=0.82),
+        selection=Selection(metric=metric, score=0.82, members=members, best_single="lightgbm", apparent_score=0.82),
         leaderboard=tuple(
             LeaderboardRow(
                 name=name, track=track, learner=name, score=score, low=score - 0.05, high=score + 0.05,
@@ -221,7 +222,7 @@ def data_with(problem: str, text: str, names: list[str], classes: tuple[str, ...
     answers = Predictions(np.array(classes)[probabilities.argmax(axis=1)], probabilities, classes)
     columns = tuple(ColumnByCluster(name, "median", (text, text), 0.5) for name in names)
     labels = places.astype(np.intp)
-    clustering = Clustering((70, 50), ((2, 0.5), (3, 0.4)), random.normal(size=(rows, 2)), labels, columns)
+    clustering = ClusterResults((70, 50), ((2, 0.5), (3, 0.4)), random.normal(size=(rows, 2)), labels, columns)
     return ReportData(
         truth={"classification": np.array(classes)[places], "regression": values}.get(problem),
         predictions={"classification": answers, "regression": Predictions(values + 3)}.get(problem),

@@ -11,8 +11,8 @@ from palmette.automl.report.interpretation import SHOWN, interpretation, interpr
 from palmette.automl.task_spec.spec import (
     Clusters,
     Constraint,
+    FieldSource,
     LearnerWish,
-    Source,
     SplitSpec,
     TaskSpec,
     Threshold,
@@ -53,28 +53,33 @@ def test_values_are_written_as_people_do(given: dict[str, Any], field: str, valu
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (Source(origin="flag", words="--target"), "--target"),
-        (Source(origin="file"), "task.yaml"),
-        (Source(origin="sentence", words="the price"), "“the price”"),
-        (Source(origin="model", words="what it costs"), "“what it costs”, read by a language model"),
-        (Source(origin="answer", words="price"), "“price”"),
-        (Source(origin="data", words="the test file lacks it"), "the data: the test file lacks it"),
-        (Source(origin="default", words="the last column"), "default: the last column"),
+        (FieldSource(origin="flag", words="--target"), "--target"),
+        (FieldSource(origin="file"), "task.yaml"),
+        (FieldSource(origin="sentence", words="the price"), "“the price”"),
+        (FieldSource(origin="model", words="what it costs"), "“what it costs”, read by a language model"),
+        (FieldSource(origin="answer", words="price"), "“price”"),
+        (FieldSource(origin="data", words="the test file lacks it"), "the data: the test file lacks it"),
+        (FieldSource(origin="default", words="the last column"), "default: the last column"),
     ],
 )
-def test_sources_are_named(source: Source, words: str) -> None:
+def test_sources_are_named(source: FieldSource, words: str) -> None:
     (found,) = interpretation(TaskSpec(target="price", sources={"target": source}))
     assert found == ("target", "price", words)
 
 
 def test_data_are_shown_by_their_names() -> None:
-    task = TaskSpec(data=("/a/b.csv", "sklearn:iris"), sources={"data": Source(origin="flag", words="--data /a/b.csv")})
+    task = TaskSpec(
+        data=("/a/b.csv", "sklearn:iris"), sources={"data": FieldSource(origin="flag", words="--data /a/b.csv")}
+    )
     assert interpretation(task) == (("data", "b.csv, sklearn:iris", "--data"),)
 
 
 def test_defaults_without_a_source_are_left_out_and_the_data_fill_in() -> None:
     assert interpretation(TaskSpec()) == ()
-    split = {"split.folds": Source(origin="flag", words="--folds"), "split.by": Source(origin="flag", words="--split")}
+    split = {
+        "split.folds": FieldSource(origin="flag", words="--folds"),
+        "split.by": FieldSource(origin="flag", words="--split"),
+    }
     (found,) = interpretation(TaskSpec(sources=split))
     assert found == ("split", "20.0 % held out", "--folds; --split")
     blueprint = findings_for().blueprint

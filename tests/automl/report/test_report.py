@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from report_cases import METRICS, ROWS, Page, findings_for
 
-from palmette.automl.artefacts import Assembly, Assessment, CurvePoint, FeatureImportance, Score
+from palmette.automl.artefacts import Assembly, Assessment, FeatureImportance, Score
 from palmette.automl.measure import Predictions
-from palmette.automl.report import Findings, pages
+from palmette.automl.report import ReportFindings, pages
 from palmette.automl.report.page import SECTIONS
 from palmette.automl.report_data import Measured, ReportData
 from palmette.automl.samples import Samples
@@ -30,7 +30,7 @@ HOSTILE = (
 LONG = "w" * 5000
 
 
-def written(findings: Findings) -> tuple[Page, str, str]:
+def written(findings: ReportFindings) -> tuple[Page, str, str]:
     """The page as read, its source, and the card."""
     texts = pages(findings)
     assert list(texts) == ["report.html", "MODEL_CARD.md"]
@@ -60,7 +60,7 @@ def test_every_section_is_there_and_nothing_comes_from_outside(problem: str) -> 
     require_whole(page, source)
     assert "Not measured" not in page.text
     drawings = sum(attributes.get("class") == "plot" for _, attributes in page.elements)
-    assert drawings == {"classification": 4, "regression": 3, "clustering": 3}[problem]
+    assert drawings == {"classification": 3, "regression": 2, "clustering": 2}[problem]
 
 
 def test_counts_of_the_confusion_matrix_are_those_of_the_predictions() -> None:
@@ -99,7 +99,6 @@ def test_texts_from_outside_stay_texts(problem: str, text: str) -> None:
 MISSING: Mapping[Measured, tuple[str, dict[str, Any]]] = {
     "predictions": ("results", {"truth": None, "predictions": None}),
     "importances": ("importance", {"importances": ()}),
-    "curve": ("importance", {"curve": ()}),
     "clustering": ("results", {"clustering": None}),
 }
 
@@ -154,7 +153,6 @@ def test_a_wide_set_is_still_a_page(classes: int, columns: int) -> None:
 FLOATS = st.floats(-1e100, 1e100) | st.sampled_from([math.nan, math.inf, -math.inf])
 NAMES = st.text(min_size=1, max_size=20)
 DROPS = st.lists(FLOATS, max_size=5)
-POINTS = st.lists(st.builds(CurvePoint, rows=st.integers(0, 10**9), score=FLOATS), max_size=5)
 
 
 @settings(max_examples=20, deadline=None, phases=[Phase.generate])
@@ -171,7 +169,6 @@ def test_any_measurements_make_a_page(data: st.DataObject, problem: str, text: s
         "importances": tuple(
             FeatureImportance(column=text, drop=drop, deviation=abs(drop)) for drop in data.draw(DROPS)
         ),
-        "curve": tuple(data.draw(POINTS)),
     }
     shown = findings.data
     if problem == "regression":

@@ -44,7 +44,6 @@ def test_outputs_are_read_and_can_be_written_again(tmp_path: Path) -> None:
     write_results(tmp_path / "again", load)
     again = read(tmp_path / "again")
     assert again.trials == load.trials and np.array_equal(again.results[0].outputs, GOOD)
-    assert again.results[0].track == "traditional"
 
 
 @pytest.mark.parametrize(

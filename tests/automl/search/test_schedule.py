@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from palmette.automl.candidates import Candidate
 from palmette.automl.search import schedule
 from palmette.automl.search.job import SearchJob
 from palmette.automl.search.schedule import Rating, Schedule
-from palmette.automl.search.worker import FoldResult, FoldTask
+from palmette.automl.search.worker import SAMPLE, FoldResult, FoldTask
 
 DUMMY = Candidate(name="dummy", learner="dummy")
 KNN = Candidate(name="knn", learner="knn")
@@ -24,7 +25,7 @@ class Clock:
     """Runs a schedule with fits that take the seconds that a test sets."""
 
     def __init__(self, candidates: tuple[Candidate, ...], fits: dict[str, float], **options: Any) -> None:
-        self.fits, self.scores = fits, options.pop("scores", {})
+        self.fits, self.scores, self.whole = fits, options.pop("scores", {}), options.pop("whole", 0.0)
         fields = {"blueprint": blueprint(), "baselines": ("dummy",), "seconds": 100.0, "started": 0.0, "workers": 1}
         made = SearchJob.model_validate({**fields, "candidates": candidates, "tuning": False, **options})
         self.now, self.name, self.fold = 0.0, "", 0
@@ -39,6 +40,9 @@ class Clock:
             self.name = task.candidate.name
             seconds = next((value for name, value in self.fits.items() if self.name.startswith(name)), 1.0)
             self.now += seconds
+            if task.fold == SAMPLE:
+                self.schedule.record(task, FoldResult(None, None, seconds, shared=self.whole))
+                continue
             rounds = 10 if self.name.startswith("lightgbm") else None
             self.schedule.record(task, FoldResult(OUTPUTS, rounds, seconds))
         return [one.candidate.name for one in self.tasks]
@@ -80,7 +84,7 @@ def test_a_track_has_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> N
     several = tuple(LINEAR.model_copy(update={"name": f"linear-{number}"}) for number in range(20))
     other = Candidate(name="mlp", learner="mlp")
     clock = Clock((DUMMY, *several, other), {"dummy": 0.0, "linear": 4, "mlp": 4})
-    monkeypatch.setattr(schedule, "_track", lambda one: "neural" if one.learner == "mlp" else "traditional")
+    monkeypatch.setattr(schedule, "candidate_track", lambda one: "neural" if one.learner == "mlp" else "traditional")
     clock.schedule._shares = {"traditional": 0.5, "neural": 0.5}
     order = clock.run(100)
     assert 12 <= order.index("mlp") - 3 <= 15, "half of the time for each track"
@@ -132,3 +136,22 @@ def test_features_that_are_encoded_already_cost_nothing() -> None:
     assert encoding.expected(forest) == encoding.expected(LIGHTGBM) > 0
     encoding.record(LIGHTGBM, 5.0)
     assert encoding.expected(forest) == 0.0 < encoding.expected(KNN)
+
+
+@pytest.mark.parametrize(("whole", "paid"), [(30.0, True), (60.0, False)])
+def test_features_are_paid_for_by_their_cost_on_a_sample(
+    monkeypatch: pytest.MonkeyPatch, whole: float, paid: bool
+) -> None:
+    """Those of 60 s would take the final fit, which computes them again, beyond the time."""
+    network = SimpleNamespace(name="network", once=True, seconds=lambda _: 1.0)
+    slow = Candidate(name="extra_trees", learner="extra_trees")
+    usual = schedule.encoders_of
+    monkeypatch.setattr(schedule, "encoders_of", lambda one, facts: [network] if one == slow else usual(one, facts))
+    clock = Clock((DUMMY, LINEAR, slow, KNN), {}, whole=whole)
+    order = clock.run()
+    assert [task.fold for task in clock.tasks].count(SAMPLE) == 1 and clock.tasks[0].fold == SAMPLE
+    assert ("extra_trees" in order[1:]) == paid
+    assert clock.status()["knn"] == "finished"
+    trials = {one.candidate.name: one for one in clock.schedule.trials}
+    assert not paid or trials["extra_trees"].encoding == whole
+    assert clock.schedule.end == (90.0 if paid else 100.0), "the final fit repeats 30 s, and may take 20 s more"

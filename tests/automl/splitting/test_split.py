@@ -12,10 +12,10 @@ import numpy as np  # noqa: E402 - comes with pandas
 from hypothesis import given, settings  # noqa: E402 - needs no pandas, but stands with it
 from hypothesis import strategies as st  # noqa: E402 - as above
 
-from palmette.automl.samples import Column, Samples, SplitRequest  # noqa: E402 - as above
+from palmette.automl.samples import SampleColumn, Samples, SplitRequest  # noqa: E402 - as above
 from palmette.automl.samples.column_kinds import kind_of  # noqa: E402 - as above
-from palmette.automl.splitting.split import Split, split  # noqa: E402 - needs pandas
-from palmette.automl.splitting.split_request import split_request_of  # noqa: E402 - as above
+from palmette.automl.splitting.data_splits import split_request_of  # noqa: E402 - needs pandas
+from palmette.automl.splitting.split import RowSplit, split  # noqa: E402 - as above
 from palmette.automl.task_spec.spec import TaskSpec  # noqa: E402 - as above
 from palmette.errors import UserError  # noqa: E402 - as above
 
@@ -26,7 +26,7 @@ def kinds(table: pd.DataFrame) -> dict[str, Any]:
 
 def split_of(
     table: pd.DataFrame, problem: str = "classification", given_test: tuple[int, int] = (0, 0), **request: Any
-) -> Split:
+) -> RowSplit:
     made = SplitRequest(**{"target": "y", "problem": problem, **request})
     return split(table, made, kinds(table), given_test)
 
@@ -222,9 +222,6 @@ def test_no_row_and_one_row_are_refused(count: int, code: str) -> None:
     with pytest.raises(UserError) as caught:
         split_of(frame(40).iloc[:count])
     assert caught.value.code == code
-    with pytest.raises(UserError) as caught:
-        split_of(frame(40), target="z")
-    assert caught.value.code == "no-such-column"
 
 
 def test_clustering_has_a_hold_out_without_a_target() -> None:
@@ -329,29 +326,27 @@ COLUMNS = {"y": "category", "size": "number", "day": "datetime", "year": "number
 
 def samples(**more: Any) -> Samples:
     facts = {"dtype": "float64", "missing": 0, "distinct": 9, "examples": ("2024",), "reading": {"form": "native"}}
-    columns = tuple(Column(name=name, source=name, kind=kind, **facts) for name, kind in COLUMNS.items())
+    columns = tuple(SampleColumn(name=name, source=name, kind=kind, **facts) for name, kind in COLUMNS.items())
     return Samples(sources=("d.csv",), files=(), columns=columns, rows=100_000, **more)
 
 
 @pytest.mark.parametrize(("task", "expected"), [
     ({}, {"target": "y", "problem": "classification", "share": 0.2, "most_rows": 0}),
     ({"budget": 1}, {"most_rows": 20_000}),
-    ({"target": "size"}, {"problem": "regression"}),
     ({"group_by": "patient", "seed": 3}, {"group": "patient", "seed": 3}),
     ({"time": "day", "split": {"test_from": "2024"}}, {"time": "day", "since": "2024", "by": ""}),
-    ({"split": {"by": "time"}}, {"time": "day", "by": "time"}),
-    ({"split": {"by": "group", "column": "patient"}}, {"group": "patient"}),
+    ({"time": "day", "split": {"by": "time"}}, {"time": "day", "by": "time"}),
     ({"split": {"by": "column", "column": "patient"}}, {"column": "patient", "by": "column"}),
     ({"split": {"by": "time", "test_share": 0}}, {"time": "", "share": 0}),
     ({"problem": "clustering", "target": ""}, {"target": "", "problem": "clustering"}),
 ])  # fmt: skip
 def test_the_split_follows_from_the_task(task: dict[str, Any], expected: dict[str, Any]) -> None:
-    made = split_request_of(TaskSpec(**{"target": "y", "budget": 1e6, **task}), samples())
+    made = split_request_of(TaskSpec(**{"target": "y", "problem": "classification", "budget": 1e6, **task}), samples())
     assert {name: getattr(made, name) for name in expected} == expected
 
 
 @pytest.mark.parametrize(("task", "code"), [
-    ({"target": "z"}, "no-such-column"), ({"target": ""}, "request-no-target"), ({"group_by": "z"}, "no-such-column"),
+    ({"target": "z"}, "no-such-column"), ({"group_by": "z"}, "no-such-column"),
     ({"split": {"by": "column"}}, "no-such-column"),
 ])  # fmt: skip
 def test_a_task_that_no_split_can_follow_is_refused(task: dict[str, Any], code: str) -> None:
@@ -362,5 +357,15 @@ def test_a_task_that_no_split_can_follow_is_refused(task: dict[str, Any], code: 
 
 def test_rows_to_predict_must_lack_the_target() -> None:
     with pytest.raises(UserError, match="lack 'y'") as caught:
-        split_request_of(TaskSpec(target="size"), samples(inference_rows=3, targets=("y",)))
+        split_request_of(TaskSpec(target="size", problem="regression"), samples(inference_rows=3, targets=("y",)))
     assert caught.value.code == "rows-lack-columns"
+
+
+def test_rows_to_predict_must_have_every_predictor_that_is_used() -> None:
+    given = samples(inference_rows=3, targets=("size", "patient", "y"))
+    task = TaskSpec(target="y", problem="classification", exclude=("size",))
+    with pytest.raises(UserError, match=r"the 3 rows to predict lack 'patient'.*--exclude patient") as caught:
+        split_request_of(task, given)
+    assert caught.value.code == "rows-lack-columns"
+    assert split_request_of(task.model_copy(update={"known_after": ("patient",)}), given).target == "y"
+    assert split_request_of(task.model_copy(update={"include": ("day",)}), given).target == "y"

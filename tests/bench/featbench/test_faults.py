@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from palmette.bench import views
-from palmette.bench.featbench import suite
-from palmette.bench.featbench.faults import CATALOGUE, Faulty, Kind, Plan, Site
-from palmette.bench.featbench.faults.rates import MEAN, PASS, PUBLISHED, probability
-from palmette.bench.featbench.ground import Ground
 from palmette.engine import Actor, Attempt, BaseActor, Context, TextFile, Violation
 from palmette.features.artefacts import Script, Tests, Utilities, Utility
 from palmette.sandbox import Sandbox, WarmSpark
+from palmette_bench import scripts
+from palmette_bench.featbench import suite
+from palmette_bench.featbench.faults import CATALOGUE, FaultKind, FaultPlan, FaultSite, Faulty
+from palmette_bench.featbench.faults.rates import MEAN, PASS, PUBLISHED, probability
+from palmette_bench.featbench.open_task import OpenTask
 
 MEASURED = ("config_generator", "code_template_generator", "testcase_generator")
 """Actors whose criterion needs no Spark."""
@@ -35,7 +35,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Made]]:
     folder = tmp_path_factory.mktemp("task")
     run_file = suite.prepare(suite.task("usr_ofr_rdm_ftrs"), folder / "task", rows=60)
     sandbox = Sandbox()
-    here = Ground.open("small", run_file, folder / "scratch", sandbox, WarmSpark(sandbox))
+    here = OpenTask.open("small", run_file, folder / "scratch", sandbox, WarmSpark(sandbox))
     artefacts: dict[str, Any] = {"request": here.inputs.request}
     found = {}
     for name in MEASURED:
@@ -53,13 +53,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Made]]:
 
 
 @pytest.mark.parametrize("kind", [one for one in CATALOGUE if one.actor in MEASURED], ids=lambda kind: kind.name)
-def test_the_criterion_sees_loud_faults_and_no_latent_ones(kind: Kind, made: dict[str, Made]) -> None:
+def test_the_criterion_sees_loud_faults_and_no_latent_ones(kind: FaultKind, made: dict[str, Made]) -> None:
     one = made[kind.actor]
 
     def verdict(output: Any) -> Any:
         return one.actor.check(one.input, output, one.context)
 
-    struck = kind.mutate(one.output, Site(getattr(one.actor, "view", None), lambda output: verdict(output).ok))
+    struck = kind.mutate(one.output, FaultSite(getattr(one.actor, "view", None), lambda output: verdict(output).ok))
     if struck is None:
         pytest.skip("this view has no place for it")
     assert struck.output != one.output
@@ -71,29 +71,31 @@ def test_the_criterion_sees_loud_faults_and_no_latent_ones(kind: Kind, made: dic
 
 def test_most_kinds_have_a_place_in_a_small_view(made: dict[str, Made]) -> None:
     for name in MEASURED:
-        site = Site(VIEW, lambda output: True)
+        site = FaultSite(VIEW, lambda output: True)
         kinds = [kind for kind in CATALOGUE if kind.actor == name]
         assert sum(kind.mutate(made[name].output, site) is not None for kind in kinds) >= len(kinds) - 2
 
 
-VIEW = views.view_of("order_activity")
-SCRIPT = Script(file=TextFile(path="s.py", text=views.script_of(VIEW)), entry="build")
-TESTS = Tests(file=TextFile(path="t.py", text=views.tests_of(VIEW)))
+VIEW = suite.task("card_txn").view
+SCRIPT = Script(file=TextFile(path="s.py", text=scripts.script_of(VIEW)), entry="build")
 FIELDS = ("need", "name", "module", "call")
 USED = ("read_table", "read", "team.io", "read({spark}, {path})"), ("divide", "ratio", "team.math", "ratio({a}, {b})")
-UTILITIES = Utilities(
-    chosen=tuple(Utility.model_validate(dict(zip(FIELDS, one, strict=True))) for one in USED)
-)
-OTHERS = {"code_generator": SCRIPT, "testcase_coder": TESTS, "utils_retriever": UTILITIES}
+UTILITIES = Utilities(chosen=tuple(Utility.model_validate(dict(zip(FIELDS, one, strict=True))) for one in USED))
+OTHERS: dict[str, Callable[[], Any]] = {
+    "code_generator": lambda: SCRIPT,
+    "testcase_coder": lambda: Tests(file=TextFile(path="t.py", text=scripts.tests_of(VIEW))),
+    "utils_retriever": lambda: UTILITIES,
+}
 
 
 @pytest.mark.parametrize("actor", OTHERS)
 def test_a_faulty_file_is_still_python_and_another_one(actor: str) -> None:
-    found = [kind.mutate(OTHERS[actor], Site(VIEW, lambda output: True)) for kind in CATALOGUE if kind.actor == actor]
+    right = OTHERS[actor]()
+    found = [kind.mutate(right, FaultSite(VIEW, lambda output: True)) for kind in CATALOGUE if kind.actor == actor]
     outputs = [struck.output for struck in found if struck]
-    assert len(outputs) >= 4 and all(outputs.count(output) == 1 for output in [*outputs, OTHERS[actor]][:-1])
+    assert len(outputs) >= 4 and all(outputs.count(output) == 1 for output in outputs)
     for output in outputs:
-        assert output != OTHERS[actor]
+        assert output != right
         if not isinstance(output, Utilities):
             ast.parse(output.file.text)
 
@@ -117,7 +119,7 @@ def own(kind: str = "differential") -> Violation:
 
 def faulty(rate: float = 0.94) -> tuple[Faulty, Plain]:
     actor = Plain()
-    return Faulty(actor, Plan(rate, 0.4, 0, "t", 0, CATALOGUE), VIEW), actor
+    return Faulty(actor, FaultPlan(rate, 0.4, 0, "t", 0, CATALOGUE), VIEW), actor
 
 
 def test_a_fault_stays_until_the_right_thing_is_said() -> None:

@@ -11,29 +11,28 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from palmette.bench.featbench import experiment
-from palmette.bench.featbench.experiment import Options, cells, chosen
-from palmette.bench.featbench.metrics import ORDER, by_actor, reasons, summary, usual_pass_at, within
-from palmette.bench.featbench.records import Condition, Fault, Record, Tally
-from palmette.bench.featbench.report import write_report
-from palmette.bench.featbench.report.report import Material
-from palmette.cli import main
-from palmette.cli.bench import features
+from palmette_bench.__main__ import main
+from palmette_bench.featbench import experiment
+from palmette_bench.featbench.experiment import StudyOptions, cells, chosen
+from palmette_bench.featbench.metrics import ORDER, by_actor, reasons, summary, usual_pass_at, within
+from palmette_bench.featbench.records import ActorTally, Condition, RunRecord, SeededFault
+from palmette_bench.featbench.report import StudyRecords, write_report
+from palmette_bench.featbench.study_command import main as features
 
 TASKS = ("usr_ofr_rdm_ftrs", "other")
 
 
 def record(
     task: str = TASKS[0], planner: str = "offline", run: int = 0, *, good: bool = True, **changes: Any
-) -> Record:
-    tallies = {name: Tally(successes=1, failures=index, invocations=1) for index, name in enumerate(ORDER)}
+) -> RunRecord:
+    tallies = {name: ActorTally(successes=1, failures=index, invocations=1) for index, name in enumerate(ORDER)}
     given = {
         "code": "c", "task": task, "planner": planner, "run": run, "seed": 0, "condition": Condition(), "rate": 0.4,
         "status": "finished" if good else "stopped", "reason": "" if good else "code_generator failed: it differs.",
         "steps": 8 + run, "actors": tallies, "seconds": 1.0, "work": 60.0, "killed": 9, "mutants": 10,
-        "faults": (Fault(actor="testcase_coder", draw=0, kind="wrong import", latent=False),), "delivered": good,
+        "faults": (SeededFault(actor="testcase_coder", draw=0, kind="wrong import", latent=False),), "delivered": good,
     }  # fmt: skip
-    return Record.model_validate({**given, **changes})
+    return RunRecord.model_validate({**given, **changes})
 
 
 RECORDS = [
@@ -71,26 +70,25 @@ def test_the_report_has_the_papers_tables_and_needs_nothing_else(tmp_path: Path)
     swept = [record(planner=planner, condition=Condition(factor=2.0)) for planner in ("offline", "random")]
     clean = [record(condition=Condition(factor=0.0), faults=())]
     names = {TASKS[0]: (TASKS[0],), TASKS[1]: (TASKS[1],)}
-    page, html = write_report(Material([*RECORDS, *swept, *clean], names, "palmette bench", "Here."), tmp_path)
+    page = write_report(StudyRecords([*RECORDS, *swept, *clean], names, "the command", "Here."), tmp_path)
     text = page.read_text()
     assert "| planner-guided (rules) | 0.833 (0.373) | 1.000 (0.000) |" in text
     assert "| sequential | 0.600 (0.490) | 0.667 (0.471) |" in text
     assert "6.78 (1.40)" in text and "41.87% (16.34%)" in text
     assert "## Sensitivity" in text and "### Times the published rate" in text and "## Without faults" in text
     plots = {path.name for path in (tmp_path / "planners").iterdir()}
-    assert plots == {"success.png", "rates.png", "actors.png", "rate.png", "steps.png"}
+    assert plots == {"success.png", "rates.png", "actors.png", "factor.png", "steps.png"}
     assert all(f"planners/{name}" in text for name in plots)
-    assert "http" not in html.read_text() and html.read_text().count("data:image/png") == len(plots)
 
 
 def test_a_study_compares_first_and_varies_then() -> None:
     tasks = chosen(["usr_ofr_rdm_ftrs"])
-    every = cells(tasks, Options(runs=2, sensitivity=True))
+    every = cells(tasks, StudyOptions(runs=2, sensitivity=True))
     assert [cell.condition for cell in every[:6]] == [Condition()] * 6
     assert {cell.planner for cell in every} == {"offline", "sequential", "random"} and len(every) == len(set(every))
     assert {cell.condition.attempts for cell in every} >= {1, 10}
     assert {cell.condition.latent for cell in every} >= {0, 0.8}
-    assert {cell.condition.factor for cell in cells(tasks, Options(rate=0.0))} == {0.0}
+    assert {cell.condition.factor for cell in cells(tasks, StudyOptions(rate=0.0))} == {0.0}
 
 
 def invoked(*arguments: str) -> Any:
@@ -101,7 +99,7 @@ def invoked(*arguments: str) -> Any:
 def test_the_command_says_whether_what_is_demanded_came_out(
     good: bool, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def made(options: Options, out: Path, done: Any) -> Sequence[Record]:
+    def made(options: StudyOptions, out: Path, done: Any) -> Sequence[RunRecord]:
         found = [record(run=run, good=good) for run in range(options.runs)]
         for one in found:
             done(one, len(found))
@@ -112,7 +110,7 @@ def test_the_command_says_whether_what_is_demanded_came_out(
     assert result.exit_code == status
     told = json.loads(result.stdout)
     assert told["planners"]["offline"]["pass@3 as published"] == float(good) and bool(told["missed"]) != good
-    assert (tmp_path / "planners.html").is_file()
+    assert (tmp_path / "planners.md").is_file()
     result = invoked("--tasks", "usr_ofr_rdm_ftrs", "--out", str(tmp_path))
     assert result.exit_code == status and "Success by planner" in result.stdout and "3/3" in result.stderr
 
@@ -127,7 +125,7 @@ def test_mistakes_are_said_before_anything_starts(
     arguments: tuple[str, ...], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(["bench", "features", "--out", str(tmp_path), *arguments])
+        main(["features", "--out", str(tmp_path), *arguments])
     assert stop.value.code == 2 and told in capsys.readouterr().err
 
 

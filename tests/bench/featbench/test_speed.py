@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from palmette.bench.featbench import suite
-from palmette.bench.featbench.equal import unequal
-from palmette.bench.featbench.event_log import Cost, EventLog, Span
-from palmette.bench.featbench.speed import SIDES, Comparison, Track, Written, median, row
 from palmette.features.inputs import read_inputs
+from palmette_bench.featbench import suite
+from palmette_bench.featbench.differences import differences
+from palmette_bench.featbench.event_log import EventLog, QueryCost, Span
+from palmette_bench.featbench.speed import SIDES, GeneratedView, SpeedComparison, SpeedTrack, median, row
 
 PLAN = {"nodeName": "Exchange", "children": [
     {"nodeName": "Scan parquet ", "children": []},
@@ -28,16 +28,16 @@ def events(begun: float, number: int, cpu: float, memory: int) -> list[dict[str,
     """Of a program that begins then, in seconds, runs one command for two of them, and has two tasks."""
     now, sql = begun * 1000, "org.apache.spark.sql.execution.ui.SparkListener"
     connect = "org.apache.spark.sql.connect.service.SparkListenerConnectOperation"
-    written = {"Shuffle Bytes Written": 3 << 20}
+    written = {"Shuffle Bytes GeneratedView": 3 << 20}
     task = {"Executor CPU Time": cpu * 1e9, "Shuffle Write Metrics": written, "Disk Bytes Spilled": 1 << 20}
     return [
         {"Event": f"{connect}Started", "operationId": f"o{number}", "eventTime": now + 100},
         {"Event": f"{sql}SQLExecutionStart", "executionId": number, "time": now + 200,
          "physicalPlanDescription": "first", "sparkPlanInfo": {"nodeName": "Exchange", "children": []}},
         {"Event": "SparkListenerTaskEnd", "Task Info": {"Finish Time": now + 300},
-         "Task Metrics": task | {"Peak Execution Memory": memory << 20}},
+         "Task Metrics": task | {"Peak Execution ResultCache": memory << 20}},
         {"Event": "SparkListenerTaskEnd", "Task Info": {"Finish Time": now + 400},
-         "Task Metrics": task | {"Peak Execution Memory": 1 << 20}},
+         "Task Metrics": task | {"Peak Execution ResultCache": 1 << 20}},
         {"Event": "SparkListenerStageCompleted", "Stage Info": {"Completion Time": now + 500}},
         {"Event": f"{sql}SQLAdaptiveExecutionUpdate", "executionId": number, "physicalPlanDescription": "last",
          "sparkPlanInfo": PLAN},
@@ -50,7 +50,7 @@ def test_each_run_has_its_own_cost(tmp_path: Path) -> None:
     lines = [json.dumps(one) for one in (*events(10, 0, 0.5, 7), *events(20, 1, 1.5, 9))]
     file.write_text("\n".join(lines) + '\n{"Event": "cut o', encoding="utf-8")
     first, second = log.costs([Span(10, 13), Span(20, 23)])
-    assert first == Cost(seconds=2.0, cpu_seconds=1.0, memory_mb=7.0, shuffled_mb=6.0, spilled_mb=2.0, stages=1,
+    assert first == QueryCost(seconds=2.0, cpu_seconds=1.0, memory_mb=7.0, shuffled_mb=6.0, spilled_mb=2.0, stages=1,
                          shuffles=1, scans=2, plan="last")  # fmt: skip
     assert (second.cpu_seconds, second.memory_mb) == (3.0, 9.0)
     with file.open("a", encoding="utf-8") as more:
@@ -81,21 +81,21 @@ def test_results_are_equal_in_any_order_up_to_the_last_digits(
         (tmp_path / name).mkdir()
         order = [3, 1, 0, 2] if name == "b" else [0, 1, 2, 3]
         pq.write_table(table.take(order), tmp_path / name / "part-0.parquet")
-    assert unequal(tmp_path / "a", tmp_path / "b", ["id"]) == told
+    assert differences(tmp_path / "a", tmp_path / "b", ["id"]) == told
 
 
 def test_other_columns_are_told(tmp_path: Path) -> None:
     for name, kind in (("a", pa.int64()), ("b", pa.int32())):
         (tmp_path / name).mkdir()
         pq.write_table(pa.table({"id": pa.array([1], kind)}), tmp_path / name / "part-0.parquet")
-    (told,) = unequal(tmp_path / "a", tmp_path / "b", ["id"])
+    (told,) = differences(tmp_path / "a", tmp_path / "b", ["id"])
     assert "BIGINT" in told and "INTEGER" in told
 
 
 def test_it_ends_in_time_and_says_what_it_did_not_come_to(tmp_path: Path) -> None:
     task = suite.task("usr_ofr_rdm_ftrs")
     inputs = read_inputs(suite.prepare(task, tmp_path / "task", rows=100))
-    written = Written(task, inputs, {path: text for path, text in task.gold().items() if "tests/" not in path})
+    written = GeneratedView(task, inputs, task.gold())
     (tmp_path / "log").mkdir()
     ran: list[str] = []
 
@@ -106,23 +106,23 @@ def test_it_ends_in_time_and_says_what_it_did_not_come_to(tmp_path: Path) -> Non
         pq.write_table(table, _output(root, task) / "part-0.parquet")
         return SimpleNamespace(ok=True)
 
-    log = cast(EventLog, SimpleNamespace(costs=lambda spans: [Cost(seconds=1.0) for _ in spans]))
-    track = Track(tmp_path, cast(Any, None), log, time.monotonic() + 60)
+    log = cast(EventLog, SimpleNamespace(costs=lambda spans: [QueryCost(seconds=1.0) for _ in spans]))
+    track = SpeedTrack(tmp_path, cast(Any, None), log, time.monotonic() + 60)
     track.__dict__["harness"] = SimpleNamespace(run_main=run_main)
     whole, none = track.compare(written, 100, 2, 0.0), track.compare(written, 200, 2, 31.0)
     assert ran == [*reversed(SIDES), *SIDES, *reversed(SIDES)] and whole.runs == 2 and whole.ratio == 1.0
     assert (none.runs, none.ratio, none.note) == (0, None, "there was time for 0 of 2 runs")
 
 
-def _output(root: Path, task: suite.Task) -> Path:
+def _output(root: Path, task: suite.BenchTask) -> Path:
     place = root / "lake" / task.name
     place.mkdir(parents=True, exist_ok=True)
     return place
 
 
 def test_a_line_has_growth_and_is_slow_above_the_limit() -> None:
-    cost = Cost(seconds=2.0, cpu_seconds=3.0, memory_mb=10, stages=4, shuffles=2, scans=1)
-    small = Comparison(task="t", rows=1_000_000, runs=3, gold=cost, made=cost, longest=5.0)
+    cost = QueryCost(seconds=2.0, cpu_seconds=3.0, memory_mb=10, stages=4, shuffles=2, scans=1)
+    small = SpeedComparison(task="t", rows=1_000_000, runs=3, gold=cost, made=cost, longest=5.0)
     slow = cost.model_copy(update={"seconds": 17.0, "scans": 3})
     gold = cost.model_copy(update={"seconds": 16.0})
     large = small.model_copy(update={"rows": 10_000_000, "gold": gold, "made": slow})

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from palmette.bench.featbench.faults import Kind
-from palmette.bench.featbench.memory import Memory
-from palmette.bench.featbench.records import Condition, Outcome, Record, read_records
-from palmette.bench.featbench.stand_ins import StandIn, catalogue, ground, kind, made
-from palmette.bench.featbench.study import PLANNERS, Cell, Study, Task
 from palmette.engine import Entry, read_journal, run_topology
+from palmette_bench.featbench.faults import FaultKind
+from palmette_bench.featbench.records import Condition, HiddenResult, RunRecord, read_records
+from palmette_bench.featbench.result_cache import ResultCache
+from palmette_bench.featbench.stand_ins import StandIn, catalogue, kind, made, open_stand_in
+from palmette_bench.featbench.study import PLANNERS, PlannedRun, Study, StudyTask
 
 HIDDEN = "hidden"
 KINDS = (
@@ -25,23 +25,23 @@ KINDS = (
 def study(
     folder: Path,
     *,
-    kinds: Sequence[Kind] = KINDS,
+    kinds: Sequence[FaultKind] = KINDS,
     rate: float = 0.5,
-    memory: Memory | None = None,
-    outcome: Callable[[Mapping[str, str]], Outcome] = lambda files: Outcome(),
+    memory: ResultCache | None = None,
+    outcome: Callable[[Mapping[str, str]], HiddenResult] = lambda files: HiddenResult(),
 ) -> Study:
-    task = Task("small", ground, outcome, rate)
+    task = StudyTask("small", open_stand_in, outcome, rate)
     return Study([task], folder / "records.jsonl", folder, memory, "code", 0, tuple(kinds))
 
 
 BASE = Condition()
 
 
-def cells(runs: int, condition: Condition = BASE, planners: Sequence[str] = PLANNERS) -> list[Cell]:
-    return [Cell("small", planner, run, condition) for run in range(runs) for planner in planners]
+def cells(runs: int, condition: Condition = BASE, planners: Sequence[str] = PLANNERS) -> list[PlannedRun]:
+    return [PlannedRun("small", planner, run, condition) for run in range(runs) for planner in planners]
 
 
-def run(planned: Study, wanted: Sequence[Cell]) -> list[Record]:
+def run(planned: Study, wanted: Sequence[PlannedRun]) -> list[RunRecord]:
     return planned.run(wanted, lambda record: None)
 
 
@@ -62,7 +62,7 @@ def test_only_who_sends_a_latent_fault_back_has_it_mended(planner: str, tmp_path
 
 def test_a_loud_fault_is_mended_by_the_actor_itself_unless_it_has_one_attempt(tmp_path: Path) -> None:
     loud = [one for one in KINDS if one.actor == "testcase_coder"]
-    sequential = [Cell("small", "sequential", 1, Condition(attempts=most)) for most in (1, 2, 3)]
+    sequential = [PlannedRun("small", "sequential", 1, Condition(attempts=most)) for most in (1, 2, 3)]
     found = run(study(tmp_path, kinds=loud, rate=0.94), sequential)
     assert [record.success for record in found] == [False, False, True], "two faults, then there is none left"
     assert [record.actors["testcase_coder"].failures for record in found] == [1, 2, 2]
@@ -82,8 +82,8 @@ def test_every_planner_meets_the_same_faults(tmp_path: Path) -> None:
 def test_what_only_hidden_tables_show_is_a_silent_wrong(tmp_path: Path) -> None:
     unseen = [kind("code_generator", latent=True, text=HIDDEN)]
 
-    def outcome(files: Mapping[str, str]) -> Outcome:
-        return Outcome(differences=("row 1",) if HIDDEN in files["script"] else ())
+    def outcome(files: Mapping[str, str]) -> HiddenResult:
+        return HiddenResult(differences=("row 1",) if HIDDEN in files["script"] else ())
 
     (record,) = run(study(tmp_path, kinds=unseen, rate=0.94, outcome=outcome), cells(1, planners=["offline"]))
     assert record.delivered and record.silent_wrong and not record.success
@@ -91,7 +91,9 @@ def test_what_only_hidden_tables_show_is_a_silent_wrong(tmp_path: Path) -> None:
 
 def test_what_was_not_compared_is_neither_right_nor_wrong_and_is_made_again(tmp_path: Path) -> None:
     late, cell = [True, False], cells(1, planners=["offline"])
-    planned = study(tmp_path, rate=0.0, outcome=lambda files: Outcome(unmeasured="not ended" if late.pop(0) else ""))
+    planned = study(
+        tmp_path, rate=0.0, outcome=lambda files: HiddenResult(unmeasured="not ended" if late.pop(0) else "")
+    )
     (first,), (second,) = run(planned, cell), run(planned, cell)
     assert first.delivered and not first.silent_wrong and not first.success
     assert second.success and run(planned, cell) == [second]
@@ -122,14 +124,16 @@ def decided(entries: Sequence[Entry]) -> list[object]:
 
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_a_remembered_run_equals_one_that_is_not(planner: str, tmp_path: Path) -> None:
-    from palmette.bench.featbench.faults import Plan
-    from palmette.bench.featbench.memory import Work
+    from palmette_bench.featbench.faults import FaultPlan
+    from palmette_bench.featbench.result_cache import WorkTime
 
     journals = []
-    for number, memory in enumerate((None, Memory(tmp_path / "memory", "c"), Memory(tmp_path / "memory", "c"))):
-        planned, here = study(tmp_path, memory=memory), ground()
-        actors = planned._actors(here, Plan(0.6, 0.4, 3, "small", 1, KINDS), Work())
-        setup = planned._setup(here, Cell("small", planner, 1, Condition()), actors)
+    for number, memory in enumerate(
+        (None, ResultCache(tmp_path / "memory", "c"), ResultCache(tmp_path / "memory", "c"))
+    ):
+        planned, here = study(tmp_path, memory=memory), open_stand_in()
+        actors = planned._actors(here, FaultPlan(0.6, 0.4, 3, "small", 1, KINDS), WorkTime())
+        setup = planned._setup(here, PlannedRun("small", planner, 1, Condition()), actors)
         run_topology(setup, tmp_path / f"run{number}")
         journals.append(decided(read_journal(tmp_path / f"run{number}")))
         workers = [worker for worker in here.actors.values() if isinstance(worker, StandIn)]
@@ -140,16 +144,16 @@ def test_a_remembered_run_equals_one_that_is_not(planner: str, tmp_path: Path) -
 
 
 def test_what_a_criterion_may_heed_is_part_of_what_it_is_remembered_by(tmp_path: Path) -> None:
-    from palmette.bench.featbench.memory import Remembered, Work
     from palmette.engine import Context, PastAttempt, Violation
+    from palmette_bench.featbench.result_cache import CachedActor, WorkTime
 
-    worker = ground().actors["config_generator"]
+    worker = open_stand_in().actors["config_generator"]
     assert isinstance(worker, StandIn)
-    actor = Remembered(worker, "g", Memory(tmp_path, "c"), Work(), frozenset({"heeded"}))
+    actor = CachedActor(worker, "g", ResultCache(tmp_path, "c"), WorkTime(), frozenset({"heeded"}))
     for code, computed in (("", 1), ("other", 1), ("heeded", 2), ("heeded", 2)):
         past = (PastAttempt(number=1, reason="", fix="", violations=(Violation(code=code, message="m"),)),)
         context = Context("a", tmp_path, attempts=past if code else ())
-        actor.check(ground().inputs.request, made("config"), context)
+        actor.check(open_stand_in().inputs.request, made("config"), context)
         assert worker.computed == computed
 
 

@@ -10,11 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from palmette.bench.featbench.audit import audit, meant, static
-from palmette.bench.featbench.hidden import Hidden, compared, delivered, outcome
-from palmette.bench.featbench.operations import count
-from palmette.bench.featbench.suite import WORLD, Operations, Task, prepare, task, tasks
-from palmette.bench.featbench.world.tables import write_tables
 from palmette.delivery.git import Git
 from palmette.documents import read_document
 from palmette.errors import UserError
@@ -23,6 +18,12 @@ from palmette.features.harness.jobs import TOO_LATE
 from palmette.features.samples import read_sample, sample_of
 from palmette.features.spec.dfr import Registry
 from palmette.sandbox import ExecutionResult, Sandbox, WarmSpark
+from palmette_bench.featbench.audit import audit, meant, static
+from palmette_bench.featbench.differences import differences
+from palmette_bench.featbench.hidden import HiddenTables, delivered, outcome
+from palmette_bench.featbench.operations import count
+from palmette_bench.featbench.suite import WORLD, BenchTask, Operations, prepare, task, tasks
+from palmette_bench.featbench.world.tables import write_tables
 
 PUBLISHED = {
     # Filter, compute, replace, aggregate, convert, categorize, extract.
@@ -64,9 +65,9 @@ def test_open_tasks_have_numbers_of_their_own_and_three_difficulties() -> None:
 
 
 @pytest.mark.parametrize("one", tasks(), ids=lambda one: one.name)
-def test_words_and_expressions_mean_the_same(one: Task) -> None:
+def test_words_and_expressions_mean_the_same(one: BenchTask) -> None:
     assert list(static(one)) == []
-    assert one.spec(words=True).read_text(encoding="utf-8").count(" words: ") >= 5
+    assert len(one.description.words) >= 5
 
 
 @pytest.fixture(scope="module")
@@ -78,17 +79,15 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("one", tasks(), ids=lambda one: one.name)
-def test_the_specification_means_what_the_sql_says(one: Task, small: Path) -> None:
+def test_the_specification_means_what_the_sql_says(one: BenchTask, small: Path) -> None:
     assert list(meant(one, small)) == []
 
 
 @pytest.mark.parametrize("one", tasks(), ids=lambda one: one.name)
-def test_the_reference_page_has_the_task(one: Task) -> None:
+def test_the_reference_page_has_the_task(one: BenchTask) -> None:
     about = one.description
-    place = f"../../src/palmette/bench/featbench/tasks/{one.name}/card.md"
-    counts = [str(number) for number in about.operations.model_dump().values()]
-    names = [f"[{one.name}]({place})", ", ".join(about.aliases)]
-    cells = [str(about.number), *names, about.difficulty, *counts, about.tries]
+    place = f"../../benchmarks/palmette_bench/featbench/tasks/{one.name}/card.md"
+    cells = [str(about.number), f"[{one.name}]({place})", about.difficulty, about.tries]
     page = Path(__file__).parents[3] / "docs/reference/featbench.md"
     assert f"| {' | '.join(cells)} |" in page.read_text(encoding="utf-8")
 
@@ -123,7 +122,7 @@ def test_tables_are_those_of_the_registry(tmp_path: Path) -> None:
             assert column.nullable or None not in found, column.name
             assert not column.values or {*found} <= {*column.values, None}, column.name
     names = [file.name for file in tmp_path.rglob("*") if file.is_file()]
-    assert not {"expected.sql", f"{one.name}.py", f"{one.name}.yml"} & {*names}, "the gold stays away"
+    assert not {"expected.sql", "gold.py", f"{one.name}.yml"} & {*names}, "the gold stays away"
 
 
 def test_the_same_seed_gives_the_same_task(tmp_path: Path) -> None:
@@ -156,7 +155,9 @@ def test_a_script_that_does_not_end_is_not_measured(
     result = MainResult("TimeoutError: it ran longer than 600 s", "", ExecutionResult.model_validate(late))
     monkeypatch.setattr(ConnectHarness, "run_main", lambda *_, **__: result)
     one = task("usr_ofr_rdm_ftrs")
-    found = Hidden(one, tmp_path, rows=50).outcome(one.gold(), cast(WarmSpark, SimpleNamespace(sandbox=Sandbox())))
+    found = HiddenTables(one, tmp_path, rows=50).outcome(
+        one.gold(), cast(WarmSpark, SimpleNamespace(sandbox=Sandbox()))
+    )
     assert found.differences == () and "longer than 600 s" in found.unmeasured
 
 
@@ -175,9 +176,8 @@ def test_what_a_branch_delivers(tmp_path: Path) -> None:
 def test_differences_are_told() -> None:
     wanted = pa.table({"id": [1, 2, 3], "share": [0.5, 0.1 + 0.2, None], "vector": [[1.0], None, [2.0]]})
     same = wanted.set_column(1, "share", pa.array([0.5, 0.3, None]))
-    assert compared(wanted, same, ["id"]) == ()
+    assert differences(wanted, same, ["id"]) == ()
     other = same.set_column(2, "vector", pa.array([[1.0], [0.0], [2.1]])).slice(0, 2)
-    told = compared(wanted, other, ["id"])
-    assert [one.split(":")[0] for one in told] == ["id=2 · vector", "id=3"]
-    told = compared(wanted, same.drop_columns(["share"]), ["id"])
-    assert told == ("share: double is expected, no column was given",)
+    assert differences(wanted, other, ["id"]) == ("rows of one side: 1 differ", "vector: 1 differ")
+    (told,) = differences(wanted, same.drop_columns(["share"]), ["id"])
+    assert told == "columns: expected ['share DOUBLE'], found no such column"

@@ -12,7 +12,7 @@ from small_team import SmallTeam
 
 from palmette.engine import TERMINATE, Attempt, Context, PastAttempt, TextFile, Violation, create
 from palmette.features.actors.testcase_generator.actor import TestcaseGenerator
-from palmette.features.actors.testcase_generator.offline import Suite
+from palmette.features.actors.testcase_generator.offline import CaseSelector
 from palmette.features.artefacts import Tests, Utilities, Utility
 from palmette.features.repository import Checkout
 from palmette.sandbox import Sandbox, WarmSpark
@@ -144,13 +144,13 @@ def test_rows_and_helpers_are_put_where_a_model_marks_them_and_are_marks_when_it
     text = output.file.text
     assert "# ready-made" not in text and text.count("expected = frame(") == 2
     assert '"sold_at": at("2024-04-17 14:30:04.999999+00:00")' in text
-    again = prompt(team, "testcase_coder", instruction="Mend it.", last=output)
+    again = prompt(team, "testcase_coder", instruction="Correct it.", last=output)
     last = again[again.index("# Your last answer") :]
     names = ("HELPERS", "edges_of_both_windows", "several_sales_and_nulls")
     assert all(f"# ready-made: {name}\n" in last for name in names)
     assert "sold_at" not in last and "def at(" not in last and "def test_several_sales_and_nulls(spark):" in last
     cases = answered(team, "testcase_generator", (ANSWERS / "testcase_generator.md").read_text("utf-8")).output
-    again = prompt(team, "testcase_generator", instruction="Mend it.", last=cases)
+    again = prompt(team, "testcase_generator", instruction="Correct it.", last=cases)
     last = again[again.index("# Your last answer") :]
     assert '{"columns": {"sales": ["sale_id", "buyer_id", "amount", "sold_at"]}, "cases": [' in last
     assert '[2, 2, 1.5, "2024-04-17T14:30:04.999999Z"]' in last and "sales_30d" not in last, "without expectations"
@@ -273,7 +273,7 @@ def test_a_case_that_cannot_be_computed_is_a_violation_that_says_why(reply: str,
 
 
 def test_a_view_that_no_case_can_test_is_not_asked_about(team: SmallTeam, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Suite, "possible", frozenset())
+    monkeypatch.setattr(CaseSelector, "possible", frozenset())
     attempt = answered(team, "testcase_generator")
     assert (attempt.output, attempt.fix) == (None, TERMINATE)
     assert [found.code for found in attempt.violations] == ["no-oracle"]

@@ -12,7 +12,7 @@ from small_team import SmallTeam
 
 from palmette.engine import TERMINATE, Attempt, Context, PastAttempt, Violation, create
 from palmette.features.actors.config_generator.actor import ConfigGenerator, without_cases
-from palmette.features.harness.connect import Probe, ProbeResult
+from palmette.features.harness.connect import HarnessProbe, ProbeResult
 from palmette.features.repository import Checkout
 from palmette.sandbox import Sandbox, WarmSpark
 
@@ -67,7 +67,7 @@ class GivesNothing:
     def __init__(self) -> None:
         self.codes: list[str] = []
 
-    def probes(self, root: Path, python_path: Any, probes: list[Probe]) -> list[ProbeResult]:
+    def probes(self, root: Path, python_path: Any, probes: list[HarnessProbe]) -> list[ProbeResult]:
         self.codes += [probe.code for probe in probes]
         return [ProbeResult(probe.name) for probe in probes]
 
@@ -243,7 +243,7 @@ def test_what_failed_when_it_was_run_is_told_to_those_who_come_later(team: Small
     assert (rejected.need, rejected.name, rejected.reason) == ("load_config", "load_yaml", "gave None instead of {}")
     for name in ("code_template_generator", "code_generator"):
         asked = team.input(f"features.{name}").model_copy(update={"utilities": output})
-        sections = {one.name: one.items for one in agent(team, name).brief(asked, context(team, name))}
+        sections = {one.name: one.items for one in agent(team, name).sections(asked, context(team, name))}
         assert sections["utilities"] == ("not lib.load_yaml for load_config: gave None instead of {}",)
 
 

@@ -11,8 +11,8 @@ from small_team import SmallTeam
 from palmette.engine import Context, Measurement, Verdict
 from palmette.features import environment
 from palmette.features.actors.code_generator import actor as module
-from palmette.features.checks.base import Subject
-from palmette.features.trial import TrialResult
+from palmette.features.checks.base import ScriptUnderTest
+from palmette.features.sample_run import SampleRunResult
 from palmette.sandbox import Sandbox, WarmSpark
 
 
@@ -23,7 +23,7 @@ def test_a_suite_that_rewrites_the_script_rewrites_its_own_copy(
     team = SmallTeam(tmp_path / "team", Sandbox(), WarmSpark(Sandbox()))
     roots: dict[str, Path] = {}
 
-    def checks(subject: Subject, chosen: Any, **_: object) -> Verdict:
+    def checks(subject: ScriptUnderTest, chosen: Any, **_: object) -> Verdict:
         if [check.code for check in chosen] == ["team-suite"]:
             assert chosen[0].sandbox is not actor.workbench.sandbox
             roots["suite"] = subject.root
@@ -34,13 +34,13 @@ def test_a_suite_that_rewrites_the_script_rewrites_its_own_copy(
             assert "REWRITTEN" not in subject.script.read_text(encoding="utf-8")
         return Verdict(ok=True)
 
-    def trial(self: Any, config: Any, script: Any, root: Path) -> TrialResult:
+    def trial(self: Any, config: Any, script: Any, root: Path) -> SampleRunResult:
         roots["trial"] = root
         assert root.is_relative_to(self.harness.spark.sandbox.folder)
-        return TrialResult(None, (), Measurement(name="sample run", status="passed"))
+        return SampleRunResult(None, (), Measurement(name="sample run", status="passed"))
 
     monkeypatch.setattr(module, "run_checks", checks)
-    monkeypatch.setattr(module.Trial, "run", trial)
+    monkeypatch.setattr(module.SampleRun, "run", trial)
     actor = team.actor("features.code_generator")
     context = Context(actor="code_generator", workspace=tmp_path / "work")
     given = team.input("features.code_generator")

@@ -10,26 +10,26 @@ from typing import Any
 import pytest
 import yaml
 
-from palmette.bench.featbench.suite import HERE, WORLD
 from palmette.engine.actor import Context, TextFile, Violation
 from palmette.features.actors.testcase_coder.literals import value_text
-from palmette.features.actors.testcase_coder.stand_in import stand_in
-from palmette.features.actors.testcase_generator.actor import Inputs, TestcaseGenerator
+from palmette.features.actors.testcase_coder.stub_script import stand_in
+from palmette.features.actors.testcase_generator.actor import GeneratorInput, TestcaseGenerator
 from palmette.features.actors.testcase_generator.cover import cover
 from palmette.features.actors.testcase_generator.deviations import deviants
-from palmette.features.actors.testcase_generator.offline import Suite
-from palmette.features.actors.testcase_generator.texts import text_deviations
-from palmette.features.artefacts import Conventions, FunctionShape, Parameter, Request, TestCases
+from palmette.features.actors.testcase_generator.expression_changes import text_deviations
+from palmette.features.actors.testcase_generator.offline import CaseSelector
+from palmette.features.artefacts import Conventions, FunctionShape, Parameter, RunRequest, TestCases
 from palmette.features.oracle import expected
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import load_view, resolve
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import View
+from palmette_bench.featbench.suite import HERE, WORLD
 
 OFFERS = Path(__file__).parents[3] / "examples" / "offers"
 EMPTY = TextFile(path="x", text="")
-INPUT = Inputs(request=Request(fsc=EMPTY, dfr=EMPTY, run=EMPTY))
+INPUT = GeneratorInput(request=RunRequest(fsc=EMPTY, dfr=EMPTY, run=EMPTY))
 CONTEXT = Context("testcase_generator", Path())
 REGISTRY = yaml.safe_load((OFFERS / "registry.yaml").read_text(encoding="utf-8"))
 PAIR = ("user_id", "offer_id")
@@ -47,7 +47,7 @@ def test_another_column_has_the_type_that_the_right_one_has_after_the_steps() ->
 
 def suite_of(
     step: dict[str, object], feature: dict[str, Any], registry: object = REGISTRY, keys: Sequence[str] = PAIR
-) -> Suite:
+) -> CaseSelector:
     """Of one feature, of one source with one step."""
     return suite_with([step], feature, registry, keys)
 
@@ -57,7 +57,7 @@ def suite_with(
     feature: dict[str, Any],
     registry: object = REGISTRY,
     keys: Sequence[str] = PAIR,
-) -> Suite:
+) -> CaseSelector:
     fsc = {
         "fsc": 1,
         "feature_view": "one_feature",
@@ -65,7 +65,7 @@ def suite_with(
         "sources": [{"name": feature["aggregate"]["source"], "steps": steps}],
         "features": [feature],
     }
-    return Suite(resolve(FeatureSpec.model_validate(fsc), Registry.model_validate(registry)))
+    return CaseSelector(resolve(FeatureSpec.model_validate(fsc), Registry.model_validate(registry)))
 
 
 def test_the_cases_meet_the_criterion() -> None:
@@ -131,9 +131,9 @@ def test_no_case_expects_what_the_order_of_adding_doubles_decides(user_offers: C
     suite = TestcaseGenerator(view).suite()
     chosen = [candidate.part for candidate in suite.candidates]
     chancy = []
-    for scene in (staged.scene for staged in suite.staged):
-        for part in scene.parts:
-            right = expected(view, suite.studio.frames(part.rows, scene.cutoff), scene.cutoff)
+    for builder in (staged.builder for staged in suite.staged):
+        for part in builder.parts:
+            right = expected(view, suite.factory.frames(part.rows, builder.cutoff), builder.cutoff)
             chancy += [part] if any(other.rows != right.rows for other in right.nudged()) else []
     assert chancy
     assert not [part for part in chancy if part in chosen]
@@ -160,11 +160,11 @@ def test_a_derived_condition_over_what_is_looked_up_is_told_apart(user_offers: C
         {"name": "is_at_home", "dtype": "boolean", "derive": condition},
         {"name": "discount", "dtype": "int", "derive": "case when is_at_home then 2 when country = 'fr' then 1 end"},
     ])  # fmt: skip
-    suite = Suite(view)
+    suite = CaseSelector(view)
     wrong = {f"is_at_home: {what}" for what in (
         "and became or", "a condition was dropped", "a condition was dropped (2)", "'de' is forgotten",
         "'at' is forgotten", "gte became gt", "250 became 251")}  # fmt: skip
-    assert wrong | {"discount: eq became neq"} <= suite.told(suite.cases())
+    assert wrong | {"discount: eq became neq"} <= suite.detected(suite.cases())
 
 
 def test_a_deviation_of_a_feature_moves_no_rows() -> None:
@@ -183,9 +183,9 @@ def test_a_deviation_of_a_feature_moves_no_rows() -> None:
 def test_other_rows_than_the_right_ones_are_told_apart() -> None:
     rows = [other for other in ACTOR.suite().deviants if other.what.startswith("the rows")]
     assert {"the rows: rows exactly at the cut-off count"} <= {other.what for other in rows}
-    possible = frozenset[str]().union(*(candidate.tells for candidate in ACTOR.suite().candidates))
-    told = ACTOR.suite().told(CASES.cases)
-    assert {other.what for other in rows} & possible <= told
+    possible = frozenset[str]().union(*(candidate.detects for candidate in ACTOR.suite().candidates))
+    detected = ACTOR.suite().detected(CASES.cases)
+    assert {other.what for other in rows} & possible <= detected
 
 
 def test_the_same_deviation_in_two_places_is_two() -> None:
@@ -199,7 +199,7 @@ def test_the_same_deviation_in_two_places_is_two() -> None:
     names = [deviant.what for deviant in suite.deviants]
     assert len(names) == len({*names})
     dropped = {name for name in names if "the filter was dropped" in name}
-    assert len(dropped) == 2 and dropped <= suite.told(suite.cases())
+    assert len(dropped) == 2 and dropped <= suite.detected(suite.cases())
 
 
 def test_looking_back_is_told_apart() -> None:
@@ -208,7 +208,7 @@ def test_looking_back_is_told_apart() -> None:
     mean = {"function": "avg", "source": "redemptions", "of": "before", "window": "7d"}
     suite = suite_of(before, {"name": "amount_before", "dtype": "double", "aggregate": mean})
     names = ("in before, coalesce was dropped", "user_id is not a key of previous", "offer_id is not a key of previous")
-    assert {f"redemptions: {name}" for name in names} <= suite.told(suite.cases())
+    assert {f"redemptions: {name}" for name in names} <= suite.detected(suite.cases())
 
 
 def test_the_edges_of_the_longest_window_are_told_apart_by_values() -> None:
@@ -220,7 +220,7 @@ def test_the_edges_of_the_longest_window_are_told_apart_by_values() -> None:
         "rows exactly at the start of the window do not count",
         "windows go by availability",
     )
-    assert {f"total: {reading}" for reading in readings} <= suite.told(suite.cases())
+    assert {f"total: {reading}" for reading in readings} <= suite.detected(suite.cases())
 
 
 def test_days_without_a_time_are_told_apart_at_the_start_of_a_window() -> None:
@@ -232,7 +232,7 @@ def test_days_without_a_time_are_told_apart_at_the_start_of_a_window() -> None:
     suite = suite_of(
         {"filter": "id > 0"}, {"name": "tickets", "dtype": "bigint", "aggregate": count}, registry, ["user_id"]
     )
-    assert "tickets: rows exactly at the start of the window do not count" in suite.told(suite.cases())
+    assert "tickets: rows exactly at the start of the window do not count" in suite.detected(suite.cases())
 
 
 def test_conditions_on_ages_and_counts_are_told_apart(user_offers: Callable[..., View]) -> None:
@@ -246,13 +246,13 @@ def test_conditions_on_ages_and_counts_are_told_apart(user_offers: Callable[...,
         {"name": "state", "dtype": "string", "derive": "case when days < 5 then 'new' when days >= 20 then 'old' end"},
         {"name": "is_regular", "dtype": "boolean", "derive": "small >= 4 and not amounts > 6"},
     ])  # fmt: skip
-    suite = Suite(view)
+    suite = CaseSelector(view)
     edges = ("rows exactly at the cut-off count", "rows exactly at the start of the window do not count")
     ages = ("the first event counts, not the last", "days are counted from availability", "the window is 31d")
     wrong = {f"days: {what}" for what in (*edges, *ages)}
     wrong |= {f"state: {what}" for what in ("lt became lte", "gte became gt", "5 became 6", "20 became 21")}
     wrong |= {f"is_regular: {what}" for what in ("gte became gt", "gt became gte", "4 became 5", "6 became 7")}
-    assert wrong - suite.told(suite.cases()) == set()
+    assert wrong - suite.detected(suite.cases()) == set()
 
 
 def test_what_rows_find_in_other_tables_is_told_apart() -> None:
@@ -268,7 +268,7 @@ def test_what_rows_find_in_other_tables_is_told_apart() -> None:
         "rows exactly at the cut-off count", "rows exactly at the start of the window do not count", "min became max",
         "the window is 8d", "windows go by availability", "nulls are 0")}  # fmt: skip
     wrong.add("redemptions: offer_snapshots at the time when the event was known")
-    assert wrong - suite.told(suite.cases()) == set()
+    assert wrong - suite.detected(suite.cases()) == set()
 
 
 def test_the_newest_state_is_told_from_the_one_that_was_known_last() -> None:
@@ -280,14 +280,14 @@ def test_the_newest_state_is_told_from_the_one_that_was_known_last() -> None:
     least = {"function": "min", "source": "redemptions", "of": "budget_left", "window": "7d"}
     feature = {"name": "least", "dtype": "decimal(12,2)", "aggregate": least}
     suite = suite_with([{"join": join}], feature, registry, keys=["user_id"])
-    assert "offer_snapshots: the state that was known last" in suite.told(suite.cases())
+    assert "offer_snapshots: the state that was known last" in suite.detected(suite.cases())
 
 
 def test_cases_hold_no_rows_that_they_were_not_chosen_for(user_offers: Callable[..., View]) -> None:
     """A part that is there for one feature brings no rows of the tables of others."""
-    suite = Suite(user_offers())
+    suite = CaseSelector(user_offers())
     chosen = cover(suite.candidates)
-    other = [each for each in chosen if not any("country" in what for what in each.tells)]
+    other = [each for each in chosen if not any("country" in what for what in each.detects)]
     assert other and any("users" in each.part.rows for each in other)
     assert not any(suite.trimmed(each).get("users") for each in other)
 
@@ -310,6 +310,6 @@ def test_entities_of_a_closed_set_and_of_a_join_are_told_apart(keys: list[str]) 
                       "aggregate": {"function": "count", "source": "clicks", "window": "7d"}},
                      {"name": "m", "dtype": "bigint", "nullable": False, "default": 0,
                       "aggregate": {"function": "count", "source": "clicks", "window": "30d"}}]})  # fmt: skip
-    suite = Suite(resolve(spec, registry))
+    suite = CaseSelector(resolve(spec, registry))
     edges = {f"n: {what}" for what in ("the window is 6d", "the window is 8d", "rows exactly at the cut-off count")}
-    assert edges <= suite.told(suite.cases())
+    assert edges <= suite.detected(suite.cases())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from palmette.features.mutation import Mutant, mutants, sample
-from palmette.features.source import parse
+from palmette.features.script_tree import parse
 from palmette.features.spec.view import View
 
 GOOD = sorted((Path(__file__).parent / "cases").glob("good_*.py"))

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from palmette.features.checks import Subject
+from palmette.features.checks import ScriptUnderTest
 from palmette.features.checks.mutation import MutationCheck
 from palmette.features.frame import Frame
-from palmette.features.harness.harness import RUNNER_FAILED, SPARK_DIED, Case, CaseResult, SuiteResult
-from palmette.features.oracle.expected import Expected
+from palmette.features.harness.connect import RUNNER_FAILED, SPARK_DIED, CaseResult, ScriptCase, SuiteResult
+from palmette.features.oracle.compare import ExpectedFrame
 from palmette.features.spec.resolve import load_view
 from palmette.features.spec.view import View
 
@@ -34,7 +34,7 @@ class FakeHarness:
     ends: str = ""
     """The same of the script itself."""
 
-    def execute(self, script: Path, entry: str, cases: Sequence[Case], **_: Any) -> list[CaseResult]:
+    def execute(self, script: Path, entry: str, cases: Sequence[ScriptCase], **_: Any) -> list[CaseResult]:
         counts = [2 if case.script and not self.harmless else 1 for case in cases]
         frames = [Frame.of(self.view.output, [{"customer_id": 1, "orders_30d": count}]) for count in counts]
         return [CaseResult(case.name, frame) for case, frame in zip(cases, frames, strict=True)]
@@ -52,8 +52,8 @@ def activity() -> View:
     return load_view(ACTIVITY / "fsc.yaml", ACTIVITY / "dfr.yaml")
 
 
-def subject_of(view: View, harness: FakeHarness) -> Subject:
-    return Subject(
+def subject_of(view: View, harness: FakeHarness) -> ScriptUnderTest:
+    return ScriptUnderTest(
         view=view,
         script=ACTIVITY / "activity.py",
         root=ACTIVITY,
@@ -94,7 +94,7 @@ def test_a_mutant_that_changes_no_output_is_presumed_equivalent(activity: View) 
 def test_a_mutant_of_what_tests_cannot_expect_is_shown_and_not_counted(
     activity: View, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = Expected({}, (), {"orders_30d": "the function map"})
+    answer = ExpectedFrame({}, (), {"orders_30d": "the function map"})
     monkeypatch.setattr("palmette.features.checks.mutation.expected", lambda *_: answer)
     outcome = MutationCheck(size=10).check(subject_of(activity, FakeHarness(activity, noticed=0.5)))
     assert {violation.code for violation in outcome.violations} == {"mutant-survived"}

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from palmette.cli.check import check
 from palmette.engine.actor import Verdict
-from palmette.features.checks import ALL, Subject, run_checks
+from palmette.features.checks import ALL, ScriptUnderTest, run_checks
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.spec.resolve import load_view
+from palmette.sandbox import WarmSpark
 
 ACTIVITY = Path(__file__).parent / "activity"
 SCRIPT = (ACTIVITY / "activity.py").read_text(encoding="utf-8")
 NO_SUITE = [check for check in ALL if check.code not in ("tests", "mutation")]
 
 
-def subject_of(harness: ConnectHarness, folder: Path, text: str) -> Subject:
+def subject_of(harness: ConnectHarness, folder: Path, text: str) -> ScriptUnderTest:
     script = folder / "activity.py"
     script.write_text(text, encoding="utf-8")
     view = load_view(ACTIVITY / "fsc.yaml", ACTIVITY / "dfr.yaml")
-    return Subject(view=view, script=script, root=folder, entry="build", harness=harness, python_path=(folder,))
+    return ScriptUnderTest(view=view, script=script, root=folder, entry="build", harness=harness, python_path=(folder,))
 
 
 def failed(verdict: Verdict) -> dict[str, str]:
@@ -88,3 +92,33 @@ def test_the_command_prints_what_was_measured(capsys: pytest.CaptureFixture[str]
     assert ended.value.code == 0
     assert (printed["entry"], printed["ok"]) == ("build", True)
     assert [item["name"] for item in printed["measurements"]] == ["static", "spec"]
+
+
+@pytest.mark.parametrize(
+    ("script", "helper", "settings"),
+    [
+        ("src/shop/views/activity.py", "src/shop/recency.py", ""),
+        ("jobs/activity.py", "lib/py/shop/recency.py", "[tool.pytest.ini_options]\npythonpath = ['lib/py']\n"),
+    ],
+)
+def test_the_command_finds_the_repository_of_a_script(
+    script: str, helper: str, settings: str, tmp_path: Path, warm_spark: WarmSpark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head, body = SCRIPT.split("def recent", 1)
+    imported = "from shop.recency import recent\n\n\ndef build"
+    imports = head[: head.index("def build")].partition('"""\n')[2].lstrip()
+    texts = {
+        "pyproject.toml": settings,
+        script: head.replace("def build", imported),
+        helper: f"{imports}\ndef recent{body}",
+    }
+    for path, text in texts.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    monkeypatch.setattr("palmette.features.script_check.WarmSpark", lambda: nullcontext(warm_spark))
+    files = [f"--fsc={ACTIVITY / 'fsc.yaml'}", f"--dfr={ACTIVITY / 'dfr.yaml'}", "--quick", "--json"]
+    done = CliRunner().invoke(check, [str(tmp_path / script), *files])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)["measurements"]
+    assert {one["name"]: one["status"] for one in found}.items() >= {"static": "passed", "plan": "passed"}.items()
+    assert {one["name"] for one in found} == {"static", "spec", "plan"}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from palmette.features.checks.metamorphic import relations
-from palmette.features.checks.metamorphic.ground import Ground, at_or_after, ground_of, instant_of
+from palmette.features.checks.metamorphic.inputs import MetamorphicInput, at_or_after, ground_of
 from palmette.features.frame import Frame
-from palmette.features.spec.dfr import Table
+from palmette.features.oracle.clock import timestamp_of
 from palmette.features.spec.fsc import Aggregate, Spine
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import View
@@ -19,7 +20,7 @@ T = datetime(2024, 3, 31, 10, tzinfo=UTC)
 
 
 @pytest.fixture
-def ground(view: View) -> Ground:
+def ground(view: View) -> MetamorphicInput:
     orders = [
         {
             "order_id": number,
@@ -43,34 +44,34 @@ def ground(view: View) -> Ground:
     return found
 
 
-def added(before: Ground, after: Ground | None, table: str = "orders") -> list[dict[str, object]]:
+def added(before: MetamorphicInput, after: MetamorphicInput | None, table: str = "orders") -> list[dict[str, object]]:
     assert after is not None
     return [dict(row) for row in after.frames[table].rows[len(before.frames[table].rows) :]]
 
 
-def test_future_rows_happen_after_the_cutoff_and_are_available(ground: Ground) -> None:
+def test_future_rows_happen_after_the_cutoff_and_are_available(ground: MetamorphicInput) -> None:
     rows = added(ground, relations.future_rows(ground))
     assert rows
     assert all(row["ordered_at"] > T and row["loaded_at"] < T for row in rows)
     assert all(row["order_day"] == row["ordered_at"].date() for row in rows)
 
 
-def test_rows_at_the_cutoff_happen_exactly_then(ground: Ground) -> None:
+def test_rows_at_the_cutoff_happen_exactly_then(ground: MetamorphicInput) -> None:
     assert {row["ordered_at"] for row in added(ground, relations.rows_at_cutoff(ground))} == {T}
 
 
-def test_unavailable_rows_happened_in_time(ground: Ground) -> None:
+def test_unavailable_rows_happened_in_time(ground: MetamorphicInput) -> None:
     rows = added(ground, relations.unavailable_rows(ground))
     assert all(row["ordered_at"] < T <= row["loaded_at"] for row in rows)
     assert T in {row["loaded_at"] for row in rows}
 
 
-def test_ancient_rows_lie_before_the_widest_window(ground: Ground) -> None:
+def test_ancient_rows_lie_before_the_widest_window(ground: MetamorphicInput) -> None:
     rows = added(ground, relations.ancient_rows(ground))
     assert all(row["ordered_at"] < T - timedelta(days=31) for row in rows)
 
 
-def test_a_window_of_all_history_leaves_nothing_ancient(ground: Ground) -> None:
+def test_a_window_of_all_history_leaves_nothing_ancient(ground: MetamorphicInput) -> None:
     feature = ground.view.features[0]
     assert feature.computation is not None
     whole = replace(feature, computation=feature.computation.model_copy(update={"window": Window.ALL}))
@@ -88,17 +89,17 @@ def test_a_window_of_all_history_leaves_nothing_ancient(ground: Ground) -> None:
         relations.other_entities,
     ],
 )
-def test_enforced_keys_stay_unique(relation: object, ground: Ground) -> None:
+def test_enforced_keys_stay_unique(relation: object, ground: MetamorphicInput) -> None:
     changed = relation(ground)
     keys = [row["order_id"] for row in changed.frames["orders"].rows]
     assert len(keys) == len(set(keys))
 
 
-def test_other_entities_are_new(ground: Ground) -> None:
+def test_other_entities_are_new(ground: MetamorphicInput) -> None:
     assert not {row["customer_id"] for row in added(ground, relations.other_entities(ground))} & {0, 1}
 
 
-def test_only_columns_outside_the_lineage_lose_their_values(ground: Ground) -> None:
+def test_only_columns_outside_the_lineage_lose_their_values(ground: MetamorphicInput) -> None:
     changed = relations.unused_columns(ground)
     assert changed is not None
     first = changed.frames["orders"].rows[0]
@@ -106,14 +107,14 @@ def test_only_columns_outside_the_lineage_lose_their_values(ground: Ground) -> N
     assert changed.frames["customers"].rows[0]["churned"] is None
 
 
-def test_a_dimension_whose_keys_are_enforced_is_not_repeated(ground: Ground) -> None:
+def test_a_dimension_whose_keys_are_enforced_is_not_repeated(ground: MetamorphicInput) -> None:
     assert relations.repeated_dimension_rows(ground) is None
     loose = ground.view.tables["customers"].model_copy(update={"keys_enforced": False})
     view = replace(ground.view, tables={**ground.view.tables, "customers": loose})
     assert len(added(ground, relations.repeated_dimension_rows(replace(ground, view=view)), "customers")) == 1
 
 
-def test_spine_rows_are_counted_with_their_repetitions(ground: Ground) -> None:
+def test_spine_rows_are_counted_with_their_repetitions(ground: MetamorphicInput) -> None:
     view = replace(ground.view, spine=Spine(table="customers"))
     ground = replace(ground, view=view)
     assert relations.spine_mismatch(ground, [{"customer_id": 1}]) == ""
@@ -134,18 +135,9 @@ def test_spine_rows_are_counted_with_their_repetitions(ground: Ground) -> None:
 def test_an_instant_becomes_the_earliest_value_at_or_after_it(
     kind: str, unit: str | None, zone: str, value: object
 ) -> None:
-    table = Table.model_validate(
-        {
-            "name": "t",
-            "kind": "event",
-            "keys": ["k"],
-            "event_time": "at",
-            "path": "t",
-            "columns": [{"name": "k", "type": "int"}, {"name": "at", "type": kind, "unit": unit}],
-        }
-    )
-    assert at_or_after(table, "at", T, zone) == value
-    back = instant_of(table, "at", value, zone)
+    column = RegisteredColumn.model_validate({"name": "at", "type": kind, "unit": unit})
+    assert at_or_after(column, T, ZoneInfo(zone)) == value
+    back = timestamp_of(value, unit, ZoneInfo(zone))
     assert back is not None
     assert back >= T
 
@@ -170,7 +162,7 @@ def test_a_spine_with_cutoffs_keeps_the_rows_of_one(view: View) -> None:
     assert [row["order_id"] for row in found.frames["orders"].rows] == [1, 3]
 
 
-def test_other_entities_leave_alone_what_is_counted_by_a_key_of_a_join(ground: Ground) -> None:
+def test_other_entities_leave_alone_what_is_counted_by_a_key_of_a_join(ground: MetamorphicInput) -> None:
     """The country of a new customer may be there already, and then its orders count for it."""
     assert added(ground, relations.other_entities(ground))
     view, kind = ground.view, ground.view.grain["customer_id"]

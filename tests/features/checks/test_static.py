@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from palmette.features.checks.static.check import StaticCheck, violations
-from palmette.features.source import parse
+from palmette.features.script_tree import parse
 from palmette.features.spec.view import View
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.py"))

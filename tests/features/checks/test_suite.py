@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from palmette.engine.actor import Violation
-from palmette.features.checks import Outcome, Owner, Subject, run_checks
+from palmette.features.checks import CheckResult, Owner, ScriptUnderTest, run_checks
 
 SUBJECT: Any = None
 """No check here looks at it."""
-PASSED = Outcome()
+PASSED = CheckResult()
 
 
 @dataclass
@@ -19,16 +19,16 @@ class Fake:
 
     code: str
     cost: int
-    outcome: Outcome = PASSED
+    outcome: CheckResult = PASSED
     owner: Owner = "code_generator"
     codes: tuple[str, ...] = ()
 
-    def check(self, subject: Subject) -> Outcome:
+    def check(self, subject: ScriptUnderTest) -> CheckResult:
         return self.outcome
 
 
-def found(code: str) -> Outcome:
-    return Outcome((Violation(code=code, message="x"),))
+def found(code: str) -> CheckResult:
+    return CheckResult((Violation(code=code, message="x"),))
 
 
 def run(*checks: Fake) -> tuple[bool, list[tuple[str, str]]]:
@@ -50,7 +50,7 @@ def test_an_expensive_check_is_skipped_after_a_failure_and_says_why() -> None:
 
 
 def test_a_skipped_check_is_no_passed_one() -> None:
-    assert run(Fake("a", 0, Outcome(skipped="no tests"))) == (True, [("a", "skipped")])
+    assert run(Fake("a", 0, CheckResult(skipped="no tests"))) == (True, [("a", "skipped")])
 
 
 def test_surviving_mutants_are_shown_and_tolerated() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from palmette.features.checks import Outcome, TeamSuiteCheck, run_checks
+from palmette.features.checks import CheckResult, TeamSuiteCheck, run_checks
 from palmette.sandbox import Sandbox
 
 PASSES = "def test_one(): ...\n"
@@ -18,10 +18,10 @@ FAILS = "def test_two():\n    assert 1 + 1 == 3\n"
 
 
 @pytest.fixture
-def checked(sandbox: Sandbox, tmp_path: Path) -> Callable[..., Outcome]:
+def checked(sandbox: Sandbox, tmp_path: Path) -> Callable[..., CheckResult]:
     """Runs the suite of a checkout with these files; `test_generated.py` is the one that the run has written."""
 
-    def run(files: dict[str, str], command: str | None = None, seconds: float = 60) -> Outcome:
+    def run(files: dict[str, str], command: str | None = None, seconds: float = 60) -> CheckResult:
         root, scratch = tmp_path / "checkout", tmp_path / "scratch"
         for folder in (root, scratch):
             folder.mkdir(exist_ok=True)
@@ -33,17 +33,17 @@ def checked(sandbox: Sandbox, tmp_path: Path) -> Callable[..., Outcome]:
     return run
 
 
-def found(outcome: Outcome) -> list[tuple[str, str]]:
+def found(outcome: CheckResult) -> list[tuple[str, str]]:
     return [(violation.code, violation.subject) for violation in outcome.violations]
 
 
-def test_a_suite_that_passes_is_counted(checked: Callable[..., Outcome]) -> None:
+def test_a_suite_that_passes_is_counted(checked: Callable[..., CheckResult]) -> None:
     skips = "import pytest\n\n\n@pytest.mark.skip\ndef test_three(): ...\n"
     outcome = checked({"test_team.py": PASSES, "test_generated.py": PASSES, "test_skipped.py": skips})
-    assert outcome == Outcome(detail="2 tests pass, 1 skipped")
+    assert outcome == CheckResult(detail="2 tests pass, 1 skipped")
 
 
-def test_a_failing_test_is_named_with_its_trace(checked: Callable[..., Outcome]) -> None:
+def test_a_failing_test_is_named_with_its_trace(checked: Callable[..., CheckResult]) -> None:
     outcome = checked({"test_team.py": PASSES + FAILS, "test_generated.py": PASSES})
     assert found(outcome) == [("team-suite", "test_team.test_two")]
     assert "assert (1 + 1) == 3" in outcome.violations[0].evidence
@@ -76,26 +76,26 @@ def test_a_test_that_failed_before_is_not_the_scripts(sandbox: Sandbox, tmp_path
     assert "test_team.test_two" in verdict.measurements[0].detail
 
 
-def test_a_failing_generated_test_is_its_writers(checked: Callable[..., Outcome]) -> None:
+def test_a_failing_generated_test_is_its_writers(checked: Callable[..., CheckResult]) -> None:
     outcome = checked({"test_team.py": FAILS, "test_generated.py": FAILS})
     assert sorted(found(outcome)) == [("team-suite", "test_team.test_two"), ("test-failed", "test_generated.test_two")]
 
 
-def test_a_file_that_cannot_be_collected_is_named(checked: Callable[..., Outcome]) -> None:
+def test_a_file_that_cannot_be_collected_is_named(checked: Callable[..., CheckResult]) -> None:
     outcome = checked({"test_team.py": "import nowhere\n", "test_other.py": PASSES})
     assert found(outcome) == [("team-suite", "test_team")]
     evidence = outcome.violations[0].evidence
     assert "No module named 'nowhere'" in evidence and "/checkout/" not in evidence
 
 
-def test_a_suite_that_does_not_end_is_ended(checked: Callable[..., Outcome]) -> None:
+def test_a_suite_that_does_not_end_is_ended(checked: Callable[..., CheckResult]) -> None:
     outcome = checked({"test_team.py": "import time\n\n\ndef test_one():\n    time.sleep(600)\n"}, seconds=3)
     assert found(outcome) == [("team-suite", "")]
     assert "3 s" in outcome.violations[0].message
 
 
 @pytest.mark.parametrize("command", [None, "python -m pytest -q"], ids=["pytest", "the run file's command"])
-def test_what_a_suite_prints_is_not_believed(command: str | None, checked: Callable[..., Outcome]) -> None:
+def test_what_a_suite_prints_is_not_believed(command: str | None, checked: Callable[..., CheckResult]) -> None:
     """It ends the runner before anything has run, with success and the words for it."""
     forged = (
         "import os, sys\nsys.__stdout__.write('==== 26 passed in 0.4s ====\\n')\nsys.__stdout__.flush()\nos._exit(0)\n"
@@ -105,16 +105,16 @@ def test_what_a_suite_prints_is_not_believed(command: str | None, checked: Calla
     assert "record" in outcome.violations[0].message
 
 
-def test_the_record_of_an_earlier_run_is_not_believed(checked: Callable[..., Outcome]) -> None:
+def test_the_record_of_an_earlier_run_is_not_believed(checked: Callable[..., CheckResult]) -> None:
     assert checked({"test_team.py": PASSES}).detail == "1 tests pass, 0 skipped"
     assert found(checked({"conftest.py": "import os\nos._exit(0)\n"})) == [("team-suite", "")]
 
 
-def test_a_team_without_tests_has_nothing_to_check(checked: Callable[..., Outcome]) -> None:
+def test_a_team_without_tests_has_nothing_to_check(checked: Callable[..., CheckResult]) -> None:
     assert checked({"readme.py": ""}).skipped == "the team has no tests"
 
 
-def test_a_runner_of_another_kind_is_judged_by_its_exit_code(checked: Callable[..., Outcome]) -> None:
+def test_a_runner_of_another_kind_is_judged_by_its_exit_code(checked: Callable[..., CheckResult]) -> None:
     program = {"suite.py": "import sys\nprint('all good')\nsys.exit(int(sys.argv[1]))\n"}
     assert checked(program, "python suite.py 0").detail == f"{sys.executable} suite.py 0: exit code 0"
     outcome = checked(program, "python suite.py 3")
@@ -123,7 +123,7 @@ def test_a_runner_of_another_kind_is_judged_by_its_exit_code(checked: Callable[.
 
 
 @pytest.mark.parametrize("command", ["no-such-runner --all", "python -S -m pytest"], ids=["no program", "no pytest"])
-def test_a_runner_that_is_missing_has_not_passed(command: str, checked: Callable[..., Outcome]) -> None:
+def test_a_runner_that_is_missing_has_not_passed(command: str, checked: Callable[..., CheckResult]) -> None:
     outcome = checked({"test_team.py": PASSES}, command)
     assert found(outcome) == [("team-suite", "")]
     missing = "No module named pytest" if "pytest" in command else "no-such-runner"

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from palmette.bench.featbench.suite import HERE, WORLD
 from palmette.features.frame_json import decode_row, encode_row
 from palmette.features.frames import scenarios
-from palmette.features.frames.palette import example_of
+from palmette.features.frames.value_pool import example_of
 from palmette.features.oracle import NotCovered, differences, expected
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import load_view, resolve
 from palmette.features.spec.view import View
+from palmette_bench.featbench.suite import HERE, WORLD
 
 OFFERS = Path(__file__).parents[3] / "examples" / "offers"
 SPECS = sorted((OFFERS / "specs").glob("*.yaml"))

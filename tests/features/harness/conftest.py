@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from palmette.features.frame import Frame
-from palmette.features.harness.harness import Case
+from palmette.features.harness.connect import ScriptCase
 from palmette.features.spec.values import SparkType
 
 AS_OF = datetime(2024, 2, 1, tzinfo=UTC)
@@ -163,11 +163,11 @@ def users() -> Frame:
 
 
 @pytest.fixture
-def case() -> Callable[..., Case]:
+def case() -> Callable[..., ScriptCase]:
     """Makes a case on the orders and users."""
 
-    def make(name: str = "case", **changes: object) -> Case:
+    def make(name: str = "case", **changes: object) -> ScriptCase:
         fields: dict[str, object] = {"frames": {"orders": ORDERS, "users": USERS}, "as_of": AS_OF, **changes}
-        return Case(name, **fields)
+        return ScriptCase(name, **fields)
 
     return make

@@ -21,19 +21,18 @@ TABLES = {"orders", "users"}
             [("orders", "table"), ("users_df", "table"), ("df_orders", "table")],
         ),
         ("orders: DataFrame, limit: int = 3", [("orders", "table")]),
-        ("config, tables", [("config", "config"), ("tables", "tables")]),
-        ("cfg: SpendConfig", [("cfg", "config")]),
+        ("config=None, tables=None", [("tables", "tables")]),
         ("", []),
     ],
 )
 def test_names_and_annotations_say_what_is_meant(parameters: str, expected: list[tuple[str, str]]) -> None:
-    bindings = bind(f"def build({parameters}):\n    ...", "build", TABLES, has_config=True)
+    bindings = bind(f"def build({parameters}):\n    ...", "build", TABLES)
     assert not bindings.error
     assert [(binding.name, binding.meaning) for binding in bindings.bound] == expected
 
 
 def test_a_lone_frame_is_the_only_table() -> None:
-    bindings = bind("def build(events: DataFrame): ...", "build", {"orders"}, has_config=False)
+    bindings = bind("def build(events: DataFrame): ...", "build", {"orders"})
     assert bindings.bound == (Binding("events", "table", "orders"),)
 
 
@@ -41,7 +40,7 @@ def test_a_lone_frame_is_the_only_table() -> None:
     ("annotation", "form"), [("str", "str"), ("date", "date"), ("datetime", ""), ("dt.date", "date")]
 )
 def test_the_cut_off_takes_the_form_that_is_annotated(annotation: str, form: str) -> None:
-    bindings = bind(f"def build(as_of: {annotation}): ...", "build", TABLES, has_config=False)
+    bindings = bind(f"def build(as_of: {annotation}): ...", "build", TABLES)
     assert bindings.bound == (Binding("as_of", "as_of", form=form),)
 
 
@@ -56,4 +55,4 @@ def test_the_cut_off_takes_the_form_that_is_annotated(annotation: str, form: str
     ],
 )
 def test_what_cannot_be_bound_is_named(source: str, message: str) -> None:
-    assert message in bind(source, "build", TABLES, has_config=False).error
+    assert message in bind(source, "build", TABLES).error

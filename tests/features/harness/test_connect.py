@@ -11,16 +11,10 @@ from pathlib import Path
 import pytest
 
 from palmette.features.frame import Frame
-from palmette.features.harness.connect import ConnectHarness, Probe
-from palmette.features.harness.harness import Case, ScriptHarness
+from palmette.features.harness.connect import ConnectHarness, HarnessProbe, ScriptCase
 from palmette.features.spec.values import SparkType
 
-MakeCase = Callable[..., Case]
-
-
-def test_it_is_a_script_harness(harness: ConnectHarness) -> None:
-    checked: ScriptHarness = harness
-    assert checked is harness
+MakeCase = Callable[..., ScriptCase]
 
 
 def test_a_script_makes_a_frame(harness: ConnectHarness, script: Path, team: Path, case: MakeCase) -> None:
@@ -68,7 +62,7 @@ def test_every_type_comes_back_as_it_went(harness: ConnectHarness, team: Path) -
     schema = {f"c{i}": SparkType.parse(name) for i, name in enumerate(values)}
     row = dict(zip(schema, values.values(), strict=True))
     frame = Frame.of(schema, [row, {}])
-    result = harness.probe(team, (), "result = frames['t']", {"t": frame})
+    (result,) = harness.probes(team, (), [HarnessProbe("types", "result = frames['t']", {"t": frame})])
     assert result.error == "" and result.frame == frame
 
 
@@ -122,19 +116,6 @@ def test_a_case_that_never_ends_is_ended(harness: ConnectHarness, team: Path, ca
     assert first.error.startswith("TimeoutError") and second.error.startswith("NotRun")
 
 
-def test_the_config_object_is_the_team_s(harness: ConnectHarness, team: Path, case: MakeCase) -> None:
-    script = team / "src" / "shop" / "features" / "configured.py"
-    script.write_text(
-        "from pyspark.sql import functions as F\n"
-        "def build(config, users):\n    return users.select(F.lit(config.days).alias('days')).limit(1)\n",
-        encoding="utf-8",
-    )
-    assert "UnboundParameter" in harness.execute(script, "build", [case()], root=team)[0].error
-    configured = harness.with_config(team / "conf" / "spend.yaml", "shop.config:SpendConfig")
-    result = configured.execute(script, "build", [case()], root=team)[0]
-    assert result.frame is not None and result.frame.rows == ({"days": 10},), result.error
-
-
 def test_probes_call_the_team_s_functions(harness: ConnectHarness, team: Path, orders: Frame) -> None:
     divide = (
         "from pyspark.sql import functions as F\nfrom shop.util import ratio\n"
@@ -144,9 +125,9 @@ def test_probes_call_the_team_s_functions(harness: ConnectHarness, team: Path, o
         team,
         (),
         [
-            Probe("frame", divide, {"t": orders}),
-            Probe("value", "from shop.config import SpendConfig\nresult = SpendConfig(days=3).model_dump()"),
-            Probe("error", "from shop.util import nothing"),
+            HarnessProbe("frame", divide, {"t": orders}),
+            HarnessProbe("value", "from shop.config import SpendConfig\nresult = SpendConfig(days=3).model_dump()"),
+            HarnessProbe("error", "from shop.util import nothing"),
         ],
     )
     assert [result.name for result in results] == ["frame", "value", "error"]
@@ -158,7 +139,8 @@ def test_probes_call_the_team_s_functions(harness: ConnectHarness, team: Path, o
 def test_main_runs_as_submitted(harness: ConnectHarness, script: Path, team: Path) -> None:
     write = "frames['u'].write.parquet('data/users'); result = 1"
     users = Frame.of({"user_id": SparkType.parse("string")}, [{"user_id": "a"}])
-    assert harness.probe(team, (), write, {"u": users}).error == ""
+    (probed,) = harness.probes(team, (), [HarnessProbe("write", write, {"u": users})])
+    assert probed.error == ""
     as_of = "2024-02-01T00:00:00+00:00"
     done = harness.run_main(script, ["--as-of", as_of, "--out", "out/spend"], root=team)
     assert done.ok, done

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from palmette.features.harness.palmette_driver import session, suite
-from palmette.features.harness.palmette_driver.script import Variant, module_name, run_main
+from palmette.features.harness.palmette_driver.script import ScriptVariant, module_name, run_main
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def test_a_script_has_the_name_by_which_the_team_imports_it(
 
 
 @pytest.fixture
-def variant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Variant]:
+def variant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptVariant]:
     file = tmp_path / "lib_of_test" / "spend_of_test.py"
     file.parent.mkdir()
     file.write_text("answer = 'file'", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.syspath_prepend(file.parent)
-    variant = Variant(file.resolve())
+    variant = ScriptVariant(file.resolve())
     monkeypatch.setattr(sys, "meta_path", [variant, *sys.meta_path])
     yield variant
     for name in ("spend_of_test", "lib_of_test.spend_of_test", "lib_of_test"):
@@ -55,7 +55,7 @@ def variant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Variant
 
 
 @pytest.mark.parametrize("name", ["spend_of_test", "lib_of_test.spend_of_test"])
-def test_a_variant_replaces_its_file_under_any_name(variant: Variant, name: str) -> None:
+def test_a_variant_replaces_its_file_under_any_name(variant: ScriptVariant, name: str) -> None:
     variant.text = "answer = 'variant'"
     module = importlib.import_module(name)
     assert module.answer == "variant" and module.__file__ and module.__file__.endswith("spend_of_test.py")
@@ -89,7 +89,7 @@ def test_whatever_is_asked_of_spark_is_timed(tmp_path: Path, monkeypatch: pytest
     hung: Any = Hung()
     (tmp_path / "script.py").touch()
     job = {"root": str(tmp_path), "script": str(tmp_path / "script.py"), "argv": [], "items": [{"text": ""}]}
-    monkeypatch.setattr(suite, "_run", lambda *_: suite.Recorder([]))
+    monkeypatch.setattr(suite, "_run", lambda *_: suite.OutcomeRecorder([]))
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     monkeypatch.setattr(sys, "argv", [])
     suite.run_variants(job, hung, hung)

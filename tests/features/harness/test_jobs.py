@@ -49,8 +49,8 @@ def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "java_environment", dict)
 
 
-def run(server: Server, folder: Path) -> jobs.Done:
-    job = jobs.Job("main", [{}], folder, (), 1.0, {})
+def run(server: Server, folder: Path) -> jobs.JobResult:
+    job = jobs.HarnessJob("main", [{}], folder, (), 1.0, {})
     return jobs.run_job(server, job)
 
 
@@ -116,7 +116,7 @@ def test_what_was_not_reached_in_time_says_so(tmp_path: Path) -> None:
 def test_the_usual_places_of_a_repository_are_on_the_path_once(tmp_path: Path) -> None:
     source = tmp_path / "src"
     source.mkdir()
-    job = jobs.Job("main", [{}], tmp_path, (tmp_path / "lib", source), 1.0, {})
+    job = jobs.HarnessJob("main", [{}], tmp_path, (tmp_path / "lib", source), 1.0, {})
     assert job.path == [str(tmp_path / "lib"), str(source), str(tmp_path)]
 
 
@@ -163,7 +163,7 @@ def test_many_items_are_shared_out_and_come_back_in_order(tmp_path: Path) -> Non
             return super().run(argv, **options)
 
     sandbox = Counting()
-    job = jobs.Job("probes", [{"n": n} for n in range(31)], tmp_path, (), 1.0, {})
+    job = jobs.HarnessJob("probes", [{"n": n} for n in range(31)], tmp_path, (), 1.0, {})
     answers = jobs.run_items(Server(sandbox), job)
     assert [answer.fields.value for answer in answers] == list(range(31)) and sandbox.runs == 2
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from palmette.engine.actor import Context, TextFile
-from palmette.features.actors.testcase_generator.actor import Inputs, TestcaseGenerator
-from palmette.features.artefacts import Request
-from palmette.features.checks import Subject
+from palmette.features.actors.testcase_generator.actor import GeneratorInput, TestcaseGenerator
+from palmette.features.artefacts import RunRequest
+from palmette.features.checks import ScriptUnderTest
 from palmette.features.checks.differential import DifferentialCheck
 from palmette.features.checks.golden import SpecCheck
 from palmette.features.frame import Frame
 from palmette.features.frames import scenarios
-from palmette.features.harness.harness import Case, CaseResult
+from palmette.features.harness.connect import CaseResult, ScriptCase
 from palmette.features.oracle import NotCovered, differences, expected
 from palmette.features.spec.view import View
 
@@ -52,7 +52,7 @@ class Answers:
     view: View
     surplus: int = 0
 
-    def execute(self, script: Path, entry: str, cases: Sequence[Case], **_: object) -> list[CaseResult]:
+    def execute(self, script: Path, entry: str, cases: Sequence[ScriptCase], **_: object) -> list[CaseResult]:
         found = []
         for case in cases:
             rows = [
@@ -66,8 +66,8 @@ class Answers:
         raise NotImplementedError
 
 
-def subject(view: View, surplus: int = 0) -> Subject:
-    return Subject(view=view, script=Path(), root=Path(), entry="build", harness=Answers(view, surplus))
+def subject(view: View, surplus: int = 0) -> ScriptUnderTest:
+    return ScriptUnderTest(view=view, script=Path(), root=Path(), entry="build", harness=Answers(view, surplus))
 
 
 def test_a_feature_and_what_derives_from_it_are_left_out(view: View) -> None:
@@ -100,7 +100,7 @@ def test_a_view_without_any_case_is_refused_with_the_feature_and_the_reason(
     others = [COUNT] if "derive" in feature else []
     view = user_offers(sources=[{"name": "redemptions", "steps": steps}], features=[*others, feature])
     empty, context = TextFile(path="x", text=""), Context("testcase_generator", Path())
-    attempt = TestcaseGenerator(view).run(Inputs(request=Request(fsc=empty, dfr=empty, run=empty)), context)
+    attempt = TestcaseGenerator(view).run(GeneratorInput(request=RunRequest(fsc=empty, dfr=empty, run=empty)), context)
     (found,) = attempt.violations
     assert found.code == "no-oracle" and why in found.message
 
@@ -117,7 +117,7 @@ def test_the_differential_check_says_what_it_skipped_and_judges_the_rest(view: V
 def test_examples_are_judged_without_the_feature(view: View, user_offers: Make) -> None:
     outcome = SpecCheck().check(subject(view))
     assert outcome.violations == ()
-    assert outcome.detail == "1 unit tests of the specification; skew skipped: the function skewness"
+    assert outcome.detail == "1 unit test of the specification; skew skipped: the function skewness"
     wrong = {**EXAMPLE, "expect": [{"user_id": 1, "redemptions_30d": 2, "skew": 7.0}]}
     contradicted = user_offers(features=[SKEW, COUNT], tests=[wrong])
     assert SpecCheck().check(subject(contradicted)).violations[0].subject == "one redemption"
@@ -126,7 +126,7 @@ def test_examples_are_judged_without_the_feature(view: View, user_offers: Make) 
 def test_test_cases_expect_nothing_of_it(user_offers: Make) -> None:
     actor = TestcaseGenerator(user_offers(features=[SKEW, COUNT, *DERIVED]))
     empty, context = TextFile(path="x", text=""), Context("testcase_generator", Path())
-    inputs = Inputs(request=Request(fsc=empty, dfr=empty, run=empty))
+    inputs = GeneratorInput(request=RunRequest(fsc=empty, dfr=empty, run=empty))
     cases = actor.run(inputs, context).output
     assert cases is not None
     assert {name for case in cases.cases for row in case.expect for name in row} == {

@@ -324,13 +324,13 @@ class Maker:
     def _spans(self) -> list[dict[str, Any]]:
         rows = []
         for user in (1, 2):
-            bounds = sorted({self._instant() for _ in range(3)})
+            bounds = sorted({self._timestamp() for _ in range(3)})
             for start, end in zip(bounds, [*bounds[1:], None], strict=True):
                 rows.append({"user_id": user, "valid_from": start, "valid_to": end,
                              "tier": self.pick(("gold", "blue", None)), "fee": self.pick((1.0, 2.5))})
         return rows
 
-    def _instant(self) -> datetime:
+    def _timestamp(self) -> datetime:
         base = self.pick((AS_OF, AS_OF, AS_OF - timedelta(days=1), AS_OF - timedelta(days=3),
                           AS_OF - timedelta(days=7),
                           AS_OF - timedelta(days=30), AS_OF - timedelta(hours=12), AS_OF - timedelta(hours=36)))
@@ -353,7 +353,7 @@ class Maker:
             found = self.pick(options[name])
             return 1 if name == "user_id" and found is None and index < 8 and self.chance(0.9) else found
         if kind in ("timestamp", "date", "timestamp_ntz") or name == "at":
-            return None if self.chance(0.05) and name not in ("seen_at",) else self._instant()
+            return None if self.chance(0.05) and name not in ("seen_at",) else self._timestamp()
         if kind == "double":
             return self.pick((0.0, 1.25, 2.5, 10.0, -3.0, 100.5, None))
         if kind == "boolean":

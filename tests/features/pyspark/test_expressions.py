@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from palmette.features.pyspark.empty import empty_value
 from palmette.features.pyspark.expressions import translate
+from palmette.features.pyspark.output import empty_value
 from palmette.features.spec.values import SparkType
 
 CASES = yaml.safe_load((Path(__file__).parent / "expressions.yaml").read_text(encoding="utf-8"))

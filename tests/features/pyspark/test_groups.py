@@ -10,8 +10,7 @@ import pytest
 from pyspark_scripts import script
 
 from palmette.features.frame import Frame
-from palmette.features.harness.connect import ConnectHarness
-from palmette.features.harness.harness import Case
+from palmette.features.harness.connect import ConnectHarness, ScriptCase
 from palmette.features.oracle import differences, expected
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
@@ -113,7 +112,7 @@ def test_the_rows_of_several_sources_meet_in_their_groups(harness: ConnectHarnes
     path = tmp_path / "script.py"
     path.write_text(text, encoding="utf-8")
     frames = _frames(made)
-    (result,) = harness.execute(path, "build", [Case("users", frames, AS_OF)], root=tmp_path)
+    (result,) = harness.execute(path, "build", [ScriptCase("users", frames, AS_OF)], root=tmp_path)
     assert result.frame is not None, result.trace or result.error
     assert differences(expected(made, frames, AS_OF), result.frame, made) == ()
     assert {row["user"] for row in result.frame.rows} == {"both", "visits", "bills"}

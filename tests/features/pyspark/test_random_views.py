@@ -10,10 +10,9 @@ from random_views import AS_OF, Maker
 
 from palmette.errors import InputError
 from palmette.features.checks.static.check import violations
-from palmette.features.harness.connect import ConnectHarness
-from palmette.features.harness.harness import Case
+from palmette.features.harness.connect import ConnectHarness, ScriptCase
 from palmette.features.oracle import NotCovered, WouldFail, differences, expected
-from palmette.features.source import parse
+from palmette.features.script_tree import parse
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -28,7 +27,7 @@ def test_script_agrees_with_oracle(seed: int, harness: ConnectHarness, tmp_path:
         pytest.skip(str(error))
     path = tmp_path / "script.py"
     path.write_text(script(view), encoding="utf-8")
-    (result,) = harness.execute(path, "build", [Case(str(seed), frames, as_of, "Asia/Tokyo")], root=tmp_path)
+    (result,) = harness.execute(path, "build", [ScriptCase(str(seed), frames, as_of, "Asia/Tokyo")], root=tmp_path)
     assert result.frame is not None, result.trace or result.error
     assert differences(wanted, result.frame, view) == ()
 

@@ -16,13 +16,12 @@ from pyspark_scripts import CONVENTIONS, script
 from palmette.features.artefacts import Parameter
 from palmette.features.checks.static.check import violations
 from palmette.features.frame import Frame, Row
-from palmette.features.frame_json import expected_of_unit_test, frame_of_unit_test, instant_of
-from palmette.features.harness.connect import ConnectHarness, Probe
-from palmette.features.harness.harness import Case
+from palmette.features.frame_json import expected_of_unit_test, frame_of_unit_test, timestamp_of
+from palmette.features.harness.connect import ConnectHarness, HarnessProbe, ScriptCase
 from palmette.features.oracle import differences, expected
 from palmette.features.samples import Sample, read_sample
-from palmette.features.source import parse
-from palmette.features.spec.dfr import Column, Registry
+from palmette.features.script_tree import parse
+from palmette.features.spec.dfr import RegisteredColumn, Registry
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import load_view, resolve
 from palmette.features.spec.values import TypeName
@@ -69,10 +68,10 @@ def test_authors_examples(name: str, harness: ConnectHarness, tmp_path: Path) ->
     path = tmp_path / "script.py"
     path.write_text(script(resolved), encoding="utf-8")
     cases = [
-        Case(
+        ScriptCase(
             test.name,
             frame_of_unit_test(resolved, test.given),
-            instant_of(test.as_of) if test.as_of else None,
+            timestamp_of(test.as_of) if test.as_of else None,
             session_zone="Asia/Tokyo",
             plan=True,
         )
@@ -121,12 +120,15 @@ def read_by_both(
     probes, samples = [], []
     for index, (form, kind, text) in enumerate(files):
         (folder / f"{index}").write_text(text, encoding="utf-8", newline="")
-        columns = [Column(name="user_id", type=TypeName("bigint")), Column(name="country", type=TypeName(kind))]
+        columns = [
+            RegisteredColumn(name="user_id", type=TypeName("bigint")),
+            RegisteredColumn(name="country", type=TypeName(kind)),
+        ]
         table = view.tables["users"].model_copy(update={"format": form, "columns": tuple(columns)})
         written = script(view.with_tables({**view.tables, "users": table}))
         found = re.search(r'"users": (spark\.read.*?\)),?\n    }', written, re.DOTALL)
         assert found is not None
-        probes.append(Probe(f"{index}", f"USERS_PATH = {str(folder / f'{index}')!r}\nresult = ({found[1]})"))
+        probes.append(HarnessProbe(f"{index}", f"USERS_PATH = {str(folder / f'{index}')!r}\nresult = ({found[1]})"))
         samples.append(read_sample(Sample(table, folder / f"{index}")))
     for sample, result in zip(samples, harness.probes(folder, (), probes), strict=True):
         assert result.frame is not None, result.trace
@@ -273,7 +275,7 @@ def test_steps_know_the_cutoff(cutoff: str, harness: ConnectHarness, tmp_path: P
     given = None if cutoff == "spine" else as_of
     path = tmp_path / "script.py"
     path.write_text(script(resolved), encoding="utf-8")
-    (result,) = harness.execute(path, "build", [Case("ages", frames, given, "Asia/Tokyo")], root=tmp_path)
+    (result,) = harness.execute(path, "build", [ScriptCase("ages", frames, given, "Asia/Tokyo")], root=tmp_path)
     assert result.frame is not None, result.trace or result.error
     assert differences(expected(resolved, frames, given), result.frame, resolved) == ()
 
@@ -285,18 +287,28 @@ def test_readings_that_the_clock_skipped_come_when_the_oracle_says(harness: Conn
             {"name": "id", "type": "bigint"}, {"name": "site", "type": "string"},
             {"name": "raised", "type": "timestamp_ntz"}]}]})  # fmt: skip
     counts = {name: {"source": "faults", "function": "count", "window": name} for name in ("all", "1d", "12h")}
-    spec = FeatureSpec.model_validate({
-        "fsc": 1, "feature_view": "sites", "entities": [{"name": "site", "keys": ["site"]}],
-        "time": {"cutoff": "run", "zone": "America/Santiago"}, "sources": [{"name": "faults"}],
-        "features": [{"name": f"faults_{name}", "dtype": "bigint", "aggregate": one} for name, one in counts.items()]})
+    spec = FeatureSpec.model_validate(
+        {
+            "fsc": 1,
+            "feature_view": "sites",
+            "entities": [{"name": "site", "keys": ["site"]}],
+            "time": {"cutoff": "run", "zone": "America/Santiago"},
+            "sources": [{"name": "faults"}],
+            "features": [
+                {"name": f"faults_{name}", "dtype": "bigint", "aggregate": one} for name, one in counts.items()
+            ],
+        }
+    )
     view, midnight = resolve(spec, registry), datetime(2025, 9, 7)  # noqa: DTZ001 - a reading
     minutes = (-1440, -780, -660, -1, 0, 30, 59, 60, 61, 90)
     rows = [{"id": at, "site": "a", "raised": midnight + timedelta(minutes=at)} for at in minutes]
     frames = {"faults": Frame.of(view.source("faults").table_schema, rows)}
-    instants = [datetime(2025, 9, 7, hour, minute, tzinfo=UTC) for hour, minute in ((4, 0), (4, 30), (5, 0), (16, 15))]
+    timestamps = [
+        datetime(2025, 9, 7, hour, minute, tzinfo=UTC) for hour, minute in ((4, 0), (4, 30), (5, 0), (16, 15))
+    ]
     path = tmp_path / "script.py"
     path.write_text(script(view), encoding="utf-8")
-    cases = [Case(f"{at:%H%M}", frames, at, "Asia/Tokyo") for at in instants]
-    for result, at in zip(harness.execute(path, "build", cases, root=tmp_path), instants, strict=True):
+    cases = [ScriptCase(f"{at:%H%M}", frames, at, "Asia/Tokyo") for at in timestamps]
+    for result, at in zip(harness.execute(path, "build", cases, root=tmp_path), timestamps, strict=True):
         assert result.frame is not None, result.trace or result.error
         assert differences(expected(view, frames, at), result.frame, view) == ()

@@ -35,12 +35,17 @@ FUNCTIONS = (
 def test_functions_use_their_own_parameters(name: str) -> None:
     view = load_view(OFFERS / "specs" / f"{name}.yaml", OFFERS / "registry.yaml")
     accessors = {f"source:{table}": f"config.tables['{table}'].path" for table in view.tables}
-    config = Config(file=TextFile(path="x.yaml", text=""), class_name="settings:JobSettings",
-                    accessors={**accessors, "output": "config.output_path"})
+    config = Config(
+        file=TextFile(path="x.yaml", text=""),
+        class_name="settings:JobSettings",
+        accessors={**accessors, "output": "config.output_path"},
+    )
     source = script(view, CONVENTIONS.model_copy(update={"functions": FUNCTIONS}), config)
     bodies = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
-    used = {function: {node.id for node in ast.walk(bodies[function]) if isinstance(node, ast.Name)}
-            for function in ("read", "build", "store")}
+    used = {
+        function: {node.id for node in ast.walk(bodies[function]) if isinstance(node, ast.Name)}
+        for function in ("read", "build", "store")
+    }
     assert "settings" in used["read"] and "settings" in used["store"] and "cutoff" in used["build"]
     assert not {"config", "as_of"} & (used["read"] | used["build"] | used["store"])
     assert '"as_of"' in source, "the column keeps its name"
@@ -67,8 +72,10 @@ def test_a_cutoff_that_is_text_is_parsed_first() -> None:
         file=TextFile(path="x.yaml", text=""), class_name="", accessors={**accessors, "output": "config['output']"}
     )
     text = Parameter(name="day", annotation="str")
-    functions = (*(shape for shape in FUNCTIONS if shape.role != "build"),
-                 FUNCTIONS[1].model_copy(update={"parameters": (TABLES, text)}))
+    functions = (
+        *(shape for shape in FUNCTIONS if shape.role != "build"),
+        FUNCTIONS[1].model_copy(update={"parameters": (TABLES, text)}),
+    )
     source = script(view, CONVENTIONS.model_copy(update={"functions": functions}), config)
     build = next(node for node in ast.parse(source).body if getattr(node, "name", "") == "build")
     first = ast.unparse(build.body[1])

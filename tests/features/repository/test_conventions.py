@@ -83,9 +83,7 @@ def test_reading_never_runs_the_repository(repository: Callable[[str], Path], ru
 
 
 @pytest.mark.parametrize("text", ["def broken(:\n", "\x00", "\ufeffx = 1\n"])
-def test_files_that_do_not_parse_are_passed_over(
-    text: str, repository: Callable[[str], Path], run_spec: Run
-) -> None:
+def test_files_that_do_not_parse_are_passed_over(text: str, repository: Callable[[str], Path], run_spec: Run) -> None:
     root = repository("layered")
     (root / "src/offers/broken.py").write_text(text, encoding="utf-8")
     (root / "pyproject.toml").write_text("[tool.ruff\n", encoding="utf-8")

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palmette.features.spec import functions
-from palmette.features.spec.expressions import ExpressionError, check, parse, type_of
+from palmette.features.spec.expressions import check, type_of
+from palmette.features.spec.sql import ExpressionError, parse
 from palmette.features.spec.values import SparkType
 from palmette.sandbox import WarmSpark
 

@@ -1,4 +1,4 @@
-"""The reference says what the code does. `python tests/features/spec/test_reference.py` renews the field tables."""
+"""The reference says what the code does. `python tests/features/spec/test_reference.py` renews the field lists."""
 
 from __future__ import annotations
 
@@ -41,29 +41,29 @@ def models_of(name: str) -> dict[str, type[BaseModel]]:
     }
 
 
-def field_tables(names: str, models: Mapping[str, type[BaseModel]]) -> str:
-    """The tables of some models: every field with its type, default and docstring."""
-    return "\n".join(_table(models[name]) for name in names.split())
+def field_lists(names: str, models: Mapping[str, type[BaseModel]]) -> str:
+    """The fields of some models with type, default and docstring."""
+    return "\n".join(_fields(models[name]) for name in names.split())
 
 
-def _table(model: type[BaseModel]) -> str:
+def _fields(model: type[BaseModel]) -> str:
     lines = (
         [f"### {model.__name__}\n", " ".join((model.__doc__ or "").split()) + "\n"]
         if model.__doc__
         else [f"### {model.__name__}\n"]
     )
-    lines += ["| field | type | default | meaning |", "|---|---|---|---|"]
     for name, field in model.model_fields.items():
-        default = "**needed**" if field.is_required() else _shown(field.get_default(call_default_factory=True))
-        meaning = " ".join((field.description or "").split()).replace("|", "\\|")
-        lines.append(f"| `{name}` | {_kind(model.model_json_schema()['properties'][name])} | {default} | {meaning} |")
+        default = "required" if field.is_required() else _shown(field.get_default(call_default_factory=True))
+        kind = _kind(model.model_json_schema()["properties"][name])
+        meaning = " ".join((field.description or "").split())
+        lines.append(f"- `{name}` ({', '.join(filter(None, (kind, default)))}): {meaning}")
     return "\n".join(lines) + "\n"
 
 
 def _shown(default: object) -> str:
     if default is None or default in ((), {}):
         return ""
-    return "its defaults" if isinstance(default, Model) else f"`{json.dumps(default, default=str)}`"
+    return "" if isinstance(default, Model) else f"default `{json.dumps(default, default=str)}`"
 
 
 def _kind(schema: dict[str, Any]) -> str:
@@ -87,15 +87,15 @@ def _kind(schema: dict[str, Any]) -> str:
 
 
 def renewed(name: str, text: str) -> str:
-    """The page with its field tables as the models have them."""
+    """The page with its field lists as the models have them."""
     return BLOCK.sub(
-        lambda found: f"<!-- fields: {found['names']} -->\n{field_tables(found['names'], models_of(name))}<!-- end -->",
+        lambda found: f"<!-- fields: {found['names']} -->\n{field_lists(found['names'], models_of(name))}<!-- end -->",
         text,
     )
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_field_tables_are_those_of_the_models(name: str) -> None:
+def test_field_lists_are_those_of_the_models(name: str) -> None:
     text = (REFERENCE / f"{name}.md").read_text("utf-8")
     assert renewed(name, text) == text
     shown = {model for found in BLOCK.finditer(text) for model in found["names"].split()}
@@ -119,7 +119,8 @@ def codes_in(files: Iterable[Path]) -> set[str]:
 def test_error_codes_are_those_of_the_code() -> None:
     documents = [SOURCE / "documents.py", SOURCE / "_yaml.py", SOURCE / "_validation.py"]
     formats = [file for part in ("spec", "samples") for file in (SOURCE / "features" / part).glob("*.py")]
-    codes = codes_in([*documents, *formats])
+    texts = yaml.safe_load((SOURCE / "features" / "spec" / "problems.yaml").read_text("utf-8"))
+    codes = codes_in([*documents, *formats]) | {problem.partition("/")[0] for problem in texts}
     text = (REFERENCE / "errors.md").read_text("utf-8")
     listed = {
         code for line in re.findall(r"^\| ([a-z-]+(?:, [a-z-]+)*) \|", text, re.M) for code in line.split(", ")

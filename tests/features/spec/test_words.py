@@ -12,13 +12,13 @@ import yaml
 from palmette.documents import Located, parse_document, read_document
 from palmette.errors import InputError
 from palmette.features.spec.dfr import Registry
-from palmette.features.spec.findings import Findings
 from palmette.features.spec.fsc import Feature, FeatureSpec
 from palmette.features.spec.grain import resolve_grain
+from palmette.features.spec.problems import ProblemCollector
 from palmette.features.spec.resolve import resolve
-from palmette.features.spec.scope import Scope
+from palmette.features.spec.scope import ResolutionScope
 from palmette.features.spec.sources import Sources
-from palmette.features.spec.words import Question, Reading, WordsContext, read_words
+from palmette.features.spec.words import WordsContext, WordsQuestion, WordsReading, read_words
 from palmette.features.spec.words_names import singular, tokens
 
 CASES = Path(__file__).with_name("cases")
@@ -42,14 +42,14 @@ def context() -> WordsContext:
     return context_of(SPEC)
 
 
-def context_of(text: str) -> WordsContext:
+def context_of(text: str, registry: Registry = REGISTRY) -> WordsContext:
     spec = parse_document(text, FeatureSpec, "fsc")
-    findings = Findings(Located(spec, "fsc", {}), Located(REGISTRY, "dfr", {}))
-    scope = Scope(spec, REGISTRY, findings, resolve_grain(spec, REGISTRY, findings))
-    return WordsContext.of(scope, Sources(scope))
+    findings = ProblemCollector(Located(spec, "fsc", {}))
+    scope = ResolutionScope(spec, registry, findings, resolve_grain(spec, registry, findings))
+    return WordsContext(scope, Sources(scope))
 
 
-def plain(reading: Reading) -> dict[str, Any]:
+def plain(reading: WordsReading) -> dict[str, Any]:
     """The computation, without what was left out."""
     return {
         name: value if isinstance(value, str) else value.model_dump(mode="json", exclude_defaults=True)
@@ -59,12 +59,12 @@ def plain(reading: Reading) -> dict[str, Any]:
 
 def test_what_a_question_says_to_write_is_understood(context: WordsContext) -> None:
     asked = read_words(Feature(name="wanted", dtype="bigint", words="number of orders this month"), context)
-    assert isinstance(asked, Question)
+    assert isinstance(asked, WordsQuestion)
     step, rows = re.findall(r"`(.+?)`", asked.remedy)
     source = f"{{name: orders, steps: [{{{step.replace(' at)', ' ordered_at)')}}}]}}"
     mended = context_of(SPEC.replace("{name: orders}", source))
     reading = read_words(Feature(name="wanted", dtype="bigint", words=f"number of orders {rows}"), mended)
-    assert isinstance(reading, Reading), reading
+    assert isinstance(reading, WordsReading), reading
     assert plain(reading) == {"aggregate": {"function": "count", "source": "orders", "where": "is_this_month"}}
 
 
@@ -72,10 +72,10 @@ def test_what_a_question_says_to_write_is_understood(context: WordsContext) -> N
 def test_words(case: dict[str, Any], context: WordsContext) -> None:
     reading = read_words(Feature(name="wanted", dtype="double", words=case["words"]), context)
     if "reads" in case:
-        assert isinstance(reading, Reading), reading
+        assert isinstance(reading, WordsReading), reading
         assert plain(reading) == case["reads"]
         return
-    assert isinstance(reading, Question), plain(reading)
+    assert isinstance(reading, WordsQuestion), plain(reading)
     assert case["asks"] in reading.text
     assert reading.code in ("ambiguous-words", "unknown-words")
     assert list(reading.readings) == case.get("readings", list(reading.readings))
@@ -84,7 +84,7 @@ def test_words(case: dict[str, Any], context: WordsContext) -> None:
 @pytest.mark.parametrize("case", [case for case in WORDS if "readings" in case], ids=lambda case: case["words"])
 def test_every_offered_reading_is_understood(case: dict[str, Any], context: WordsContext) -> None:
     for words in case["readings"]:
-        assert isinstance(read_words(Feature(name="wanted", dtype="double", words=words), context), Reading), words
+        assert isinstance(read_words(Feature(name="wanted", dtype="double", words=words), context), WordsReading), words
 
 
 def with_words(words: str, dtype: str = "bigint") -> FeatureSpec:
@@ -136,3 +136,81 @@ def test_tokens(name: str, words: tuple[str, ...]) -> None:
 )
 def test_singular(plural: str, one: str) -> None:
     assert singular(plural) == one
+
+
+SALES = """
+dfr: 1
+tables:
+  - name: transactions
+    description: What households bought, a row for each product of a basket in a store, with its sales value.
+    kind: event
+    path: transactions.parquet
+    keys: [line_id]
+    event_time: sold_at
+    columns:
+      - {name: line_id, type: bigint}
+      - {name: household_id, type: bigint}
+      - {name: basket_id, type: bigint, description: The visit to a checkout.}
+      - {name: store_id, type: bigint}
+      - {name: product_id, type: bigint}
+      - {name: sales_value, type: double, description: Price at the store.}
+      - {name: sold_at, type: timestamp}
+  - name: stores
+    kind: dimension
+    path: stores.parquet
+    keys: [store_id]
+    columns: [{name: store_id, type: bigint}, {name: city, type: string}]
+"""
+HOUSEHOLDS = """
+fsc: 1
+feature_view: view
+entities: [{name: household, keys: [household_id]}]
+features: [{name: other, dtype: int}]
+"""
+COUNTED = """
+number of transactions: {aggregate: {function: count, source: transactions}}
+number of baskets: {aggregate: {function: count_distinct, source: transactions, of: basket_id}}
+number of stores: {aggregate: {function: count_distinct, source: transactions, of: store_id}}
+number of stores of transactions in the last 30 days:
+  {aggregate: {function: count_distinct, source: transactions, of: store_id, window: 30d}}
+how many baskets with sales value over 10:
+  {aggregate: {function: count_distinct, source: transactions, of: basket_id, where: sales_value > 10}}
+average sales value per transaction: {aggregate: {function: avg, source: transactions, of: sales_value}}
+average sales value per basket:
+  expression:
+    sql: sum(sales_value) / count(DISTINCT basket_id)
+    source: transactions
+    where: basket_id IS NOT NULL
+"""
+
+
+def read_sales(words: str) -> WordsReading | WordsQuestion:
+    feature = Feature(name="wanted", dtype="double", words=words)
+    return read_words(feature, context_of(HOUSEHOLDS, parse_document(SALES, Registry, "dfr")))
+
+
+@pytest.mark.parametrize(("words", "reading"), yaml.safe_load(COUNTED).items())
+def test_things_are_counted_by_the_column_that_is_named_for_them(words: str, reading: dict[str, Any]) -> None:
+    found = read_sales(words)
+    assert isinstance(found, WordsReading), found
+    assert plain(found) == reading
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "number of checkouts",
+        "number of prices",
+        "number of visits",
+        "number of sales values",
+        "average price",
+        "average sales value per checkout",
+        "average sales value per sales value",
+        "largest sales value per basket",
+        "total sales value per basket",
+        "number of transactions per week",
+    ],
+)
+def test_nouns_of_descriptions_are_asked(words: str) -> None:
+    found = read_sales(words)
+    assert isinstance(found, WordsQuestion), plain(found)

@@ -10,15 +10,17 @@ from typing import Any
 
 import pytest
 from canned import Canned, models
+from click.testing import CliRunner
 
-from palmette.cli.check import view_of, words_of
+from palmette.cli.check import check
 from palmette.engine import Human, NoHuman, Paid, ScriptedHuman, Spend, pay_unrecorded
 from palmette.errors import InputError
 from palmette.features import environment
-from palmette.features.actors.pull_request.body import Facts, pull_request_body
+from palmette.features.actors.pull_request.body import BodyFacts, pull_request_body
 from palmette.features.actors.pull_request.change import ChangeClass
-from palmette.features.inputs import Inputs, read_inputs
+from palmette.features.inputs import RunInputs, read_inputs
 from palmette.features.questions import answered, understood, understood_view
+from palmette.features.script_check import words_of
 from palmette.features.spec.view import View
 from palmette.llm.models import Models
 
@@ -114,7 +116,7 @@ def test_a_reading_becomes_the_view_with_its_internal_helpers(run_file: Path) ->
     assert len(provider.prompts) == 1
 
 
-def test_two_files_alone_are_read_the_same_way(run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_files_alone_are_read_the_same_way(run_file: Path) -> None:
     """As `palmette check` reads them."""
     fsc, dfr = run_file.parents[1] / "fsc.yaml", run_file.parents[1] / "dfr.yaml"
     model = models(Canned([reading(of="amuont"), reading()])).of("words")
@@ -126,9 +128,8 @@ def test_two_files_alone_are_read_the_same_way(run_file: Path, capsys: pytest.Ca
         "recent": "50 % percentile of amount over orders in the 30 days before the cut-off",
         "usual": "50 % percentile of amount over orders in all history",
     }
-    with pytest.raises(InputError, match="unknown-words"):
-        view_of(fsc, dfr, "offline")
-    assert "--model PROVIDER:NAME" in capsys.readouterr().err
+    done = CliRunner().invoke(check, [str(fsc), f"--fsc={fsc}", f"--dfr={dfr}"])
+    assert "unknown-words" in str(done.exception) and "--model PROVIDER:NAME" in done.stderr
 
 
 def test_the_model_is_shown_words_tables_and_vocabulary_and_only_what_is_open(run_file: Path) -> None:
@@ -192,7 +193,7 @@ def test_a_question_goes_to_the_author_and_the_answer_to_the_model(run_file: Pat
     assert view.feature("growth").derive == "recent / usual"
     (question,) = human.questions
     assert WORDS in question and "Bigger in euros, or how many times?" in question
-    assert "The author said: How many times." in provider.prompts[1].messages[1].text
+    assert "The author answered: How many times." in provider.prompts[1].messages[1].text
 
 
 def test_a_question_that_nobody_answers_is_a_mistake_in_the_file(run_file: Path) -> None:
@@ -210,7 +211,7 @@ def test_a_model_that_hands_over_says_why(run_file: Path) -> None:
 
 def test_what_was_understood_is_for_the_reviewer_to_confirm(run_file: Path) -> None:
     view, _ = read(run_file, reading())
-    body = pull_request_body(Facts(view=view, files=(), change=ChangeClass("new view")))
+    body = pull_request_body(BodyFacts(view=view, files=(), change=ChangeClass("new view")))
     asked = body.partition("Open questions")[2]
     assert (
         WORDS in asked and "read as `recent / usual`, where `recent` is `50 % percentile of amount over orders" in asked
@@ -236,7 +237,7 @@ class Opening:
 
         return pay
 
-    def inputs(self, run_file: Path, **arguments: Any) -> Inputs:
+    def inputs(self, run_file: Path, **arguments: Any) -> RunInputs:
         return environment._asked_for(run_file, arguments, run_file.parent, self.payer).inputs
 
 

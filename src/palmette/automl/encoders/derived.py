@@ -1,64 +1,87 @@
-"""Features that are computed from other columns of the same row."""
+"""Features that are computed from other columns of the same row: functions that are delivered, where they are used.
+
+`ratio` is `numpy.divide`, `square` is `numpy.square`, `difference` and `elapsed` are `numpy.subtract`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, TransformerMixin
-
-OPERATIONS: Mapping[str, Callable[..., np.ndarray]] = {
-    "sum": lambda *values: np.sum(values, axis=0),
-    "difference": lambda first, second: first - second,
-    "product": lambda *values: np.prod(values, axis=0),
-    "ratio": lambda first, second: first / np.where(second == 0, np.nan, second),
-    "mean": lambda *values: np.mean(values, axis=0),
-    "least": lambda *values: np.min(values, axis=0),
-    "greatest": lambda *values: np.max(values, axis=0),
-    "square": lambda value: value**2,
-    "log": lambda value: np.sign(value) * np.log1p(np.abs(value)),
-    "elapsed": lambda first, second: second - first,
-    "missing": lambda *values: np.isnan(values).sum(axis=0).astype("float64"),
-}
-"""Of columns of numbers; of days since 1970 for `elapsed`. The result is missing where one value is."""
 
 
-class DerivedFeatures(TransformerMixin, BaseEstimator):
-    """Adds columns of numbers to a frame; learns nothing.
-
-    Args:
-        features: By name of the new column: an operation of `OPERATIONS` and the columns that it takes.
-    """
-
-    def __init__(self, features: Mapping[str, tuple[str, Sequence[str]]]) -> None:
-        self.features = features
-
-    def fit(self, X: pd.DataFrame, y: Any = None) -> DerivedFeatures:
-        return self
-
-    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
-        made = {}
-        for name, (operation, columns) in self.features.items():
-            with np.errstate(all="ignore"):
-                values = np.asarray(OPERATIONS[operation](*(_values(X[column]) for column in columns)))
-            made[name] = np.where(np.isfinite(values), values, np.nan)
-        return X.assign(**made)
-
-    def get_feature_names_out(self, input_features: Sequence[str]) -> np.ndarray:
-        return np.array([*input_features, *self.features], dtype=object)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        return tags
+def add_columns(
+    frame: pd.DataFrame, made: Mapping[str, tuple[Callable[..., np.ndarray], Sequence[str]]]
+) -> pd.DataFrame:
+    """The frame with columns that functions make of others, earlier new ones among them; missing where not finite."""
+    for name, (make, columns) in made.items():
+        with np.errstate(all="ignore"):
+            values = make(*(numbers_of(frame[column]) for column in columns))
+        frame = frame.assign(**{name: np.where(np.isfinite(values), values, np.nan)})
+    return frame
 
 
-def _values(column: pd.Series) -> np.ndarray:
+def numbers_of(column: pd.Series) -> np.ndarray:
+    """Numbers as they are, timestamps as days since 1970."""
     if column.dtype.kind == "M":
         return (column.to_numpy("datetime64[ns]") - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
     return column.to_numpy("float64")
+
+
+def total(*values: np.ndarray) -> np.ndarray:
+    return np.sum(values, axis=0)
+
+
+def product(*values: np.ndarray) -> np.ndarray:
+    return np.prod(values, axis=0)
+
+
+def mean(*values: np.ndarray) -> np.ndarray:
+    return np.mean(values, axis=0)
+
+
+def least(*values: np.ndarray) -> np.ndarray:
+    return np.min(values, axis=0)
+
+
+def greatest(*values: np.ndarray) -> np.ndarray:
+    return np.max(values, axis=0)
+
+
+def log(values: np.ndarray) -> np.ndarray:
+    """Of the size, with the sign."""
+    return np.sign(values) * np.log1p(np.abs(values))
+
+
+def missing(*values: np.ndarray) -> np.ndarray:
+    """How many are missing."""
+    return np.isnan(values).sum(axis=0).astype("float64")
+
+
+def hour(days: np.ndarray) -> np.ndarray:
+    """Of the day, with a fraction, of days since 1970."""
+    return days % 1 * 24
+
+
+def weekday(days: np.ndarray) -> np.ndarray:
+    """0 for Monday, of days since 1970."""
+    return (np.floor(days) + 3) % 7
+
+
+def day(days: np.ndarray) -> np.ndarray:
+    """Of the month, from 1 on, of days since 1970."""
+    return 1 + _passed(days, "D", "M")
+
+
+def month(days: np.ndarray) -> np.ndarray:
+    """Of the year, from 1 on, of days since 1970."""
+    return 1 + _passed(days, "M", "Y")
+
+
+def _passed(days: np.ndarray, part: str, whole: str) -> np.ndarray:
+    """Parts that have passed since the whole began, e.g. months of the year."""
+    known = np.isfinite(days)
+    at = np.floor(np.where(known, days, 0)).astype("int64").astype("datetime64[D]")
+    passed = at.astype(f"datetime64[{part}]") - at.astype(f"datetime64[{whole}]").astype(f"datetime64[{part}]")
+    return np.where(known, passed.astype("float64"), np.nan)

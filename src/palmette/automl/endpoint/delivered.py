@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from palmette.automl.artefacts import Delivery
-from palmette.automl.endpoint.answers import plain
+from palmette.automl.endpoint.checking import plain
 from palmette.automl.endpoint.folder import read_manifest
 from palmette.automl.project import ANSWERS, run_program
 from palmette.documents import Model
-from palmette.engine import ArtefactStore, find_run, run_state
+from palmette.engine import ArtefactStore, find_run, list_runs, run_state
 from palmette.engine.runs import summarise
 from palmette.errors import MachineError, RunError, UserError, did_you_mean
 from palmette.sandbox import Sandbox
@@ -28,6 +28,15 @@ REFUSAL = "ColumnError: "
 T = TypeVar("T", bound=Model)
 
 
+def run_of(place: str) -> Path:
+    """The folder of a run; `latest` is the newest one that has delivered a model, where there is one."""
+    if place == "latest":
+        for run in list_runs():
+            if run.status != "unreadable" and "delivery" in run_state(run.folder).artefacts:
+                return run.folder
+    return find_run(place)
+
+
 def delivered(place: str) -> Path:
     """The folder of a delivered package: itself, or that of a run, as `find_run` finds runs.
 
@@ -36,7 +45,7 @@ def delivered(place: str) -> Path:
     """
     if read_manifest(Path(place)) is not None:
         return Path(place).absolute()
-    run = find_run(place)
+    run = run_of(place)
     state = run_state(run)
     if "delivery" not in state.artefacts:
         found = summarise(run, state)
@@ -55,7 +64,7 @@ def delivered(place: str) -> Path:
 
 def artefact(run: str, name: str, kind: type[T]) -> T:
     """An artefact of a run."""
-    folder = find_run(run)
+    folder = run_of(run)
     return kind.model_validate(ArtefactStore(folder).get(run_state(folder).artefacts[name].digest))
 
 
@@ -82,7 +91,7 @@ def answer_file(folder: Path, rows: Path, table: str = "", tell: Callable[[str],
         UserError: it has no rows, or they are not what the package was made for; the message names the column.
         MachineError: the package fails otherwise.
     """
-    frame = rows_of_file(rows, table, tell)
+    frame = _with_files(rows, table, tell, file_columns(folder))
     if frame.empty:
         raise UserError(f"{str(rows)!r} has a header but no row to predict.", "Name a file with rows.", code="no-rows")
     with temporary_folder() as place:
@@ -94,12 +103,42 @@ def answer_file(folder: Path, rows: Path, table: str = "", tell: Callable[[str],
                 return read_made(place, ANSWERS).decode()
         except (OSError, ValueError) as error:
             done = done.model_copy(update={"stderr": f"its predictions cannot be read: {error}"})
-    last = (done.stderr.strip().splitlines() or [done.note])[-1]
-    if REFUSAL in last:
-        message = f"{str(rows)!r} has other columns than the model: {last.partition(REFUSAL)[2]}"
+    if REFUSAL in done.last_line:
+        message = f"{str(rows)!r} has other columns than the model: {done.last_line.partition(REFUSAL)[2]}"
         raise UserError(message, "The README of the package lists the columns.", code="rows-refused")
-    message = f"predict.py {done.ended} with status {done.exit_code}: {last[:500]}"
+    message = f"predict.py {done.ended} with status {done.exit_code}: {done.last_line[:500]}"
     raise MachineError(message, f"Look at the package in {str(folder)!r}.", code="prediction-failed")
+
+
+def file_columns(folder: Path) -> list[str]:
+    """Columns of a package whose values are files: its examples have them as `data:` URLs."""
+    return [name for name, value in example_row(folder).items() if str(value).startswith("data:")]
+
+
+def _with_files(rows: Path, table: str, tell: Callable[[str], object], names: list[str]) -> pd.DataFrame:
+    """The rows of a table with the contents of its files; of a file of a kind, or of a folder of them, a row each."""
+    import pandas as pd
+
+    from palmette.automl.samples.file_sets import file_set
+    from palmette.automl.samples.files import kind_of_file, with_contents
+
+    if not names:
+        return rows_of_file(rows, table, tell)
+    found = file_set(rows) if rows.is_dir() else None
+    files = found.files if found else (rows,) if rows.is_file() and kind_of_file(rows) else ()
+    if files and len(names) == 1:
+        frame = pd.DataFrame({names[0]: [str(one) for one in files]})
+    else:
+        frame = rows_of_file(rows, table, tell)
+        cells = {
+            name: [cell and str(rows.parent / str(cell)) for cell in frame[name]] for name in names if name in frame
+        }
+        frame = frame.assign(**cells)
+    try:
+        return with_contents(frame, [name for name in names if name in frame])
+    except OSError as error:
+        message = f"{str(rows)!r} names a file that cannot be read: {error.filename!r}."
+        raise UserError(message, "Put the table beside its files.", code="rows-refused") from error
 
 
 def rows_of_file(path: Path, table: str = "", tell: Callable[[str], object] = str) -> pd.DataFrame:

@@ -96,15 +96,14 @@ def export_onnx(run: str, output: Path) -> OnnxExport:
         in_file_names(rows, blueprint).to_parquet(scratch / "rows.parquet", index=False)
         given = ("-c", PROGRAM, blueprint.package, str(scratch / "rows.parquet"), str(scratch))
         done = run_program(Sandbox(), folder, *given, seconds=SECONDS, write=scratch)
-        last = (done.stderr.strip().splitlines() or [done.note])[-1]
-        if "ModuleNotFoundError" in last:
+        if "ModuleNotFoundError" in done.last_line:
             remedy = "Install them: pip install skl2onnx onnxmltools onnxruntime"
-            raise MachineError(f"A converter is missing: {last}.", remedy, code="missing-library")
+            raise MachineError(f"A converter is missing: {done.last_line}.", remedy, code="missing-library")
         try:
             found = TypeAdapter(OnnxExport).validate_python(read_json(scratch, "facts.json"))
             content = read_made(scratch, "model.onnx")
         except (OSError, ValueError, ValidationError):
-            message = f"This model cannot be converted to ONNX: {last[:300]}"
+            message = f"This model cannot be converted to ONNX: {done.last_line[:300]}"
             raise UserError(message, "Ask for one learner, e.g. --single --learner lightgbm.", code="no-onnx") from None
     if found.differing > 0.01 * found.rows:
         message = f"As ONNX the model would predict {found.differing} of {found.rows} rows otherwise."

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from palmette.automl.candidates import Blueprint, Strategy
 from palmette.automl.endpoint.delivered import artefact, delivered
 from palmette.automl.endpoint.folder import CACHES, add
-from palmette.automl.measure import Predictions
+from palmette.automl.problem_traits import sees_all_rows
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.project import FITTED, MODEL, BuiltPackage
@@ -69,7 +69,10 @@ def retrain(run: str, data: Path, table: str = "", tell: Callable[[str], object]
         MachineError: the package fails.
     """
     folder, blueprint = delivered(run), artefact(run, "blueprint", Blueprint)
-    rows = _rows(data, table, blueprint)
+    if not problem_of(blueprint).draws_rows:
+        message = f"A model of {blueprint.problem} learns from whole series, and the package fits it again itself."
+        raise UserError(message, f"In {str(folder)!r}: python train.py --data {data}", code="retraining-unsupported")
+    rows, beside = _rows(data, table, blueprint)
     repeated = _repeated(run, rows, blueprint)
     test = _held_out(rows, ~repeated, blueprint)
     train, holdout = rows[~test].reset_index(drop=True), rows[test].reset_index(drop=True)
@@ -77,9 +80,9 @@ def retrain(run: str, data: Path, table: str = "", tell: Callable[[str], object]
         shutil.copytree(folder, scratch / "package", ignore=shutil.ignore_patterns(*CACHES))
         package = BuiltPackage(scratch / "package", Sandbox(), blueprint)
         tell(f"fitting on {len(train)} rows")
-        _require(package.fit(train, scratch / "train", SECONDS, NEW))
-        old = _made(package.predict(holdout, scratch / "old"))
-        new = _made(package.predict(holdout, scratch / "new", NEW))
+        _sound(package.fit(_visible(train, [holdout, beside], blueprint), scratch / "train", SECONDS, NEW))
+        old = _sound(package.predict(holdout, scratch / "old"))
+        new = _sound(package.predict(holdout, scratch / "new", NEW))
         problem, splits = problem_of(blueprint), DataSplits(train, holdout, None)
         score = next(iter(problem.scores(splits, new, old)), None)
         if score is None or score.metric != blueprint.metric:
@@ -99,17 +102,29 @@ def retrain(run: str, data: Path, table: str = "", tell: Callable[[str], object]
         )
         if found.replaced:
             tell(f"fitting on {len(rows)} rows")
-            _require(package.fit(rows, scratch / "train", SECONDS, NEW))
+            _sound(package.fit(_visible(rows, [beside], blueprint), scratch / "train", SECONDS, NEW))
             _replace(folder, package.folder / NEW, found)
     return found
 
 
-def _rows(data: Path, table: str, blueprint: Blueprint) -> pd.DataFrame:
-    """The typed rows of a file with the target."""
+def _visible(rows: pd.DataFrame, others: list[pd.DataFrame], blueprint: Blueprint) -> pd.DataFrame:
+    """The rows to learn from, and below them those that every fit of the problem sees, without their target."""
+    import pandas as pd
+
+    if not sees_all_rows(blueprint.problem):
+        return rows
+    context = pd.concat(others, ignore_index=True).drop(columns=blueprint.target)
+    return DataSplits(rows, rows.iloc[:0], None, context=context).visible
+
+
+def _rows(data: Path, table: str, blueprint: Blueprint) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The typed rows of a file with the target, and those without it."""
+    import pandas as pd
+
     from palmette.automl.samples.load import load
     from palmette.automl.splitting.targets import in_classes
 
-    loaded = load([data], table)
+    loaded = load([data], table, [one.array.asked for one in blueprint.columns if one.array])
     target = blueprint.target or blueprint.labels
     needed = [*(one.name for one in blueprint.columns), *([target] if target else [])]
     if absent := [name for name in needed if name not in loaded.table]:
@@ -117,13 +132,14 @@ def _rows(data: Path, table: str, blueprint: Blueprint) -> pd.DataFrame:
         raise UserError(message, "Give a file with all columns and the target.", code="columns-missing")
     if blueprint.threshold is not None:
         loaded = in_classes(loaded, blueprint.threshold)
-    rows = loaded.table[loaded.table[target].notna()] if target else loaded.table
+    known = loaded.table[target].notna() if target else pd.Series(True, index=loaded.table.index)
+    rows = loaded.table[known]
     try:
         problem_of(blueprint).encoded_target(rows, Strategy())
     except ValueError as error:
         message = f"The model cannot learn from {str(data)!r}: {error}."
         raise UserError(message, "Build a new model: palmette automl.", code="target-differs") from error
-    return rows.reset_index(drop=True)
+    return rows.reset_index(drop=True), loaded.table[~known].reset_index(drop=True)
 
 
 def _repeated(run: str, rows: pd.DataFrame, blueprint: Blueprint) -> NDArray[np.bool_]:
@@ -170,15 +186,9 @@ def _replace(folder: Path, fitted: Path, found: Retraining) -> None:
     add(folder, {f"{MODEL}/{name}": content for name, content in contents.items()})
 
 
-def _made(done: Predictions | ExecutionResult) -> Predictions:
-    if isinstance(done, ExecutionResult):
-        _require(done)
-        raise AssertionError("it failed and ended well")
-    return done
-
-
-def _require(done: ExecutionResult) -> None:
-    if not done.ok:
-        last = (done.stderr.strip().splitlines() or [done.note])[-1]
-        message = f"The package {done.ended} with status {done.exit_code}: {last[:500]}"
+def _sound(done: Any) -> Any:
+    """What a program of the package made; raises MachineError where it failed."""
+    if isinstance(done, ExecutionResult) and not done.ok:
+        message = f"The package {done.ended} with status {done.exit_code}: {done.last_line[:500]}"
         raise MachineError(message, "The old model stays as it is.", code="retraining-failed")
+    return done

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from palmette.automl.weights import FOLDER, weights_folder
 from palmette.sandbox import Access, Process, Sandbox, python_command
 
 LOOPBACK = "127.0.0.1"
@@ -26,7 +27,7 @@ EVERYWHERE = {"0.0.0.0": LOOPBACK, "::": "::1"}
 """Addresses that a server listens on, and those to call instead."""
 
 
-class Reply(NamedTuple):
+class HttpReply(NamedTuple):
     """An answer over HTTP."""
 
     status: int
@@ -53,7 +54,9 @@ class Service:
         self._relay = sandbox.publish(host, self.port) if port else None
         inside = LOOPBACK if self._relay or not port else host
         argv = python_command("-m", "uvicorn", "serve:app", "--host", inside, "--port", str(self.port), *QUIET)
-        access, env = Access(read=(folder,)), {"PYTHONPATH": str(folder)}
+        models = weights_folder()
+        access = Access(read=(folder, *([models] if models else [])))
+        env = {"PYTHONPATH": str(folder)} | ({FOLDER: str(models)} if models else {})
         self._process: Process = sandbox.start(argv, cwd=folder, access=access, env=env)
         self._connection = _Connection(sandbox, EVERYWHERE.get(inside, inside), self.port)
 
@@ -80,7 +83,7 @@ class Service:
             time.sleep(0.05)
         return False
 
-    def call(self, method: str, path: str, body: object = None) -> Reply:
+    def call(self, method: str, path: str, body: object = None) -> HttpReply:
         """One request, with a body as JSON; a kept connection that was closed meanwhile is opened again.
 
         Raises:
@@ -97,7 +100,7 @@ class Service:
         except (OSError, http.client.HTTPException):
             self._connection.close()
             raise
-        return Reply(status, text, time.perf_counter() - started)
+        return HttpReply(status, text, time.perf_counter() - started)
 
     def _answer(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> tuple[str, int]:
         self._connection.ask(method, path, data, headers)

@@ -5,31 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.preprocessing import LabelEncoder
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
-
-from palmette.automl.learners.wrapping import Wrapper
 
 
-class LabelEncodedClassifier(ClassifierMixin, Wrapper):
+class LabelEncodedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that learns the numbers 0, 1, ... in place of the classes."""
 
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> LabelEncodedClassifier:
-        X, y = validate_data(self, X, y, **self._taken)
-        check_classification_targets(y)
-        self.labels_ = LabelEncoder().fit(y)
+        labels = LabelEncoder().fit(y)
+        self.classes_ = labels.classes_
         if "eval_set" in options:
-            options["eval_set"] = [(rows, self.labels_.transform(target)) for rows, target in options["eval_set"]]
-        self.estimator_ = clone(self.estimator)
-        self.estimator_.fit(X, self.labels_.transform(y), sample_weight=sample_weight, **options)
+            options["eval_set"] = [(rows, labels.transform(target)) for rows, target in options["eval_set"]]
+        options |= {} if sample_weight is None else {"sample_weight": sample_weight}
+        self.estimator_ = clone(self.estimator).fit(X, labels.transform(y), **options)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        probabilities = self.predict_proba(X)
-        return self.classes_[probabilities.argmax(axis=1)]
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
-    @property
-    def classes_(self) -> np.ndarray:
-        return self.labels_.classes_
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return self.estimator_.predict_proba(X)

@@ -25,6 +25,8 @@ Settings = Mapping[str, Setting]
 SUPERVISED = frozenset({"classification", "regression"})
 ABSOLUTE = frozenset({"mae", "medae", "mape", "smape"})
 """Metrics of absolute errors: learners minimise the absolute error where they can."""
+LABELS = "palmette.automl.learners.labels.LabelEncodedClassifier"
+"""Around a classifier that takes class numbers only."""
 TYPICAL = DataFacts(rows=5_000, columns=15, problem="", outputs=1, classes=0, metric="", folds=5)
 
 
@@ -142,6 +144,8 @@ class Learner:
     """It is for data with a column of one of these kinds only; empty for any data."""
     families: ClassVar[frozenset[str]] = frozenset()
     """What a request may call it beside its name, e.g. `gradient_boosting`, `tree_ensemble`, `linear_model`."""
+    stops_early: ClassVar[bool] = False
+    """Whether it learns in steps until validation rows get no better."""
     readable: ClassVar[bool] = False
     """Whether a person can read the fitted model."""
     requires: ClassVar[tuple[str, ...]] = ()

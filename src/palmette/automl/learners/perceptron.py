@@ -18,6 +18,7 @@ MOST_EPOCHS, PATIENCE = 200, 8
 
 class Perceptron(Learner):
     name = "mlp"
+    stops_early = True
     layout = "dense"
     families = frozenset({"neural_network", "perceptron", "multilayer_perceptron"})
     description = "A neural network with two hidden layers, stopped at its best epoch."

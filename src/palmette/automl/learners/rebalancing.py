@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import has_fit_parameter, validate_data
-
-from palmette.automl.learners.wrapping import Wrapper
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import has_fit_parameter
 
 
-class Rebalanced(ClassifierMixin, Wrapper):
+class Rebalanced(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that is trained as if all classes were equally frequent.
 
     Args:
@@ -24,7 +22,7 @@ class Rebalanced(ClassifierMixin, Wrapper):
     """
 
     def __init__(self, estimator: Any, how: str = "weights", random_state: int = 0) -> None:
-        super().__init__(estimator)
+        self.estimator = estimator
         self.how = how
         self.random_state = random_state
 
@@ -36,19 +34,27 @@ class Rebalanced(ClassifierMixin, Wrapper):
 
     def rebalanced(self, X: Any, y: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
         """Rows and classes to train on, and their weights, if any."""
-        X, y = validate_data(self, X, y, **self._taken)
-        check_classification_targets(y)
+        y = np.asarray(y)
         if self.how == "weights" and has_fit_parameter(self.estimator, "sample_weight"):
             return X, y, compute_sample_weight("balanced", y)
         random = np.random.default_rng(self.random_state)
         classes, counts = np.unique(y, return_counts=True)
         size = counts.min() if self.how == "undersample" else counts.max()
-        taken = [_drawn_rows(np.flatnonzero(y == one), int(size), random) for one in classes]
+        taken = []
+        for one in classes:  # every row before any is repeated
+            rows = np.flatnonzero(y == one)
+            whole, rest = divmod(int(size), len(rows))
+            taken += [np.tile(rows, whole), random.choice(rows, rest, replace=False)]
         places = np.sort(np.concatenate(taken))
         return X[places], y[places], None
 
+    def predict(self, X: Any) -> np.ndarray:
+        return np.ravel(self.estimator_.predict(X))
 
-def _drawn_rows(places: np.ndarray, size: int, random: np.random.Generator) -> np.ndarray:
-    """Every row before any is repeated."""
-    whole, rest = divmod(size, len(places))
-    return np.concatenate([np.tile(places, whole), random.choice(places, rest, replace=False)])
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return self.estimator_.predict_proba(X)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        return self.estimator_.classes_

@@ -40,7 +40,7 @@ class RidgeClassifier(_TextClassifier):
 
     def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
         given = {"alpha": 1.0, **settings, "solver": "lsqr", "tol": 0.01}
-        return _calibrated(Call("sklearn.linear_model.RidgeClassifier", given), setup)
+        return calibrated(Call("sklearn.linear_model.RidgeClassifier", given), setup)
 
 
 class LinearSVC(_TextClassifier):
@@ -51,7 +51,7 @@ class LinearSVC(_TextClassifier):
 
     def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
         given = {"C": 0.5, **settings, "tol": 0.1, "random_state": setup.seed}
-        return _calibrated(Call("sklearn.svm.LinearSVC", given), setup)
+        return calibrated(Call("sklearn.svm.LinearSVC", given), setup)
 
 
 class NaiveBayesSVM(_TextClassifier):
@@ -68,7 +68,7 @@ class NaiveBayesSVM(_TextClassifier):
         )
 
 
-def _calibrated(classifier: Call, setup: Setup) -> Call:
+def calibrated(classifier: Call, setup: Setup) -> Call:
     folds = Call("sklearn.model_selection.KFold", {"n_splits": 3, "shuffle": True, "random_state": setup.seed})
     given = {"estimator": classifier, "ensemble": False, "cv": folds}
     return Call("sklearn.calibration.CalibratedClassifierCV", given)

@@ -1,7 +1,7 @@
-"""Metrics of labels from counts: how often each class was taken for each.
+"""Metrics of labels from confusion matrices, truth by prediction; they agree with scikit-learn.
 
-Counts are (..., k, k), truth by prediction; the result has the leading axes. One pass over the rows gives the metric of
-hundreds of decisions at once, and a resample takes no time. They agree with `metrics.score`.
+Counts are (..., k, k) and the result has the leading axes: one pass over the rows gives the metric of hundreds of
+decisions at once, and a resample takes no time.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.measure.metrics import Floats
-
 Counts = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 def counts(truth: NDArray[np.intp], predicted: NDArray[np.intp], classes: int) -> Counts:

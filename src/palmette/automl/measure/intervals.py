@@ -1,4 +1,4 @@
-"""How far a measured score may be off by chance: bootstrap intervals over the rows, or over what belongs together.
+"""Uncertainty of a measured score: bootstrap intervals over the rows, or over rows that belong together.
 
 Rows of one group, or near one another in time, err alike: as if they were independent, intervals would be too narrow.
 Such units are drawn whole (Field and Welsh, *Bootstrapping clustered data*, 2007; in time Carlstein, 1986).
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.measure.confusion import FORMULAS, counts
-from palmette.automl.measure.metrics import RANKINGS, Metric, Predictions, classes_of, hits, positive_of, ranked, score
+from palmette.automl.measure.confusion import FORMULAS
+from palmette.automl.measure.metrics import RANKINGS, Metric, Predictions, coded, hits, ranked, score
 from palmette.documents import Model
 
 MOST = 4_000
@@ -28,7 +29,7 @@ WORK, LEAST = 10_000_000, 50
 Units = NDArray[np.int64]
 
 
-class Interval(Model):
+class ScoreInterval(Model):
     """A 95 % percentile interval of the bootstrap."""
 
     low: float
@@ -46,7 +47,7 @@ def interval(
     *,
     units: Units | None = None,
     rounds: int = ROUNDS,
-) -> Interval:
+) -> ScoreInterval:
     """The interval of one score; `truth` is (n,), as `units`, which are equal for rows that are drawn together."""
     scored, draws = _scored(metric, truth, predictions, positive), _draws(predictions, units, rounds)
     return draws.interval([scored(rows) for rows in draws.rows], score(metric, truth, predictions, positive))
@@ -61,7 +62,7 @@ def difference(
     *,
     units: Units | None = None,
     rounds: int = ROUNDS,
-) -> Interval:
+) -> ScoreInterval:
     """The interval of how much better `first` is than `second` on the same rows; positive is better.
 
     They differ by no more than noise where it contains 0.
@@ -82,18 +83,13 @@ def blocks(order: NDArray[np.generic]) -> Units:
 def _scored(
     metric: Metric, truth: NDArray[np.generic], predictions: Predictions, positive: str | None
 ) -> Callable[[NDArray[np.intp]], float]:
-    """The metric on rows at some positions. Names are numbered once: comparing text takes most of the time."""
+    """The metric on rows at some positions."""
     if metric.name in RANKINGS:
         hit, chances = hits(truth, predictions, positive)
         return lambda rows: ranked(metric.name, hit[rows], chances[rows])
-    if metric.name not in FORMULAS:
-        return lambda rows: score(metric, truth[rows], predictions.take(rows), positive)
-    import pandas as pd
-
-    one, formula = positive_of(truth, predictions, positive), FORMULAS[metric.name]
-    names = pd.Index(list(dict.fromkeys((*classes_of(truth, predictions), one))))
-    true, predicted, place = (names.get_indexer(pd.Index(texts)) for texts in (truth, predictions.values, [one]))
-    return lambda rows: float(formula(counts(true[rows], predicted[rows], len(names)), int(place[0])))
+    if metric.name in FORMULAS:
+        return partial(coded(truth, predictions, positive).score, metric.name)
+    return lambda rows: score(metric, truth[rows], predictions.take(rows), positive)
 
 
 class _Draws(NamedTuple):
@@ -101,13 +97,13 @@ class _Draws(NamedTuple):
 
     rows: list[NDArray[np.intp]]
     share: float
-    """Of what there is to be drawn, as much as one resample draws."""
+    """Of the rows or units, that one resample draws."""
 
-    def interval(self, found: list[float], whole: float) -> Interval:
+    def interval(self, found: list[float], whole: float) -> ScoreInterval:
         """The middle 95 %; of resamples that are smaller (m out of n), drawn in to `whole` by the root of m / n."""
         low, high = np.nanpercentile(found, [2.5, 97.5])
         root = math.sqrt(self.share)
-        return Interval(low=float(whole + root * (low - whole)), high=float(whole + root * (high - whole)))
+        return ScoreInterval(low=float(whole + root * (low - whole)), high=float(whole + root * (high - whole)))
 
 
 def _draws(predictions: Predictions, units: Units | None, rounds: int) -> _Draws:

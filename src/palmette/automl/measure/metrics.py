@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from palmette.automl.measure.confusion import FORMULAS, counts
 from palmette.errors import UserError, nearest
 
-Task = Literal["classification", "regression", "clustering"]
+Task = Literal["classification", "regression", "clustering", "forecasting"]
 Needs = Literal["labels", "probabilities", "values", "groups", "distances"]
 """distances: of groups and the rows themselves; their numbers (n, d) are passed in place of the truth."""
 
 Floats = NDArray[np.float64]
-Labels = NDArray[np.str_]
+Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,17 @@ class Predictions:
     probabilities: Floats | None = None
     """(n, k): of the classes, in the order of `classes`; rows sum to 1."""
     classes: tuple[str, ...] = ()
+    quantiles: Floats | None = None
+    """(n, q): of forecasts, in the order of `levels`."""
+    levels: tuple[float, ...] = ()
 
     def __len__(self) -> int:
         return len(self.values)
 
     def take(self, rows: NDArray[np.intp]) -> Predictions:
         """The rows at these positions."""
-        some = None if self.probabilities is None else self.probabilities[rows]
-        return Predictions(self.values[rows], some, self.classes)
+        some, bands = (None if one is None else one[rows] for one in (self.probabilities, self.quantiles))
+        return Predictions(self.values[rows], some, self.classes, bands, self.levels)
 
 
 Formula = Callable[[NDArray[np.generic], Predictions, str | None], float]
@@ -134,29 +138,37 @@ def classes_of(truth: NDArray[np.generic], predictions: Predictions) -> tuple[st
     return (*predictions.classes, *in_order(found.difference(predictions.classes)))
 
 
-def _labels(name: str, **options: object) -> Formula:
+class CodedLabels(NamedTuple):
+    """Labels as numbers: comparing text takes most of the time of a metric."""
+
+    truth: Codes
+    """(n,)."""
+    predicted: Codes
+    """(n,)."""
+    classes: int
+    positive: int
+    """The number of the class that a metric of one class is about."""
+
+    def score(self, name: str, rows: Codes | slice = slice(None)) -> float:
+        """The metric of some rows."""
+        return float(FORMULAS[name](counts(self.truth[rows], self.predicted[rows], self.classes), self.positive))
+
+
+def coded(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> CodedLabels:
+    """The numbers of labels, in the order of the classes."""
+    import pandas as pd
+
+    one = positive_of(truth, predictions, positive)
+    names = pd.Index(list(dict.fromkeys((*classes_of(truth, predictions), one))))
+    true, predicted, place = (names.get_indexer(pd.Index(texts)) for texts in (truth, predictions.values, [one]))
+    return CodedLabels(true, predicted, len(names), int(place[0]))
+
+
+def _of_groups(name: str) -> Formula:
     def compute(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
         from sklearn import metrics
 
-        return float(getattr(metrics, name)(truth, predictions.values, **options))
-
-    return compute
-
-
-def _quadratic_kappa(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
-    """How far two classes are apart is by their places in the order of the classes."""
-    from sklearn.metrics import cohen_kappa_score
-
-    order = list(classes_of(truth, predictions))
-    return float(cohen_kappa_score(truth, predictions.values, labels=order, weights="quadratic"))
-
-
-def _of_one_class(name: str) -> Formula:
-    def compute(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> float:
-        from sklearn import metrics
-
-        one = positive_of(truth, predictions, positive)
-        return float(getattr(metrics, name)(truth == one, predictions.values == one, zero_division=0))
+        return float(getattr(metrics, name)(truth, predictions.values))
 
     return compute
 
@@ -234,6 +246,11 @@ def _rmse(truth: Floats, predicted: Floats) -> float:
     return float(np.sqrt(np.mean((truth - predicted) ** 2)))
 
 
+def _mae(truth: Floats, predicted: Floats) -> float:
+    """Of values in units of the error of the seasonal naive forecast it is the MASE."""
+    return float(np.mean(np.abs(truth - predicted)))
+
+
 def _rmsle(truth: Floats, predicted: Floats) -> float:
     return _rmse(np.log1p(truth), np.log1p(np.clip(predicted, 0, None)))
 
@@ -251,6 +268,18 @@ def _smape(truth: Floats, predicted: Floats) -> float:
     return float(np.mean(2 * np.abs(truth - predicted) / np.maximum(np.abs(truth) + np.abs(predicted), 1e-12)))
 
 
+def _wql(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
+    """Pinball losses of the quantiles, twice their mean, by the size of the truth; of values alone, of the median."""
+    true, made = truth.astype(np.float64), predictions.quantiles
+    if made is None:
+        made, levels = predictions.values.astype(np.float64)[:, None], np.array([0.5])
+    else:
+        levels = np.array(predictions.levels)
+    short = true[:, None] - made
+    losses = 2 * np.maximum(levels * short, (levels - 1) * short).mean(axis=1)
+    return float(losses.sum() / max(np.abs(true).sum(), 1e-12))
+
+
 def _r2(truth: Floats, predicted: Floats) -> float:
     spread = float(np.sum((truth - truth.mean()) ** 2))
     return 1.0 - float(np.sum((truth - predicted) ** 2)) / spread if spread else float("nan")
@@ -260,39 +289,36 @@ def _loss(name: str, formula: Callable[[Floats, Floats], float]) -> Metric:
     return Metric(name, "regression", "values", _values(formula), perfect=0.0, greater_is_better=False)
 
 
-def _classes(name: str, needs: Needs, compute: Formula) -> Metric:
-    return Metric(name, "classification", needs, compute)
+def _of_labels(name: str) -> Metric:
+    def compute(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> float:
+        return coded(truth, predictions, positive).score(name)
+
+    return Metric(name, "classification", "labels", compute, is_binary=name in ("f1", "precision", "recall"))
 
 
 _ALL = (
-    _classes("accuracy", "labels", _labels("accuracy_score")),
-    _classes("balanced_accuracy", "labels", _labels("balanced_accuracy_score")),
-    _classes("f1_macro", "labels", _labels("f1_score", average="macro", zero_division=0)),
-    _classes("f1_weighted", "labels", _labels("f1_score", average="weighted", zero_division=0)),
-    _classes("mcc", "labels", _labels("matthews_corrcoef")),
-    _classes("kappa", "labels", _labels("cohen_kappa_score")),
-    _classes("quadratic_kappa", "labels", _quadratic_kappa),
-    Metric("f1", "classification", "labels", _of_one_class("f1_score"), is_binary=True),
-    Metric("precision", "classification", "labels", _of_one_class("precision_score"), is_binary=True),
-    Metric("recall", "classification", "labels", _of_one_class("recall_score"), is_binary=True),
-    _classes("roc_auc", "probabilities", _ranking("roc_auc")),
-    _classes("average_precision", "probabilities", _ranking("average_precision")),
+    *(_of_labels(name) for name in FORMULAS),
+    *(Metric(name, "classification", "probabilities", _ranking(name)) for name in RANKINGS),
     Metric("log_loss", "classification", "probabilities", _log_loss, perfect=0.0, greater_is_better=False),
     _loss("rmse", _rmse),
     _loss("mse", lambda truth, predicted: float(np.mean((truth - predicted) ** 2))),
-    _loss("mae", lambda truth, predicted: float(np.mean(np.abs(truth - predicted)))),
+    _loss("mae", _mae),
     _loss("medae", lambda truth, predicted: float(np.median(np.abs(truth - predicted)))),
     _loss("mape", _mape),
     _loss("smape", _smape),
     _loss("rmsle", _rmsle),
     _loss("rmse_log", _rmse_log),
     Metric("r2", "regression", "values", _values(_r2)),
-    Metric("rand", "clustering", "groups", _labels("rand_score")),
-    Metric("adjusted_rand", "clustering", "groups", _labels("adjusted_rand_score")),
-    Metric("nmi", "clustering", "groups", _labels("normalized_mutual_info_score")),
-    Metric("silhouette", "clustering", "distances", _labels("silhouette_score")),
-    Metric("davies_bouldin", "clustering", "distances", _labels("davies_bouldin_score"), 0.0, greater_is_better=False),
-    Metric("calinski_harabasz", "clustering", "distances", _labels("calinski_harabasz_score"), math.inf),
+    Metric("mase", "forecasting", "values", _values(_mae), 0.0, greater_is_better=False),
+    Metric("wql", "forecasting", "values", _wql, 0.0, greater_is_better=False),
+    Metric("rand", "clustering", "groups", _of_groups("rand_score")),
+    Metric("adjusted_rand", "clustering", "groups", _of_groups("adjusted_rand_score")),
+    Metric("nmi", "clustering", "groups", _of_groups("normalized_mutual_info_score")),
+    Metric("silhouette", "clustering", "distances", _of_groups("silhouette_score")),
+    Metric(
+        "davies_bouldin", "clustering", "distances", _of_groups("davies_bouldin_score"), 0.0, greater_is_better=False
+    ),
+    Metric("calinski_harabasz", "clustering", "distances", _of_groups("calinski_harabasz_score"), math.inf),
 )
 
 METRICS: Mapping[str, Metric] = {one.name: one for one in _ALL}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from palmette.automl.measure.confusion import FORMULAS, MOVED
 from palmette.automl.measure.decision import DecisionSearch
-from palmette.automl.measure.intervals import Interval, Units, difference, interval
+from palmette.automl.measure.intervals import ScoreInterval, Units, difference, interval
 from palmette.automl.measure.metrics import Floats, Metric, Predictions, score
 
 ROUNDS = 100
@@ -43,11 +43,14 @@ class Scorer(Protocol):
     def score(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> float:
         """The value of the metric."""
 
-    def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Interval:
+    def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> ScoreInterval:
         """The 95 % interval of the score."""
 
-    def gain(self, outputs: Floats, other: Floats) -> Interval:
+    def gain(self, outputs: Floats, other: Floats) -> ScoreInterval:
         """How much better the first outputs are than the others, each at its own decision; positive is better."""
+
+    def shares(self, outputs: Sequence[Floats]) -> list[float] | None:
+        """Weights of outputs together; None where the search finds them."""
 
     def blended(self, outputs: Sequence[Floats], weights: Sequence[float]) -> Floats:
         """The weighted mean of several outputs; called where these blend."""
@@ -85,6 +88,12 @@ class SupervisedScorer:
             numbers = np.array([place[str(one)] for one in truth], dtype=np.intp)
             self._decision = DecisionSearch(metric.name, numbers, len(classes), place[positive or classes[-1]])
 
+    def part(self, rows: NDArray[np.bool_]) -> SupervisedScorer:
+        """The scorer of some rows."""
+        units = None if self.units is None else self.units[rows]
+        options: dict[str, Any] = {"classes": self.classes, "positive": self.positive, "scale": self.scale}
+        return SupervisedScorer(self.metric, self.truth[rows], units=units, **options)
+
     def utility(self, outputs: Floats) -> float:
         """Greater is better; of labels, at the decision that suits these outputs."""
         if self._decision is None:
@@ -113,15 +122,18 @@ class SupervisedScorer:
         """The value of the metric."""
         return score(self.metric, self.truth, self.predictions(outputs, class_weights), self.positive)
 
-    def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Interval:
+    def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> ScoreInterval:
         """Of the score, by resampled rows or units."""
         made = self.predictions(outputs, class_weights)
         return interval(self.metric, self.truth, made, self.positive, units=self.units, rounds=ROUNDS)
 
-    def gain(self, outputs: Floats, other: Floats) -> Interval:
+    def gain(self, outputs: Floats, other: Floats) -> ScoreInterval:
         """The paired interval of the difference."""
         first, second = (self.predictions(one, self.class_weights(one)) for one in (outputs, other))
         return difference(self.metric, self.truth, first, second, self.positive, units=self.units, rounds=ROUNDS)
+
+    def shares(self, outputs: Sequence[Floats]) -> None:
+        """The search finds them."""
 
     def blended(self, outputs: Sequence[Floats], weights: Sequence[float]) -> Floats:
         """On the scale of the metric."""

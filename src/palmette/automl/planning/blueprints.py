@@ -1,4 +1,4 @@
-"""Blueprints from a data plan and candidates. What problem, split and file determine nobody else decides."""
+"""Blueprints from a data plan and candidates. Problem, split and file determine the rest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Dropped
 from palmette.automl.planning.timestamps import drift_of, parts_of
 from palmette.automl.problems.registry import problem_named
 from palmette.automl.profile import Profile
-from palmette.automl.samples import Column, DataSplits, Samples
+from palmette.automl.samples import DataSplits, SampleColumn, Samples
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
 
@@ -97,13 +97,14 @@ def _columns(samples: Samples, profile: Profile, data: DataPlan, rows: pd.DataFr
                 note=note,
                 categories=categories if len(categories) <= SHOWN_CATEGORIES else (),
                 parts=parts,
+                array=column.array,
                 examples=tuple(_example(one.kind, text) for text in column.examples),
             )
         )
     return made
 
 
-def _in_file(column: Column) -> str:
+def _in_file(column: SampleColumn) -> str:
     return column.source if column.source != column.name else ""
 
 

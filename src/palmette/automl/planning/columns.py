@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from palmette.automl.artefacts import DataPlan, Treatment
 from palmette.automl.candidates import Derived, Operation
-from palmette.automl.kinds import UNUSABLE, Kind
+from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind
 from palmette.automl.planning.timestamps import elapsed
+from palmette.automl.problems.registry import problem_named
 from palmette.automl.profile import Profile
-from palmette.automl.samples import Column, Samples
+from palmette.automl.samples import SampleColumn, Samples
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 from palmette.errors import did_you_mean
@@ -45,6 +46,10 @@ ARITIES: Mapping[Operation, Arity] = {
     "log": Arity(1, 1),
     "elapsed": Arity(2, 2, ("datetime",)),
     "missing": Arity(1, 4),
+    "hour": Arity(1, 1, ("datetime",)),
+    "weekday": Arity(1, 1, ("datetime",)),
+    "day": Arity(1, 1, ("datetime",)),
+    "month": Arity(1, 1, ("datetime",)),
 }
 
 
@@ -81,12 +86,12 @@ def data_plan(task: TaskSpec, samples: Samples, profile: Profile, rows: pd.DataF
         rows: The training rows.
         plan: The plan that it belongs to.
     """
-    gone = left_out(task, samples, profile)
+    gone, taken = left_out(task, samples, profile), problem_named(profile.split.problem).kinds(task)
     columns = [one for one in samples.columns if one.name != profile.split.target]
-    treatments = tuple(
-        Treatment(column=one.name, kind="drop" if one.name in gone else one.kind, reason=gone.get(one.name, ""))
-        for one in columns
-    )
+    kinds: dict[str, Kind | Literal["drop"]] = {
+        one.name: "drop" if one.name in gone else taken.get(one.name, one.kind) for one in columns
+    }
+    treatments = tuple(Treatment(column=name, kind=kind, reason=gone.get(name, "")) for name, kind in kinds.items())
     dated = [one.name for one in columns if one.kind == "datetime" and one.name not in gone]
     return DataPlan(
         plan=plan, treatments=treatments, derived=tuple(elapsed(dated, rows, {one.name for one in columns}))
@@ -95,7 +100,8 @@ def data_plan(task: TaskSpec, samples: Samples, profile: Profile, rows: pd.DataF
 
 def left_out(task: TaskSpec, samples: Samples, profile: Profile) -> dict[str, str]:
     """By column that no model may be given: the reason. The request goes before the data."""
-    return dict(reversed([*_left_out(task, samples, profile)]))
+    kept = problem_named(profile.split.problem).kinds(task)
+    return {name: why for name, why in reversed([*_left_out(task, samples, profile)]) if name not in kept}
 
 
 def _left_out(task: TaskSpec, samples: Samples, profile: Profile) -> Iterator[tuple[str, str]]:
@@ -108,7 +114,7 @@ def _left_out(task: TaskSpec, samples: Samples, profile: Profile) -> Iterator[tu
     if task.include:
         kept = set(named(task.include))
         only = "the request names other columns to use"
-        yield from ((one.name, only) for one in samples.columns if one.name not in kept)
+        yield from ((one.name, only) for one in samples.columns if one.name not in kept and one.kind not in STRUCTURE)
     yield from ((name, "it only identifies the row of an answer") for name in named([samples.key]))
     yield from ((name, "it names the part of each row") for name in named([samples.split_column]))
     group = "it names an entity, and new rows are of other ones"
@@ -117,13 +123,14 @@ def _left_out(task: TaskSpec, samples: Samples, profile: Profile) -> Iterator[tu
     yield from ((one.name, UNUSABLE[one.kind]) for one in samples.columns if one.kind in UNUSABLE)
 
 
-def may_be(column: Column, kind: str) -> bool:
+def may_be(column: SampleColumn, kind: str) -> bool:
     """Whether a column can be taken for a kind: where every value of it can be read as such."""
     if kind == column.kind:
         return True
     reading = column.reading
     plain = reading.form in PLAIN and (reading.decimal, reading.thousands, reading.affix) == (".", "", "")
     allowed = {("number", "category"): plain, ("text", "category"): True, ("category", "text"): True}
+    allowed |= {("identifier", "category"): True, ("identifier", "number"): plain, ("constant", "number"): plain}
     return allowed.get((column.kind, kind), False)
 
 
@@ -166,12 +173,17 @@ def edited(plan: DataPlan, edits: ColumnEdits) -> DataPlan:
             one = one.model_copy(update={"reason": notes.get(one.column, one.reason)})
         treatments.append(one)
     names = {*edits.without, *(one.name for one in edits.derived)}
-    kept = [one for one in plan.derived if one.name not in names and not gone.keys() & set(one.columns)]
+    lost, kept = {*gone, *names}, []
+    for derived in plan.derived:
+        if derived.name in names or lost & {*derived.columns}:
+            lost.add(derived.name)
+        else:
+            kept.append(derived)
     return plan.model_copy(update={"treatments": tuple(treatments), "derived": (*kept, *edits.derived)})
 
 
-def _underivable(derived: Iterable[Derived], kinds: Mapping[str, str]) -> Iterator[str]:
-    taken = {name.casefold() for name in kinds}
+def _underivable(derived: Iterable[Derived], given: Mapping[str, str]) -> Iterator[str]:
+    kinds, taken = dict(given), {name.casefold() for name in given}
     for one in derived:
         arity = ARITIES[one.operation]
         wrong = [name for name in one.columns if kinds.get(name) not in arity.kinds]
@@ -184,6 +196,7 @@ def _underivable(derived: Iterable[Derived], kinds: Mapping[str, str]) -> Iterat
         elif not arity.least <= len(set(one.columns)) == len(one.columns) <= arity.most:
             yield f"{one.name!r}: {one.operation} takes {arity.least} to {arity.most} different columns."
         taken.add(one.name.casefold())
+        kinds.setdefault(one.name, "number")
 
 
 assert set(ARITIES) == set(get_args(Operation))

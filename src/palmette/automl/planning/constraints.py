@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from palmette.automl.candidates import Ensembling
@@ -16,6 +17,13 @@ Aim = Literal["usual", "limited", "lean", "explain", "score"]
 a score that was missed."""
 ESTIMATED = ("training_time", "latency", "size")
 """Quantities of a constraint that can be estimated before anything is trained."""
+HOLDS: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+}
+"""By comparison: whether a value keeps a limit."""
 MARGIN = 5.0
 """A limit is taken as out of reach where an unmeasured estimate misses it by this factor."""
 

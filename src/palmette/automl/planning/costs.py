@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import median
 
 from palmette.automl.artefacts import MeasuredRound, Plan
-from palmette.automl.candidates import Candidate
+from palmette.automl.candidates import Candidate, substance
 from palmette.automl.composition import encoding_seconds, learner_named
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.learners.learner import Cost
@@ -18,6 +19,10 @@ REQUEST = 6.0
 """Milliseconds that a request for one row takes beside the model: HTTP, reading and encoding the row."""
 ENSEMBLE = 4
 """Members that an ensemble is estimated with."""
+SEVERAL = 3
+"""Learners that must have been measured, before their times correct the estimates of others."""
+FARTHEST = 5.0
+"""Factor by which such a correction changes an estimate at most."""
 
 
 @dataclass(frozen=True)
@@ -29,22 +34,20 @@ class Costs:
 
     def of(self, candidate: Candidate) -> Cost:
         """To train in all folds, to store, and to answer a request for one row; two significant digits."""
-        expected, (seconds, megabytes, milliseconds) = self._expected(candidate), self._factors
+        expected, (megabytes, milliseconds) = self._expected(candidate), self._factors
         known = self._seconds.get(substance(candidate))
         return _rounded(
-            expected.seconds * seconds if known is None else known,
+            expected.seconds * self._slowness(candidate.learner) if known is None else known,
             expected.megabytes * megabytes,
             (REQUEST + expected.milliseconds) * milliseconds,
         )
 
     def together(self, candidates: Sequence[Candidate]) -> Cost:
         """Of an ensemble of the cheapest; to train, that of the quickest, since others may be left out."""
-        members, factors = sorted(map(self._expected, candidates))[:ENSEMBLE], self._factors
+        members, (megabytes, milliseconds) = sorted(map(self._expected, candidates))[:ENSEMBLE], self._factors
         due = _sum(members)
         return _rounded(
-            members[0].seconds * factors.seconds,
-            due.megabytes * factors.megabytes,
-            due.milliseconds * factors.milliseconds,
+            min(self.of(one).seconds for one in candidates), due.megabytes * megabytes, due.milliseconds * milliseconds
         )
 
     def _expected(self, candidate: Candidate) -> Cost:
@@ -57,23 +60,28 @@ class Costs:
         return {substance(one.candidate): one.seconds for done in self.rounds for one in done.candidates}
 
     @cached_property
-    def _factors(self) -> Cost:
-        """Measured over expected, by the last round: seconds of its candidates, size and latency of its model."""
+    def _ratios(self) -> dict[str, float]:
+        """Measured over expected seconds, by learner."""
+        found: dict[str, list[float]] = {}
+        for one in (each for done in self.rounds for each in done.candidates):
+            ratio = _ratio(one.seconds, self._expected(one.candidate).seconds)
+            found.setdefault(one.candidate.learner, []).append(ratio)
+        return {learner: median(ratios) for learner, ratios in found.items()}
+
+    def _slowness(self, learner: str) -> float:
+        """By what a learner's times are corrected: by its own measurements, else by those of several others."""
+        if learner in self._ratios:
+            return self._ratios[learner]
+        return _clipped(self._ratios.values()) if len(self._ratios) >= SEVERAL else 1.0
+
+    @cached_property
+    def _factors(self) -> tuple[float, float]:
+        """Measured over expected size and latency, of the model of the last round."""
         if not self.rounds:
-            return Cost(1.0, 1.0, 1.0)
+            return 1.0, 1.0
         done = self.rounds[-1]
         due = _sum([self._expected(one.candidate) for one in done.candidates if one.candidate.name in done.members])
-        trained = _sum([self._expected(one.candidate) for one in done.candidates])
-        return Cost(
-            _ratio(sum(one.seconds for one in done.candidates), trained.seconds),
-            _ratio(done.megabytes, due.megabytes),
-            _ratio(done.milliseconds or 0.0, due.milliseconds),
-        )
-
-
-def substance(candidate: Candidate) -> str:
-    """What makes two candidates the same model, whatever their names."""
-    return json.dumps(candidate.model_dump(mode="json", exclude={"name", "reason", "tuned"}), sort_keys=True)
+        return _ratio(done.megabytes, due.megabytes), _ratio(done.milliseconds or 0.0, due.milliseconds)
 
 
 def digest(plan: Plan) -> str:
@@ -91,6 +99,10 @@ def _sum(costs: Sequence[Cost]) -> Cost:
 
 def _ratio(measured: float, expected: float) -> float:
     return measured / expected if measured > 0 and expected > 0 else 1.0
+
+
+def _clipped(ratios: Iterable[float]) -> float:
+    return min(max(median(ratios), 1 / FARTHEST), FARTHEST)
 
 
 def _rounded(seconds: float, megabytes: float, milliseconds: float) -> Cost:

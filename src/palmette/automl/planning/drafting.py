@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import count, product
 from typing import NamedTuple
 
 from palmette.automl.artefacts import Knowledge, MeasuredRound, Plan, Plans
-from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Strategy
-from palmette.automl.composition import facts_of, learner_named, meant
+from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Strategy, substance
+from palmette.automl.composition import candidate_track, encoder_starts, facts_of, learner_named, meant
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.columns import data_plan
-from palmette.automl.planning.constraints import ESTIMATED, MARGIN, Aim, Constraints, constraints_of, worst
-from palmette.automl.planning.costs import Costs, digest, substance
+from palmette.automl.planning.constraints import ESTIMATED, HOLDS, MARGIN, Aim, Constraints, constraints_of, worst
+from palmette.automl.planning.costs import Costs, digest
+from palmette.automl.planning.scores import expected_score
 from palmette.automl.planning.strategies import PlanStrategy, shares, strategies
 from palmette.automl.problems.registry import problem_named, problem_of
 from palmette.automl.profile import Profile
@@ -33,6 +34,15 @@ ROUGH = 1.5
 """Factor by which a single model may seem to miss a limit, where only an ensemble was measured."""
 NEAR = 2.0
 """Factor by which the nearest candidate may seem to miss a limit after a round, for it to be tried."""
+RISK = 3.0
+"""Estimates are right within this factor."""
+FIRST = 0.6
+"""Share of the seconds left that a round takes where another may have to follow."""
+LEAST = 0.1
+"""Share of the budget that must be left for another round."""
+FITTING = 0.9
+"""Share of a limit on training time that search and final fit are given."""
+UPPER = ("<", "<=")
 INSIGHTS = 3
 """That a plan cites at most."""
 NOTHING_KNOWN = Knowledge()
@@ -50,16 +60,27 @@ class PlanContext:
     """Drafted; its candidates are not looked at."""
     knowledge: Knowledge = NOTHING_KNOWN
     rounds: tuple[MeasuredRound, ...] = ()
+    revisable: bool = True
+    """Whether another round follows where a constraint is missed."""
 
     @staticmethod
-    def of(task: TaskSpec, samples: Samples, profile: Profile) -> PlanContext:
-        """With a blueprint by the rules' data plan.
+    def of(
+        task: TaskSpec,
+        samples: Samples,
+        profile: Profile,
+        rounds: tuple[MeasuredRound, ...] = (),
+        knowledge: Knowledge = NOTHING_KNOWN,
+        revisable: bool = True,
+    ) -> PlanContext:
+        """With a blueprint by the rules' data plan, whose seconds are those of the next round.
 
         Raises:
             UserError: as `blueprint`.
         """
         DataSplits.of(samples, profile)  # raises where a file has changed
-        return drafted(*(one.model_dump_json() for one in (task, samples, profile)))
+        drawn = drafted(*(one.model_dump_json() for one in (task, samples, profile)))
+        made = replace(drawn, rounds=rounds, knowledge=knowledge, revisable=revisable)
+        return replace(made, blueprint=made.blueprint.model_copy(update={"seconds": made.round_seconds}))
 
     @cached_property
     def facts(self) -> DataFacts:
@@ -77,6 +98,30 @@ class PlanContext:
     def seconds(self) -> float:
         """Of the budget that no earlier round has taken."""
         return self.task.budget - sum(one.seconds for one in self.rounds)
+
+    @property
+    def round_seconds(self) -> float:
+        """For search and final fit of the next round: all that is left, unless a limit may call for another round."""
+        least = LEAST * self.task.budget
+        left = max(self.seconds, least)
+        limits = [
+            one.value for one in self.task.constraints if one.quantity == "training_time" and one.comparison in UPPER
+        ]
+        reserved = self.revisable and (1 - FIRST) * left >= least and self.at_risk
+        return round(min([FIRST * left if reserved else left, *(FITTING * limit for limit in limits)]), 1)
+
+    @property
+    def at_risk(self) -> bool:
+        """Whether estimates leave it open that the next round keeps latency, size and score."""
+        fitting = affordable(self)
+        limits = [one for one in self.constraints.limits if one.quantity != "training_time"]
+        if fitting and limits and worst(self.costs.together(fitting), limits) > 1 / RISK:
+            return True
+        metric = problem_of(self.blueprint).metric
+        asked = [one for one in self.task.constraints if one.quantity == "score" and one.metric in ("", metric.name)]
+        expected = [expected_score(one.learner, self.profile, metric).score for one in fitting]
+        known = sorted((one for one in expected if one is not None), reverse=metric.greater_is_better)
+        return any(not HOLDS[one.comparison](known[0], one.value) for one in asked) if known else False
 
     @property
     def tolerance(self) -> float:
@@ -120,6 +165,16 @@ class PlanContext:
                     reason=config.reason,
                 )
                 yield (name not in self.constraints.preferred, config.rank), made
+            for encoder, start in encoder_starts(name, self.facts):
+                made = Candidate(
+                    name=f"{name}-{encoder.name.removeprefix(encoder.kind + '_')}",
+                    learner=name,
+                    encoders={encoder.kind: encoder.name},
+                    settings=dict(start.settings),
+                    strategy=usual,
+                    reason=start.reason,
+                )
+                yield (name not in self.constraints.preferred, start.rank), made
 
 
 @lru_cache(maxsize=2)
@@ -182,8 +237,8 @@ def _plans(context: PlanContext, revision: Revision) -> Iterator[Plan]:
     if context.rounds:
         yield from _from_measured(context, aim, fitting, asked)
     usable = []
-    for strategy in strategies(problem_named(context.facts.problem).has_target, aim):
-        found = _chosen(strategy, fitting, wanted)
+    for strategy in strategies(context.facts.problem, aim):
+        found = chosen_by(strategy, fitting, wanted)
         if len({one.learner for one in found}) >= strategy.least:
             usable.append((strategy, found))
     if wanted.preferred:
@@ -249,7 +304,7 @@ def _from_measured(
         yield plan_of(PlanStrategy("widened", idea, ensembling=ensembling), found, context, asked)
 
 
-def _chosen(strategy: PlanStrategy, fitting: Sequence[Candidate], wanted: Constraints) -> list[Candidate]:
+def chosen_by(strategy: PlanStrategy, fitting: Sequence[Candidate], wanted: Constraints) -> list[Candidate]:
     """The candidates of a strategy, in its order, and the first of each learner that the request compares with."""
     here = list(dict.fromkeys(one.learner for one in fitting))
     named = [name for wish in strategy.learners for name in here if name in meant(wish)]
@@ -270,12 +325,12 @@ def plan_of(
     strategy: PlanStrategy, candidates: Sequence[Candidate], context: PlanContext, asked: Iterable[str] = ()
 ) -> Plan:
     """The plan of a strategy with these candidates, held to what the request demands."""
-    blends = problem_named(context.facts.problem).has_target
+    blends = problem_named(context.facts.problem).blends
     return Plan(
         name=strategy.name,
         idea=strategy.idea,
         candidates=tuple(candidates),
-        shares=shares((learner_named(one.learner).track for one in candidates), context.task.tracks),
+        shares=shares(map(candidate_track, candidates), context.task.tracks),
         ensembling=context.constraints.ensembling or strategy.ensembling if blends else "single",
         tuning=strategy.tuning,
         reasons=tuple(_reasons(candidates, context, asked)),

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from palmette.automl.artefacts import Assessment, Comparison, MeasuredCandidate, MeasuredRound, Plan, Plans
-from palmette.automl.candidates import Blueprint
 from palmette.automl.planning.costs import digest
-from palmette.automl.planning.drafting import PlanContext, Revision, draft
+from palmette.automl.planning.drafting import LEAST, PlanContext, Revision, draft
 from palmette.automl.profile import Profile
 from palmette.automl.samples import Samples
+from palmette.automl.search.job import uses_own_code
 from palmette.automl.task_spec.spec import Constraint, TaskSpec
 from palmette.engine import Context
 
@@ -21,14 +21,11 @@ REJECTED = "plan-rejected"
 """Code of a violation of an estimate; its subject is the plan, its evidence the quantity."""
 MISSED = ("constraint-missed", "score-missed")
 """Codes of violations of a measured number; their evidence is a `MeasuredRound` as JSON."""
-FIRST = 0.6
-"""Share of the seconds left that a round takes where another may follow."""
-LEAST = 0.1
-"""Share of the budget that must be left for another round."""
+EARLIER = "earlier-better"
+"""Code of a violation of a model that misses more, or scores less, than that of an earlier round; its evidence is that
+round as JSON."""
 MOST_REVISIONS = 3
 """Fewer than the returns of one violation after which the planner gives a run up."""
-FITTING = 0.9
-"""Share of a limit on training time that search and final fit are given."""
 
 
 class Revised(NamedTuple):
@@ -69,57 +66,62 @@ def can_revise(
         done: What one of them measured; None where all were rejected by their estimates.
     """
     rounds = (*plans.rounds, *([done] if done else ()))
-    context = replace(PlanContext.of(task, samples, profile), rounds=rounds)
+    context = PlanContext.of(task, samples, profile, rounds)
     if len(rounds) > MOST_REVISIONS or context.seconds < LEAST * task.budget or (done and not done.missed):
         return False
     failed = [one for one in plans.plans if done is None or one.name == done.plan]
     return draft(context, _after(plans, failed, _missed(done) if done else ())) is not None
 
 
+def better_before(rounds: Sequence[MeasuredRound], done: MeasuredRound, greater: bool) -> MeasuredRound | None:
+    """The earlier round that missed fewer constraints, or as many with a better score; None where none did.
+
+    Rounds whose outputs cannot be compared, or that deliver own code, are left aside.
+    """
+
+    def place(one: MeasuredRound) -> tuple[int, float]:
+        score = one.score if one.score is not None else -math.inf if greater else math.inf
+        return len(one.missed), -score if greater else score
+
+    same = [
+        one
+        for one in rounds
+        if one.selection
+        and one.store.split("-")[1:2] == done.store.split("-")[1:2]
+        and not any(uses_own_code(member.candidate) for member in one.selection.members)
+    ]
+    best = min(same, key=place, default=None)
+    return best if best and place(best) < place(done) else None
+
+
 def measured_round(
-    plan: str, blueprint: Blueprint, comparison: Comparison, assessment: Assessment, missed: Sequence[Constraint]
+    plan: str, store: str, comparison: Comparison, assessment: Assessment, missed: Sequence[Constraint]
 ) -> MeasuredRound:
     """Measured numbers of a plan that was carried out.
 
     Args:
         plan: Its name.
-        blueprint: What was trained.
+        store: Of the out-of-fold outputs.
         comparison: The leaderboard, and what was chosen.
         assessment: Of the delivered model.
         missed: Constraints that another plan may keep. A score counts out of fold: the hold-out sends nothing back.
     """
-    members = [one.candidate for one in comparison.selection.members]
-    known = {one.name: one for one in (*blueprint.candidates, *members)}
     return MeasuredRound(
         plan=plan,
         candidates=tuple(
-            MeasuredCandidate(candidate=known[row.name], score=row.score, seconds=row.seconds)
+            MeasuredCandidate(candidate=row.candidate, score=row.score, seconds=row.seconds)
             for row in comparison.leaderboard
-            if row.name in known
+            if row.candidate and row.candidate.learner != "dummy"
         ),
-        members=tuple(one.name for one in members),
+        members=tuple(one.candidate.name for one in comparison.selection.members),
+        selection=comparison.selection,
+        score=comparison.selection.score,
+        store=store,
         milliseconds=assessment.latency.p50 if assessment.latency else None,
         megabytes=assessment.megabytes,
         seconds=assessment.training_seconds,
         missed=tuple(missed),
     )
-
-
-def round_seconds(task: TaskSpec, rounds: Sequence[MeasuredRound], revisable: bool) -> float:
-    """Seconds for search and final fit of the next round.
-
-    Args:
-        task: The request.
-        rounds: Those before.
-        revisable: Whether plans are revised where a constraint is missed.
-    """
-    least = LEAST * task.budget
-    left = max(task.budget - sum(one.seconds for one in rounds), least)
-    limits = [
-        one.value for one in task.constraints if one.quantity == "training_time" and one.comparison in ("<", "<=")
-    ]
-    share = FIRST if revisable and task.constraints and (1 - FIRST) * left >= least else 1.0
-    return round(min([share * left, *(FITTING * limit for limit in limits)]), 1)
 
 
 def _after(last: Plans, failed: Sequence[Plan], missed: Sequence[str], why: str = "") -> Revision:

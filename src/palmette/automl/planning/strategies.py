@@ -98,21 +98,29 @@ CLUSTERING = (
     PlanStrategy("every-form", "The form of the groups is unknown: all are tried.", ensembling="single"),
     PlanStrategy("centres-only", "Centres are easy to explain and quick to find.", ("kmeans",), ensembling="single"),
 )
+FORECASTING = (
+    PlanStrategy("every-forecast", "Simple, linear and boosted forecasts err differently: their mean errs less."),
+    PlanStrategy("linear-forecasts", "The next values are sums of the last ones.", ("linear_forecast", "naive")),
+    PlanStrategy("statistical-forecasts", "Trend and season of each series by itself.", ("statistical", "naive")),
+    PlanStrategy("one-forecast", "One forecaster is easier to explain.", tuning=False, ensembling="single"),
+)
+STRATEGIES: Mapping[str, tuple[PlanStrategy, ...]] = {"clustering": CLUSTERING, "forecasting": FORECASTING}
+"""By problem; others have `SUPERVISED`."""
 FIRST: Mapping[Aim, tuple[str, ...]] = {
-    "usual": ("broad-boosting", "every-form"),
+    "usual": ("broad-boosting", "every-form", "every-forecast"),
     "limited": ("best-alone", "one-light-model", "one-tuned-well", "few-tuned-deeply", "plain-linear", "centres-only"),
     "lean": ("one-light-model", "plain-linear", "one-tuned-well", "few-tuned-deeply", "centres-only", "round-groups"),
     "explain": ("plain-linear", "one-light-model", "one-tuned-well", "sturdy-forests", "centres-only", "nested-groups"),
     "score": ("everything-once", "smooth-functions", "unlike-each-other", "sturdy-forests", "dense-groups"),
 }
 """By aim: the strategies that come first."""
-SHARES: Mapping[Track, float] = {"traditional": 0.6, "neural": 0.2, "pretrained": 0.1, "autogluon": 0.3}
+SHARES: Mapping[Track, float] = {"traditional": 0.6, "neural": 0.2, "pretrained": 0.4, "autogluon": 0.3}
 """Of the training time, before they are scaled to the tracks of a plan."""
 
 
-def strategies(has_target: bool, aim: Aim) -> list[PlanStrategy]:
-    """The strategies with or without a target, the most promising for the aim first."""
-    known: Iterable[PlanStrategy] = SUPERVISED if has_target else CLUSTERING
+def strategies(problem: str, aim: Aim) -> list[PlanStrategy]:
+    """The strategies for a problem, the most promising for the aim first."""
+    known: Iterable[PlanStrategy] = STRATEGIES.get(problem, SUPERVISED)
     order = {name: place for place, name in enumerate(FIRST[aim])}
     return sorted(known, key=lambda one: order.get(one.name, len(order)))
 

@@ -28,14 +28,14 @@ ALONG = 0.9
 """Rank correlation of two times from which they move together."""
 
 
-class Parts(NamedTuple):
+class CalendarParts(NamedTuple):
     """What is made of a column of timestamps, and why."""
 
     parts: tuple[str, ...]
     reason: str
 
 
-def parts_of(values: pd.Series, drift: float | None = None) -> Parts:
+def parts_of(values: pd.Series, drift: float | None = None) -> CalendarParts:
     """The parts that recur within the rows; days since 1970 tell early from late.
 
     Args:
@@ -51,9 +51,9 @@ def parts_of(values: pd.Series, drift: float | None = None) -> Parts:
     recurring = f"{', '.join(PARTS[part] for part in found)} recur" if found else ""
     if found and drift is not None and abs(drift) < TREND:
         why = f"no days since 1970, as rows to predict are later and the target does not move with time ({drift:.2f})"
-        return Parts(tuple(found), f"{recurring}; {why}")
+        return CalendarParts(tuple(found), f"{recurring}; {why}")
     moves = f"the target moves with time ({drift:.2f})" if drift is not None else ""
-    return Parts((*found, "days"), "; ".join(filter(None, (recurring, moves))))
+    return CalendarParts((*found, "days"), "; ".join(filter(None, (recurring, moves))))
 
 
 def drift_of(column: str, rows: pd.DataFrame, target: str, time: str) -> float | None:
@@ -62,7 +62,7 @@ def drift_of(column: str, rows: pd.DataFrame, target: str, time: str) -> float |
     import pandas as pd
 
     ranks = rows[column].rank()
-    if not time or not ranks.corr(rows[time].rank()) > ALONG:
+    if not time or not target or not ranks.corr(rows[time].rank()) > ALONG:
         return None
     if pd.api.types.is_numeric_dtype(rows[target]):
         values = [rows[target].astype(float).rank()]

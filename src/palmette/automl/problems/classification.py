@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Ensembling, Strategy
+from palmette.automl.learners.learner import LABELS
 from palmette.automl.measure import Predictions, metric_of
 from palmette.automl.measure.confusion import MOVED
-from palmette.automl.measure.metrics import Floats, in_order
+from palmette.automl.measure.metrics import Floats, Task, in_order
 from palmette.automl.problems.problem import Member, Objective
 from palmette.automl.problems.supervised import Supervised, checked, first_metric, folds_for
 from palmette.automl.profile import Profile, TargetProfile
@@ -41,6 +42,7 @@ class Classification(Supervised):
 
     name: ClassVar[str] = "classification"
     words: ClassVar = frozenset({"classification", "classify", "classifier"})
+    task: ClassVar[Task] = "classification"
     side_metrics: ClassVar = ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "log_loss")
 
     @staticmethod
@@ -113,7 +115,8 @@ class Classification(Supervised):
         outputs = np.zeros((len(made), len(self.blueprint.classes)))
         outputs[:, np.asarray(estimator.classes_, dtype=int)] = np.clip(made, 0.0, None)
         total = outputs.sum(axis=1, keepdims=True)
-        made = np.divide(outputs, total, out=np.full_like(outputs, 1 / outputs.shape[1]), where=total > 0)
+        # Where all are 0 they are equal; NaN stays, so that the candidate is refused.
+        made = np.divide(outputs, total, out=np.full_like(outputs, 1 / outputs.shape[1]), where=total != 0)
         return np.asarray(made)
 
     def sound(self, outputs: Floats) -> str:
@@ -139,11 +142,11 @@ class Classification(Supervised):
     def fitted_alone(self, learner: Call) -> Call:
         """Classes that a model has written may take class numbers only."""
         inner = learner
-        while "estimator" in inner.arguments:
-            inner = inner.arguments["estimator"]
+        while nested := inner.arguments.get("estimator") or dict(inner.arguments.get("steps", ())).get("model"):
+            inner = nested
         if inner.path.split(".")[0] in TAKE_NAMES:
             return learner
-        return Call("palmette.automl.learners.labels.LabelEncodedClassifier", {"estimator": learner})
+        return Call(LABELS, {"estimator": learner})
 
     def decided(self, estimator: Call, class_weights: tuple[float, ...] | None) -> Call:
         if class_weights is None:

@@ -1,21 +1,14 @@
-"""Problems by name, and what a run is judged by."""
+"""Problems by name."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from palmette.engine.registry import load, names
+from palmette.engine.registry import load
 
 if TYPE_CHECKING:
     from palmette.automl.candidates import Blueprint
-    from palmette.automl.problems.problem import Objective, Problem
-    from palmette.automl.profile import Profile
-    from palmette.automl.task_spec.spec import TaskSpec
-
-
-def problem_names() -> list[str]:
-    """All registered problems."""
-    return names("problem")
+    from palmette.automl.problems.problem import Problem
 
 
 def problem_named(name: str) -> type[Problem]:
@@ -31,12 +24,3 @@ def problem_named(name: str) -> type[Problem]:
 def problem_of(blueprint: Blueprint) -> Problem:
     """The problem that a blueprint solves."""
     return problem_named(blueprint.problem)(blueprint)
-
-
-def objective_of(task: TaskSpec, profile: Profile) -> Objective:
-    """The number by which candidates are compared.
-
-    Raises:
-        UserError: the request names a metric or class that does not exist, or that the target does not allow for.
-    """
-    return problem_named(profile.split.problem).objective(task, profile)

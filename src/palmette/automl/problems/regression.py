@@ -13,7 +13,7 @@ from palmette.automl.candidates import Ensembling, Strategy
 from palmette.automl.composition import learner_named
 from palmette.automl.formatting import number
 from palmette.automl.measure import Predictions, metric_of
-from palmette.automl.measure.metrics import Floats
+from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.measure.scorer import LEARN, RESTORE
 from palmette.automl.problems.problem import Member, Objective
 from palmette.automl.problems.supervised import OF_LOGARITHMS, Supervised, checked, first_metric, folds_for
@@ -37,6 +37,7 @@ class Regression(Supervised):
 
     name: ClassVar[str] = "regression"
     words: ClassVar = frozenset({"regression", "regress", "estimate"})
+    task: ClassVar[Task] = "regression"
     side_metrics: ClassVar = ("rmse", "mae", "r2")
 
     @staticmethod

@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.artefacts import FeatureImportance, Score
+from palmette.automl.artefacts import FeatureImportance, Occlusion, Score
 from palmette.automl.calls import Call, pipeline
-from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds
-from palmette.automl.kinds import UNUSABLE
+from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, Strategy
+from palmette.automl.kinds import UNUSABLE, file_kinds
 from palmette.automl.measure import METRICS, Metric, Predictions, difference, interval, score, undefined
-from palmette.automl.measure.metrics import Floats
+from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.measure.scorer import Scale, SupervisedScorer
 from palmette.automl.problems.importance import Measure, importance
-from palmette.automl.problems.problem import Member
+from palmette.automl.problems.occlusion import FILES, occlusions, telling_rows
+from palmette.automl.problems.problem import Member, RowByRow
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ReportData
 from palmette.automl.samples import DataSplits
+from palmette.automl.samples.files import with_contents
 from palmette.automl.task_spec.spec import TaskSpec
 
 if TYPE_CHECKING:
@@ -40,13 +42,15 @@ SHORT = 15.0
 
 
 @dataclass(frozen=True)
-class Supervised(ABC):
+class Supervised(RowByRow, ABC):
     """Candidates are compared by out-of-fold predictions of the target."""
 
     blueprint: Blueprint
 
     has_target: ClassVar[bool] = True
     fits_all_rows: ClassVar[bool] = False
+    task: ClassVar[Task]
+    blends: ClassVar[bool] = True
     side_metrics: ClassVar[tuple[str, ...]]
     """Reported beside the metric of the run."""
 
@@ -55,10 +59,11 @@ class Supervised(ABC):
         return METRICS[self.blueprint.metric]
 
     def baselines(self) -> tuple[Candidate, ...]:
-        """No features at all, and a linear model."""
+        """No features at all, and a linear model on the scale of the metric."""
+        strategy = Strategy(target_transform=OF_LOGARITHMS.get(self.blueprint.metric, "none"))
         return (
             Candidate(name="dummy", learner="dummy", reason="uses no features"),
-            Candidate(name="linear-baseline", learner="linear", reason="the simplest model of all features"),
+            Candidate(name="linear", learner="linear", strategy=strategy, reason="the simplest model of all features"),
         )
 
     def folds(self, splits: DataSplits) -> NDArray[np.int64]:
@@ -171,9 +176,22 @@ class Supervised(ABC):
         """How much worse the metric of the run becomes."""
         blueprint, rows = self.blueprint, splits.holdout
         columns = [column.name for column in blueprint.columns]
+        if len(columns) == len(blueprint.file_columns):
+            return ()  # shuffled files say nothing of what is in them
         measure = Measure(self.metric, blueprint.positive)
         asked = rows.drop(columns=blueprint.target)
         return importance(ask, asked, self.truth(rows), measure, columns, seed=blueprint.seed)
+
+    def occlusions(
+        self, splits: DataSplits, made: Predictions, ask: Callable[[pd.DataFrame], Predictions]
+    ) -> tuple[Occlusion, ...]:
+        rows, columns = splits.holdout, self.blueprint.file_columns
+        if not columns:
+            return ()
+        name = columns[0].name
+        wrong, right = telling_rows(self.truth(rows), made, np.flatnonzero(rows[name].notna()).tolist(), FILES // 2)
+        held = with_contents(rows.drop(columns=self.blueprint.target), [one.name for one in columns])
+        return occlusions(ask, held, name, file_kinds()[columns[0].kind], [*wrong, *right])
 
     def report_data(
         self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str

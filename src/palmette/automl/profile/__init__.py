@@ -2,28 +2,19 @@
 
 from palmette.automl.profile.artefacts import (
     ColumnProfile,
-    Fact,
     Frequent,
     Leak,
     LeakDecision,
     MetaFeature,
     NumberFacts,
     Profile,
+    Suggestion,
     TargetProfile,
     TextFacts,
     TimeFacts,
-)
+)  # fmt: skip
 
 __all__ = [
-    "ColumnProfile",
-    "Fact",
-    "Frequent",
-    "Leak",
-    "LeakDecision",
-    "MetaFeature",
-    "NumberFacts",
-    "Profile",
-    "TargetProfile",
-    "TextFacts",
-    "TimeFacts",
-]
+    "ColumnProfile", "Frequent", "Leak", "LeakDecision", "MetaFeature", "NumberFacts", "Profile", "Suggestion",
+    "TargetProfile", "TextFacts", "TimeFacts",
+]  # fmt: skip

@@ -109,7 +109,7 @@ class MetaFeature(Model):
     value: float
 
 
-class Fact(Model):
+class Suggestion(Model):
     """A suggestion that follows from a figure."""
 
     code: str
@@ -159,7 +159,7 @@ class Profile(Model):
     """Bytes of the whole table."""
     meta: tuple[MetaFeature, ...]
     """In a fixed order."""
-    suggestions: tuple[Fact, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
     leaks: tuple[Leak, ...] = ()
     decisions: tuple[LeakDecision, ...] = ()
     """About those leaks that call for more than a report."""

@@ -61,22 +61,14 @@ def target_codes(target: Any, problem: str) -> Codes:
 
 def mutual_information(codes: Codes, target: Codes) -> float:
     """Mutual information as a share of the target's entropy, in [0, 1], corrected for bias (Miller and Madow)."""
-    count = len(codes)
-    if not count:
-        return 0.0
-    width = int(target.max()) + 1
-    both = np.bincount(codes * width + target, minlength=(int(codes.max()) + 1) * width).reshape(-1, width)
-    both = both[both.sum(1) > 0][:, both.sum(0) > 0]
-    entropy = _entropy(both.sum(0))
-    if entropy <= 0:
-        return 0.0
-    chance = (both.shape[0] - 1) * (both.shape[1] - 1) / (2 * count)
-    return float(np.clip((_entropy(both.sum(1)) + entropy - _entropy(both.ravel()) - chance) / entropy, 0, 1))
+    from scipy.stats import entropy
+    from sklearn.metrics import mutual_info_score
 
-
-def _entropy(counts: npt.NDArray[np.int64]) -> float:
-    shares = counts[counts > 0] / counts.sum()
-    return float(-(shares * np.log(shares)).sum())
+    whole = float(entropy(np.bincount(target))) if len(codes) else 0.0
+    if whole <= 0:
+        return 0.0
+    different = (len(np.unique(codes)) - 1) * (len(np.unique(target)) - 1)
+    return float(np.clip((mutual_info_score(codes, target) - different / (2 * len(codes))) / whole, 0, 1))
 
 
 @lru_cache(maxsize=4)

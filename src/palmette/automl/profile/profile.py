@@ -15,7 +15,7 @@ from palmette.automl.profile.suggestions import suggest
 def profile(context: LeakContext) -> Profile:
     """The figures of a table; of the hold-out nothing is used but whether its rows, keys or times overlap."""
     table, request, split, kinds = context.table, context.request, context.split, context.kinds
-    train, target, problem = table.iloc[split.train], request.target, request.problem
+    train, target, problem = table.iloc[split.train], request.target, context.problem
     names = [str(name) for name in table.columns if name not in (target, request.column)]
     columns = [column_figures(name, train[name], kinds[name]) for name in names]
     if target:

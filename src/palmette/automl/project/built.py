@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from palmette.automl.candidates import Blueprint
 from palmette.automl.measure import Predictions
 from palmette.automl.project.reading import in_file_names
+from palmette.automl.weights import FOLDER, weights_folder
 from palmette.engine.actor import TextFile
 from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
 from palmette.sandbox.reading import read_made
@@ -28,8 +29,6 @@ FILE_MB = 4096
 PREDICT_SECONDS = 900.0
 CELL_BYTES = 64
 """Of a number in a file of predictions, at most."""
-MORE_COLUMNS = 8
-"""That predictions may have beside one for each class."""
 
 
 def run_program(
@@ -37,8 +36,9 @@ def run_program(
 ) -> ExecutionResult:
     """Runs a program of the package in a folder; `write` is the only folder that it may change."""
     limits = Limits(seconds=seconds, file_mb=FILE_MB, disk_mb=4 * FILE_MB)
-    access = Access(write=(write,), read=(folder, *([read] if read else [])))
-    env = {"PYTHONPATH": str(folder)}
+    models = weights_folder()
+    access = Access(write=(write,), read=(folder, *([read] if read else []), *([models] if models else [])))
+    env = {"PYTHONPATH": str(folder)} | ({FOLDER: str(models)} if models else {})
     return sandbox.run(python_command(*arguments), cwd=folder, access=access, env=env, limits=limits)
 
 
@@ -80,7 +80,9 @@ class BuiltPackage:
         if not done.ok:
             return done
         try:
-            return problem_of(self.blueprint).predictions(self._answers(scratch, len(rows)), len(rows))
+            problem = problem_of(self.blueprint)
+            table = self._answers(scratch, *problem.answer_size(len(rows)))
+            return problem.predictions(table, len(rows))
         except (OSError, ValueError, KeyError, csv.Error) as error:
             return done.model_copy(update={"exit_code": 1, "stderr": f"Its predictions cannot be read: {error}"})
 
@@ -90,13 +92,11 @@ class BuiltPackage:
         in_file_names(rows, self.blueprint).to_parquet(scratch / ROWS, index=False)
         return scratch / ROWS
 
-    def _answers(self, folder: Path, rows: int) -> pd.DataFrame:
+    def _answers(self, folder: Path, rows: int, columns: int) -> pd.DataFrame:
         """What `predict.py` wrote, as text, and one row more than asked for if there are more."""
         import pandas as pd
 
-        classes = self.blueprint.classes
-        columns = len(classes) + MORE_COLUMNS
-        longest = max((len(name.encode()) for name in classes), default=0)
+        longest = max((len(name.encode()) for name in self.blueprint.classes), default=0)
         most = (rows + 2) * (columns * CELL_BYTES + longest) + 4 * columns * (longest + CELL_BYTES)
         content = read_made(folder, ANSWERS, most)
         header = next(csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8", newline="")), ())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from palmette.automl.calls import Call, Name, Value, paths_of
+from palmette.automl.calls import Call, Name, Value, calls_in, mapped, paths_of, source
 from palmette.automl.problems.problem import Member
 from palmette.automl.project.vendoring import OWN
 
@@ -18,9 +18,11 @@ ENCODED = {
     "dense": "Scaled numbers, nothing missing, few columns: what distances, networks and dense linear models take.",
     "sparse": "Scaled numbers, nothing missing, any number of columns: what linear models take.",
 }
+SHORT = 60
+"""Characters of the source of a member up to which it needs no function of its own."""
 COMPONENTS = "components"
 """The module of classes that were copied into the package."""
-PIPELINE = "sklearn.pipeline.Pipeline"
+PIPELINE, COLUMNS = "sklearn.pipeline.Pipeline", "sklearn.compose.ColumnTransformer"
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class ModelCalls:
     """Typed columns -> predictions."""
 
 
-class Part(NamedTuple):
+class FunctionSource(NamedTuple):
     """A function that returns what a call makes."""
 
     name: str
@@ -46,32 +48,42 @@ class Part(NamedTuple):
     doc: str
 
     @property
-    def returns(self) -> str:
+    def returns(self) -> Name:
         """The class of what it returns."""
-        return "Pipeline" if self.call.short == "make_pipeline" else self.call.short
+        made = {"make_pipeline": PIPELINE, "make_column_transformer": COLUMNS}
+        return Name(made.get(self.call.short, self.call.path))
 
 
-class Layout(NamedTuple):
+class PackageLayout(NamedTuple):
     """The functions of features.py and of model.py."""
 
-    features: tuple[Part, ...]
-    members: tuple[Part, ...]
+    readers: Value
+    """Of the columns, by kind."""
+    features: tuple[FunctionSource, ...]
+    members: tuple[FunctionSource, ...]
     model: Call
     """Of `build_model`."""
 
 
-def laid_out(calls: ModelCalls, columns: Mapping[str, Sequence[str]]) -> Layout:
+def laid_out(calls: ModelCalls, columns: Mapping[str, Sequence[str]]) -> PackageLayout:
     """Encoders and the steps that they share become functions of features.py, members functions of model.py.
 
     `columns` are the lists in features.py, by name; they stand for the columns in them.
     """
-    features = [Part("typed_columns", calls.reader, "Reads the columns as the file has them.")]
+    readers = _readers(calls.reader)
+    typed = replaced(calls.reader, [(readers, Name(FEATURES + "READERS"))])
+    assert isinstance(typed, Call)
+    features = [FunctionSource("typed_columns", typed, "Reads the columns as the file has them.")]
     encoders = _encoders(calls)
-    shared = [Part("_".join(names), call, "Steps for several kinds of columns.") for names, call in _shared(encoders)]
+    shared = [
+        FunctionSource("_".join(names), call, "Steps for several kinds of columns.")
+        for names, call in _shared(encoders)
+    ]
     members = _members(calls) if len(calls.members) > 1 else []
     known = [(one.call, Call(FEATURES + one.name)) for one in encoders]
     model = replaced(calls.estimator, [*known, *((one.call, Call(MODEL + one.name)) for one in members)])
-    return Layout(
+    return PackageLayout(
+        _named(readers, columns),
         tuple(_readable(one, columns, shared) for one in (*features, *shared, *encoders)),
         tuple(_readable(one, columns, ()) for one in members),
         _compact(_after(Call(FEATURES + "typed_columns"), model)),
@@ -83,7 +95,7 @@ def replaced(value: Value, known: Sequence[tuple[Value, Value]]) -> Value:
     for part, other in known:
         if type(part) is type(value) and part == value:
             return other
-    return _mapped(value, lambda one: replaced(one, known))
+    return mapped(value, lambda one: replaced(one, known))
 
 
 def imports_of(values: Iterable[Value], own: Collection[str], here: str) -> list[str]:
@@ -110,18 +122,18 @@ def imports_of(values: Iterable[Value], own: Collection[str], here: str) -> list
     return sorted(lines)
 
 
-def _encoders(calls: ModelCalls) -> list[Part]:
+def _encoders(calls: ModelCalls) -> list[FunctionSource]:
     """The different encoders, named by the layout that they make."""
-    found: list[Part] = []
+    found: list[FunctionSource] = []
     for member, layout in zip(calls.members, calls.layouts, strict=True):
-        if all(member.encoder != one.call for one in found):
+        if layout != "rows" and all(member.encoder != one.call for one in found):
             same = sum(one.name.startswith(layout) for one in found)
             name = f"{layout}_features" + (f"_{same + 1}" if same else "")
-            found.append(Part(name, member.encoder, ENCODED.get(layout, "The features.")))
+            found.append(FunctionSource(name, member.encoder, ENCODED.get(layout, "The features.")))
     return found
 
 
-def _shared(encoders: Sequence[Part]) -> Iterator[tuple[list[str], Call]]:
+def _shared(encoders: Sequence[FunctionSource]) -> Iterator[tuple[list[str], Call]]:
     """Pipelines that several pipelines of the encoders are, or end with; each with the names of its steps."""
     every = [one for part in encoders for one in _calls(part.call) if one.short == "Pipeline"]
     done: list[Call] = []
@@ -132,29 +144,23 @@ def _shared(encoders: Sequence[Part]) -> Iterator[tuple[list[str], Call]]:
             yield [name for name, _ in steps], one
 
 
-def _members(calls: ModelCalls) -> list[Part]:
+def _members(calls: ModelCalls) -> list[FunctionSource]:
     """A function for each learner with all that is around it and nothing else, unless two are the same."""
-    found: list[Part] = []
+    found: list[FunctionSource] = []
     for call in _calls(calls.estimator):
         inside = [member for member in calls.members for one in _calls(call) if one == member.learner]
         encoded = any(one == member.encoder for member in calls.members for one in _calls(call))
         taken = any(part.call == call or call in _calls(part.call) for part in found)
-        if len({id(one) for one in inside}) == 1 and not encoded and not taken:
+        if len({id(one) for one in inside}) == 1 and not encoded and not taken and len(source(call)) > SHORT:
             candidate = inside[0].candidate
             reason = candidate.reason[:1].upper() + candidate.reason[1:]
-            found.append(Part(re.sub(r"\W+", "_", candidate.name), call, reason))
+            found.append(FunctionSource(re.sub(r"\W+", "_", candidate.name), call, reason))
     return found
 
 
 def _calls(value: Value) -> Iterator[Call]:
     """All calls in a value, outer ones first."""
-    if isinstance(value, Call):
-        yield value
-        inner: Iterable[Value] = (*value.positional, *value.arguments.values())
-    else:
-        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    for one in inner:
-        yield from _calls(one)
+    return (one for one in calls_in(value) if isinstance(one, Call))
 
 
 def _after(first: Call, estimator: Call) -> Call:
@@ -164,24 +170,40 @@ def _after(first: Call, estimator: Call) -> Call:
     return Call(PIPELINE, {"steps": [("columns", first), ("model", estimator)]})
 
 
-def _readable(part: Part, columns: Mapping[str, Sequence[str]], shared: Sequence[Part]) -> Part:
+def _readable(
+    part: FunctionSource, columns: Mapping[str, Sequence[str]], shared: Sequence[FunctionSource]
+) -> FunctionSource:
     """The function with shared steps as calls of their function, and lists of columns by name."""
 
+    whole = _named(part.call, columns)
+
     def shortened(value: Value) -> Value:
-        if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
-            return _by_name(value, columns) or value
-        if isinstance(value, Call) and value.path == PIPELINE and value is not part.call:
+        if isinstance(value, Call) and value.path == PIPELINE and value is not whole:
             steps = value.arguments["steps"]
             for one in shared:
                 ending = one.call.arguments["steps"]
                 if steps[-len(ending) :] == ending:
                     before, call = steps[: -len(ending)], Call(FEATURES + one.name)
-                    return _mapped(value.where(steps=[*before, (one.name, call)]), shortened) if before else call
-        return _mapped(value, shortened)
+                    return mapped(value.where(steps=[*before, (one.name, call)]), shortened) if before else call
+        return mapped(value, shortened)
 
-    made = shortened(part.call)
+    made = shortened(whole)
     assert isinstance(made, Call)
     return part._replace(call=_compact(made))
+
+
+def _readers(call: Call) -> Value:
+    """The argument of `read_columns`, where it is called in this."""
+    return next(
+        one.arguments["kw_args"]["readers"] for one in _calls(call) if "readers" in one.arguments.get("kw_args", ())
+    )
+
+
+def _named(value: Value, columns: Mapping[str, Sequence[str]]) -> Value:
+    """The value with lists of columns by their names."""
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        return _by_name(value, columns) or value
+    return mapped(value, lambda one: _named(one, columns))
 
 
 def _by_name(names: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Name | None:
@@ -197,29 +219,17 @@ def _by_name(names: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Name
 
 
 def _compact(value: Call) -> Call:
-    """The same with pipelines whose steps have no names."""
+    """The same with pipelines and column transformers whose steps have no names."""
 
     def compacted(value: Value) -> Value:
-        made = _mapped(value, compacted)
+        made = mapped(value, compacted)
         if isinstance(made, Call) and made.path == PIPELINE and set(made.arguments) == {"steps"}:
             return Call("sklearn.pipeline.make_pipeline", {}, tuple(step for _, step in made.arguments["steps"]))
+        if isinstance(made, Call) and made.path == COLUMNS and set(made.arguments) == {"transformers"}:
+            parts = tuple(one[1:] for one in made.arguments["transformers"])
+            return Call("sklearn.compose.make_column_transformer", {}, parts)
         return made
 
     made = compacted(value)
     assert isinstance(made, Call)
     return made
-
-
-def _mapped(value: Value, change: Callable[[Value], Value]) -> Value:
-    """The value with each value directly in it changed."""
-    match value:
-        case Call(path=path, arguments=arguments, positional=positional):
-            return Call(path, {name: change(one) for name, one in arguments.items()}, tuple(map(change, positional)))
-        case list():
-            return [change(one) for one in value]
-        case tuple():
-            return tuple(change(one) for one in value)
-        case dict():
-            return {key: change(one) for key, one in value.items()}
-        case _:
-            return value

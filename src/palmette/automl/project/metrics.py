@@ -86,7 +86,7 @@ def metric_source(blueprint: Blueprint, positive: str) -> MetricSource:
         **_CLUSTERS,
         **(_TWO if len(blueprint.classes) == 2 else _MANY),
     }
-    name, expression = known[blueprint.metric]
+    name, expression = known.get(blueprint.metric, ("", ""))
     return MetricSource(name, expression.replace("{name}", name).replace("{positive}", positive))
 
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from palmette.automl.calls import source
 from palmette.automl.candidates import Blueprint, ColumnUse
+from palmette.automl.kinds import file_kind
 from palmette.automl.samples import Dialect, Reading, TableFormat
+from palmette.automl.samples.files import as_url, with_contents
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,11 +51,13 @@ def _options(dialect: Dialect) -> str:
 def in_file_names(rows: pd.DataFrame, blueprint: Blueprint) -> pd.DataFrame:
     """Typed rows under the names of the file, with the target and other columns that validation needs if there are.
 
+    The bytes of files stand in the place of their paths: the sandbox sees no other file.
     Of a target whose numbers were made classes, a number of the class stands for it.
     """
     if blueprint.threshold is not None and blueprint.target in rows:
         numbers = dict(zip(blueprint.threshold.classes, blueprint.threshold.stand_ins, strict=True))
         rows = rows.assign(**{blueprint.target: rows[blueprint.target].map(numbers)})
+    rows = with_contents(rows, [one.name for one in blueprint.file_columns])
     names = {one.name: one.in_file for one in blueprint.columns}
     names |= {blueprint.target: blueprint.target_in_file or blueprint.target}
     names |= {name: name for name in (blueprint.labels, blueprint.folds.by) if name not in names}
@@ -70,6 +74,8 @@ def _written(values: pd.Series[Any], column: ColumnUse) -> pd.Series[Any]:
     import pandas as pd
 
     reading = column.reading
+    if file_kind(column.kind):
+        return pd.Series([as_url(value) for value in values], values.index, object)
     if column.kind == "number" and (reading.decimal, reading.thousands, reading.affix) != (".", "", ""):
         texts = [None if value != value else number_text(float(value), reading) for value in values]
     elif column.kind == "datetime":

@@ -22,14 +22,18 @@ WIDTH = 120
 """Characters in a line of a package."""
 
 
-def rendered(facts: Mapping[str, Any], package: str, texts: Mapping[str, str]) -> tuple[TextFile, ...]:
+def rendered(
+    facts: Mapping[str, Any], package: str, texts: Mapping[str, str], own: Path | None = None
+) -> tuple[TextFile, ...]:
     """The files of all templates, and `texts` by path, in order of their paths.
 
-    What stands in the folder `package` of the templates gets the package's own name.
+    What stands in the folder `package` of the templates gets the package's own name. Templates in the folder `own` go
+    before those of the same name.
     """
-    environment, made = _environment(), dict(texts)
-    for path in sorted(TEMPLATES.rglob("*.j2")):
-        name = path.relative_to(TEMPLATES).as_posix()
+    folders = (own, TEMPLATES) if own else (TEMPLATES,)
+    environment, made = _environment(folders), dict(texts)
+    names = {path.relative_to(folder).as_posix() for folder in folders for path in folder.rglob("*.j2")}
+    for name in sorted(names):
         made[_named(name, package)] = environment.get_template(name).render(facts)
     return tuple(TextFile(path=path, text=text) for path, text in sorted(_formatted(made).items()))
 
@@ -62,11 +66,11 @@ def wrapped(text: str, indent: int = 0, begin: str = "") -> str:
 
 
 @functools.cache
-def _environment() -> Environment:
+def _environment(folders: tuple[Path, ...]) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader(folders),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -14,13 +14,13 @@ from palmette.errors import DeveloperError
 
 OWN = "palmette."
 """How the names of modules begin that are copied."""
-DOCSTRING = '"""Transformers and models that the libraries in requirements.txt do not have."""'
+DOCSTRING = '"""Functions and classes that the libraries in requirements.txt do not have."""'
 FUTURE = "from __future__ import annotations"
 ONLY_FOR_TESTS = frozenset({"__sklearn_tags__"})
 """Methods of a transformer that only checks of estimators need."""
 
 
-class Source(NamedTuple):
+class ModuleSource(NamedTuple):
     """A module that classes are copied from."""
 
     tree: ast.Module
@@ -78,7 +78,8 @@ def vendored(values: Iterable[Value]) -> str:
         names += [name for node in kept for name in _defines(node)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise DeveloperError(f"Two classes that are delivered are called {twice[0]!r}.", code="not-deliverable")
-    return "\n\n".join([DOCSTRING, FUTURE, "\n".join(sorted(imports)), "\n".join(constants), *blocks]) + "\n"
+    future = [FUTURE] if any(f"-> {name}:" in block for name in names for block in blocks) else []
+    return "\n\n".join([DOCSTRING, *future, "\n".join(sorted(imports)), "\n".join(constants), *blocks]) + "\n"
 
 
 def _want(module: str, name: str, wanted: dict[str, set[str]]) -> None:
@@ -139,9 +140,9 @@ def _import_of(node: ast.stmt, used: set[str]) -> ast.Import | ast.ImportFrom | 
 
 
 @cache
-def _source(module: str) -> Source:
+def _source(module: str) -> ModuleSource:
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
         raise DeveloperError(f"There is no module {module!r} to deliver.", code="not-deliverable")
     text = Path(spec.origin).read_text(encoding="utf-8")
-    return Source(ast.parse(text), text.splitlines())
+    return ModuleSource(ast.parse(text), text.splitlines())

@@ -10,25 +10,32 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import packages_distributions, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palmette.automl.artefacts import LeaderboardRow
-from palmette.automl.calls import Call, paths_of, source
+from palmette.automl.calls import Call, Name, paths_of, source
 from palmette.automl.candidates import Blueprint, ColumnUse, OwnCode
 from palmette.automl.formatting import metric as metric_in_words
-from palmette.automl.kinds import Kind
+from palmette.automl.kinds import Kind, file_kind
+from palmette.automl.learners.learner import LABELS
 from palmette.automl.project.layout import COMPONENTS, FEATURES, MODEL, ModelCalls, imports_of, laid_out
 from palmette.automl.project.metrics import direction, metric_source
 from palmette.automl.project.reading import in_file_form, reader_source
 from palmette.automl.project.rendering import one_line, rendered
 from palmette.automl.project.vendoring import vendored
 from palmette.automl.trials import Selection
+from palmette.automl.weights import weights_named
 from palmette.engine.actor import TextFile
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 EXAMPLES = 4
 """Rows for tests and documentation."""
 LEADERS = 5
 """Candidates that model.py names."""
+UNCONVERGED = ("sklearn.neural_network.MLP", "sklearn.linear_model.LogisticRegression")
+"""Models that warn where the steps that validation chose are few."""
 WHOLE = re.compile(r"-?(0|[1-9]\d*)")
 
 
@@ -53,7 +60,7 @@ def model_calls(blueprint: Blueprint, selection: Selection) -> ModelCalls:
             one.candidate,
             one.weight,
             encoder_of(one.candidate, blueprint),
-            learner_of(one.candidate, blueprint, one.rounds),
+            _without_labels(learner_of(one.candidate, blueprint, one.rounds)),
         )
         for one in selection.members
     )
@@ -62,9 +69,14 @@ def model_calls(blueprint: Blueprint, selection: Selection) -> ModelCalls:
     return ModelCalls(reader_of(blueprint), _target_reader(blueprint), members, layouts, estimator)
 
 
+def _without_labels(learner: Call) -> Call:
+    """Ensembles number the classes themselves, and a problem wraps what is fitted alone; folds may lack a class."""
+    return learner.arguments["estimator"] if learner.path == LABELS else learner
+
+
 def _target_reader(blueprint: Blueprint) -> Call | None:
-    """Reads the target as a column is read."""
-    from palmette.automl.composition import reader_of
+    """Reads the target of `frame` as a column is read."""
+    from palmette.automl.composition import COLUMNS, readers_of
 
     if not (target := blueprint.target or blueprint.labels):
         return None
@@ -74,7 +86,8 @@ def _target_reader(blueprint: Blueprint) -> Call | None:
         kind=_target_kind(blueprint),
         reading=blueprint.target_reading,
     )
-    return reader_of(blueprint.model_copy(update={"columns": (column,), "derived": ()}))
+    renamed = {"in_file": {target: column.in_file}} if column.in_file != target else {}
+    return Call(f"{COLUMNS}.read_columns", {"readers": readers_of([column]), **renamed}, (Name(f"{FEATURES}frame"),))
 
 
 def _target_kind(blueprint: Blueprint) -> Kind:
@@ -107,11 +120,14 @@ def files_of(
     leaderboard: Sequence[LeaderboardRow] = (),
 ) -> tuple[TextFile, ...]:
     """The package's files for a model that is there as calls."""
+    from palmette.automl.problems.registry import problem_of
+
     groups, own = _groups(blueprint), {one.path.removesuffix(".py") for one in modules}
     layout = laid_out(calls, {name: [one.name for one in columns] for name, columns in groups.items()})
-    of_features = [*([calls.target] if calls.target else []), *(one.call for one in layout.features)]
+    of_features = [*([calls.target] if calls.target else []), layout.readers, *(one.call for one in layout.features)]
     of_model = [*(one.call for one in layout.members), layout.model]
-    examples = _examples(blueprint)
+    problem = problem_of(blueprint)
+    examples = _examples(blueprint, problem.examples())
     facts = {
         **_about(blueprint, selection, leaderboard),
         **_reading(blueprint),
@@ -120,16 +136,19 @@ def files_of(
         "groups": groups,
         "own": own,
         "imports": {
-            "features": imports_of(of_features, own, FEATURES),
-            "model": imports_of(of_model, own, MODEL),
+            "features": imports_of([*of_features, *(one.returns for one in layout.features)], own, FEATURES),
+            "model": imports_of([*of_model, *(one.returns for one in layout.members)], own, MODEL),
         },
+        "unconverged": any(path.startswith(UNCONVERGED) for path in paths_of(of_model)),
         "needs_openmp": any(path.startswith(("lightgbm.", "xgboost.")) for path in paths_of([of_features, of_model])),
         "curl": shlex.quote(json.dumps(examples[0], ensure_ascii=False)),
+        **problem.package_facts(),
     }
     texts = {one.path: one.text for one in modules} | {f"{COMPONENTS}.py": vendored([*of_features, *of_model])}
     texts["examples.json"] = json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
-    files = rendered(facts, blueprint.package, {f"{blueprint.package}/{path}": text for path, text in texts.items()})
-    return (*files, TextFile(path="requirements.txt", text=_requirements(files, blueprint)))
+    named = {f"{blueprint.package}/{path}": text for path, text in texts.items()}
+    files = rendered(facts, blueprint.package, named, problem.templates)
+    return (*files, TextFile(path="requirements.txt", text=_requirements(files, blueprint, selection)))
 
 
 def _about(blueprint: Blueprint, selection: Selection, leaderboard: Sequence[LeaderboardRow]) -> dict[str, Any]:
@@ -180,10 +199,13 @@ def _reading(blueprint: Blueprint) -> dict[str, Any]:
         "target_in_file": blueprint.target_in_file or blueprint.target or blueprint.labels,
         "threshold": blueprint.threshold,
         "target_type": _target_type(blueprint),
-        "in_file": list(in_file.values()),
-        "renamed": any(name != own for name, own in in_file.items()),
+        "in_file": {name: own for name, own in in_file.items() if name != own},
         "reader": reader_source(blueprint.format),
+        "node": next((one.in_file for one in blueprint.columns if one.kind == "node"), ""),
         "has_text": any(one.kind in ("text", "image", "audio", "vector") for one in blueprint.columns),
+        "files": {one.in_file: kind.media for one in blueprint.columns if (kind := file_kind(one.kind))},
+        "most_bytes": 4
+        * max((kind.most_bytes for one in blueprint.columns if (kind := file_kind(one.kind))), default=0),
         "folds": blueprint.folds.kind if by else "",
         "group_in_file": in_file.get(by, by),
         "times": f"{'typed_columns().fit_transform(rows)' if by in in_file else 'rows'}[{source(by)}]",
@@ -198,21 +220,29 @@ def _groups(blueprint: Blueprint) -> dict[str, list[ColumnUse]]:
     return groups | ({"DERIVED_COLUMNS": derived} if derived else {})
 
 
-def _examples(blueprint: Blueprint) -> list[dict[str, Any]]:
-    """Rows made of the columns' examples as a file has them: column by column, never a row of the data."""
+def _examples(blueprint: Blueprint, frame: pd.DataFrame | None) -> list[dict[str, Any]]:
+    """Made-up rows as a file has them: those of a frame, else the columns' examples, never a row of the data."""
+    frame = _column_by_column(blueprint) if frame is None else frame
+    made = in_file_form(frame, blueprint)
+    made = made.astype(object).where(made.notna(), None)
+    return [{str(name): value for name, value in row.items()} for row in made.to_dict("records")]
+
+
+def _column_by_column(blueprint: Blueprint) -> pd.DataFrame:
     import pandas as pd
 
+    known: dict[str, Sequence[Any]] = {one.name: one.examples for one in blueprint.columns}
+    known |= {one.name: kind.examples() for one in blueprint.columns if (kind := file_kind(one.kind))}
     columns = {
-        one.name: [one.examples[place % len(one.examples)] if one.examples else None for place in range(EXAMPLES)]
-        for one in blueprint.columns
+        name: [examples[place % len(examples)] if examples else None for place in range(EXAMPLES)]
+        for name, examples in known.items()
     }
     dates = [one.name for one in blueprint.columns if one.kind == "datetime"]
     frame = pd.DataFrame(columns, dtype=object)
     frame[dates] = (
         frame[dates].apply(pd.to_datetime, format="ISO8601", utc=True).apply(lambda one: one.dt.tz_localize(None))
     )
-    made = in_file_form(frame, blueprint)
-    return [{str(name): value for name, value in row.items()} for row in made.to_dict("records")]
+    return frame
 
 
 @cache
@@ -221,8 +251,10 @@ def _distributions() -> Mapping[str, Sequence[str]]:
     return packages_distributions()
 
 
-def _requirements(files: Sequence[TextFile], blueprint: Blueprint) -> str:
-    """What the package imports, and what serves it, in the versions that are installed here."""
+def _requirements(files: Sequence[TextFile], blueprint: Blueprint, selection: Selection) -> str:
+    """What the package imports, what its encoders need, and what serves it, in the versions that are installed here."""
+    from palmette.automl.composition import encoders_of, facts_of
+
     used = {"uvicorn", {"parquet": "pyarrow", "excel": "openpyxl"}.get(blueprint.format.format, "pandas")}
     for file in files:
         if file.path.endswith(".py") and not file.path.startswith("tests/"):
@@ -231,6 +263,10 @@ def _requirements(files: Sequence[TextFile], blueprint: Blueprint) -> str:
                     used |= {one.name.partition(".")[0] for one in node.names}
                 elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                     used.add(node.module.partition(".")[0])
+    for member in selection.members:
+        for one in encoders_of(member.candidate, facts_of(blueprint)):
+            used |= {*one.requires, *(weights_named(name).module for name in one.weights)}
+    used |= {"python_multipart"} if blueprint.file_columns else set()
     known = _distributions()
     names = {known[one][0] for one in used - sys.stdlib_module_names - {blueprint.package} if one in known}
     return "".join(f"{name}=={version(name).partition('+')[0]}\n" for name in sorted(names))

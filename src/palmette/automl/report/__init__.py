@@ -9,13 +9,13 @@ from pathlib import Path
 
 from palmette.automl.artefacts import Comparison, Delivery
 from palmette.automl.endpoint.folder import add
-from palmette.automl.report.findings import Findings, findings_of
+from palmette.automl.report.findings import ReportFindings, findings_of
 from palmette.automl.report.interpretation import interpretation
 from palmette.automl.report.page import pages
 from palmette.automl.report.verdict import verdict_text
 from palmette.engine import RunResult, run_state
 
-__all__ = ["Findings", "describe", "findings_of", "interpretation", "pages", "verdict_text"]
+__all__ = ["ReportFindings", "describe", "findings_of", "interpretation", "pages", "verdict_text"]
 
 
 def describe(run: Path) -> None:

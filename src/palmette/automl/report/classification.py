@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from palmette.automl.formatting import fixed, many, share, short
 from palmette.automl.measure import Predictions
-from palmette.automl.measure.confusion import counts
 from palmette.automl.measure.metrics import Floats, classes_of
 from palmette.automl.report.plots import Axis, Figure, Plot
 
@@ -18,7 +17,6 @@ CURVES = 6
 """Classes that have curves, the most frequent ones."""
 BINS = 10
 WORST = 5
-Z = 1.96
 Labels = NDArray[np.str_]
 UNIT = np.array([0.0, 1.0])
 
@@ -48,18 +46,6 @@ class Confusion(NamedTuple):
     """Of the rows of the true class."""
 
 
-class Calibration(NamedTuple):
-    """Probabilities beside the shares that came true, by group of rows."""
-
-    of: str
-    means: Floats
-    rates: Floats
-    ends: Floats
-    """(groups, 2): of the 95 % intervals of the rates."""
-    gap: float
-    """Mean distance of means and rates."""
-
-
 class ClassificationResults(NamedTuple):
     classes: tuple[ClassResult, ...]
     counts: list[list[int]]
@@ -75,54 +61,47 @@ def classification_results(
     truth: NDArray[np.generic], predictions: Predictions, positive: str | None
 ) -> ClassificationResults:
     """Of rows with their true classes (n,)."""
+    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support, roc_auc_score
+
     true, predicted = truth.astype(str), predictions.values.astype(str)
     names = classes_of(true, predictions)
-    number = {name: place for place, name in enumerate(names)}
-    places = [np.array([number[name] for name in side]) for side in (true, predicted)]
-    table = counts(places[0], places[1], len(names)).astype(int)
-    ranked = _ranked(true, predictions, table, names)
+    table = confusion_matrix(true, predicted, labels=names).astype(int)
+    facts = precision_recall_fscore_support(true, predicted, labels=names, zero_division=np.nan)
+    ranked = _ranked(true, predictions)
+    classes = tuple(
+        ClassResult(
+            name, int(rows), precision, recall, *wilson(int(hits), int(rows)), f1,
+            float(roc_auc_score(true == name, ranked[name])) if name in ranked else None,
+        )
+        for name, precision, recall, f1, rows, hits in zip(names, *facts, np.diag(table), strict=True)
+    )  # fmt: skip
     figures: tuple[Figure, ...] = ()
     gap = float("nan")
-    if ranked and predictions.probabilities is not None:
+    if ranked:
         one = positive if positive in ranked else list(ranked)[-1]
         most = sorted(ranked, key=lambda name: -int((true == name).sum()))[:CURVES]
         shown = {name: ranked[name] for name in ([one] if len(names) == 2 else most)}
-        found = _calibration(true, predictions, one if len(names) == 2 else None)
-        figures, gap = (*_curves(true, predicted, shown), _drawn(found)), found.gap
-    classes = tuple(_class_result(table, place, true, ranked) for place in enumerate(names))
+        calibration, gap = _calibration(true, predictions, one if len(names) == 2 else None)
+        figures = (*_curves(true, predicted, shown), calibration)
     return ClassificationResults(classes, table.tolist(), tuple(_worst(table, names)), figures, gap)
 
 
-def _ranked(true: Labels, made: Predictions, table: NDArray[np.int64], names: Sequence[str]) -> dict[str, Floats]:
+def _ranked(true: Labels, made: Predictions) -> dict[str, Floats]:
     """The probabilities of each class that some rows are of and some are not."""
     if made.probabilities is None:
         return {}
-    rows = dict(zip(names, table.sum(axis=1), strict=True))
     columns = zip(made.classes, made.probabilities.T, strict=True)
-    return {name: column for name, column in columns if 0 < rows[name] < len(true)}
-
-
-def _class_result(
-    table: NDArray[np.int64], place: tuple[int, str], true: Labels, ranked: Mapping[str, Floats]
-) -> ClassResult:
-    from sklearn.metrics import roc_auc_score
-
-    number, name = place
-    hits, rows, predicted = int(table[number, number]), int(table[number].sum()), int(table[:, number].sum())
-    pairs = ((hits, predicted), (hits, rows), (2 * hits, rows + predicted))
-    precision, recall, f1 = (part / whole if whole else float("nan") for part, whole in pairs)
-    auc = float(roc_auc_score(true == name, ranked[name])) if name in ranked else None
-    return ClassResult(name, rows, precision, recall, *wilson(hits, rows), f1, auc)
+    return {name: column for name, column in columns if 0 < (true == name).sum() < len(true)}
 
 
 def wilson(hits: int, rows: int) -> tuple[float, float]:
     """The 95 % interval of a share, by Wilson; NaN without rows."""
+    from scipy.stats import binomtest
+
     if not rows:
         return float("nan"), float("nan")
-    part, square = hits / rows, Z**2
-    middle = (part + square / (2 * rows)) / (1 + square / rows)
-    half = Z / (1 + square / rows) * np.sqrt(part * (1 - part) / rows + square / (4 * rows**2))
-    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
+    found = binomtest(hits, rows).proportion_ci(method="wilson")
+    return float(found.low), float(found.high)
 
 
 def _worst(table: NDArray[np.int64], names: tuple[str, ...]) -> Iterator[Confusion]:
@@ -165,8 +144,11 @@ def _curves(true: Labels, predicted: Labels, shown: Mapping[str, Floats]) -> Ite
     yield Figure("Precision and recall", found.svg(), f"Average precision {average}{chance}.{dot}", keys)
 
 
-def _calibration(true: Labels, made: Predictions, positive: str | None) -> Calibration:
-    """Of the positive class; of the most probable class where there is none."""
+def _calibration(true: Labels, made: Predictions, positive: str | None) -> tuple[Figure, float]:
+    """Probabilities beside the shares that came true, by group of rows, and the mean distance of the two.
+
+    Of the positive class; of the most probable class where there is none.
+    """
     assert made.probabilities is not None
     if positive is not None:
         given, came = made.probabilities[:, made.classes.index(positive)], true == positive
@@ -178,19 +160,16 @@ def _calibration(true: Labels, made: Predictions, positive: str | None) -> Calib
     means = np.array([given[part].mean() for part in parts])
     rates = np.array([came[part].mean() for part in parts])
     ends = np.array([wilson(int(came[part].sum()), len(part)) for part in parts])
-    gap = sum(len(part) * abs(m - r) for part, m, r in zip(parts, means, rates, strict=True)) / len(order)
-    return Calibration(short(positive or "the likeliest class", 24), means, rates, ends, float(gap))
-
-
-def _drawn(found: Calibration) -> Figure:
-    x = Axis(f"Probability of {found.of}", 0, 1, is_share=True)
+    gap = float(np.average(np.abs(means - rates), weights=[len(part) for part in parts]))
+    of = short(positive or "the likeliest class", 24)
+    x = Axis(f"Probability of {of}", 0, 1, is_share=True)
     plot = Plot("Calibration", x, Axis("Share that came true", 0, 1, is_share=True))
     plot.line(UNIT, UNIT, "guide")
-    plot.whiskers(found.means, found.ends[:, 0], found.ends[:, 1])
-    plot.line(found.means, found.rates)
-    plot.dots(found.means, found.rates, "c0", "point")
+    plot.whiskers(means, ends[:, 0], ends[:, 1])
+    plot.line(means, rates)
+    plot.dots(means, rates, "c0", "point")
     caption = (
-        f"{many(len(found.means), 'group')} of equally many rows. On the dashed line probabilities come true; "
-        f"the mean gap is {share(found.gap)}. Vertical lines are 95 % intervals."
+        f"{many(len(means), 'group')} of equally many rows. On the dashed line probabilities come true; "
+        f"the mean gap is {share(gap)}. Vertical lines are 95 % intervals."
     )
-    return Figure("Calibration", plot.svg(), caption)
+    return Figure("Calibration", plot.svg(), caption), gap

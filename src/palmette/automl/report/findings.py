@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from markupsafe import Markup
 from pydantic import BaseModel
 
-from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Plans
+from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Occlusion, Plans
 from palmette.automl.candidates import Blueprint
+from palmette.automl.kinds import FileKind, file_kind
+from palmette.automl.problems.occlusion import telling_rows
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.report.verdict import VerdictText, verdict_text
@@ -22,11 +27,17 @@ from palmette.automl.store import Store
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import RunResult, RunState
 
-M = TypeVar("M", bound=BaseModel)
+SHOWN: Mapping[str, type[BaseModel]] = {
+    "task": TaskSpec, "samples": Samples, "profile": Profile, "blueprint": Blueprint, "assembly": Assembly,
+    "comparison": Comparison, "assessment": Assessment, "plans": Plans, "choice": Choice,
+}  # fmt: skip
+"""The artefacts that a report shows, by name."""
+EACH = 8
+"""Right answers, and wrong ones, that are shown."""
 
 
 @dataclass(frozen=True)
-class Findings:
+class ReportFindings:
     """Everything that a report shows."""
 
     task: TaskSpec
@@ -40,6 +51,8 @@ class Findings:
     choice: Choice | None = None
     """None, as the plans, where the topology has no such actor."""
     data: ReportData = field(default_factory=ReportData)
+    files: tuple[FileExample, ...] = ()
+    """Held-out rows with their files, where rows have files."""
     state: RunState = field(default_factory=RunState)
     """For times and costs."""
     made: str = ""
@@ -55,38 +68,29 @@ class Findings:
         return ", ".join(dict.fromkeys(one.candidate.learner for one in self.comparison.selection.members))
 
 
-def findings_of(run: RunResult) -> Findings:
+def findings_of(run: RunResult) -> ReportFindings:
     """Those of a run that has assessed its model."""
-    samples, profile = run.artefact("samples", Samples), run.artefact("profile", Profile)
-    blueprint, comparison = run.artefact("blueprint", Blueprint), run.artefact("comparison", Comparison)
+    known: dict[str, Any] = {
+        name: run.artefact(name, kind) for name, kind in SHOWN.items() if name in run.state.artefacts
+    }
+    blueprint, splits = known["blueprint"], DataSplits.of(known["samples"], known["profile"])
+    data = _report_data(run.folder, known, splits)
     begun = datetime.fromtimestamp(run.state.started, UTC)
-    return Findings(
-        task=run.artefact("task", TaskSpec),
-        samples=samples,
-        profile=profile,
-        blueprint=blueprint,
-        assembly=run.artefact("assembly", Assembly),
-        comparison=comparison,
-        assessment=run.artefact("assessment", Assessment),
-        plans=_known(run, "plans", Plans),
-        choice=_known(run, "choice", Choice),
-        data=_report_data(run, blueprint, comparison, DataSplits.of(samples, profile)),
-        state=run.state,
-        made=f"{begun:%-d %B %Y}, run {run.folder.name}",
+    files, made = (
+        file_examples(blueprint, splits, data, known["assessment"].occlusions),
+        f"{begun:%-d %B %Y}, run {run.folder.name}",
     )
+    return ReportFindings(**known, data=data, files=files, state=run.state, made=made)
 
 
-def _known(run: RunResult, name: str, model: type[M]) -> M | None:
-    return run.artefact(name, model) if name in run.state.artefacts else None
-
-
-def _report_data(run: RunResult, blueprint: Blueprint, comparison: Comparison, splits: DataSplits) -> ReportData:
+def _report_data(run: Path, known: Mapping[str, Any], splits: DataSplits) -> ReportData:
     """Of the answers of the delivered package on the hold-out, else of outputs of the training rows."""
     import pandas as pd
 
-    assessment, assembly = run.artefact("assessment", Assessment), run.artefact("assembly", Assembly)
-    problem, selection, made = problem_of(blueprint), comparison.selection, None
-    load = read_results(Store(run.folder / "fitted").folder(assembly.store), problem, len(splits.train))
+    assessment, comparison = known["assessment"], known["comparison"]
+    problem, selection, made = problem_of(known["blueprint"]), comparison.selection, None
+    folder = Store(run / "fitted").folder(comparison.store or known["assembly"].store)
+    load = read_results(folder, problem, len(splits.train))
     if assessment.answers is not None:
         table = pd.read_csv(io.StringIO(assessment.answers.text), dtype=str, keep_default_na=False)
         made = problem.predictions(table, len(splits.judged.holdout))
@@ -94,3 +98,45 @@ def _report_data(run: RunResult, blueprint: Blueprint, comparison: Comparison, s
         scorer = problem.scorer(splits)
         made = scorer.predictions(ensemble_outputs(selection, load.results, scorer), selection.class_weights)
     return problem.report_data(splits.judged, made, outputs_of(load), selection.best_single)
+
+
+class FileExample(NamedTuple):
+    """A row with its file."""
+
+    drawing: Markup
+    name: str
+    truth: str
+    predicted: str
+    right: bool
+    marked: bool = False
+    """Whether the drawing shows what counts."""
+
+
+def file_examples(
+    blueprint: Blueprint, splits: DataSplits, data: ReportData, occlusions: Sequence[Occlusion] = ()
+) -> tuple[FileExample, ...]:
+    """Rows of the first column of files; in those that were covered part by part, what counts is marked."""
+    if not blueprint.file_columns or data.truth is None or data.predictions is None:
+        return ()
+    column = blueprint.file_columns[0]
+    kind, cells = file_kind(column.kind), splits.judged.holdout[column.name].to_list()
+    if kind is None or len(data.truth) != len(cells):
+        return ()
+    usable = [place for place, cell in enumerate(cells) if cell and Path(cell).is_file()]
+    wrong, right = telling_rows(data.truth, data.predictions, usable, EACH)
+    changes = {one.row: one.changes for one in occlusions}
+    return tuple(
+        FileExample(
+            drawing=Markup(_drawing(kind, Path(cells[place]).read_bytes(), changes.get(place, ()))),
+            name=Path(cells[place]).name,
+            truth=str(data.truth[place]),
+            predicted=str(data.predictions.values[place]),
+            right=place in right,
+            marked=place in changes,
+        )
+        for place in (*wrong, *right)
+    )
+
+
+def _drawing(kind: FileKind, content: bytes, changes: Sequence[float]) -> str:
+    return kind.marked(content, changes) if changes else kind.shown(content)

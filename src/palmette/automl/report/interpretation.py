@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from palmette.automl.candidates import Blueprint
 from palmette.automl.formatting import clean, constraint, learner, many, metric, seconds, share
-from palmette.automl.task_spec.spec import Clusters, Constraint, LearnerWish, Source, SplitSpec, TaskSpec
+from palmette.automl.task_spec.spec import Clusters, Constraint, FieldSource, Forecast, LearnerWish, SplitSpec, TaskSpec
 
 LEVELS = {"required": "only", "preferred": "first", "forbidden": "without", "baseline": "compared with"}
 ORIGINS = {
@@ -63,6 +63,17 @@ def _clusters(found: Clusters) -> str:
     return ", ".join(f"{words} {bound}" for bound, words in bounds if bound)
 
 
+def _forecast(found: Forecast) -> str:
+    parts = (
+        f"{found.horizon} ahead" if found.horizon else "",
+        f"every {found.frequency}" if found.frequency else "",
+        f"of {', '.join(found.targets)}" if len(found.targets) > 1 else "",
+        f"for each {found.series}" if found.series else "",
+        f"{', '.join(found.known_ahead)} known ahead" if found.known_ahead else "",
+    )
+    return ", ".join(filter(None, parts))
+
+
 SHOWN: Mapping[str, Callable[[Any], str]] = {
     "problem": str,
     "target": str,
@@ -70,6 +81,7 @@ SHOWN: Mapping[str, Callable[[Any], str]] = {
     "positive": str,
     "labels": str,
     "clusters": _clusters,
+    "forecast": _forecast,
     "metric": metric,
     "include": _names,
     "exclude": _names,
@@ -84,6 +96,7 @@ SHOWN: Mapping[str, Callable[[Any], str]] = {
     "ensemble": lambda found: "several models together" if found else "one model",
     "data": _places,
     "table": str,
+    "arrays": _names,
     "budget": seconds,
     "plans": str,
     "seed": str,
@@ -100,7 +113,7 @@ def interpretation(task: TaskSpec, blueprint: Blueprint | None = None) -> tuple[
     for name, written in SHOWN.items():
         value, sources = getattr(task, name), _sources(task, name)
         if name in DECIDED and not value and blueprint and getattr(blueprint, name):
-            value, sources = getattr(blueprint, name), sources or [Source(origin="data")]
+            value, sources = getattr(blueprint, name), sources or [FieldSource(origin="data")]
         is_default = value == type(task).model_fields[name].get_default(call_default_factory=True)
         if value not in (None, "", ()) and (sources or not is_default):
             text = written(value)
@@ -118,12 +131,12 @@ def interpretation_lines(task: TaskSpec) -> list[str]:
     return [*lines, *unread, *(f"✗ cannot be met: {clean(words)}" for words in task.unmet)]
 
 
-def _sources(task: TaskSpec, name: str) -> list[Source]:
+def _sources(task: TaskSpec, name: str) -> list[FieldSource]:
     """Of a field, or of its parts."""
     return [one for field, one in task.sources.items() if field == name or field.startswith(f"{name}.")]
 
 
-def _source(source: Source, name: str) -> str:
+def _source(source: FieldSource, name: str) -> str:
     match source.origin:
         case "flag" if source.words:
             return source.words.partition(" ")[0] if name == "data" else source.words  # paths are long

@@ -14,18 +14,17 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from palmette.automl import formatting
-from palmette.automl.formatting import metric
+from palmette.automl.composition import encoder_named
 from palmette.automl.measure import METRICS
 from palmette.automl.report.classification import ClassificationResults, classification_results
-from palmette.automl.report.clustering import cluster_figures
-from palmette.automl.report.findings import Findings
+from palmette.automl.report.figures import RegressionResults, cluster_figures, forecast_figures, regression_results
+from palmette.automl.report.findings import ReportFindings
 from palmette.automl.report.interpretation import interpretation
-from palmette.automl.report.limits import limits
-from palmette.automl.report.plots import Axis, Figure, Plot, around, bar, interval_bar, level
-from palmette.automl.report.regression import RegressionResults, regression_results
-from palmette.automl.report.tables import column_lines, leaderboard
+from palmette.automl.report.plots import bar, interval_bar, level
+from palmette.automl.report.tables import column_lines, leaderboard, limits
 from palmette.automl.report.verdict import MARKS
 from palmette.automl.report_data import Measured
+from palmette.automl.weights import Weights, weights_named
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST = 1000
@@ -46,14 +45,13 @@ LOGARITHMIC = frozenset({"rmsle", "rmse_log"})
 REASONS: dict[Measured, str] = {
     "predictions": "no predictions of known rows were kept",
     "importances": "there are too few rows that the model was not trained on",
-    "curve": "the model was not trained on fewer rows",
     "clustering": "no clusters were kept",
 }
 FILTERS = ("decimals", "fixed", "learner", "many", "metric", "number", "price", "seconds", "share", "short")
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&]|:(?=//)|(?<=www)\.)")
 
 
-def pages(findings: Findings) -> dict[str, str]:
+def pages(findings: ReportFindings) -> dict[str, str]:
     """The report and the model card, by file name."""
     view = _view(findings)
     page = _environment("html").get_template("report.html.j2").render(view)
@@ -61,11 +59,12 @@ def pages(findings: Findings) -> dict[str, str]:
     return {"report.html": page, "MODEL_CARD.md": re.sub(r"\n{3,}", "\n\n", card)}
 
 
-def _view(findings: Findings) -> dict[str, object]:
+def _view(findings: ReportFindings) -> dict[str, object]:
     """What the templates show: the findings as `f`, and what is computed of them."""
     data, blueprint = findings.data, findings.blueprint
     classes, values = _results(findings)
-    clusters = tuple(cluster_figures(data.clustering)) if data.clustering else ()
+    drawn = tuple(cluster_figures(data.clustering)) if data.clustering else ()
+    drawn += tuple(forecast_figures(data.forecasts)) if data.forecasts else ()
     return {
         "f": findings,
         "verdict": findings.verdict,
@@ -77,15 +76,22 @@ def _view(findings: Findings) -> dict[str, object]:
         "columns": column_lines(findings),
         "classes": classes,
         "values": values,
-        "figures": classes.figures if classes else values.figures if values else clusters,
-        "curve": _curve(findings),
+        "figures": classes.figures if classes else values.figures if values else drawn,
         "limits": limits(findings, classes),
+        "weights": weights_used(findings),
         "versions": (("Python", platform.python_version()), *_versions()),
         "why_not": {name: (data.missing.get(name) or reason).rstrip(".") for name, reason in REASONS.items()},
     }
 
 
-def _results(findings: Findings) -> tuple[ClassificationResults | None, RegressionResults | None]:
+def weights_used(findings: ReportFindings) -> list[tuple[str, Weights]]:
+    """Trained weights of the delivered model, by name."""
+    members = findings.comparison.selection.members
+    used = (encoder_named(name) for member in members for name in member.candidate.encoders.values())
+    return [(name, weights_named(name)) for name in dict.fromkeys(name for one in used for name in one.weights)]
+
+
+def _results(findings: ReportFindings) -> tuple[ClassificationResults | None, RegressionResults | None]:
     data = findings.data
     if data.truth is None or data.predictions is None or not len(data.truth):
         return None, None
@@ -95,39 +101,17 @@ def _results(findings: Findings) -> tuple[ClassificationResults | None, Regressi
     return None, regression_results(truth, predicted, findings.blueprint.target, _is_log(findings))
 
 
-def _is_log(findings: Findings) -> bool:
+def _is_log(findings: ReportFindings) -> bool:
     return findings.blueprint.metric in LOGARITHMIC
 
 
-def _gauge(findings: Findings) -> Markup:
+def _gauge(findings: ReportFindings) -> Markup:
     """The score between the best baseline and a perfect one; empty without a baseline, or where that is perfect."""
     score = next(iter(findings.assessment.scores), None)
     if score is None or findings.assessment.unmeasured or score.baseline is None or score.metric not in METRICS:
         return Markup("")
     ends = (score.baseline, METRICS[score.metric].perfect)
     return interval_bar(score.value, score.low, score.high, ends, "c1") if ends[0] != ends[1] else Markup("")
-
-
-def _curve(findings: Findings) -> Figure | None:
-    """The learning curve, with the interval of the last score where that is known."""
-    points, name = findings.assessment.curve, findings.comparison.selection.metric
-    if len(points) < 2:
-        return None
-    rows, scores = np.array([one.rows for one in points], float), np.array([one.score for one in points])
-    low, high = float(rows.min()), float(rows.max())
-    is_log = low > 0 and high > 20 * low
-    ends = [(one.low, one.high) for one in findings.comparison.leaderboard if one.score == points[-1].score][:1]
-    plot = Plot(
-        f"{metric(name)} by training rows",
-        Axis("Training rows", *((low / 1.2, high * 1.2) if is_log else around((low, high))), is_log),
-        Axis(metric(name), *around([*scores.tolist(), *(end for pair in ends for end in pair)], 0.1)),
-    )
-    plot.line(rows, scores)
-    plot.dots(rows, scores, "c0", "point")
-    for end in ends:
-        plot.whiskers(rows[-1:], np.array(end[:1]), np.array(end[1:]))
-    caption = f"Of the strongest candidate, {findings.comparison.measured}."
-    return Figure("Learning curve", plot.svg(), caption + " The vertical line is a 95 % interval." * bool(ends))
 
 
 def _versions() -> list[tuple[str, str]]:

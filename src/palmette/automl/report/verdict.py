@@ -26,7 +26,7 @@ class ScoreText(NamedTuple):
     smaller_is_better: bool
 
 
-class Line(NamedTuple):
+class VerdictLine(NamedTuple):
     """A part of the verdict."""
 
     status: Status
@@ -37,7 +37,7 @@ class Line(NamedTuple):
         return ": ".join(filter(None, (self.text, self.detail)))
 
 
-class Quantity(NamedTuple):
+class QuantityText(NamedTuple):
     """A measurement beside the scores."""
 
     label: str
@@ -51,12 +51,12 @@ class VerdictText(NamedTuple):
     """Which rows the scores are of."""
     scores: tuple[ScoreText, ...]
     unmeasured: str
-    better: Line
-    constraints: Line
+    better: VerdictLine
+    constraints: VerdictLine
     """All together."""
-    results: tuple[Line, ...]
+    results: tuple[VerdictLine, ...]
     """Each constraint."""
-    quantities: tuple[Quantity, ...]
+    quantities: tuple[QuantityText, ...]
 
     @property
     def headline(self) -> str:
@@ -99,39 +99,39 @@ def is_greater_better(name: str) -> bool:
     return METRICS[name].greater_is_better if name in METRICS else True
 
 
-def _better(assessment: Assessment) -> Line:
+def _better(assessment: Assessment) -> VerdictLine:
     if assessment.better:
-        return Line("pass", "Better than the best baseline", assessment.better_reason)
+        return VerdictLine("pass", "Better than the best baseline", assessment.better_reason)
     if not assessment.scores or assessment.scores[0].baseline is None:
-        return Line("partly", "Not compared with a baseline", assessment.better_reason)
-    return Line("fail", "Not measurably better than the best baseline", assessment.better_reason)
+        return VerdictLine("partly", "Not compared with a baseline", assessment.better_reason)
+    return VerdictLine("fail", "Not measurably better than the best baseline", assessment.better_reason)
 
 
-def _together(assessment: Assessment) -> Line:
+def _together(assessment: Assessment) -> VerdictLine:
     results = assessment.results
     if not results:
-        return Line(assessment.status, "The request sets no limits")
+        return VerdictLine(assessment.status, "The request sets no limits")
     kept = sum(one.status == "pass" for one in results)
     named = {"partly": "partly", "fail": "not kept"}
     broken = [f"{one.wish} ({named[one.status]})" for one in results if one.status != "pass"]
-    return Line(assessment.status, f"{kept} of {many(len(results), 'requirement')} kept", "; ".join(broken))
+    return VerdictLine(assessment.status, f"{kept} of {many(len(results), 'requirement')} kept", "; ".join(broken))
 
 
-def _result(one: ConstraintResult) -> Line:
-    return Line(one.status, one.wish, one.measured)
+def _result(one: ConstraintResult) -> VerdictLine:
+    return VerdictLine(one.status, one.wish, one.measured)
 
 
-def _quantities(assessment: Assessment) -> Iterator[Quantity]:
+def _quantities(assessment: Assessment) -> Iterator[QuantityText]:
     latency = assessment.latency
     if latency is None:
-        yield Quantity("Answer for one row", "not measured")
+        yield QuantityText("Answer for one row", "not measured")
     else:
         low, middle, high, most = (seconds(one / 1000) for one in (latency.low, latency.p50, latency.high, latency.p95))
-        yield Quantity("Answer for one row, median", f"{middle} ({low} to {high})")
-        yield Quantity("95 % of answers within", most)
+        yield QuantityText("Answer for one row, median", f"{middle} ({low} to {high})")
+        yield QuantityText("95 % of answers within", most)
         if latency.batch_seconds is not None:
-            yield Quantity("Answers for all held-out rows", seconds(latency.batch_seconds))
-    yield Quantity("Model on disk", size(assessment.megabytes))
+            yield QuantityText("Answers for all held-out rows", seconds(latency.batch_seconds))
+    yield QuantityText("Model on disk", size(assessment.megabytes))
     if assessment.parameters is not None:
-        yield Quantity("Parameters", number(assessment.parameters))
-    yield Quantity("Training", seconds(assessment.training_seconds))
+        yield QuantityText("Parameters", number(assessment.parameters))
+    yield QuantityText("Training", seconds(assessment.training_seconds))

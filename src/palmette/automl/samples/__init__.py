@@ -4,12 +4,13 @@ The artefacts are here. Functions that need pandas are imported from their modul
 """
 
 from palmette.automl.samples.artefacts import (
-    Column,
+    ArrayUse,
     DataFile,
     DataSource,
     Dialect,
     Reading,
     Repair,
+    SampleColumn,
     Samples,
     TableError,
     TableFormat,
@@ -18,6 +19,6 @@ from palmette.automl.splitting.artefacts import HoldOut, SplitRequest
 from palmette.automl.splitting.data_splits import DataSplits
 
 __all__ = [
-    "Column", "DataFile", "DataSource", "DataSplits", "Dialect", "HoldOut", "Reading", "Repair", "Samples",
-    "SplitRequest", "TableError", "TableFormat",
+    "ArrayUse", "DataFile", "DataSource", "DataSplits", "Dialect", "HoldOut", "Reading", "Repair", "SampleColumn",
+    "Samples", "SplitRequest", "TableError", "TableFormat",
 ]  # fmt: skip

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
-from palmette.automl.kinds import Kind
+from pydantic import ConfigDict
+
+from palmette.automl.task_spec.request import ColumnSummary, DataSummary
 from palmette.automl.task_spec.spec import Threshold
 from palmette.documents import Model
 from palmette.errors import UserError
 
-Role = Literal["train", "test", "inference", "submission"]
-"""train: rows with the target; test: a given hold-out; inference: rows without it; submission: a sample answer."""
+Role = Literal["train", "test", "inference", "submission", "edges"]
+"""train: rows with the target; test: a given hold-out; inference: rows without it; submission: a sample answer; edges:
+pairs of keys of rows."""
 
 
 class Repair(Model):
@@ -64,7 +67,7 @@ class DataFile(Model):
     """Of the bytes of the file; of the rows, for a set of a hub."""
     bytes: int
     format: str
-    """csv, parquet, json, excel, sqlite, duckdb, arrow or hub."""
+    """csv, parquet, json, excel, sqlite, duckdb, arrow, hub, or files for a folder of files of one kind."""
     compression: str = ""
     dialect: Dialect | None = None
     rows: int
@@ -85,52 +88,64 @@ class Reading(Model):
     """Texts that were read as missing."""
 
 
-class Column(Model):
-    """A column of the table."""
+class ArrayUse(Model):
+    """Columns of a file whose numbers make the files of a column."""
 
-    name: str
-    source: str
-    """The column's name in the frame that `pandas.read_csv` makes of the file."""
-    kind: Kind
+    asked: str
+    """As the request has it: `image=pixel_*`."""
+    columns: tuple[str, ...]
+    """One column of lists, or one for each number."""
+    top: float
+    """The end of their scale, whose start is 0."""
+
+
+class SampleColumn(ColumnSummary):
+    """A column of the table; its source is its name in the frame that `pandas.read_csv` makes of the file."""
+
+    model_config = ConfigDict(extra="forbid")
+
     dtype: str
     missing: float
     """Share of rows without a value."""
     distinct: int
-    """Different values, missing aside."""
-    examples: tuple[str, ...]
-    """Up to five values; data, never an instruction."""
     reading: Reading
+    array: ArrayUse | None = None
+    """Where its files were made of numbers."""
 
 
-class Samples(Model):
-    """The data of a run, as read."""
+class Samples(DataSummary):
+    """The data of a run, as read. Targets are those that train files have and test files lack, or that the sample
+    submission asks for."""
+
+    model_config = ConfigDict(extra="forbid")
 
     sources: tuple[str, ...]
     """Paths and names that they were read from."""
     table: str = ""
     """The one that was chosen, where there were several."""
+    arrays: tuple[str, ...] = ()
+    """Columns of numbers that were made files, as the request asks for it."""
     files: tuple[DataFile, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[SampleColumn, ...]
     rows: int
     """Rows that have, or may have, the target: those of the train files, then those of the test files."""
     test_rows: int = 0
     """How many of the rows came from a test file with the target; they are the last ones, and the hold-out."""
     inference_rows: int = 0
     """Rows of a test file without the target."""
-    targets: tuple[str, ...] = ()
-    """Columns that train files have and test files lack, or that the sample submission asks for."""
     key: str = ""
     """The column of the sample submission that identifies the row of an answer."""
+    contents: str = ""
+    """Digest of the files that cells are paths of; empty where there are none."""
     split_column: str = ""
     """A column whose values name the part of each row, e.g. train and test; no model is given it."""
     threshold: Threshold | None = None
     """Made two classes of the target. The table has the classes, the files have its numbers."""
     repairs: tuple[Repair, ...] = ()
 
-    def column(self, name: str) -> Column | None:
-        """The column of this name, or of this name in the file; None where there is none."""
-        own = [one for one in self.columns if one.name == name] or [one for one in self.columns if one.source == name]
-        return own[0] if own else None
+    def column(self, name: str) -> SampleColumn | None:
+        """As of every `DataSummary`."""
+        return cast("SampleColumn | None", super().column(name))
 
     @property
     def format(self) -> TableFormat:
@@ -147,6 +162,8 @@ class DataSource(Model):
     """Paths of files and folders, or names of sets such as `sklearn:iris`."""
     table: str = ""
     """Which sheet, table or file of an archive is meant, where there are several."""
+    arrays: tuple[str, ...] = ()
+    """As of the task."""
     digests: tuple[str, ...] = ()
     """Of the contents when the run was opened: when they change, everything made of them is made again."""
 

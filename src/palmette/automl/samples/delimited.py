@@ -229,8 +229,8 @@ def _even(
     width = max(len(names), width) if width <= len(names) + 1 else len(names)
     ragged = sum(len(row) not in (width, len(names)) for row in rows)
     if ragged > MOST_RAGGED * len(rows):
-        said = f"The header has {len(names)} fields, and {ragged} of {len(rows)} rows have another number of them."
-        raise opened.refusal("not-a-table", said, "Check the delimiter and the quotes of the file.")
+        message = f"The header has {len(names)} fields, and {ragged} of {len(rows)} rows have another number of them."
+        raise opened.refusal("not-a-table", message, "Check the delimiter and the quotes of the file.")
     short = sum(len(row) < len(names) for row in rows)
     lost = sum(any(cell.strip() for cell in row[width:]) for row in rows)
     repairs.add("short-rows", name, short, lacking="every cell" if delimiter == " " else "the rest")
@@ -251,10 +251,10 @@ def _require_undivided(opened: Opened, names: Row, rows: list[Row]) -> None:
     named = all(len(row) > len(names) for row in rows) and len({row[0] for row in more}) == len(more)
     if not divided and (named or 2 * len(more) <= len(rows)):
         return
-    said = f"The header has {len(names)} fields, and {len(more)} of {len(rows)} rows have {len(names) + 1}"
-    said += f"; {divided!r} looks like one number, divided" if divided else ""
+    message = f"The header has {len(names)} fields, and {len(more)} of {len(rows)} rows have {len(names) + 1}"
+    message += f"; {divided!r} looks like one number, divided" if divided else ""
     remedy = "Put values that hold the delimiter into quotes, or give every column a name in the header."
-    raise opened.refusal("too-many-fields", f"{said}.", remedy)
+    raise opened.refusal("too-many-fields", f"{message}.", remedy)
 
 
 def _without_totals(columns: list[Texts], name: str, repairs: Repairs) -> list[Texts]:

@@ -20,10 +20,12 @@ from typing import Any
 
 import pandas as pd
 
-from palmette.automl.samples.artefacts import Dialect
+from palmette.automl.kinds import Kind
+from palmette.automl.samples.artefacts import ArrayUse, DataFile, Dialect, Role
 from palmette.automl.samples.columnar import arrow_frame, duckdb_frames, parquet_frame
 from palmette.automl.samples.delimited import Delimited, read_delimited, table_of
 from palmette.automl.samples.dialects import LINE_END, decode
+from palmette.automl.samples.graph_files import graphml_tables, node_link_tables
 from palmette.automl.samples.opening import DAMAGE, Opened
 from palmette.automl.samples.repairs import Repairs
 from palmette.automl.samples.text_columns import as_column
@@ -58,10 +60,33 @@ class Raw:
     dialect: Dialect | None = None
     partition: tuple[tuple[str, str], ...] = ()
     """Name and value of each column in the names of the folders around the file, as `year=2024`."""
+    files: tuple[tuple[str, Kind], ...] = ()
+    """Name and kind of each column whose cells are paths of files."""
+    arrays: tuple[tuple[str, ArrayUse], ...] = ()
+    """Those of them that were made of numbers."""
 
     @property
     def name(self) -> str:
         return self.member or self.opened.path.name
+
+    def texts(self, name: str) -> pd.Series[Any]:
+        """A column as keys."""
+        return keys_of(self.frame[self.names.index(name)])
+
+    def file(self, role: Role) -> DataFile:
+        """The file, as it is recorded."""
+        opened = self.opened
+        return DataFile(
+            path=str(opened.path), member=self.member, role=role, sha256=opened.sha256, bytes=opened.size,
+            format=self.format, compression=opened.compression, dialect=self.dialect, rows=len(self.frame),
+        )  # fmt: skip
+
+
+def keys_of(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Text: empty where there is no value, whole numbers without a fraction."""
+    texts = column.astype(object).where(column.notna(), "").astype(str).str.strip()
+    plain: pd.Series[Any] = texts.str.replace(r"^(-?\d+)\.0$", r"\1", regex=True)
+    return plain
 
 
 def read_tables(opened: Opened) -> list[Raw]:
@@ -88,8 +113,10 @@ def _tables(opened: Opened) -> Iterator[Raw]:
             yield from (typed_table(opened, frame, "sqlite", name) for name, frame in _sqlite(opened))
         case "excel":
             yield from _excel(opened)
+        case "graphml":
+            yield from (typed_table(opened, frame, "graphml", name) for name, frame in graphml_tables(opened))
         case _:
-            yield _text(opened)
+            yield from _texts(opened)
 
 
 def typed_table(opened: Opened, frame: Frame, form: str, member: str = "", repairs: Repairs | None = None) -> Raw:
@@ -112,9 +139,16 @@ def _of_text(opened: Opened, table: Delimited, form: str, member: str, repairs: 
     return Raw(opened, member, form, tuple(names), tuple(sources), frame, repairs, dialect)
 
 
-def _text(opened: Opened) -> Raw:
-    repairs, name = Repairs(), opened.name
+def _texts(opened: Opened) -> Iterator[Raw]:
     text, encoding = decode(opened.data)
+    if graph := node_link_tables(opened, text):
+        yield from (typed_table(opened, frame, "json", name) for name, frame in graph)
+    else:
+        yield _text(opened, text, encoding)
+
+
+def _text(opened: Opened, text: str, encoding: str) -> Raw:
+    repairs, name = Repairs(), opened.name
     repairs.add("other-encoding", name, not encoding.startswith("utf"), encoding=encoding)
     repairs.add("damaged-characters", name, text.count("\ufffd"))
     repairs.add("nul-characters", name, text.count("\0"))

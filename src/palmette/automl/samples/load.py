@@ -17,22 +17,25 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from palmette.automl.samples.artefacts import Column, DataFile, Role, Samples, TableError
-from palmette.automl.samples.column_kinds import kind_of
+from palmette.automl.kinds import file_kind
+from palmette.automl.samples.arrays import look_like_pixels, with_arrays
+from palmette.automl.samples.artefacts import DataFile, Role, SampleColumn, Samples, TableError
 from palmette.automl.samples.dataset_sources import fetch, is_named
+from palmette.automl.samples.edges import edges_apart, with_neighbours
+from palmette.automl.samples.file_sets import LABEL, FileSet, file_set, tables_of
+from palmette.automl.samples.files import files_digest, inspected, with_files
 from palmette.automl.samples.formats import Raw, read_tables
 from palmette.automl.samples.numbers import decimal_sign
-from palmette.automl.samples.opening import digest, open_file, refusal
-from palmette.automl.samples.path_discovery import data_files
+from palmette.automl.samples.opening import DATA, data_files, digest, files_below, open_file, refusal
 from palmette.automl.samples.repairs import Repairs
 from palmette.automl.samples.roles import ALL, Order, Roles, assign, submission_order
 from palmette.automl.samples.text_columns import TEXT, array, as_column, of_column, sample
-from palmette.automl.samples.values import MISSING, Typed, typed
+from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed
 from palmette.automl.splitting.split_columns import names_parts
 from palmette.automl.task_spec.spec import Threshold
 from palmette.errors import InputError, UserError, nearest
 
-EXAMPLES, EXAMPLE_LENGTH = 5, 80
+EXAMPLES = 5  # different values up to which a column may name the parts of a split
 SIGN_SAMPLE = 300
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder: no value
 ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
@@ -58,12 +61,13 @@ class Loaded:
         return len(self.table) - self.samples.test_rows, len(self.table)
 
 
-def load(places: Sequence[Path | str], table: str = "") -> Loaded:
+def load(places: Sequence[Path | str], table: str = "", arrays: Sequence[str] = ()) -> Loaded:
     """The data at these places.
 
     Args:
         places: paths of files and folders, or names of sets such as `sklearn:iris`.
         table: the table that is meant (sheet, file of an archive), where there are several; `*` joins those of a file.
+        arrays: columns of numbers that are files, as `image=pixel_*`.
 
     Raises:
         InputError: a file cannot be read as a table; the message names file, reason and remedy.
@@ -76,20 +80,27 @@ def load(places: Sequence[Path | str], table: str = "") -> Loaded:
     if address := next((place for place in named if ADDRESS.match(place)), ""):
         message = "This is an address, and data are not fetched."
         raise refusal(address, "not-a-file", message, "Download it, and name the file.")
-    return _once(named, table, None, *_stamps(named))
+    return _once(named, table, tuple(arrays), None, *_stamps(named))
 
 
 @lru_cache(maxsize=2)
-def _once(places: tuple[str, ...], table: str, threshold: Threshold | None, *_: tuple[str, int, int]) -> Loaded:
+def _once(
+    places: tuple[str, ...],
+    table: str,
+    arrays: tuple[str, ...],
+    threshold: Threshold | None,
+    *_: tuple[str, int, int],
+) -> Loaded:
     from palmette.automl.splitting.targets import in_classes
 
-    return in_classes(load(places, table), threshold) if threshold else _load(places, table)
+    return in_classes(load(places, table, arrays), threshold) if threshold else _load(places, table, arrays)
 
 
 def _stamps(places: Sequence[str]) -> Iterator[tuple[str, int, int]]:
     """Path, bytes and nanoseconds of the last change of every file at the places."""
-    for file in (file for place in places if not is_named(place) for file in data_files(Path(place))):
-        known = file.stat() if file.is_file() else None
+    named = [Path(place) for place in places if not is_named(place)]
+    for file in (file for one in named for file in (files_below(one) if _is_there(one) and one.is_dir() else [one])):
+        known = file.stat() if _is_there(file) and file.is_file() else None
         yield str(file), known.st_size if known else 0, known.st_mtime_ns if known else 0
 
 
@@ -97,13 +108,26 @@ def reload(samples: Samples) -> Loaded:
     """The same data again, from memory where that is possible; UserError where a file has changed, or is gone."""
     for file in samples.files:
         path = Path(file.path)
-        if file.format != "hub" and (not path.is_file() or digest(path) != file.sha256):
-            message = f"{file.path!r} has changed since it was read, or is gone."
-            raise UserError(message, "Put it back, or start a new run.", code="data-changed")
-    return _once(samples.sources, samples.table, samples.threshold, *_stamps(samples.sources))
+        if file.format not in ("hub", "files") and (not path.is_file() or digest(path) != file.sha256):
+            raise _changed(file.path)
+    loaded = _once(samples.sources, samples.table, samples.arrays, samples.threshold, *_stamps(samples.sources))
+    if samples.contents and samples.contents != _contents(loaded.samples.columns, loaded.table, loaded.inference):
+        raise _changed(samples.sources[0])
+    return loaded
 
 
-def _load(places: tuple[str, ...], table: str) -> Loaded:
+def _changed(path: str) -> UserError:
+    message = f"{path!r} has changed since it was read, or is gone."
+    return UserError(message, "Put it back, or start a new run.", code="data-changed")
+
+
+def _contents(columns: Sequence[SampleColumn], *tables: pd.DataFrame | None) -> str:
+    """The digest of the files in the columns of tables; empty where there are none."""
+    kinds = {one.name: one.kind for one in columns if file_kind(one.kind)}
+    return files_digest(pd.concat([one for one in tables if one is not None]), kinds) if kinds else ""
+
+
+def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...] = ()) -> Loaded:
     raws, repairs, targets = list[Raw](), Repairs(), tuple[str, ...]()
     for place in places:
         if is_named(place):
@@ -112,6 +136,9 @@ def _load(places: tuple[str, ...], table: str) -> Loaded:
         else:
             raws += _tables(Path(place), repairs)
     raws = _once_each(raws, repairs)
+    raws, edges = edges_apart(raws, repairs)
+    if not targets and any(raw.format == "files" and LABEL in raw.names for raw in raws):
+        targets = (LABEL,)
     options = tuple(raw.name for raw in raws)
     if table not in ("", ALL, *options):
         near = nearest(table, options)
@@ -119,17 +146,53 @@ def _load(places: tuple[str, ...], table: str) -> Loaded:
         remedy = f"There are {', '.join(map(repr, options))}."
         raise TableError(f"There is no table {table!r}.{hint}", remedy, code="which-table", options=options)
     raws = [raw for raw in raws if table in ("", ALL, raw.name)]
-    named = len(raws) == len(places) and not any(Path(place).is_dir() for place in places)
+    raws = with_arrays(raws, arrays, repairs)
+    named = len(raws) + (edges is not None) == len(places) and not any(Path(place).is_dir() for place in places)
     roles = assign(raws, named, table == ALL)
     for raw in roles.aside:
         repairs.add("left-aside", raw.name, 1, reason="its columns are not those of the training table.")
     loaded = _assembled(roles, repairs, targets)
-    return replace(loaded, samples=loaded.samples.model_copy(update={"sources": places, "table": table}))
+    if edges is not None:
+        loaded = with_neighbours(loaded, edges, repairs)
+    return replace(
+        loaded, samples=loaded.samples.model_copy(update={"sources": places, "table": table, "arrays": arrays})
+    )
 
 
 def _tables(place: Path, repairs: Repairs) -> list[Raw]:
     """The tables of a file or folder; in a folder, a file that is no table is left aside and reported."""
-    files = data_files(place)
+    if files := file_set(place) if _is_there(place) else None:
+        return _of_files(files, repairs)
+    return [with_files(one, repairs) for one in _read(place, data_files(place), repairs)]
+
+
+def _is_there(place: Path) -> bool:
+    """Whether it is a folder or an ordinary file; no device or pipe, which may never end."""
+    try:
+        return place.is_dir() or place.is_file()
+    except OSError:  # a name that is too long
+        return False
+
+
+def _of_files(files: FileSet, repairs: Repairs) -> list[Raw]:
+    """The tables of a folder that name its files, else a table of the files by their folders."""
+    paths = [path for path in files_below(files.folder) if path.suffix.lower() in DATA]
+    tables = _read(files.folder, paths, repairs) if paths else []
+    named = [one for one in (with_files(table, repairs) for table in tables) if one.files]
+    for raw in tables if named else ():
+        if raw.name not in {one.name for one in named}:
+            repairs.add("left-aside", raw.name, 1, reason="it names no files.")
+    if not named:
+        return tables_of(files, repairs)
+    cells = {cell for raw in named for name, _ in raw.files for cell in raw.frame[raw.names.index(name)] if cell}
+    known = {inspected(Path(cell), files.kind.name).sha256 for cell in cells}
+    every = [inspected(path, files.kind.name) for path in files.files]
+    repairs.add("unlabelled-files", files.folder.name, sum(not one.fault and one.sha256 not in known for one in every))
+    return named
+
+
+def _read(place: Path, files: Sequence[Path], repairs: Repairs) -> list[Raw]:
+    """The tables of the files of a place."""
     found, refused = list[Raw](), list[InputError]()
     for file in files:
         try:
@@ -179,27 +242,42 @@ def _assembled(roles: Roles, repairs: Repairs, hub_targets: tuple[str, ...]) -> 
     repairs += chain.from_iterable(raw.repairs for raw in roles.used)
     for raw in roles.used:
         repairs.add("unknown-columns", raw.name, 0 if raw is form else len({*raw.names} - {*first.names}))
+    for raw in roles.inference:
+        lacking = [name for name in first.names if name not in raw.names and name not in roles.targets]
+        repairs.add("lacking-columns", raw.name, len(lacking), shown=", ".join(map(repr, lacking)))
     parts = [
         pd.DataFrame(_stacked([raw.frame.set_axis(list(raw.names), axis=1) for raw in raws], first.names))
         for raws in (roles.train, roles.test, roles.inference)
     ]
+    kinds = {name: kind for raw in roles.used for name, kind in raw.files}
+    parts[:2] = (_with_some_file(part, [name for name in kinds if name in part]) for part in parts[:2])
     parts[:2] = (_without_empty_rows(part, first.opened.name, repairs) for part in parts[:2])
     train, test, inference = map(len, parts)
-    texts = [column for raw in roles.used if raw.format == "csv" for _, column in raw.frame.items()]
+    texts = [one for raw in roles.used if raw.format == "csv" for _, one in raw.frame.items() if one.dtype == TEXT]
     sign = decimal_sign(pa.chunked_array([sample(of_column(one), SIGN_SAMPLE) for one in texts], TEXT.pyarrow_dtype))
     rows = train + test
     columns = _stacked([part for part in parts if len(part)] or parts[:1], first.names)
-    made = {name: typed(column, name, sign, repairs) for name, column in columns.items()}
-    facts = [_column(name, source, made[name], rows) for name, source in zip(first.names, first.sources, strict=True)]
+    made_of = {name: use for raw in roles.used for name, use in raw.arrays}
+    if not made_of and (pattern := look_like_pixels(first.names)):
+        repairs.add("pixels", first.name, 1, pattern=pattern)
+    made = {
+        name: Typed(column, NATIVE) if name in kinds else typed(column, name, sign, repairs)
+        for name, column in columns.items()
+    }
+    named = zip(first.names, first.sources, strict=True)
+    facts = [described(name, source, made[name], rows, kinds.get(name), made_of.get(name)) for name, source in named]
     for empty in (column.name for column in facts if not column.distinct):
         repairs.add("empty-column", empty, 1)
     called = dict(zip(first.sources, first.names, strict=True))
     split_column = next((one.name for one in facts if one.distinct <= EXAMPLES and names_parts(one.examples)), "")
     samples = Samples(
         sources=(), files=tuple(_files(roles)), columns=tuple(facts), rows=rows, test_rows=test,
-        inference_rows=inference, targets=tuple(called.get(name, name) for name in (*roles.targets, *hub_targets)),
+        inference_rows=inference,
+        targets=tuple(dict.fromkeys(called.get(name, name) for name in (*roles.targets, *hub_targets))),
         key=roles.key, split_column=split_column, repairs=tuple(dict.fromkeys(repairs)),
     )  # fmt: skip
+    contents = _contents(facts, pd.DataFrame({name: one.series for name, one in made.items()}))
+    samples = samples.model_copy(update={"contents": contents})
     known = {name: made[name].series.iloc[rows:].reset_index(drop=True) for name in map(str, parts[2])}
     table = pd.DataFrame({name: one.series.iloc[:rows] for name, one in made.items()})
     loaded = Loaded(samples, table, pd.DataFrame(known) if inference else None)
@@ -234,23 +312,13 @@ def _without_empty_rows(frame: pd.DataFrame, subject: str, repairs: Repairs) -> 
     return frame[alive].reset_index(drop=True)
 
 
-def _column(name: str, source: str, made: Typed, rows: int) -> Column:
-    known = made.series.iloc[:rows]
-    distinct, missing = known.dropna().unique(), round(float(known.isna().mean()), 6) if rows else 0.0
-    examples = tuple(str(value)[:EXAMPLE_LENGTH] for value in pd.Series(distinct[:EXAMPLES]))
-    return Column(
-        name=name, source=source, kind=kind_of(known, name, len(distinct)), dtype=str(known.dtype), missing=missing,
-        distinct=len(distinct), examples=examples, reading=made.reading,
-    )  # fmt: skip
+def _with_some_file(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Rows of files without any file teach nothing; which files are missing is reported where they are looked for."""
+    return frame[frame[list(names)].notna().any(axis=1)].reset_index(drop=True) if names else frame
 
 
 def _files(roles: Roles) -> Iterator[DataFile]:
     parts: dict[Role, Sequence[Raw | None]] = {
         "train": roles.train, "test": roles.test, "inference": roles.inference, "submission": [roles.submission],
     }  # fmt: skip
-    for role, raw in ((role, raw) for role, raws in parts.items() for raw in raws if raw is not None):
-        path, compression = str(raw.opened.path), raw.opened.compression
-        yield DataFile(
-            path=path, member=raw.member, role=role, sha256=raw.opened.sha256, bytes=raw.opened.size,
-            format=raw.format, compression=compression, dialect=raw.dialect, rows=len(raw.frame),
-        )  # fmt: skip
+    yield from (raw.file(role) for role, raws in parts.items() for raw in raws if raw is not None)

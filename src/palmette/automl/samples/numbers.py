@@ -34,7 +34,7 @@ SAMPLE = 200  # values that the way of writing is judged by, at first
 MOSTLY = 0.6  # share of those that must be numbers before all values are tried
 
 
-class Numbers(NamedTuple):
+class ParsedNumbers(NamedTuple):
     """Values of texts, NaN for what is no number, and how they are written."""
 
     values: npt.NDArray[np.float64]
@@ -58,7 +58,7 @@ def floats_of(texts: Texts) -> npt.NDArray[np.float64]:
     return found
 
 
-def read_numbers(texts: Texts, decimal: str = ".") -> Numbers | None:
+def read_numbers(texts: Texts, decimal: str = ".") -> ParsedNumbers | None:
     """The numbers in these distinct, trimmed texts; None when hardly any is one.
 
     `decimal` is the sign in the rest of the file, for a text such as `1,234` that leaves it open.
@@ -71,7 +71,7 @@ def read_numbers(texts: Texts, decimal: str = ".") -> Numbers | None:
     listed: list[str] = texts.to_pylist() if np.isnan(plain).any() or decimal == "," else []
     grouped = sum(bool(GROUPED["."].fullmatch(text.lstrip("-+"))) for text in listed)
     if not np.isnan(plain).any() and not (grouped and grouped == sum("." in text for text in listed)):
-        return Numbers(plain, ".", "", "")
+        return ParsedNumbers(plain, ".", "", "")
     found = [NUMBER.fullmatch(text) for text in listed]
     affixes = Counter((m["prefix"] or m["suffix"] or "").strip() for m in found if m)
     if share < MOSTLY or len({one if len(one) == 1 else one.casefold() for one in affixes if one}) > 1:
@@ -79,7 +79,7 @@ def read_numbers(texts: Texts, decimal: str = ".") -> Numbers | None:
     decimal, thousands = _separators([match["digits"] for match in found if match], decimal)
     values = np.array([_value(match, decimal, thousands) if match else math.nan for match in found], dtype=float)
     values[np.isinf(plain)] = plain[np.isinf(plain)]
-    return Numbers(values, decimal, thousands, next((affix for affix in affixes if affix), ""))
+    return ParsedNumbers(values, decimal, thousands, next((affix for affix in affixes if affix), ""))
 
 
 def decimal_sign(samples: pa.ChunkedArray) -> str:
@@ -100,7 +100,7 @@ def _separators(digits: Sequence[str], decimal: str) -> tuple[str, str]:
     def fits(choice: tuple[str, str]) -> tuple[int, bool, bool]:
         sign, group = choice
         good = sum(not math.isnan(_digits(text, sign, group)) for text in digits)
-        # Groups of three digits are groups, unless the file says otherwise.
+        # Groups of three digits are groups, unless the file shows otherwise.
         natural = marks[group] > 0 and all(GROUPED[group].match(text) for text in digits if group in text)
         return good, natural and sign == decimal, not group or marks[group] > 0
 

@@ -25,12 +25,13 @@ MOST_BYTES = 4 * 2**30  # of a file, compressed or not, that is read into memory
 MOST_CELLS = MOST_BYTES // 8
 MOST_COLUMNS = 20_000
 MOST_FILES = 200  # files of one data set, in a folder or an archive
+TABLES_DEEPEST = 2  # levels of folders below a folder that are searched for tables
 MOST_TIMES = 200  # ratio of unpacked to packed bytes, above `ALWAYS` bytes
 ALWAYS = 2**26
 
 DATA = (
     ".csv", ".tsv", ".tab", ".psv", ".dat", ".data", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm",
-    ".sqlite", ".sqlite3", ".db", ".duckdb", ".feather", ".arrow",
+    ".sqlite", ".sqlite3", ".db", ".duckdb", ".feather", ".arrow", ".graphml",
 )  # fmt: skip
 MAYBE = (".txt", ".gz", ".bz2", ".xz", ".zip", "")
 NOTES = ("readme", "licence", "license", "changelog", "requirements")
@@ -60,6 +61,7 @@ REFUSED: tuple[tuple[tuple[bytes, ...], str, str], ...] = (
     ((b"@relation",), "an ARFF file", SAVE),
 )
 PICKLED = (".pkl", ".pickle", ".joblib", ".npy", ".npz")
+GRAPHML = re.compile(rb"<graphml[\s>]")
 COMMENTS = re.compile(rb"\A(?:%[^\n]*\n\s*)+(?=@)")  # above the first word of an ARFF file
 DAMAGE = (
     OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, SyntaxError, ArithmeticError, RuntimeError,
@@ -113,6 +115,39 @@ class Opened:
 def refusal(file: str | Path, code: str, message: str, remedy: str, **more: str) -> InputError:
     """One mistake in a data file, as an error."""
     return InputError([Problem(code, message, remedy, str(file), **more)])  # type: ignore[arg-type]  # field, value
+
+
+def files_below(folder: Path, deepest: int = 6) -> Iterator[Path]:
+    """Files in so many levels of folders that are not hidden, in order; links to folders are not followed."""
+    for root, folders, names in os.walk(folder, followlinks=False):
+        depth = len(Path(root).relative_to(folder).parts)
+        shown = (one for one in folders if not one.startswith((".", "__MACOSX")))
+        folders[:] = sorted(shown) if depth < deepest else []
+        paths = (Path(root) / name for name in sorted(names) if not name.startswith((".", "~$")))
+        yield from (path for path in paths if path.name.casefold() not in ("thumbs.db", "desktop.ini"))
+
+
+def data_files(place: Path) -> list[Path]:
+    """The file of this path, or the data files of this folder by name; InputError for none, too many, or odd names.
+
+    Names only select files; content decides formats.
+    """
+    try:
+        found = sorted(files_below(place, TABLES_DEEPEST)) if place.is_dir() else [place]
+    except OSError as error:
+        raise refusal(place, "unreadable", f"There is no such path: {error.strerror}.", "Check the path.") from error
+    chosen = found if found == [place] else select_data(found)
+    if not chosen:
+        listed = ", ".join(repr(path.name) for path in found[:5]) or "nothing"
+        message = f"There is no data file in this folder; it holds {listed}."
+        raise refusal(place, "no-data", message, "Name a folder with CSV, Parquet, JSON, Excel or SQLite files.")
+    if len(chosen) > MOST_FILES:
+        message = f"This folder holds {len(chosen)} data files; a data set has {MOST_FILES} at most."
+        raise refusal(place, "too-many-files", message, "Name the files that matter.")
+    for name in map(str, chosen):
+        if (shown := name.encode("utf-8", "replace").decode()) != name:
+            raise refusal(shown, "no-text", "The name of this file is not text in UTF-8.", "Rename it.")
+    return chosen
 
 
 def select_data(paths: Sequence[Path]) -> list[Path]:
@@ -225,6 +260,8 @@ def _format(name: str, data: bytes) -> str:
     if binary and (known := next((one for one in FORMATS if data.startswith(one)), b"")):
         return FORMATS[known]
     start = COMMENTS.sub(b"", data[:4000].lstrip(b"\xef\xbb\xbf \t\r\n")).lower()
+    if start.startswith(b"<") and GRAPHML.search(start):
+        return "graphml"
     for magics, what, remedy in REFUSED:
         exact = magics if binary else tuple(one for one in magics if not one.isalnum())
         if start.startswith(magics) or data.startswith(exact):

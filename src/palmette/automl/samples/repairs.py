@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from palmette.automl.samples.artefacts import Repair
-from palmette.documents import Model, read_document
-
-
-class Sentences(Model):
-    """By code, with fields in braces."""
-
-    changed: Mapping[str, str]
-    reported: Mapping[str, str]
+from palmette.documents import load_plain
 
 
 @cache
-def _sentences() -> Sentences:
-    return read_document(Path(__file__).with_name("repairs.yaml"), Sentences)
+def _sentences() -> dict[str, dict[str, str]]:
+    """Sentences with fields in braces, by `changed` or `reported`, and by code."""
+    found: dict[str, dict[str, str]] = load_plain(Path(__file__).with_name("repairs.yaml").read_text("utf-8"))
+    return found
 
 
 class Repairs(list[Repair]):
@@ -28,6 +22,6 @@ class Repairs(list[Repair]):
     def add(self, code: str, subject: str, count: float, **fields: object) -> None:
         """Adds a repair, unless it concerns nothing; `fields` are those of its sentence."""
         if count:
-            changed = _sentences().changed.get(code, "")
-            text = (changed or _sentences().reported[code]).format(count=int(count), subject=subject, **fields)
+            changed = _sentences()["changed"].get(code, "")
+            text = (changed or _sentences()["reported"][code]).format(count=int(count), subject=subject, **fields)
             self.append(Repair(code=code, subject=subject, count=int(count), text=text, changed=bool(changed)))

@@ -98,7 +98,7 @@ def _is_blank(column: pd.Series[Any]) -> bool:
 def _train(tables: Sequence[Raw]) -> Raw:
     """The table with the most columns; among equals one named as training, then none named as test, then the larger.
 
-    Beside a table that is named as training, none that is named as test is one, whatever columns it has.
+    A table that is named as test never takes this role beside one that is named as training.
     """
     if any(TRAIN_NAMED.search(one.name) for one in tables):
         tables = [one for one in tables if TRAIN_NAMED.search(one.name) or not TEST_NAMED.search(one.name)]
@@ -109,7 +109,7 @@ def _train(tables: Sequence[Raw]) -> Raw:
 def _submission(tables: Sequence[Raw]) -> Raw | None:
     """A narrow table with a row for each row of another one, and a column that the other lacks.
 
-    One that is named so, and has a key of another table and a column of a third, is one whatever its rows are.
+    A table with such a name, a key of another table and a column of a third needs no such rows.
     """
     most = max(len(one.names) for one in tables)
     ordered = sorted(tables, key=lambda one: not ANSWER_NAMED.search(one.name))
@@ -123,7 +123,7 @@ def _submission(tables: Sequence[Raw]) -> Raw | None:
             return table
         narrow = (wider or named) and (named or len(table.names) < len(other.names))
         if narrow and len(table.frame) == len(other.frame):
-            keys = (set(_texts(one, shared[0])) for one in (table, other))
+            keys = (set(one.texts(shared[0])) for one in (table, other))
             if next(keys) == next(keys):
                 return table
     return None
@@ -140,9 +140,7 @@ def _choice(tables: Sequence[Raw], alike: bool) -> TableError:
 
 def submission_order(sample: Raw, inference: Sequence[Raw], key: str) -> Order:
     """(n,): the position among the inference rows of each line's row, by the key; InputError for none, or several."""
-    wanted, present = (
-        pd.concat([_texts(raw, key) for raw in raws], ignore_index=True) for raws in ([sample], inference)
-    )
+    wanted, present = (pd.concat([raw.texts(key) for raw in raws], ignore_index=True) for raws in ([sample], inference))
     if wanted.equals(present):
         return np.arange(len(present))
     repeated = wanted.isin(present[present.duplicated()])
@@ -155,10 +153,3 @@ def submission_order(sample: Raw, inference: Sequence[Raw], key: str) -> Order:
             message += f" of {inference[0].name}{more}."
             raise sample.opened.refusal("submission-differs", message, remedy, field=key, value=wanted[row][:SHOWN])
     return np.asarray(pd.Index(present).get_indexer(pd.Index(wanted)))
-
-
-def _texts(table: Raw, name: str) -> pd.Series[Any]:
-    """A column as text: empty where there is no value, whole numbers without a fraction."""
-    column = table.frame[table.names.index(name)]
-    texts = column.astype(object).where(column.notna(), "").astype(str).str.strip()
-    return texts.str.replace(r"^(-?\d+)\.0$", r"\1", regex=True)

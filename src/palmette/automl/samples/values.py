@@ -6,6 +6,7 @@ import datetime as dt
 import decimal
 import json
 import re
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +14,9 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow.compute as pc
 
-from palmette.automl.samples.artefacts import Reading
-from palmette.automl.samples.column_kinds import FALSE, TRUE, is_id_name
+from palmette.automl.kinds import STRUCTURE, Kind, file_kind
+from palmette.automl.samples.artefacts import ArrayUse, Reading, SampleColumn
+from palmette.automl.samples.column_kinds import FALSE, TRUE, is_id_name, kind_of
 from palmette.automl.samples.data_warnings import warn_of_dates, warn_of_nines, warn_of_numbers, warn_of_words
 from palmette.automl.samples.dates import hours_of, read_dates
 from palmette.automl.samples.numbers import EXACT, read_numbers
@@ -30,6 +32,7 @@ TYPOS, ODD_DATES = 0.01, 0.05  # the same where they are more different words
 PADDED = 0.005  # share of digits with leading zeros from which a column holds codes
 MOST_DIGITS = 15  # of a whole number that a float holds for certain
 SAMPLE = 5000
+EXAMPLES, EXAMPLE_LENGTH = 5, 80
 MOST_COMPARED = 1000  # different words up to which those that are alike are searched
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 NESTED = (dict, list, tuple, np.ndarray)
@@ -66,6 +69,20 @@ def typed(raw: pd.Series[Any], name: str, decimal_sign: str, repairs: Repairs) -
     cells = raw.to_numpy(object)
     repairs.add("nested-values", name, sum(isinstance(cell, NESTED) for cell in cells))
     return _from_texts(array([text_of(cell) for cell in cells]), name, decimal_sign, repairs)
+
+
+def described(
+    name: str, source: str, made: Typed, rows: int, kind: Kind | None = None, array: ArrayUse | None = None
+) -> SampleColumn:
+    """The column of a table with `rows` rows; its kind follows from the values where none is given."""
+    known = made.series.iloc[:rows]
+    distinct, missing = known.dropna().unique(), round(float(known.isna().mean()), 6) if rows else 0.0
+    shown = [Path(value).name if kind and file_kind(kind) else str(value) for value in pd.Series(distinct[:EXAMPLES])]
+    examples = tuple(text if kind in STRUCTURE else text[:EXAMPLE_LENGTH] for text in shown)  # keys stay whole
+    return SampleColumn(
+        name=name, source=source, kind=kind or kind_of(known, name, len(distinct)), dtype=str(known.dtype),
+        missing=missing, distinct=len(distinct), examples=examples, reading=made.reading, array=array,
+    )  # fmt: skip
 
 
 def text_of(cell: Any) -> str | None:

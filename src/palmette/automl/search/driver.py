@@ -26,7 +26,7 @@ from palmette.automl.composition import reader_of
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.samples import DataSplits
-from palmette.automl.search.job import ENCODINGS, FOLDS, LOG, OUTPUTS, OWN, ROWS, SearchJob
+from palmette.automl.search.job import CONTEXT, ENCODINGS, FOLDS, GROUPS, LOG, OUTPUTS, OWN, ROWS, SearchJob
 from palmette.automl.search.schedule import Rating, Schedule
 from palmette.automl.search.worker import FoldResult, FoldTask, Workspace, work
 
@@ -45,22 +45,22 @@ def main(folder: Path) -> None:
         (folder / name).mkdir(exist_ok=True)
     workspace = _workspace(folder, job)
     end = start + job.seconds - ENDING
-    schedule = Written(job, workspace.folds, _rating(workspace), start, end)
+    schedule = RecordedSchedule(job, workspace.folds, _rating(workspace, job.only_fold is not None), start, end)
     schedule.folder = folder
     pool = Pool(workspace, job.workers)
     try:
-        _search(schedule, pool, end)
+        _search(schedule, pool)
     finally:
         pool.stop()
     schedule.abandon()
     schedule.write()
 
 
-def _search(schedule: Schedule, pool: Pool, end: float) -> None:
+def _search(schedule: Schedule, pool: Pool) -> None:
     """Hands out fits until the time is over, or nothing is left that would end in time."""
-    patience = max(PATIENCE, PATIENCE_SHARE * (end - schedule.start))
+    patience = max(PATIENCE, PATIENCE_SHARE * (schedule.end - schedule.start))
     while True:
-        now = time.monotonic()
+        now, end = time.monotonic(), schedule.end
         if now >= end and (schedule.is_complete or (schedule.has_fold and now >= end + patience)):
             return
         while pool.has_idle and (task := schedule.next_task(time.monotonic())) is not None:
@@ -74,22 +74,24 @@ def _search(schedule: Schedule, pool: Pool, end: float) -> None:
 
 def _workspace(folder: Path, job: SearchJob) -> Workspace:
     rows = pd.read_parquet(folder / ROWS)
-    frame = build(reader_of(job.blueprint)).fit_transform(rows.drop(columns=job.blueprint.target, errors="ignore"))
+    reader, context, groups = build(reader_of(job.blueprint)), folder / CONTEXT, folder / GROUPS
+    frame = reader.fit_transform(rows.drop(columns=job.blueprint.target, errors="ignore"))
+    beside = reader.transform(pd.read_parquet(context)) if context.exists() else None
+    problem = problem_of(job.blueprint)
     return Workspace(
         folder=folder / ENCODINGS,
         blueprint=job.blueprint,
-        problem=problem_of(job.blueprint),
+        problem=problem,
         rows=rows,
-        frame=frame,
+        frame=problem.inputs(frame, beside),
         folds=np.load(folder / FOLDS, allow_pickle=False),
-        hidden=job.only_fold is not None,
-        rounds=job.rounds,
+        groups=np.load(groups, allow_pickle=False) if groups.exists() else None,
     )
 
 
-def _rating(workspace: Workspace) -> Rating:
+def _rating(workspace: Workspace, hidden: bool) -> Rating:
     """Scores by the problem, on rows whose target is known; where a fold's targets are hidden, all count the same."""
-    if workspace.hidden:
+    if hidden:
         return Rating(lambda outputs: 0.0 if np.isfinite(outputs).all() else None, lambda _, __: None)
     problem, rows, folds = workspace.problem, workspace.rows, workspace.folds
     every = problem.scorer(DataSplits(rows, rows.iloc[:0], None))
@@ -111,7 +113,7 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-class Written(Schedule):
+class RecordedSchedule(Schedule):
     """A schedule that writes what came of candidates into the folder of the job."""
 
     folder: Path
@@ -167,7 +169,7 @@ class Pool:
         return [self._received(pipe) for pipe in self._tasks.copy() if pipe in ready]
 
     def stop(self) -> None:
-        """Ends all workers, whatever they do."""
+        """Kills all workers."""
         for pipe, process in self._workers.items():
             process.kill()
             process.join()

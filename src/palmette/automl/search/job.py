@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import Field
@@ -13,8 +12,12 @@ from palmette.documents import Model
 JOB = "job.json"
 ROWS = "train.parquet"
 """Typed training rows by column name, with the target."""
+CONTEXT = "context.parquet"
+"""Rows beside them without the target; absent where there are none."""
 FOLDS = "folds.npy"
 """(n,): the fold of each row."""
+GROUPS = "groups.npy"
+"""(n,): equal for rows that stay together; absent where each is on its own."""
 LOG = "trials.json"
 OUTPUTS = "outputs"
 """Folder of out-of-fold outputs, `<candidate>.npy`."""
@@ -42,8 +45,6 @@ class SearchJob(Model):
     """Whether time that is left is spent on the settings of `tuned` candidates."""
     only_fold: int | None = None
     """The only fold that is predicted. The targets of its rows are those of other rows, so no class can learn them."""
-    rounds: Mapping[str, int] = Field(default_factory=dict)
-    """By candidate, steps that are known before its fits: in a fold whose targets are hidden nothing can stop early."""
 
     @classmethod
     def read(cls, folder: Path) -> SearchJob:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from palmette.automl.weights import FOLDER, weights_folder
 from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
 
 ONE_THREAD = {
@@ -22,15 +23,18 @@ LIBRARY = "lib"
 def run_module(sandbox: Sandbox, module: str, folder: Path, seconds: float) -> ExecutionResult:
     """Runs `python -m module folder`. It may change the folder, and read palmette beside installed packages."""
     package = Path(__file__).resolve().parents[2]
-    link = folder / LIBRARY / package.name  # the folder around the package may hold anything, and stays unreadable
-    link.parent.mkdir(parents=True, exist_ok=True)
-    if not link.is_symlink():
-        link.symlink_to(package, target_is_directory=True)
+    library, models = folder / LIBRARY, weights_folder()
+    library.mkdir(parents=True, exist_ok=True)  # the folder around the package may hold anything, and stays unreadable
+    parts = (package, *package.parent.glob(f"{package.name}.egg-info"))  # of a source tree: its plug-ins
+    for part in parts:
+        link = library / part.name
+        if not link.is_symlink():
+            link.symlink_to(part, target_is_directory=True)
     return sandbox.run(
         python_command("-m", module, str(folder)),
         cwd=folder,
-        access=Access(read=(package,), write=(folder,)),
-        env={**ONE_THREAD, "PYTHONPATH": str(link.parent)},
+        access=Access(read=(*parts, *([models] if models else [])), write=(folder,)),
+        env={**ONE_THREAD, "PYTHONPATH": str(library)} | ({FOLDER: str(models)} if models else {}),
         limits=Limits(seconds=seconds, file_mb=FILE_MB, disk_mb=4 * FILE_MB),
     )
 

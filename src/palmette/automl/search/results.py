@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import FailFast, Field, ValidationError
 
 from palmette.automl.candidates import Candidate
@@ -48,9 +49,9 @@ class CandidateResult:
     def name(self) -> str:
         return self.trial.candidate.name
 
-    @property
-    def track(self) -> str:
-        return learner_named(self.trial.candidate.learner).track
+    def part(self, rows: NDArray[np.bool_]) -> CandidateResult:
+        """The same with the outputs of some rows."""
+        return replace(self, outputs=self.outputs[rows])
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def outputs_of(load: CandidateLoad) -> Mapping[str, Floats]:
 def _outputs(folder: Path, trial: Trial, problem: Problem, rows: int, whole: bool) -> Floats | Violation:
     """The outputs of a trial, or what is wrong with them."""
     name = trial.candidate.name
-    most = HEADER_BYTES + 8 * rows * max(2, len(problem.blueprint.classes))
+    most = HEADER_BYTES + 8 * rows * max(2, len(problem.blueprint.classes), problem.columns_of_outputs)
     try:
         content = read_made(folder / OUTPUTS, f"{name}.npy", most)
         made = np.load(io.BytesIO(content), allow_pickle=False)

@@ -5,22 +5,22 @@ from __future__ import annotations
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from palmette.automl.candidates import Blueprint, Candidate, OwnCode
+from palmette.automl.candidates import Blueprint, Candidate, OwnCode, substance
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import Problem
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.samples import DataSplits
-from palmette.automl.search.job import FOLDS, JOB, LOG, OWN, ROWS, SearchJob, uses_own_code
+from palmette.automl.samples.files import with_contents
+from palmette.automl.search.job import CONTEXT, ENCODINGS, FOLDS, GROUPS, JOB, LOG, OWN, ROWS, SearchJob, uses_own_code
 from palmette.automl.search.program import cores, run_module
 from palmette.automl.search.results import (
     LOG_BYTES,
@@ -30,6 +30,7 @@ from palmette.automl.search.results import (
     read_results,
     write_results,
 )
+from palmette.automl.search.stored_features import FeatureMemory
 from palmette.automl.trials import Trial
 from palmette.engine.actor import Violation
 from palmette.sandbox import ExecutionResult, Sandbox
@@ -45,6 +46,7 @@ LEAST_SECONDS = 4.0
 LOOK_EVERY = 1.0
 """Seconds between two looks at the driver's log."""
 
+MEMORY = FeatureMemory()
 Progress = Callable[[str], None]
 
 
@@ -83,7 +85,7 @@ class Search:
         own = [one for one in every if uses_own_code(one)] if problem.has_target else []
         folds = problem.folds(self.splits)
         seconds -= time.monotonic() - started  # the first call imports scikit-learn
-        waves = -(-len(np.unique(folds)) // cores())
+        waves = -(-len(np.unique(folds[folds >= 0])) // cores())
         own_seconds = max(OWN_SHARE * seconds, waves * LEAST_SECONDS) if own else 0.0
         left_out = own_seconds > seconds / 2
         runs = [
@@ -94,8 +96,7 @@ class Search:
         if own and left_out:
             runs.append(_too_late(own))
         elif own:
-            known = {one.name: steps for one in own if (steps := _steps_of_sibling(one, runs[0].load))}
-            runs.append(Hidden(self, problem, folds, modules, known).run(own, own_seconds / waves))
+            runs.append(HiddenFolds(self, problem, folds, modules).run(own, own_seconds / waves))
         load = CandidateLoad(
             trials=tuple(trial for one in runs for trial in one.load.trials),
             results=tuple(result for one in runs for result in one.load.results),
@@ -117,10 +118,20 @@ class Search:
             (folder / OWN / module.path).write_text(module.text, encoding="utf-8")
         names = [one.name for one in self.blueprint.columns]
         target = [self.blueprint.target] if self.blueprint.target else []
-        rows.train[[*names, *target]].to_parquet(folder / ROWS, index=False)
+        files = [one.name for one in self.blueprint.file_columns]
+        with_contents(rows.train[[*names, *target]], files).to_parquet(folder / ROWS, index=False)
+        if rows.context is not None:
+            rows.context[names].to_parquet(folder / CONTEXT, index=False)
+        (folder / ENCODINGS).mkdir()
+        MEMORY.lay_out(rows.train[names], folder / ENCODINGS)
         np.save(folder / FOLDS, folds, allow_pickle=False)
+        if rows.groups is not None:
+            np.save(folder / GROUPS, rows.groups, allow_pickle=False)
         (folder / JOB).write_text(job.model_dump_json(), encoding="utf-8")
-        return run_module(self.sandbox, DRIVER, folder, job.seconds + GRACE)
+        done = run_module(self.sandbox, DRIVER, folder, job.seconds + GRACE)
+        if not modules:
+            MEMORY.keep(rows.train[names], folder / ENCODINGS)
+        return done
 
     def _plain(
         self, candidates: Sequence[Candidate], modules: Sequence[OwnCode], folds: NDArray[np.int64], seconds: float
@@ -128,12 +139,13 @@ class Search:
         """Baselines and candidates of registered plug-ins; own code only where no target can leak to it."""
         started, problem = time.time(), problem_of(self.blueprint)
         dummy, *lines = problem.baselines()
-        named = {one.name for one in (dummy, *lines)}
-        planned = [one for one in candidates if one.name not in named]
+        planned = [one for one in candidates if one.name != dummy.name]
+        names, trained = {one.name for one in planned}, {*map(substance, planned)}
+        lines = [one for one in lines if one.name not in names and substance(one) not in trained]
         job = SearchJob(
             blueprint=self.blueprint,
             candidates=(dummy, *planned[:1], *lines, *planned[1:]),
-            baselines=tuple(sorted(named)),
+            baselines=tuple(sorted(one.name for one in (dummy, *lines))),
             seconds=max(seconds, 0.5),
             started=started,
             workers=cores(),
@@ -149,19 +161,17 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Hidden:
+class HiddenFolds:
     """Candidates with own code, fold by fold: no run has the targets of the fold that it predicts."""
 
     search: Search
     problem: Problem
     folds: NDArray[np.int64]
     modules: Sequence[OwnCode]
-    rounds: Mapping[str, int]
-    """By candidate, steps that are known."""
 
     def run(self, candidates: Sequence[Candidate], seconds: float) -> SearchRun:
         """Runs the driver once for each fold, several side by side, and puts the outputs together."""
-        numbers = [int(one) for one in np.unique(self.folds)]
+        numbers = [int(one) for one in np.unique(self.folds) if one >= 0]
         started = time.monotonic()
         with ThreadPoolExecutor(cores()) as pool:
             runs = list(pool.map(lambda fold: self._fold(fold, candidates, seconds), numbers))
@@ -182,7 +192,8 @@ class Hidden:
         target = splits.train[blueprint.target].copy()
         shown = target[~inside].to_numpy()
         target[inside] = np.random.default_rng(blueprint.seed + fold).choice(shown, int(inside.sum()))
-        rows = DataSplits(splits.train.assign(**{blueprint.target: target}), splits.holdout.iloc[:0], None)
+        train = splits.train.assign(**{blueprint.target: target})
+        rows = DataSplits(train, splits.holdout.iloc[:0], splits.groups, context=splits.context)
         job = SearchJob(
             blueprint=blueprint,
             candidates=tuple(candidates),
@@ -191,7 +202,6 @@ class Hidden:
             workers=1,
             tuning=False,
             only_fold=fold,
-            rounds=self.rounds,
         )
         place = f"job-{fold}"
         done = self.search.drive(job, self.modules, rows, self.folds, place)
@@ -224,17 +234,6 @@ class Hidden:
             return trial
         score = self.problem.scorer(self.search.splits).utility(outputs)
         return CandidateResult(trial.model_copy(update={"score": float(score)}), outputs)
-
-
-def _steps_of_sibling(own: Candidate, load: CandidateLoad) -> int | None:
-    """The mean steps of the finished candidate that differs only in own features; None where there is none."""
-    apart = {"name", "features", "tuned", "reason"}
-    same = own.model_dump(exclude=apart)
-    for one in load.results:
-        rounds = [steps for steps in one.trial.rounds if steps]
-        if rounds and one.trial.candidate.model_dump(exclude=apart) == same:
-            return round(fmean(rounds))
-    return None
 
 
 def failure(done: ExecutionResult, load: CandidateLoad) -> Violation:

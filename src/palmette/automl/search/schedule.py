@@ -2,6 +2,8 @@
 
 Folds of one candidate run side by side. A candidate starts only if it is expected to end in time; learners that learn
 in steps get a deadline for each fold. Two candidates finish however short the time: the dummy, and the first other.
+Features that are computed once for all folds are measured on a sample of rows before they are paid for, and paid for
+only if the final fit, which computes them again on one thread, still ends in time.
 """
 
 from __future__ import annotations
@@ -15,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palmette.automl.candidates import Blueprint, Candidate
-from palmette.automl.composition import encoding_seconds, facts_of, learner_named
-from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.composition import candidate_track, encoders_of, facts_of, learner_named
+from palmette.automl.encoders.encoder import DataFacts, Encoder
 from palmette.automl.kinds import Track
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.registry import problem_named
 from palmette.automl.search.job import SearchJob
 from palmette.automl.search.tuning import Tuner
-from palmette.automl.search.worker import ALL_ROWS, DUMMY, FoldResult, FoldTask, encoding_key
+from palmette.automl.search.worker import ALL_ROWS, DUMMY, SAMPLE, FoldResult, FoldTask, encoding_key
 from palmette.automl.trials import Trial
 
 LARGEST_SHARE = 0.5
@@ -32,13 +34,17 @@ LEAST_SECONDS = 1.5
 LACKING = 3.0
 """Times the time that is left, that a candidate may be expected to take where nothing else can be fitted."""
 LEAST_COST = 0.01
-"""Estimated seconds below which a measurement says nothing about other estimates."""
+"""Estimated seconds below which a measurement corrects no other estimate."""
+RISK = 5.0
+"""Times the time that is left, that features may be estimated to take for a sample of them to be worth it."""
+REFIT = 0.2
+"""Share of the time, that a final fit may take after it."""
 ENOUGH = 3
 """Candidates that finish before searched settings are given up after a fold."""
 
 
 @dataclass
-class Progress:
+class CandidateProgress:
     """A candidate on its way through the folds."""
 
     candidate: Candidate
@@ -50,7 +56,7 @@ class Progress:
     note: str = ""
     """Why it was given up."""
     remark: str = ""
-    """What is to be known of one that finished."""
+    """The note of a candidate that finished."""
     failed: bool = False
     seconds: float = 0.0
     encoding: float = 0.0
@@ -83,9 +89,11 @@ class Schedule:
     def __init__(self, job: SearchJob, folds: NDArray[np.int64], rating: Rating, start: float, end: float) -> None:
         """`start` and `end` are values of time.monotonic()."""
         self.job, self.folds, self.rating, self.start, self.end = job, folds, rating, start, end
+        self._middle, self._limit = (start + end) / 2, end + REFIT * (end - start)
+        """Before which the search never ends, and when a final fit has to have ended."""
         self.waiting = list(job.candidates)
         self.needed = next((one.name for one in job.candidates if one.name not in job.baselines), "")
-        self.current: list[Progress] = []
+        self.current: list[CandidateProgress] = []
         self.trials: list[Trial] = []
         self.used: dict[Track, float] = {}
         facts = facts_of(job.blueprint)
@@ -97,6 +105,11 @@ class Schedule:
         self._tuner = Tuner(facts, job.blueprint.seed)
         self._shares = _shares(job)
         self._fold_scores: dict[str, dict[int, float | None]] = {}
+
+    @property
+    def _fold_numbers(self) -> list[int]:
+        """Rows of a number below 0 are never predicted."""
+        return [int(one) for one in np.unique(self.folds) if one >= 0]
 
     @property
     def is_complete(self) -> bool:
@@ -121,7 +134,10 @@ class Schedule:
             if progress.pending and self._is_late(progress, now):
                 progress.give_up("it would not end in time")
                 self._close(progress)
-        started = next((one for one in self.current if one.pending), None) or self._begin(now)
+        started = next((one for one in self.current if one.pending), None)
+        if started is None and (sample := self._next_sample(now)) is not None:
+            return sample
+        started = started or self._begin(now)
         if started is None:
             return None
         waves = math.ceil(len(started.pending) / self.job.workers)
@@ -130,14 +146,18 @@ class Schedule:
         return FoldTask(started.candidate, started.pending.pop(0), max(least, started.until - now) / waves)
 
     def record(self, task: FoldTask, result: FoldResult) -> None:
-        """Takes the result of a fit."""
+        """Takes the result of a fit, or of a sample."""
+        if task.fold == SAMPLE:
+            self._encoding.record_sample(task.candidate, result)
+            return
         progress = next(one for one in self.current if one.candidate.name == task.candidate.name)
         progress.running -= 1
         progress.seconds += result.seconds
-        track = _track(task.candidate)
-        self.used[track] = self.used.get(track, 0.0) + result.seconds
+        track = candidate_track(task.candidate)
+        self.used[track] = self.used.get(track, 0.0) + result.seconds + result.shared
         progress.encoding += result.encoding
         self._encoding.record(task.candidate, result.encoding)
+        self.end = min(self.end, max(self._middle, self._limit - self._encoding.repeated(task.candidate)))
         if result.outputs is None:
             progress.give_up(result.note, failed=True)
         else:
@@ -149,7 +169,7 @@ class Schedule:
         self._close(progress)
 
     def abandon(self) -> None:
-        """Gives up whatever still runs; the time is over."""
+        """Gives up candidates that still run; the time is over."""
         complete = self.is_complete or problem_named(self.job.blueprint.problem).fits_all_rows
         for progress in list(self.current):
             progress.running = 0
@@ -159,15 +179,15 @@ class Schedule:
                 progress.give_up("the time was over")
             self._close(progress)
 
-    def _fill(self, progress: Progress, dummy: Floats) -> None:
+    def _fill(self, progress: CandidateProgress, dummy: Floats) -> None:
         """The dummy predicts the folds that there was no time for, so that there is a model; its score is too low."""
         progress.pending.clear()
-        folds = [int(one) for one in np.unique(self.folds)]
+        folds = self._fold_numbers
         progress.remark = f"measured in {len(progress.outputs)} of {len(folds)} folds"
         for fold in folds:
             progress.outputs.setdefault(fold, dummy[self.folds == fold])
 
-    def _begin(self, now: float) -> Progress | None:
+    def _begin(self, now: float) -> CandidateProgress | None:
         """Starts a candidate: a waiting one within its track's share, searched settings, then either beyond a share."""
         for within in (True, False):
             for candidate in self._next_waiting(now, within):
@@ -178,9 +198,9 @@ class Schedule:
                 return self._started(tuned, now, is_tuned=True)
         return self._shortened(now)
 
-    def _shortened(self, now: float) -> Progress | None:
+    def _shortened(self, now: float) -> CandidateProgress | None:
         """Rather than nothing, the waiting candidate that lacks least time; it may end early by its deadline."""
-        least = min(self.waiting, key=self.expected, default=None)
+        least = min((one for one in self.waiting if self._affords(one, now)), key=self.expected, default=None)
         if least is None or self.expected(least) > LACKING * (self.end - now) * self.job.workers:
             return None
         self.waiting.remove(least)
@@ -189,30 +209,42 @@ class Schedule:
     def _next_waiting(self, now: float, within: bool) -> Iterator[Candidate]:
         for candidate in list(self.waiting):
             is_first = candidate.name in (self.needed, self.job.candidates[0].name)
-            room = self._room(_track(candidate), now) if within else math.inf
-            if is_first or self.expected(candidate) <= min(room, (self.end - now) * self.job.workers):
+            room = self._room(candidate_track(candidate), now) if within else math.inf
+            fits = self.expected(candidate) <= min(room, (self.end - now) * self.job.workers)
+            if is_first or (fits and self._affords(candidate, now)):
                 yield candidate
+
+    def _next_sample(self, now: float) -> FoldTask | None:
+        """A sample of features that are unknown, where they may be affordable."""
+        most = RISK * (self.end - now) * self.job.workers
+        found = (one for one in self.waiting if self._encoding.begins_sample(one, most))
+        return next((FoldTask(one, SAMPLE, 0.0) for one in found), None)
+
+    def _affords(self, candidate: Candidate, now: float) -> bool:
+        """Whether features that are not there yet can be computed now, and again in the final fit."""
+        new = self._encoding.shared(candidate)
+        return not new or now + new / self.job.workers + self._encoding.repeated(candidate) <= self._limit
 
     def _next_tuned(self, now: float, within: bool) -> Candidate | None:
         if not self.job.tuning or now >= self.end:
             return None
         usable = []
         for one in sorted((one for one in self.trials if one.score is not None), key=lambda one: -(one.score or 0.0)):
-            room = self._room(_track(one.candidate), now) if within else math.inf
+            room = self._room(candidate_track(one.candidate), now) if within else math.inf
             fits = self.expected(one.candidate) <= min(room, (self.end - now) * self.job.workers)
             if one.candidate.tuned and fits:
                 usable.append(one.candidate)
         return self._tuner.ask(usable)
 
-    def _started(self, candidate: Candidate, now: float, is_tuned: bool) -> Progress:
-        numbers = [int(one) for one in np.unique(self.folds)]
+    def _started(self, candidate: Candidate, now: float, is_tuned: bool) -> CandidateProgress:
+        numbers = self._fold_numbers
         if self.job.only_fold is not None:
             numbers = [self.job.only_fold]
         elif problem_named(self.job.blueprint.problem).fits_all_rows:
             numbers = [ALL_ROWS, *numbers]
-        room = max(self._room(_track(candidate), now) / self.job.workers, 0.25 * (self.end - now))
+        room = max(self._room(candidate_track(candidate), now) / self.job.workers, 0.25 * (self.end - now))
         until = now + max(0.0, min(LARGEST_SHARE * (self.end - now), room))
-        progress = Progress(candidate, numbers, now, until, is_tuned)
+        progress = CandidateProgress(candidate, numbers, now, until, is_tuned)
         self.current.append(progress)
         return progress
 
@@ -227,15 +259,18 @@ class Schedule:
             ratios = [self._fitting[name] / cost for name, cost in known.items() if cost > LEAST_COST]
             fitting = self._costs.get(candidate.name, 0.0) * _factor(ratios)
         folds = 1 if self.job.only_fold is not None else self.job.blueprint.folds.count
-        return fitting * folds / self.job.blueprint.folds.count + self._encoding.expected(candidate) * folds
+        learning = fitting / self.job.blueprint.folds.count + self._encoding.expected(candidate)
+        return learning * folds + self._encoding.shared(candidate)
 
     def _room(self, track: Track, now: float) -> float:
         """Worker seconds that a track has left of its share, and no more than there are."""
         whole = self._shares.get(track, 0.0) * (self.end - self.start) * self.job.workers
-        running = sum(one.running * (now - one.started) for one in self.current if _track(one.candidate) == track)
+        running = sum(
+            one.running * (now - one.started) for one in self.current if candidate_track(one.candidate) == track
+        )
         return whole - self.used.get(track, 0.0) - running
 
-    def _is_late(self, progress: Progress, now: float) -> bool:
+    def _is_late(self, progress: CandidateProgress, now: float) -> bool:
         """Whether a candidate would end too late, by its folds so far; not where a deadline can end them earlier."""
         done, in_steps = len(progress.outputs), all(one is not None for one in progress.rounds.values())
         if not done or in_steps or progress.candidate.name in (self.needed, self.job.candidates[0].name):
@@ -243,7 +278,7 @@ class Schedule:
         waves = math.ceil(len(progress.pending) / self.job.workers)
         return now + progress.seconds / done * waves > self.end
 
-    def _is_hopeless(self, progress: Progress) -> bool:
+    def _is_hopeless(self, progress: CandidateProgress) -> bool:
         """Whether its folds went worse than for half of the candidates that finished."""
         others = [
             one for one in self._fold_scores.values() if all(one.get(fold) is not None for fold in progress.scores)
@@ -254,7 +289,7 @@ class Schedule:
         means = [statistics.fmean(one[fold] or 0.0 for fold in progress.scores) for one in others]
         return own < statistics.median(means)
 
-    def _close(self, progress: Progress) -> None:
+    def _close(self, progress: CandidateProgress) -> None:
         """Writes down what came of a candidate that has ended."""
         if not progress.ended or progress not in self.current:
             return
@@ -274,6 +309,7 @@ class Schedule:
             fold_scores=tuple(progress.scores[fold] for fold in folds if fold != ALL_ROWS),
             rounds=tuple(progress.rounds[fold] for fold in folds if fold != ALL_ROWS),
             seconds=round(self._seconds(progress), 3),
+            encoding=round(self._encoding.repeated(progress.candidate), 3),
         )
         self.trials.append(trial)
         if status == "finished":
@@ -285,7 +321,7 @@ class Schedule:
         if progress.is_tuned:
             self._tuner.tell(progress.candidate.name, score, next(iter(progress.scores.values()), None))
 
-    def _seconds(self, progress: Progress) -> float:
+    def _seconds(self, progress: CandidateProgress) -> float:
         """Of its fits, and of the encoding of its features, whichever candidate has done that."""
         done = len(progress.outputs)
         return (
@@ -294,13 +330,13 @@ class Schedule:
             + max(progress.encoding, self._encoding.seconds(progress.candidate) * done)
         )
 
-    def whole(self, progress: Progress) -> Floats:
+    def whole(self, progress: CandidateProgress) -> Floats:
         """Outputs of all rows, each by the model of its fold; with a column before them where all rows were fitted."""
         outputs = progress.outputs
         parts = [(fold, one) for fold, one in outputs.items() if fold != ALL_ROWS]
         if self.job.only_fold is not None:
             return parts[0][1]
-        made = np.empty((len(self.folds), *parts[0][1].shape[1:]))
+        made = np.zeros((len(self.folds), *parts[0][1].shape[1:]))
         for fold, part in parts:
             made[self.folds == fold] = part
         return np.column_stack([outputs[ALL_ROWS], made]) if ALL_ROWS in outputs else made
@@ -314,18 +350,54 @@ class Encoding:
 
     def __init__(self, blueprint: Blueprint, facts: DataFacts) -> None:
         self._blueprint, self._facts = blueprint, facts
+        self._shared: set[str] = set()
+        """Encoders whose features are there for all folds."""
+        self._whole: dict[str, float] = {}
+        """By such encoder, seconds for all rows on one thread by a sample; infinite while that is under way."""
         self._keys: dict[str, str] = {}
         self._estimates: dict[str, float] = {}
         self._measured: dict[str, float] = {}
 
     def expected(self, candidate: Candidate) -> float:
-        """Seconds, by how far the estimates of other encoders were off; 0 for features that are there."""
+        """Seconds of what is learnt, by how far the estimates of others were off; 0 for features that are there."""
         key = self._key(candidate)
         if key in self._measured:
             return 0.0
         known = {one: self._estimates[one] for one in self._measured}
         ratios = (self._measured[one] / due for one, due in known.items() if due > LEAST_COST)
         return self._estimates[key] * _factor(ratios)
+
+    def shared(self, candidate: Candidate) -> float:
+        """Seconds of what learns nothing, for all rows; 0 for features that are there."""
+        return sum(self._of_all_rows(one) for one in self._once(candidate) if one.name not in self._shared)
+
+    def repeated(self, candidate: Candidate) -> float:
+        """Measured seconds of what learns nothing: a final fit computes it again."""
+        known = (self._whole.get(one.name, 0.0) for one in self._once(candidate))
+        return sum(one for one in known if math.isfinite(one))
+
+    def begins_sample(self, candidate: Candidate, most: float) -> bool:
+        """Whether what learns nothing is unknown, and estimated at no more than so many seconds."""
+        new = [one for one in self._once(candidate) if one.name not in self._whole]
+        begins = bool(new) and sum(map(self._of_all_rows, new)) <= most
+        self._whole |= {one.name: math.inf for one in new if begins}
+        return begins
+
+    def record_sample(self, candidate: Candidate, result: FoldResult) -> None:
+        """Takes the seconds that all rows would take."""
+        new = [one for one in self._once(candidate) if self._whole.get(one.name) == math.inf]
+        for one in new:
+            self._whole.pop(one.name)
+            self._whole[one.name] = self._of_all_rows(one) if result.note else result.shared / len(new)
+
+    def _once(self, candidate: Candidate) -> list[Encoder]:
+        """The encoders of a candidate whose features are computed once for all folds."""
+        known = encoders_of(candidate, self._facts) if candidate.learner != DUMMY else []
+        return [one for one in known if one.once]
+
+    def _of_all_rows(self, encoder: Encoder) -> float:
+        """Measured, else estimated."""
+        return self._whole.get(encoder.name, encoder.seconds(self._facts) * self._facts.folds)
 
     def seconds(self, candidate: Candidate) -> float:
         """Measured; 0 where it was not."""
@@ -335,13 +407,15 @@ class Encoding:
         """Takes the seconds of a fold."""
         if key := self._key(candidate):
             self._measured[key] = max(self._measured.get(key, 0.0), seconds)
+            self._shared |= {one.name for one in self._once(candidate)}
 
     def _key(self, candidate: Candidate) -> str:
         """Of its features; empty for the dummy, which has none."""
         if candidate.name not in self._keys:
             key = encoding_key(candidate, self._blueprint) if candidate.learner != DUMMY else ""
             self._keys[candidate.name] = key
-            self._estimates[key] = encoding_seconds(candidate, self._facts) if key else 0.0
+            each = encoders_of(candidate, self._facts) if key else []
+            self._estimates[key] = sum(one.seconds(self._facts) for one in each if not one.once)
         return self._keys[candidate.name]
 
 
@@ -353,12 +427,8 @@ def _factor(ratios: Iterable[float]) -> float:
 
 def _shares(job: SearchJob) -> dict[Track, float]:
     """Of the time, by track; equal where the blueprint names none, and at least a little of it."""
-    tracks: Sequence[Track] = tuple(dict.fromkeys(_track(one) for one in job.candidates))
+    tracks: Sequence[Track] = tuple(dict.fromkeys(candidate_track(one) for one in job.candidates))
     given = {track: max(job.blueprint.shares.get(track, 0.0), 0.0) for track in tracks}
     if not sum(given.values()):
         given = dict.fromkeys(tracks, 1.0)
     return {track: share / sum(given.values()) for track, share in given.items()}
-
-
-def _track(candidate: Candidate) -> Track:
-    return learner_named(candidate.learner).track

@@ -1,7 +1,7 @@
 """Choosing what is delivered: the best candidate, or several together where that is better by more than noise.
 
-Greedy ensemble selection (Caruana et al., *Ensemble Selection from Libraries of Models*, 2004): starting from the
-best, whatever raises the score of the mean most is added, with replacement; how often it was added is its weight.
+Greedy ensemble selection (Caruana et al., *Ensemble Selection from Libraries of Models*, 2004): from the best
+one on, the candidate that raises the score of the mean most is added, with replacement; its weight is how often.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palmette.automl.candidates import Ensembling
 from palmette.automl.measure.metrics import Floats
-from palmette.automl.measure.scorer import Scorer
+from palmette.automl.measure.scorer import Scorer, SupervisedScorer
 from palmette.automl.search.results import CandidateResult
 from palmette.automl.trials import ChosenMember, Selection
 
 MOST_CANDIDATES = 12
-"""Of the best, that an ensemble is chosen from: with more it is chosen by chance."""
+"""Of the best, that an ensemble is chosen from: among more, noise decides."""
 FEW = 5
 """Members of a mean, a stack or a vote at most."""
 ROUNDS = 25
@@ -29,6 +30,10 @@ PATIENCE = 6
 """Rounds without gain after which no more are tried."""
 LEAST_GAIN = 1e-4
 """Share of the best candidate's utility that an ensemble has to gain, to be worth the time it takes to predict."""
+MOST_SHARED = 8
+"""Candidates that a scorer weights together."""
+MOST_CROSSED = 8_000
+"""Numbers in the outputs of a candidate, above which a choice flatters the score by less than it costs to measure."""
 ERRORS = 3.92
 """Standard errors in a 95 % interval."""
 
@@ -54,6 +59,7 @@ def select(
     scorer: Scorer,
     ensembling: Ensembling = "best",
     taken: Mapping[str, float] | None = None,
+    folds: NDArray[np.int64] | None = None,
 ) -> Selection:
     """The best candidate or ensemble of those that fit; where none does even alone, the best one of all.
 
@@ -62,6 +68,7 @@ def select(
         scorer: Compares outputs.
         ensembling: The plan's policy.
         taken: By name, the share of a limit that a candidate takes; members take no more than 1 together.
+        folds: (n,); where they are given, the score of few rows is cross-fitted.
     """
     shares = dict(taken or {})
     eligible = [one for one in results if shares.get(one.name, 0.0) <= 1.0]
@@ -78,13 +85,35 @@ def select(
     if ensembling != "single" and scorer.blends and len(ranked) > 1:
         several = _together(ranked[:MOST_CANDIDATES], scorer, ensembling, fits)
         chosen, reason = _compared(single, several, scorer, ensembling)
-    return _selection(chosen, ranked, scorer, reason)
+    made = _selection(chosen, best, scorer, reason)
+    crossed = None if folds is None else crossfitted_score(results, scorer, chosen.how, folds)
+    return made if crossed is None else made.model_copy(update={"score": crossed})
+
+
+def crossfitted_score(
+    results: Sequence[CandidateResult], scorer: Scorer, ensembling: Ensembling, folds: NDArray[np.int64]
+) -> float | None:
+    """The score of choices that are made on the rows of all other folds, weights and decision included.
+
+    On the rows that it is made on, the best of many candidates looks better than it is. None where the rows are many,
+    or where the scorer has no parts.
+    """
+    if not isinstance(scorer, SupervisedScorer) or ensembling == "stacking" or results[0].outputs.size > MOST_CROSSED:
+        return None
+    made = np.zeros_like(results[0].outputs)
+    for fold in np.unique(folds):
+        here = folds == fold
+        rest = scorer.part(~here)
+        chosen = select([one.part(~here) for one in results], rest, ensembling)
+        outputs = ensemble_outputs(chosen, [one.part(here) for one in results], rest)
+        made[here] = outputs * (1.0 if chosen.class_weights is None else np.array(chosen.class_weights))
+    return scorer.score(made)
 
 
 def alone(result: CandidateResult, scorer: Scorer) -> Selection:
     """A candidate by itself, at its own decision."""
     single = Ensemble(((result, 1.0),), result.outputs, "single")
-    return _selection(single, [Ranked(result, scorer.utility(result.outputs))], scorer, "")
+    return _selection(single, result, scorer, "")
 
 
 def ensemble_outputs(selection: Selection, results: Sequence[CandidateResult], scorer: Scorer) -> Floats:
@@ -117,17 +146,22 @@ def _compared(single: Ensemble, several: Ensemble, scorer: Scorer, ensembling: E
 def _together(
     ranked: Sequence[Ranked], scorer: Scorer, ensembling: Ensembling, fits: Callable[[Collection[str]], bool]
 ) -> Ensemble:
-    """The best ensemble of a kind."""
-    if ensembling in ("best", "weighted"):
+    """The best ensemble of a kind: of the best few, with the scorer's weights or with equal ones, or found greedily."""
+    has_weights = ensembling != "stacking" and scorer.shares([ranked[0].result.outputs]) is not None
+    if ensembling in ("best", "weighted") and not has_weights:
         picked = _greedy(ranked, scorer, fits)
         parts = [(ranked[place].result, count / picked.total()) for place, count in sorted(picked.items())]
         return _put_together(parts, scorer, "weighted" if len(parts) > 1 else "single")
-    found = [_put_together([(ranked[0].result, 1.0)], scorer, "single")]
-    for count in range(2, FEW + 1):
+    found = list[Ensemble]()
+    for count in range(2, min(MOST_SHARED if has_weights else FEW, len(ranked)) + 1):
         some = [one.result for one in ranked[:count]]
-        if len(some) == count and fits({one.name for one in some}):
-            found.append(_put_together([(one, 1 / count) for one in some], scorer, ensembling))
-    return max(found[1:] or found, key=lambda one: scorer.utility(one.outputs))
+        shares = scorer.shares([one.outputs for one in some]) if has_weights else None
+        if fits({one.name for one in some}):
+            parts = list(zip(some, shares or [1 / count] * count, strict=True))
+            found.append(_put_together(parts, scorer, "weighted" if has_weights else ensembling))
+    single = _put_together([(ranked[0].result, 1.0)], scorer, "single")
+    choices = [single, *found] if has_weights or not found else found
+    return max(choices, key=lambda one: scorer.utility(one.outputs))
 
 
 def _put_together(parts: Sequence[tuple[CandidateResult, float]], scorer: Scorer, how: Ensembling) -> Ensemble:
@@ -164,25 +198,19 @@ def _greedy(ranked: Sequence[Ranked], scorer: Scorer, fits: Callable[[Collection
     return found if utility - ranked[0].utility > LEAST_GAIN * abs(ranked[0].utility) else Counter({0: 1})
 
 
-def _selection(chosen: Ensemble, ranked: Sequence[Ranked], scorer: Scorer, reason: str) -> Selection:
+def _selection(chosen: Ensemble, best: CandidateResult, scorer: Scorer, reason: str) -> Selection:
     """At the decision that suits the outputs."""
-    best = ranked[0].result
     weights = scorer.class_weights(chosen.outputs)
-    by_track: dict[str, float] = {}
-    for one in ranked:
-        by_track.setdefault(
-            one.result.track, scorer.score(one.result.outputs, scorer.class_weights(one.result.outputs))
-        )
+    score = scorer.score(chosen.outputs, weights)
     return Selection(
         metric=scorer.metric.name,
-        score=scorer.score(chosen.outputs, weights),
+        score=score,
+        apparent_score=score,
         members=tuple(_member(one, weight) for one, weight in chosen.parts),
         ensembling=chosen.how,
         class_weights=weights,
         best_single=best.name,
-        single_score=scorer.score(best.outputs, scorer.class_weights(best.outputs)),
         reason=reason,
-        by_track=by_track,
     )
 
 

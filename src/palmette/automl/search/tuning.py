@@ -15,8 +15,15 @@ if TYPE_CHECKING:
 START = 6
 """Settings drawn at random before the sampler has something to learn from."""
 MOST_TRIALS = 400
+MARK = "-tuned-"
+"""In the names of candidates whose settings were searched."""
 TURNS = 3
 """Of so many turns the last is the second best candidate's, the others are the leader's."""
+
+
+def is_tuned(candidate: Candidate) -> bool:
+    """Whether a candidate's settings were searched."""
+    return MARK in candidate.name
 
 
 class Tuner:
@@ -41,7 +48,7 @@ class Tuner:
             return None
         self.count += 1
         update = {
-            "name": f"{base.learner.replace('_', '')}-tuned-{self.count}",
+            "name": f"{base.learner.replace('_', '')}{MARK}{self.count}",
             "settings": {**base.settings, **found},
             "reason": f"settings of {base.name} searched",
         }

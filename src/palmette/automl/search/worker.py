@@ -9,7 +9,6 @@ import time
 import traceback
 import warnings
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -18,25 +17,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.calls import build, source
+from palmette.automl.calls import Call, build, source
 from palmette.automl.candidates import Blueprint, Candidate, Strategy
-from palmette.automl.composition import encoder_of, fit_fold, learner_of
+from palmette.automl.composition import encoder_of, fit_fold, learner_named, learner_of
 from palmette.automl.learners.learner import FoldData
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import Problem
+from palmette.automl.samples import DataSplits
 from palmette.automl.search.job import OWN
+from palmette.automl.search.stored_features import sampled_seconds, with_stored
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ALL_ROWS = -1
 """In the place of a fold: fitted on all rows, which are also predicted."""
+SAMPLE = -2
+"""In the place of a fold: features of a few rows are computed, to see how long those of all rows take."""
 DUMMY = "dummy"
 """The learner that looks at no features."""
 CACHED_BYTES = 1 << 28
 """Of encoded folds that a worker keeps in memory."""
-INNER_SHARE = 0.15
-"""Of the training rows that early stopping looks at where the targets of a fold are hidden."""
 
 
 class FoldTask(NamedTuple):
@@ -55,8 +56,11 @@ class FoldResult(NamedTuple):
     """(m,) or (m, k) of the rows of the fold; None where it failed."""
     rounds: int | None
     seconds: float
+    """Without the shared ones."""
     encoding: float = 0.0
     """Of these seconds, those for features that no worker had encoded before."""
+    shared: float = 0.0
+    """Seconds for features that are computed once for all candidates; of a sample, those that all rows would take."""
     note: str = ""
     """Why it failed."""
 
@@ -70,13 +74,11 @@ class Workspace:
     problem: Problem
     rows: pd.DataFrame
     """With the target."""
-    frame: pd.DataFrame
-    """Typed columns, without it."""
+    frame: Any
+    """Typed columns, without it, as the encoders of the problem take them."""
     folds: NDArray[np.int64]
-    hidden: bool = False
-    """Whether the targets of the rows that are predicted are those of other rows."""
-    rounds: Mapping[str, int] = field(default_factory=dict)
-    """By candidate, steps that are known."""
+    groups: NDArray[np.int64] | None = None
+    """(n,): equal for rows that stay together."""
     _cached: OrderedDict[str, tuple[Any, Any]] = field(default_factory=OrderedDict)
 
     def fit(self, task: FoldTask) -> FoldResult:
@@ -85,46 +87,58 @@ class Workspace:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                outputs, rounds, encoding = self._fitted(task)
+                return self._sampled(task) if task.fold == SAMPLE else self._fitted(task)
         except Exception as error:  # noqa: BLE001 - of any library or own class: one candidate must not end the search
             return FoldResult(None, None, time.monotonic() - started, note=_note(error, self.folder))
-        return FoldResult(outputs, rounds, time.monotonic() - started, encoding)
 
-    def _fitted(self, task: FoldTask) -> tuple[Floats, int | None, float]:
-        """Outputs, rounds, and the seconds of encoding."""
-        candidate, strategy = task.candidate, task.candidate.strategy
-        valid = self.folds == task.fold if task.fold != ALL_ROWS else np.ones(len(self.folds), dtype=bool)
-        learnt = ~valid if task.fold != ALL_ROWS else valid
+    def _sampled(self, task: FoldTask) -> FoldResult:
         started = time.monotonic()
-        train, test = self._encoded(candidate, task.fold, learnt, valid)
-        encoding = time.monotonic() - started
-        target = self.problem.encoded_target(self.rows, strategy)
-        own, others = (None, None) if target is None else (target[learnt], target[valid])
-        rounds = None
-        if self.hidden and own is not None:
-            known = self.rounds.get(candidate.name)
-            rounds = known or self._rounds_inside(candidate, train, own, task.seconds / 2)
-        estimator = build(learner_of(candidate, self.blueprint, rounds))
-        if rounds is None:
-            deadline = time.monotonic() + task.seconds
-            rounds = fit_fold(candidate, estimator, FoldData(train, own, test, others), deadline)
-        else:
-            estimator.fit(train, own)  # as the delivered package does: the targets of the fold stop nothing early
-        return self.problem.outputs(estimator, test, strategy), rounds, encoding
+        whole = sampled_seconds(encoder_of(task.candidate, self.blueprint), self.frame, self.folder)
+        return FoldResult(None, None, time.monotonic() - started, shared=whole)
 
-    def _rounds_inside(self, candidate: Candidate, train: Any, own: Any, seconds: float) -> int | None:
-        """Steps by early stopping on part of the training rows."""
-        random = np.random.default_rng(self.blueprint.seed)
-        inner = random.permutation(len(own)) < INNER_SHARE * len(own)
-        estimator = build(learner_of(candidate, self.blueprint))
+    def _fitted(self, task: FoldTask) -> FoldResult:
+        candidate, strategy = task.candidate, task.candidate.strategy
+        valid = learnt = np.ones(len(self.folds), dtype=bool)
+        if task.fold != ALL_ROWS:
+            learnt, valid = self.problem.fold_rows(self.rows, self.folds, task.fold)
+        started = time.monotonic()
+        encoder = encoder_of(candidate, self.blueprint)
+        if candidate.learner != DUMMY:
+            encoder = with_stored(encoder, self.frame, self.folder)
+        shared = time.monotonic() - started
+        train, test = self._encoded(candidate, encoder, task.fold, learnt, valid)
+        encoding = time.monotonic() - started - shared
+        target = self.problem.encoded_target(self.rows, strategy)
+        own = None if target is None else target[learnt]
+        if own is not None and learner_named(candidate.learner).stops_early:
+            rounds = self._steps(candidate, train, own, learnt, task.seconds / 2)
+            estimator = build(learner_of(candidate, self.blueprint, rounds)).fit(train, own)
+        else:
+            estimator = build(learner_of(candidate, self.blueprint))
+            rounds = fit_fold(candidate, estimator, FoldData(train, own, test, None), time.monotonic() + task.seconds)
+        outputs = self.problem.outputs(estimator, test, strategy)
+        made = outputs if task.fold == ALL_ROWS else outputs[self.folds[valid] == task.fold]
+        return FoldResult(made, rounds, time.monotonic() - started - shared, encoding, shared)
+
+    def _steps(
+        self, candidate: Candidate, train: Any, own: Any, learnt: NDArray[np.bool_], seconds: float
+    ) -> int | None:
+        """Steps by early stopping on a fold inside the training rows: the scored rows must not choose them."""
+        rows = self.rows[learnt].reset_index(drop=True)
+        groups = None if self.groups is None else self.groups[learnt]
+        inner = self.problem.folds(DataSplits(rows, rows.iloc[:0], groups)) == 0
+        inner &= np.isin(own, own[~inner]) if own.dtype.kind != "f" else True  # classes that are learnt
         data = FoldData(train[~inner], own[~inner], train[inner], own[inner])
+        estimator = build(learner_of(candidate, self.blueprint))
         return fit_fold(candidate, estimator, data, time.monotonic() + seconds)
 
-    def _encoded(self, candidate: Candidate, fold: int, learnt: NDArray[Any], valid: NDArray[Any]) -> tuple[Any, Any]:
+    def _encoded(
+        self, candidate: Candidate, encoder: Call, fold: int, learnt: NDArray[Any], valid: NDArray[Any]
+    ) -> tuple[Any, Any]:
         """The features of training rows and rows to predict; made once for each encoder and fold."""
-        if candidate.learner == DUMMY:
+        if candidate.learner == DUMMY and self.problem.has_target:
             return np.zeros((int(learnt.sum()), 1)), np.zeros((int(valid.sum()), 1))
-        encoder, scale = encoder_of(candidate, self.blueprint), candidate.strategy.target_transform
+        scale = candidate.strategy.target_transform
         name = f"{encoding_key(candidate, self.blueprint)}-{fold}.pickle"
         if name in self._cached:
             self._cached.move_to_end(name)

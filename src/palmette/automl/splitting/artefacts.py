@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from palmette.automl.task_spec.spec import Forecast
 from palmette.documents import Model
 
 SplitStrategy = Literal["random", "stratified", "grouped", "time", "given", "none"]
@@ -29,6 +30,7 @@ class SplitRequest(Model):
     months before the end; empty for a share of the rows."""
     share: float = 0.2
     """Of the rows that are held out; 0 for none."""
+    forecast: Forecast = Forecast()
     seed: int = 0
     most_rows: int = 0
     """Rows that are learnt from at most; 0 for all."""

@@ -6,7 +6,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
+from palmette.automl.problem_traits import sees_all_rows
 from palmette.automl.splitting.artefacts import SplitRequest
+from palmette.automl.task_spec.spec import TaskSpec
+from palmette.engine.registry import load
+from palmette.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,7 +18,58 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from palmette.automl.samples.artefacts import Samples
-    from palmette.automl.splitting.split import Split
+    from palmette.automl.splitting.split import RowSplit
+
+CELLS = 100_000
+"""Values a second of the budget, to be written, read and learnt from."""
+LEAST = 1_000
+"""Rows that are learnt from, however short the budget."""
+
+
+def split_request_of(task: TaskSpec, samples: Samples) -> SplitRequest:
+    """What a completed task predicts, and how the rows are split for it.
+
+    Raises:
+        UserError: a column does not exist, or the inference rows lack others than the target.
+    """
+
+    def column(name: str, field: str) -> str:
+        return samples.require(name, field).name if name else ""
+
+    target = column(task.target, "--target") if load("problem", task.problem).has_target else ""
+    by_column = task.split.by == "column"
+    parts = task.split.column if by_column else samples.split_column
+    if by_column and not parts:
+        message = "The request splits the rows by a column, and none is named or recognised."
+        raise UserError(message, "Name it: --split COLUMN.", code="no-such-column")
+    if target and samples.inference_rows and not task.forecast.targets:
+        _require_predictors(task, target, samples)
+    most = max(LEAST, round(CELLS * task.budget / len(samples.columns)))
+    return SplitRequest(
+        target=target,
+        problem=task.problem,
+        by=task.split.by,
+        group=column(task.group_by, "--group-by"),
+        time=column(task.time, "--time") if task.split.test_share or task.forecast.targets else "",
+        column=column(parts, "--split") if parts != target else "",
+        since=task.split.test_from if task.split.test_share else "",
+        share=task.split.test_share,
+        forecast=task.forecast,
+        seed=task.seed,
+        most_rows=most if most < samples.rows else 0,
+    )
+
+
+def _require_predictors(task: TaskSpec, target: str, samples: Samples) -> None:
+    """Raises UserError where the inference rows lack a column that the target is predicted from."""
+    unused = {target, *task.exclude, *task.known_after}
+    lacking = [one for one in samples.targets if one not in unused and (not task.include or one in task.include)]
+    if lacking:
+        names = ", ".join(map(repr, lacking))
+        message = f"{target!r} is to be predicted, but the {samples.inference_rows} rows to predict lack {names}."
+        remedy = f"Add {names} to their file, leave the file out, predict {lacking[0]!r} instead, or do without: "
+        remedy += " ".join(f"--exclude {one}" for one in lacking)
+        raise UserError(message, f"{remedy}.", code="rows-lack-columns")
 
 
 class HasSplit(Protocol):
@@ -39,6 +94,15 @@ class DataSplits:
     """(n,): equal for training rows that err alike, of one group or near one another in time; None: each by itself."""
     holdout_units: NDArray[np.int64] | None = None
     """(m,): the same of the rows of the hold-out."""
+    context: pd.DataFrame | None = None
+    """Rows beside, without the target, that every fit sees: of the hold-out, and those that have no target."""
+
+    @property
+    def visible(self) -> pd.DataFrame:
+        """The training rows, and below them the context, whose target is missing."""
+        import pandas as pd
+
+        return self.train if self.context is None else pd.concat([self.train, self.context], ignore_index=True)
 
     @classmethod
     def of(cls, samples: Samples, profile: HasSplit) -> DataSplits:
@@ -61,6 +125,7 @@ class DataSplits:
     def sample(self, most: int, seed: int, classes: NDArray[np.generic] | None = None, least: int = 2) -> DataSplits:
         """A part of the training rows, without a hold-out; of each of `classes` (n,), `least` rows come first."""
         import numpy as np
+        import pandas as pd
 
         if len(self.train) <= most:
             return self
@@ -73,24 +138,35 @@ class DataSplits:
             order = order[np.argsort(rank >= least, kind="stable")]
         rows = np.sort(order[:most])
         groups = None if self.groups is None else self.groups[rows]
-        return DataSplits(self.train.iloc[rows].reset_index(drop=True), self.holdout.iloc[:0], groups)
+        some, context = self.train.iloc[rows].reset_index(drop=True), self.context
+        if context is not None:
+            rest = np.setdiff1d(order, rows)
+            context = pd.concat([context, self.train.iloc[rest][context.columns]], ignore_index=True)
+        return DataSplits(some, self.holdout.iloc[:0], groups, context=context)
 
 
 @lru_cache(maxsize=1)
 def _splits(samples: Samples, request: SplitRequest) -> DataSplits:
+    import pandas as pd
+
     from palmette.automl.measure.intervals import blocks
     from palmette.automl.samples.load import reload
 
-    table, made = reload(samples).table, split_of(samples, request)
+    loaded, made = reload(samples), split_of(samples, request)
+    table, context = loaded.table, None
     train, holdout = (table.iloc[rows].reset_index(drop=True) for rows in (made.train, made.holdout))
+    if sees_all_rows(request.problem):
+        rest = [table.drop(index=table.index[made.train]), *([] if loaded.inference is None else [loaded.inference])]
+        context = pd.concat(rest, ignore_index=True).drop(columns=request.target)
     if time := made.facts.time:
         orders = [part[time].rank(method="first", na_option="top").to_numpy() for part in (train, holdout)]
-        return DataSplits(train, holdout, made.groups, *map(blocks, orders))
-    return DataSplits(train, holdout, made.groups, made.groups, made.holdout_groups)
+        units, others = map(blocks, orders)
+        return DataSplits(train, holdout, made.groups, units, others, context)
+    return DataSplits(train, holdout, made.groups, made.groups, made.holdout_groups, context)
 
 
 @lru_cache(maxsize=2)
-def split_of(samples: Samples, request: SplitRequest) -> Split:
+def split_of(samples: Samples, request: SplitRequest) -> RowSplit:
     """The split of the files as they are now, which the profile and the rows of a run share."""
     from palmette.automl.samples.load import reload
     from palmette.automl.splitting.split import split_for

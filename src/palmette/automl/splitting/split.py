@@ -16,16 +16,18 @@ import numpy.typing as npt
 import pandas as pd
 
 from palmette.automl.kinds import Kind
+from palmette.automl.problem_traits import learning_task
 from palmette.automl.samples.load import Loaded
 from palmette.automl.splitting.artefacts import HoldOut, SplitRequest, SplitStrategy
 from palmette.automl.splitting.row_groups import Hashes, apart, entity_of, has_few_values, mixed, row_hashes
-from palmette.automl.splitting.split_columns import parts_of
+from palmette.automl.splitting.split_columns import has_part, parts_of
 from palmette.automl.splitting.targets import require_classes, require_target
 from palmette.automl.splitting.timestamps import first_of_later, shown_time
+from palmette.engine.registry import load
 
 SHARE = 0.2
 SMALL = 200
-"""Rows below which repeated cross-validation says more than the hold-out."""
+"""Rows below which repeated cross-validation is more reliable than the hold-out."""
 LARGEST = 20_000
 """Rows beyond which a larger hold-out makes no score more certain."""
 RARE = 50
@@ -38,7 +40,7 @@ Truths = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Split:
+class RowSplit:
     """Positions in the table, each sorted."""
 
     holdout: Positions
@@ -52,12 +54,12 @@ class Split:
 
 def split(
     table: pd.DataFrame, request: SplitRequest, kinds: Mapping[str, Kind], given_test: tuple[int, int] = (0, 0)
-) -> Split:
+) -> RowSplit:
     """Splits a table into training rows and a hold-out.
 
     Args:
         table: as loaded.
-        request: what is predicted, and what the request says of the split.
+        request: what is predicted, and the split that the request asks for.
         kinds: of the columns.
         given_test: positions [from, to) of the rows of a test file with the target.
 
@@ -65,15 +67,18 @@ def split(
         UserError: there are too few rows, nothing to learn in the target, or no such split.
     """
     labels = require_target(table, request.target, request.problem)
-    usable = np.flatnonzero(labels.notna().to_numpy()) if labels is not None else np.arange(len(table))
+    known = labels.notna().to_numpy() if labels is not None else np.ones(len(table), dtype=bool)
+    if request.column and (request.by == "column" or (not request.by and request.share)):
+        known &= has_part(table[request.column])
+    usable = np.flatnonzero(known)
     splitter = _Splitter(table.iloc[usable], request, kinds, usable, len(table))
     whole = splitter.whole(given_test)
-    if request.problem == "classification" and labels is not None:
+    if learning_task(request.problem) == "classification" and labels is not None:
         require_classes(labels.iloc[whole.train], request.target, whole.facts.reasons[0])
     return splitter.limited(whole, table) if 0 < request.most_rows < len(whole.train) else whole
 
 
-def split_for(loaded: Loaded, request: SplitRequest) -> Split:
+def split_for(loaded: Loaded, request: SplitRequest) -> RowSplit:
     """Splits a data set; UserError as `split`."""
     kinds = {column.name: column.kind for column in loaded.samples.columns}
     return split(loaded.table, request, kinds, loaded.given_test)
@@ -90,12 +95,16 @@ class _Splitter:
     count: int
     """Of rows in the table."""
 
-    def whole(self, given_test: tuple[int, int]) -> Split:
+    def whole(self, given_test: tuple[int, int]) -> RowSplit:
         """Every row with a target in one of the parts."""
         request, (first, last) = self.request, given_test
         if last > first:
             inside = (self.usable >= first) & (self.usable < last)
             return self._given(inside, f"The {int(inside.sum())} rows of the test file are the hold-out.")
+        decided = load("problem", request.problem).held_out(self.rows, request) if request.share else None
+        if decided is not None:
+            held, reasons = decided
+            return self._split(held, "time", list(reasons), time=request.time)
         if request.column and (request.by == "column" or (not request.by and request.share)):
             inside, reason = parts_of(self.rows[request.column], request.column, request.by == "column")
             if inside.any():
@@ -106,7 +115,7 @@ class _Splitter:
             return self._divided(np.zeros(len(groups), bool), "none", [first_reason, *reasons], groups, grouped)
         return self.by_time(request.time) if request.time and request.by in ("", "time") else self.by_hash()
 
-    def limited(self, made: Split, table: pd.DataFrame) -> Split:
+    def limited(self, made: RowSplit, table: pd.DataFrame) -> RowSplit:
         """With fewer training rows: the latest where time counts, else the same share of each class or range."""
         most, rows, count = self.request.most_rows, table.iloc[made.train], len(made.train)
         if time := made.facts.time:
@@ -122,7 +131,7 @@ class _Splitter:
         groups = None if made.groups is None else np.unique(made.groups[kept], return_inverse=True)[1]
         return replace(made, train=made.train[kept], groups=groups, facts=made.facts.model_copy(update=facts))
 
-    def by_time(self, time: str) -> Split:
+    def by_time(self, time: str) -> RowSplit:
         """The latest rows; rows of one timestamp stay together, rows without one are for training."""
         column = self.rows[time]
         when = column.to_numpy()
@@ -142,7 +151,7 @@ class _Splitter:
         reason = f"The hold-out is the latest rows by {time!r}: it begins at {shown}. Training ends before it."
         return self._split(late, "time", [reason], time=time)
 
-    def by_hash(self) -> Split:
+    def by_hash(self) -> RowSplit:
         """Whole groups in the order of their hashes, the same share of each class or range of the target."""
         groups, grouped, reasons = self._groups()
         strata, how = self._strata(self.rows)
@@ -151,12 +160,12 @@ class _Splitter:
         first = f"{int(held.sum())} of {len(self.rows)} rows are the hold-out, chosen by a hash of their values."
         count, whole = len(np.unique(groups)), len(np.unique(groups[held]))
         if grouped and count < FEW_GROUPS:
-            how = f"There are {count} groups, and {whole} of them are held out whole: so few say little of others."
+            how = f"There are {count} groups, and {whole} of them are held out whole: so few hardly represent others."
             if not whole:
                 how = f"Each of the {count} groups has a class to itself, so none is held out: scores are out of fold."
         return self._divided(held, strategy, [first, *reasons, *([how] if how else [])], groups, grouped)
 
-    def _given(self, inside: Truths, reason: str, column: str = "") -> Split:
+    def _given(self, inside: Truths, reason: str, column: str = "") -> RowSplit:
         """A hold-out that the data name; rows that belong together are known on either side."""
         groups, grouped, _ = self._groups()
         return self._divided(inside, "given", [reason], groups, grouped, column)
@@ -164,7 +173,7 @@ class _Splitter:
     def _divided(
         self, held: Truths, strategy: SplitStrategy, reasons: list[str], groups: Hashes, grouped: tuple[str, ...],
         column: str = "",
-    ) -> Split:  # fmt: skip
+    ) -> RowSplit:  # fmt: skip
         """In two by `held` (n,), with the `groups` (n,) of either part where there are any."""
         made = self._split(held, strategy, reasons, grouped_by=grouped, column=column)
         if not grouped:
@@ -201,7 +210,7 @@ class _Splitter:
         if not request.target or request.by == "random":
             return np.zeros(len(rows), dtype=np.int64), ""
         labels = rows[request.target]
-        if request.problem == "classification":
+        if learning_task(request.problem) == "classification":
             codes = pd.factorize(labels.astype(str), sort=True)[0]
             counts = np.bincount(codes)
             single = int((counts == 1).sum())
@@ -224,19 +233,20 @@ class _Splitter:
         rarest = int(np.bincount(strata).min()) if strata is not None and len(strata) else count
         return max(LARGEST, min(wanted, round(RARE * count / max(rarest, 1))))
 
-    def _split(self, held: Truths, strategy: SplitStrategy, reasons: list[str], **facts: Any) -> Split:
+    def _split(self, held: Truths, strategy: SplitStrategy, reasons: list[str], **facts: Any) -> RowSplit:
         holdout, train, left_out = self.usable[held], self.usable[~held], self.count - len(self.usable)
         if left_out:
-            reasons.append(f"{left_out} rows without a value of {self.request.target!r} are in neither part.")
+            lacking = " or ".join(repr(one) for one in (self.request.target, facts.get("column")) if one)
+            reasons.append(f"{left_out} rows without a value of {lacking} are in neither part.")
         if len(self.usable) < SMALL:
-            more = f"repeated cross-validation on the {len(train)} training rows says more"
+            more = f"repeated cross-validation on the {len(train)} training rows is more reliable"
             reasons.append(f"{len(holdout)} rows are few: {more}.")
         digest = hashlib.sha256(holdout.astype("<i8").tobytes()).hexdigest()
         made = HoldOut(
             rows=len(holdout), training_rows=len(train), left_out=left_out, strategy=strategy, seed=self.request.seed,
             digest=digest, reasons=tuple(reasons), **facts,
         )  # fmt: skip
-        return Split(holdout, train, made)
+        return RowSplit(holdout, train, made)
 
 
 def choose(groups: Hashes, strata: Positions, share: float) -> Truths:

@@ -13,6 +13,7 @@ from palmette.errors import UserError
 TRAIN = frozenset({"train", "training", "trn", "tr", "learn", "fit"})
 VALIDATION = frozenset({"valid", "validation", "val", "dev", "development"})
 TEST = frozenset({"test", "testing", "tst", "te", "holdout", "hold-out", "hold_out", "held-out", "eval", "evaluation"})
+NO_PART = frozenset({"unused", "none", "unlabelled", "unlabeled", "ignore"})
 TRUE, FALSE = frozenset({"1", "1.0", "true", "yes"}), frozenset({"0", "0.0", "false", "no"})
 
 
@@ -23,7 +24,14 @@ def names_parts(values: Iterable[object]) -> bool:
     (True, False)
     """
     found = {str(value).strip().casefold() for value in values}
-    return found <= TRAIN | VALIDATION | TEST and bool(found & TRAIN) and bool(found & (TEST | VALIDATION))
+    return found <= TRAIN | VALIDATION | TEST | NO_PART and bool(found & TRAIN) and bool(found & (TEST | VALIDATION))
+
+
+def has_part(column: Any) -> npt.NDArray[np.bool_]:
+    """(n,): whether a row is in a part; all rows where fewer than two are in one."""
+    texts = column.astype(str).str.strip().str.casefold()
+    found = column.notna().to_numpy() & ~texts.isin(NO_PART).to_numpy()
+    return np.asarray(found if found.sum() > 1 else np.ones(len(found), dtype=bool))
 
 
 def parts_of(column: Any, name: str, required: bool) -> tuple[npt.NDArray[np.bool_], str]:

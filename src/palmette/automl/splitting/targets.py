@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from palmette.automl.problem_traits import learning_task
 from palmette.automl.samples.load import Loaded
 from palmette.automl.samples.repairs import Repairs
 from palmette.automl.task_spec.spec import Threshold
-from palmette.errors import UserError, nearest
+from palmette.errors import UserError
 
 FEWEST = 10
 """Rows with a target, below which nothing can be measured."""
@@ -29,11 +30,6 @@ def require_target(table: pd.DataFrame, target: str, problem: str) -> Any:
         message = f"There are {len(table)} rows; {FEWEST} are needed."
         _require(len(table) >= FEWEST, "too-few-rows", message, "Add rows.")
         return None
-    if target not in table.columns:
-        near = nearest(target, map(str, table.columns))
-        hint = f" Did you mean {near!r}?" if near else ""
-        names = ", ".join(map(repr, table.columns[:12]))
-        raise UserError(f"There is no column {target!r}.{hint}", f"The columns are {names}.", code="no-such-column")
     labels = table[target]
     known = labels.dropna()
     what, distinct = f"The target {target!r}", known.nunique()
@@ -42,7 +38,7 @@ def require_target(table: pd.DataFrame, target: str, problem: str) -> Any:
     message = f"{what} has a value in {len(known)} rows; {FEWEST} are needed to learn and to measure."
     _require(len(known) >= FEWEST, "too-few-rows", message, "Add rows.")
     _require(distinct > 1, "one-class", f"{what} is {str(known.iloc[0])[:60]!r} in every row.", "Name another target.")
-    if problem == "classification":
+    if learning_task(problem) == "classification":
         message = f"{what} has {distinct} classes in {len(known)} rows."
         remedy = "Name a column with classes that come again, or ask for a regression."
         _require(distinct <= max(MOST_CLASSES * len(known), 2), "too-many-classes", message, remedy)

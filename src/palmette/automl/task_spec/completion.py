@@ -10,18 +10,21 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from palmette.automl.kinds import Kind, Track
+from palmette.automl.kinds import STRUCTURE, Kind, Track
+from palmette.automl.problem_traits import learning_task, needs_of, problems_of
 from palmette.automl.task_spec.request import ColumnSummary, DataSummary, listed, name_words
-from palmette.automl.task_spec.spec import Origin, Source, TaskSpec
+from palmette.automl.task_spec.spec import FieldSource, Forecast, Origin, TaskSpec
 from palmette.automl.task_spec.vocabulary import nearest_metric, vocabulary
 from palmette.errors import UserError, did_you_mean
 
 FEW = 10
-"""Different whole numbers, up to which they are classes."""
+"""Different whole numbers up to which a column holds classes; rows below which its kind is unknown."""
 MOST_CLASSES = 100
-"""Different numbers, above which they are no classes, even where a classification is asked for."""
+"""Different numbers above which a column holds no classes, even where the request asks for a classification."""
 CONVENTIONAL = frozenset({"target", "label", "class", "y", "outcome", "response"})
-"""Names of columns that say of themselves that they are the target."""
+"""Usual names of a target."""
+TIMES = frozenset({"step", "time", "t", "ds", "index"})
+"""Names of columns of numbers that count the steps of series."""
 MARGIN = 0.85
 """Of a limit on the training time: what is planned with, as a fit under way cannot be cut short."""
 _ONE = ("target", "labels", "group_by", "time")
@@ -52,7 +55,7 @@ class OpenTarget(NamedTuple):
     @property
     def question(self) -> str:
         options = ", ".join(f"{number} {name}" for number, name in enumerate(self.candidates, 1))
-        return f"{self.reason} Which column is to be predicted? ({options})"
+        return f"{self.reason} Which column should be predicted? ({options})"
 
     def answered(self, answer: str | None) -> str:
         """The column that an answer names or numbers.
@@ -75,12 +78,18 @@ def resolved(task: TaskSpec, data: DataSummary) -> TaskSpec:
         UserError: a name is no column.
     """
     update: dict[str, Any] = {}
+    task = _with_targets(task, data)
     for field in _ONE:
         if name := getattr(task, field):
             update[field] = data.require(name, _shown(field)).name
     for field in _SEVERAL:
         names = [part for name in getattr(task, field) for part in _parts(name, data)]
         update[field] = tuple(dict.fromkeys(data.require(name, _shown(field)).name for name in names))
+    if (wish := task.forecast) != type(wish)():
+        names = [one for name in wish.known_ahead for one in _parts(name, data)]
+        known = tuple(data.require(one, "--known-ahead").name for one in names)
+        series = data.require(wish.series, "--series").name if wish.series else ""
+        update["forecast"] = wish.model_copy(update={"series": series, "known_ahead": known})
     if task.split.column:
         update["split"] = task.split.model_copy(update={"column": data.require(task.split.column, "--split").name})
     if task.threshold is not None:
@@ -90,6 +99,22 @@ def resolved(task: TaskSpec, data: DataSummary) -> TaskSpec:
             raise UserError(message, "Name a column of numbers.", code="no-numbers")
         update["threshold"] = task.threshold.model_copy(update={"column": column.name})
     return task.model_copy(update=update)
+
+
+def _with_targets(task: TaskSpec, data: DataSummary) -> TaskSpec:
+    """Of a forecast, the several targets that `a, b` or `all` names."""
+    wanted = task.target or ("all" if task.problem == "forecasting" else "")
+    if not _is_forecast(task) or not wanted or data.column(wanted):
+        return task
+    names = [part.strip() for part in wanted.split(",") if part.strip()]
+    if wanted.casefold() == "all":
+        aside = {task.time, task.forecast.series, *task.forecast.known_ahead, *task.exclude}
+        names = [one.name for one in data.columns if one.kind == "number" and one.name not in aside]
+    if not names:
+        return task
+    targets = tuple(dict.fromkeys(data.require(name, "--target").name for name in names))
+    made = task.forecast.model_copy(update={"targets": targets})
+    return task.model_copy(update={"target": targets[0], "forecast": made})
 
 
 def chosen_target(task: TaskSpec, data: DataSummary, candidates: Sequence[str] = ()) -> TaskSpec | OpenTarget:
@@ -178,20 +203,78 @@ def _with_problem(task: TaskSpec, data: DataSummary) -> TaskSpec:
             message = f"The threshold {str(task.threshold)!r} makes two classes of its column, and {what}."
             raise UserError(message, "Leave out one of them.", code="problem-misfit")
         return _with(task, {"problem": "classification"}, "default", "the threshold makes two classes")
-    fitting, why = problems_for(column)
+    if column.distinct == 0 or (data.rows is not None and data.rows < FEW):
+        # Too little to know the kind of the column: the split refuses it and names the reason.
+        reason = "the column is nearly empty"
+        return task if task.problem else _with(task, {"problem": "classification"}, "default", reason)
+    task = _without_idle_horizon(task, column, data)
+    if _is_forecast(task):
+        return _with_forecast(task, column, data)
+    tasks, why = problems_for(column)
+    fitting = problems_of(tasks, {one.kind for one in data.columns})
+    if named := [one for one in fitting if learning_task(one) == task.problem]:
+        task = task.model_copy(update={"problem": named[0]})
     if task.problem:
-        many = column.kind == "number" and task.problem == "classification" and (column.distinct or 0) > MOST_CLASSES
+        is_classes = learning_task(task.problem) == "classification"
+        many = column.kind == "number" and is_classes and (column.distinct or 0) > MOST_CLASSES
         if task.problem not in fitting or many:
-            message = f"{task.problem.capitalize()} does not fit the target {column.name!r}: {why}."
-            classes = f", or for two classes: --threshold '{column.name}>NUMBER'" if many else ""
-            remedy = f"Ask for {fitting[0]}{classes}."
-            raise UserError(message, remedy, code="problem-misfit")
+            raise _misfit(task.problem, column, data, fitting, many)
         return task
+    if not fitting or learning_task(fitting[0]) != tasks[0]:
+        raise _misfit(tasks[0], column, data, fitting, False)
     wanted = [vocabulary().metrics[name].problem for name in _metrics(task)]
-    meant = next((one for one in wanted if one in fitting), "")
+    meant = next((one for one in fitting if learning_task(one) in wanted), "")
     if len(fitting) > 1 and meant and (meant == fitting[0] or fitting[0] == "classification"):
         return _with(task, {"problem": meant}, "default", f"the metric is one of {meant}")
     return _with(task, {"problem": fitting[0]}, "data", f"of {column.name!r}: {why}")
+
+
+def _misfit(problem: str, column: ColumnSummary, data: DataSummary, fitting: Sequence[str], many: bool) -> UserError:
+    """That the data or the target are not for the problem."""
+    kinds = {one.kind for one in data.columns} & STRUCTURE
+    why = f"the data are a graph, whose nodes can be classified; {problems_for(column)[1]}" if kinds else ""
+    needs = sorted(needs_of(problem) - {one.kind for one in data.columns})
+    why = why or (f"the data have no {' and no '.join(needs)}" if needs else problems_for(column)[1])
+    message = f"{problem.capitalize().replace('_', ' ')} does not fit the target {column.name!r}: {why}."
+    classes = f", or for two classes: --threshold '{column.name}>NUMBER'" if many else ""
+    remedy = f"Ask for {fitting[0] if fitting else 'another column'}{classes}."
+    return UserError(message, remedy, code="problem-misfit")
+
+
+def _is_forecast(task: TaskSpec) -> bool:
+    return task.problem == "forecasting" or any(path.startswith("forecast.") for path in task.sources)
+
+
+def _without_idle_horizon(task: TaskSpec, column: ColumnSummary, data: DataSummary) -> TaskSpec:
+    """`Predict churn in the next 3 months` is no forecast: words alone make one of dated numbers only."""
+    given = [path for path in task.sources if path.startswith("forecast.")]
+    source = task.sources.get("forecast.horizon")
+    loose = len(given) == 1 and source is not None and source.origin == "sentence"
+    is_dated = column.kind == "number" and any(one.kind == "datetime" for one in data.columns)
+    if source is None or task.problem == "forecasting" or not loose or (is_dated and not task.problem):
+        return task
+    kept = {path: one for path, one in task.sources.items() if path != "forecast.horizon"}
+    update = {"forecast": Forecast(), "sources": kept, "unread": (*task.unread, source.words)}
+    return task.model_copy(update=update)
+
+
+def _with_forecast(task: TaskSpec, column: ColumnSummary, data: DataSummary) -> TaskSpec:
+    """With all targets, and the column of times: the one of dates, or a number that is named like one."""
+    if column.kind not in ("number", "identifier", "constant"):
+        message = f"A forecast is of numbers, and {column.name!r} is of the kind {column.kind}."
+        raise UserError(message, "Name a column of numbers: --target COLUMN.", code="problem-misfit")
+    wish = task.forecast
+    if not wish.targets:
+        task = task.model_copy(update={"forecast": wish.model_copy(update={"targets": (column.name,)})})
+    task = _with(task, {"problem": "forecasting"}, "default", "a horizon, a frequency or series are named")
+    if task.time:
+        return task
+    dated = [one for one in data.columns if one.kind == "datetime"]
+    numbered = [one for one in data.columns if one.kind == "number" and one.name.casefold() in TIMES]
+    if not (found := dated or numbered):
+        return task
+    latest = max(found, key=lambda one: one.distinct or 0)
+    return _with(task, {"time": latest.name}, "data", "the column of times")
 
 
 def _metrics(task: TaskSpec) -> list[str]:
@@ -202,7 +285,7 @@ def _metrics(task: TaskSpec) -> list[str]:
 def _with_metric(task: TaskSpec) -> TaskSpec:
     for name in _metrics(task):
         known = vocabulary().metrics.get(name)
-        if known is None or known.problem != task.problem:
+        if known is None or not {task.problem, learning_task(task.problem)} & {known.problem, *known.also}:
             message = f"{name!r} is no metric of {task.problem}."
             raise UserError(message, nearest_metric(name, task.problem), code="unknown-metric")
     limited = dict.fromkeys(_metrics(task))
@@ -269,7 +352,7 @@ def _require_sound(task: TaskSpec, data: DataSummary) -> None:
 
 def _usable(task: TaskSpec, data: DataSummary) -> set[str]:
     """The columns that a model may use."""
-    left_out = {task.target, task.labels, *task.exclude, *task.known_after}
+    left_out = {task.labels, "" if task.problem == "forecasting" else task.target, *task.exclude, *task.known_after}
     return {name for name in data.names if name not in left_out and (not task.include or name in task.include)}
 
 
@@ -306,7 +389,7 @@ def _parts(name: str, data: DataSummary) -> list[str]:
 
 
 def _with(task: TaskSpec, values: Mapping[str, Any], origin: Origin, reason: str) -> TaskSpec:
-    source = Source(origin=origin, words=reason)
+    source = FieldSource(origin=origin, words=reason)
     kept = {field: source for field in values if field not in task.sources}
     return task.model_copy(update={**values, "sources": {**task.sources, **kept}})
 

@@ -54,7 +54,7 @@ def parse_constraint(text: str) -> Constraint:
     ('size <= 5e+06', 'roc_auc > 0.8')
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is no limit.
     """
     found = COMPARED.fullmatch(text)
     examples = ", ".join(f"{name}<={one[2]}" for name, one in _LIMITS.items())

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from palmette.automl.task_spec.spec import Constraint, LearnerWish, Source, TaskSpec
+from palmette.automl.task_spec.spec import Constraint, FieldSource, LearnerWish, TaskSpec
 
-_NESTED = ("split", "clusters")
+_NESTED = ("split", "clusters", "forecast")
 _COLUMNS = ("exclude", "known_after")
 
 
 def merged(*tasks: TaskSpec) -> TaskSpec:
     """One task of several partial ones, the strongest first.
 
-    A field belongs to a task where its `sources` have it; those of `split` and `clusters` are merged one by one.
+    A field belongs to a task where its `sources` have it; nested ones are merged part by part.
     """
     return reduce(_over, tasks)
 
@@ -52,7 +52,7 @@ def _at(task: TaskSpec, field: str, part: str) -> Any:
     return getattr(value, part) if part else value
 
 
-def _both(field: str, ours: Any, theirs: Any, strong: Source, weak: Source) -> tuple[Any, Source]:
+def _both(field: str, ours: Any, theirs: Any, strong: FieldSource, weak: FieldSource) -> tuple[Any, FieldSource]:
     """What becomes of a field that both tasks give."""
     if field in _COLUMNS:
         return tuple(dict.fromkeys((*ours, *theirs))), _together(strong, weak)
@@ -66,11 +66,11 @@ def _both(field: str, ours: Any, theirs: Any, strong: Source, weak: Source) -> t
     return ours, _replacing(strong, [theirs], weak)
 
 
-def _together(strong: Source, weak: Source) -> Source:
+def _together(strong: FieldSource, weak: FieldSource) -> FieldSource:
     return strong.model_copy(update={"words": f"{strong.words}; {weak.origin}: {weak.words}"})
 
 
-def _replacing(strong: Source, lost: Sequence[Any], weak: Source) -> Source:
+def _replacing(strong: FieldSource, lost: Sequence[Any], weak: FieldSource) -> FieldSource:
     """The source of a value, which states the weaker ones that it replaces."""
     if not lost:
         return strong
@@ -84,10 +84,10 @@ def _same_limit(strong: Constraint, weak: Constraint) -> bool:
 
 
 def _decides(strong: LearnerWish, weak: LearnerWish) -> bool:
-    """Whether a stronger wish names the same learner, or both say what the model consists of."""
+    """Whether a stronger wish names the same learner, or both state what the model consists of."""
     return strong.name == weak.name or strong.level == weak.level == "required"
 
 
-def given(task: TaskSpec) -> Mapping[str, Source]:
+def given(task: TaskSpec) -> Mapping[str, FieldSource]:
     """The sources of the fields that a person gave, by field."""
     return {path: source for path, source in task.sources.items() if source.origin not in ("data", "default")}

@@ -15,6 +15,8 @@ from palmette.automl.task_spec.vocabulary import Rule, learner_named, metric_nam
 
 Values = Mapping[str, Any] | None
 _LIMITS: tuple[Quantity, ...] = ("batch_time", "latency", "training_time", "size", "parameters")
+_VERBS = {"classi": "classification", "regres": "regression", "foreca": "forecasting"}
+"""Problems by the first letters of the verb of a target."""
 _PERCENTILE = re.compile(r"(?:\bp\d\d|percentile|median|average|mean|worst|peak)\s*$", re.I)
 _CLUSTERING = re.compile(r"\b(?:cluster|segment|unsupervised|group\b[^.]{1,60}\binto\b)", re.I)
 _ABOUT = re.compile(r"\b(?:and|or|than|most|least|about|around|roughly|maximum|minimum|not|max|min|to|the)\s*$", re.I)
@@ -137,8 +139,8 @@ def _target(match: Match) -> Values:
         values["target"] += match.grammar.columns_in(named[0]) or ()
     if match.has("learners"):
         values |= {"learners": _wishes(match, "required")}
-    if verb in ("classi", "regres"):
-        values |= {"problem": "classification" if verb == "classi" else "regression"}
+    if verb in _VERBS:
+        values |= {"problem": _VERBS[verb]}
     return values
 
 
@@ -213,10 +215,14 @@ def _budget(match: Match) -> Values:
     return {"budget": amount.value} if amount else None
 
 
+def _horizon(match: Match) -> Values:
+    return {"forecast.horizon": f"{match.get('steps')} {match.get('step') or 'steps'}"}
+
+
 _MEANINGS: Mapping[str, Callable[[Match], Values]] = {
     "threshold": _threshold, "constraint": _constraint, "limit": _limit, "budget": _budget, "split": _split,
     "positive": lambda match: {"positive": match.get("value").strip("\"'`")}, "metric": _metric, "learners": _learners,
     "ensemble": lambda match: {"ensemble": not (match.has("one") or match.has("only"))}, "prefer": _prefer,
-    "clusters": _clusters, "problem": _problem, "target": _target, "unknown": _unknown,
+    "clusters": _clusters, "horizon": _horizon, "problem": _problem, "target": _target, "unknown": _unknown,
 }  # fmt: skip
 """By field; those that are missing list columns."""

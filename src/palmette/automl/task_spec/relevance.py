@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from palmette.automl.task_spec.request import DataSummary, Reading, Request
+from palmette.automl.task_spec.request import DataSummary, Request, SentenceReading
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.automl.task_spec.vocabulary import SUPPORTED, vocabulary
 from palmette.errors import UserError
@@ -14,7 +14,7 @@ _GOALS = frozenset({"target", "problem", "threshold", "labels", "clusters.count"
 _MODELLING = re.compile(r"\b(?:predict|classif|estimat|regress|cluster|segment|model|forecast|train)", re.I)
 
 
-def require_relevant(request: Request, data: DataSummary, given: TaskSpec, reading: Reading) -> None:
+def require_relevant(request: Request, data: DataSummary, given: TaskSpec, reading: SentenceReading) -> None:
     """Raises UserError for a request that is plainly for something else, or without data."""
     goals = _GOALS & {*given.sources, *reading.task.sources}
     if not goals and not reading.candidates:
@@ -33,8 +33,8 @@ def require_relevant(request: Request, data: DataSummary, given: TaskSpec, readi
         data.require(name, "The request")
 
 
-def require_understood(request: Request, given: TaskSpec, reading: Reading) -> None:
-    """Raises UserError where the rules understood nothing of a sentence, and nothing else says what to do."""
+def require_understood(request: Request, given: TaskSpec, reading: SentenceReading) -> None:
+    """Raises UserError where the rules understand nothing of a sentence, and no flag or file names a goal."""
     if not request.text.strip() or reading.task.sources or reading.candidates or _GOALS & given.sources.keys():
         return
     if not _MODELLING.search(request.text):

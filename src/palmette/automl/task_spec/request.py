@@ -25,7 +25,7 @@ class Request(Model):
 
 
 class ColumnSummary(Model):
-    """A column, as far as reading a request needs it."""
+    """A column, with what reading a request needs."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -45,11 +45,13 @@ class ColumnSummary(Model):
 
 
 class DataSummary(Model):
-    """The columns of the data; `Samples` has all of these fields."""
+    """The columns of the data."""
 
     model_config = ConfigDict(extra="ignore")
 
     columns: tuple[ColumnSummary, ...] = ()
+    rows: int | None = None
+    """Rows of the table; None where it is not read yet."""
     targets: tuple[str, ...] = ()
     """Columns that the data themselves mark as targets, e.g. those that a test file lacks."""
 
@@ -60,11 +62,10 @@ class DataSummary(Model):
     def column(self, name: str) -> ColumnSummary | None:
         """The column of this name, in the table or the file: as written, else whatever its case; None where there is
         none, or more than one."""
-        if not name:
-            return None
-        exact = [one for one in self.columns if name in (one.name, one.source)]
+        exact = [one for one in self.columns if name and one.name == name]
+        exact = exact or [one for one in self.columns if name and one.source == name]
         folded = [one for one in self.columns if name.casefold() in (one.name.casefold(), one.source.casefold())]
-        found = exact[:1] or folded
+        found = exact[:1] or (folded if name else [])
         return found[0] if len(found) == 1 else None
 
     def require(self, name: str, field: str) -> ColumnSummary:
@@ -105,7 +106,7 @@ def key_of(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name.strip("\"'`").casefold())
 
 
-class Reading(NamedTuple):
+class SentenceReading(NamedTuple):
     """What was read in a sentence."""
 
     task: TaskSpec

@@ -13,8 +13,8 @@ from typing import Any
 
 from palmette.automl.task_spec.grammar import Grammar, plain_text
 from palmette.automl.task_spec.phrases import Match, Phrase, meaning
-from palmette.automl.task_spec.request import DataSummary, Reading
-from palmette.automl.task_spec.spec import Clusters, Source, SplitSpec, TaskSpec
+from palmette.automl.task_spec.request import DataSummary, SentenceReading
+from palmette.automl.task_spec.spec import Clusters, FieldSource, Forecast, SplitSpec, TaskSpec
 from palmette.automl.task_spec.vocabulary import Rule, names_pattern, vocabulary
 
 _POLITE = re.compile(r"[\W]*(?:please |(?:can|could|would|will) you )", re.I)
@@ -36,7 +36,7 @@ def _guard(name: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=8)
-def read_sentence(text: str, data: DataSummary, files: tuple[str, ...] = ()) -> Reading:
+def read_sentence(text: str, data: DataSummary, files: tuple[str, ...] = ()) -> SentenceReading:
     """What a sentence states with certainty, the columns of the data given."""
     reader = _Reader(text, data)
     reader.match(files)
@@ -148,7 +148,7 @@ class _Reader:
             chars[low:high] = " " * max(high - low, 0)
         return "".join(chars)
 
-    def reading(self) -> Reading:
+    def reading(self) -> SentenceReading:
         """What was found, as a partial task."""
         named, missing = self._all("target"), tuple(self._all("unknown"))
         if len(named) > 1:
@@ -157,7 +157,7 @@ class _Reader:
         unmet = tuple(f"{self.text[one.start : one.end]!r}: {one.values[0][1][0]}" for one in wishes)
         task = self._task().model_copy(update={"unmet": unmet, "unread": tuple(self.unread())})
         candidates = sorted(named, key=self.grammar.data.names.index) if len(named) > 1 else ()
-        return Reading(task, tuple(candidates), missing, self._refused())
+        return SentenceReading(task, tuple(candidates), missing, self._refused())
 
     def _refused(self) -> str:
         """The unsupported problem that is asked for, if any; not where it is denied, or the name of a column."""
@@ -176,7 +176,7 @@ class _Reader:
         """The values with their sources."""
         values: dict[str, Any] = {}
         words: dict[str, list[str]] = {}
-        nested: dict[str, dict[str, Any]] = {"split": {}, "clusters": {}}
+        nested: dict[str, dict[str, Any]] = {"split": {}, "clusters": {}, "forecast": {}}
         for one in sorted(self.found, key=lambda phrase: phrase.start):
             for path, value in one.values:
                 field, _, part = path.partition(".")
@@ -190,9 +190,10 @@ class _Reader:
                 else:
                     values[field] = value
         quoted = {path: " … ".join(dict.fromkeys(quotes)) for path, quotes in words.items()}
-        sources = {path: Source(origin="sentence", words=quote) for path, quote in quoted.items()}
+        sources = {path: FieldSource(origin="sentence", words=quote) for path, quote in quoted.items()}
         values["target"] = values.get("target", ("",))[0]
-        values |= {"split": SplitSpec(**nested["split"]), "clusters": Clusters(**nested["clusters"])}
+        parts = {"split": SplitSpec, "clusters": Clusters, "forecast": Forecast}
+        values |= {name: form(**nested[name]) for name, form in parts.items()}
         return TaskSpec(sentence=self.text, sources=sources, **values)
 
     def unread(self) -> Iterator[str]:

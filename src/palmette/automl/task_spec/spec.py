@@ -88,7 +88,7 @@ class SplitSpec(Model):
     by: Literal["", "random", "stratified", "group", "time", "column"] = ""
     """Empty: the data decide. `column`: an existing column names the part of each row."""
     column: str = ""
-    """The column of groups, times or parts; `group_by` and `time` of the task where it is empty."""
+    """That names the part of each row."""
     test_share: float = Field(default=0.2, ge=0, lt=1)
     """Share of the rows that no training sees; 0: none, and scores are out of fold."""
     test_from: str = ""
@@ -105,7 +105,24 @@ class Clusters(Model):
     most: int | None = Field(default=None, ge=2)
 
 
-class Source(Model):
+class Forecast(Model):
+    """What is forecast beside the target."""
+
+    horizon: str = ""
+    """Steps, or a time such as `24 hours` or `2 weeks`; found where it is empty."""
+    frequency: str = ""
+    """Distance of two rows as a pandas offset, e.g. `h`, `15min` or `MS`; found where it is empty."""
+    series: str = ""
+    """The column that names the series of each row, where there are several."""
+    targets: tuple[str, ...] = ()
+    """Columns that are forecast together with the target."""
+    known_ahead: tuple[str, ...] = ()
+    """Columns whose values are known for the rows that are forecast, e.g. holidays or prices."""
+    quantiles: tuple[float, ...] = (0.1, 0.9)
+    """That are forecast beside the value."""
+
+
+class FieldSource(Model):
     """Where a value of the task comes from."""
 
     origin: Origin
@@ -122,6 +139,8 @@ class TaskSpec(Model):
     """Paths of files and folders, or names of sets such as `sklearn:iris`."""
     table: str = ""
     """Which sheet, table or file of an archive is meant."""
+    arrays: tuple[str, ...] = ()
+    """Columns of numbers that are files: `image=pixel_*`."""
     target: str = ""
     """The column to predict; empty for clustering."""
     problem: str = ""
@@ -135,6 +154,8 @@ class TaskSpec(Model):
     clusters: Clusters = Clusters()
     labels: str = ""
     """Of a clustering: the column that the clusters are compared with. No model sees it."""
+    forecast: Forecast = Forecast()
+    """Horizon and columns of a forecast."""
     include: tuple[str, ...] = ()
     """The only columns that a model may use; empty for all."""
     exclude: tuple[str, ...] = ()
@@ -161,8 +182,8 @@ class TaskSpec(Model):
     seed: int = 0
     out: str = ""
     """Folder that the package is delivered to; the run's folder where it is empty."""
-    sources: Mapping[str, Source] = Field(default_factory=dict)
-    """By field, where its value comes from; fields of `split` and `clusters` as `split.by`."""
+    sources: Mapping[str, FieldSource] = Field(default_factory=dict)
+    """By field, where its value comes from; fields of `split`, `clusters` and `forecast` as `split.by`."""
     unread: tuple[str, ...] = ()
     """Parts of the sentence that were not understood; nothing keeps to them."""
     unmet: tuple[str, ...] = ()

@@ -14,11 +14,12 @@ from palmette.automl.task_spec.limits import COMPARED, comparison_of, parse_cons
 from palmette.automl.task_spec.request import listed
 from palmette.automl.task_spec.spec import (
     Clusters,
+    FieldSource,
+    Forecast,
     LearnerWish,
     Level,
     Origin,
     Preference,
-    Source,
     SplitSpec,
     TaskSpec,
     Threshold,
@@ -31,6 +32,7 @@ from palmette.errors import did_you_mean
 _LEVELS: Mapping[str, Level] = {
     "-": "forbidden", "not:": "forbidden", "first:": "preferred", "baseline:": "baseline", "": "required",
 }  # fmt: skip
+_OF_FORECAST = frozenset({"horizon", "frequency", "series", "known_ahead", "quantiles"})
 _FROM = re.compile(r"(?:(?:19|20)\d\d(?:-\d\d){0,2}|--\d\d|P\d+[DWMY])")
 
 
@@ -49,7 +51,7 @@ def parse_threshold(text: str) -> Threshold:
     """Two classes of a column of numbers, as `price > 5000`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is no comparison.
     """
     found = COMPARED.fullmatch(text)
     amount = parse_amount(found["number"]) if found else None
@@ -63,7 +65,7 @@ def parse_clusters(text: str) -> Clusters:
     """A number of clusters, or a range such as `3-6`.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the text is neither.
     """
     found = re.fullmatch(r"\s*(\d+)\s*(?:(?:-|to)\s*(\d+)\s*)?", text)
     least, most = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
@@ -105,7 +107,7 @@ def parse_seconds(value: str | float) -> float:
     """A time of a second or more, e.g. `90`, `120s`, `5min`, `1h` or 90.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the value is no time.
     """
     short = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*m\s*", str(value))  # minutes, which `parse_amount` has no letter for
     amount = parse_amount(f"{short[1]} min" if short else str(value))
@@ -157,10 +159,12 @@ class TaskFile(Model):
     """Paths of files and folders, or names of sets such as `sklearn:iris`; relative to the task file."""
     table: str = ""
     """Which sheet, table or file of an archive is meant."""
+    arrays: Texts = ()
+    """Columns of numbers, or of lists, that are files: `image=pixel_*`."""
     target: str = ""
-    """The column to predict."""
+    """The column to predict; of a forecast, several with commas, or `all`."""
     problem: Annotated[str, AfterValidator(_known_problem)] = ""
-    """`classification`, `regression` or `clustering`; follows from the target where it is left out."""
+    """`classification`, `regression`, `clustering` or `forecasting`; follows from the target where it is left out."""
     metric: Annotated[str, AfterValidator(_known_metric)] = ""
     """What candidates are compared by, e.g. `roc_auc` or `macro F1`."""
     positive: Scalar = ""
@@ -177,6 +181,16 @@ class TaskFile(Model):
     """Columns that no model may use."""
     known_after: Texts = ()
     """Columns that are known only after the outcome; no model uses them."""
+    horizon: Scalar = ""
+    """Of a forecast: steps, or a time such as `24 hours`."""
+    frequency: str = ""
+    """Of a forecast: the distance of two rows as a pandas offset, e.g. `h`, `15min`, `MS`."""
+    series: str = ""
+    """Of a forecast: the column that names the series of each row, where there are several."""
+    known_ahead: Texts = ()
+    """Of a forecast: columns whose values are known for the rows that are forecast."""
+    quantiles: tuple[float, ...] = ()
+    """Of a forecast: shares such as 0.1 and 0.9 that its bands stand for."""
     group_by: str = ""
     """A column whose equal values stay on one side of every split, e.g. the customer."""
     time: str = ""
@@ -207,7 +221,7 @@ class TaskFile(Model):
 
 
 FLAGS: Mapping[str, str] = {
-    "constraints": "constraint", "learners": "learner", "tracks": "track",
+    "arrays": "array", "constraints": "constraint", "learners": "learner", "tracks": "track",
 }  # fmt: skip
 """Flags that are named otherwise than their field."""
 
@@ -215,20 +229,24 @@ FLAGS: Mapping[str, str] = {
 def task_of(file: TaskFile, origin: Origin) -> TaskSpec:
     """The fields that were given, as a partial task with its sources."""
     values: dict[str, Any] = {}
-    sources: dict[str, Source] = {}
+    forecast: dict[str, Any] = {}
+    sources: dict[str, FieldSource] = {}
     for field in sorted(file.model_fields_set, key=list(TaskFile.model_fields).index):
         value = getattr(file, field)
         if value in ("", ()) or (field == "ensemble" and value is None):
             continue
-        values[field] = _typed(field, value)
+        if field in _OF_FORECAST:
+            forecast[field] = value
+        else:
+            values[field] = _typed(field, value)
         words = ", ".join(map(str, value if isinstance(value, tuple) else (value,))).removesuffix(".0")
         if origin == "flag":
             words = f"--{FLAGS.get(field, field).replace('_', '-')} {words}"
-        paths = [field]
+        paths = [f"forecast.{field}" if field in _OF_FORECAST else field]
         if field in ("split", "clusters"):
             paths = [f"{field}.{part}" for part in values[field].model_fields_set]
-        sources |= {path: Source(origin=origin, words=words) for path in paths if path != "sentence"}
-    return TaskSpec(**values, sources=sources)
+        sources |= {path: FieldSource(origin=origin, words=words) for path in paths if path != "sentence"}
+    return TaskSpec(**values, forecast=Forecast(**forecast), sources=sources)
 
 
 def _typed(field: str, value: Any) -> Any:

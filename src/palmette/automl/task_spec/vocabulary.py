@@ -12,11 +12,16 @@ from palmette.automl.task_spec.spec import Level, Preference
 from palmette.documents import Model, read_document
 from palmette.errors import nearest
 
-SUPPORTED = "classification, regression and clustering of tables, whose columns may hold text"
+SUPPORTED = (
+    "classification, regression and clustering of tables, whose columns may hold text, classification of nodes of a "
+    "graph, and forecasts of series"
+)
 
 
 class MetricWords(Model):
     problem: str
+    also: tuple[str, ...] = ()
+    """Other problems that it is a metric of."""
     better: Literal["higher", "lower"]
     share: bool = False
     ratio: bool = False
@@ -95,6 +100,6 @@ def learner_named(text: str) -> str:
 
 def nearest_metric(name: str, problem: str = "") -> str:
     """The remedy for an unknown metric: the nearest one, and those there are."""
-    known = [one for one, words in vocabulary().metrics.items() if problem in ("", words.problem)]
+    known = [one for one, words in vocabulary().metrics.items() if problem in ("", words.problem, *words.also)]
     hint = nearest(name, known)
     return (f"Did you mean {hint!r}? " if hint else "") + f"There are {', '.join(known)}."

@@ -1,6 +1,6 @@
 """What a feature script is held to: each check is one class, measured, with evidence and an owner."""
 
-from palmette.features.checks.base import Check, Outcome, Owner, Subject
+from palmette.features.checks.base import Check, CheckResult, Owner, ScriptUnderTest
 from palmette.features.checks.suite import ALL, OWNERS, registered, run_checks
 from palmette.features.checks.team import TeamSuiteCheck
 
@@ -8,9 +8,9 @@ __all__ = [
     "ALL",
     "OWNERS",
     "Check",
-    "Outcome",
+    "CheckResult",
     "Owner",
-    "Subject",
+    "ScriptUnderTest",
     "TeamSuiteCheck",
     "registered",
     "run_checks",

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, Protocol
 
 from palmette.engine.actor import Measurement, Violation
-from palmette.features.checks.cases import Example, examples
+from palmette.features.checks.examples import Example, examples
 from palmette.features.frames import Scenario, scenarios
-from palmette.features.harness.harness import Case, CaseResult, ScriptHarness
+from palmette.features.harness.connect import CaseResult, ConnectHarness, ScriptCase
 from palmette.features.spec.view import View
 
 Owner = Literal[
@@ -23,7 +23,7 @@ Owner = Literal[
     "testcase_coder",
     "code_generator",
 ]
-"""Who most probably caused a failure of this class."""
+"""The actor that most probably caused a failure of this class."""
 
 
 class Outputs(NamedTuple):
@@ -35,7 +35,7 @@ class Outputs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Subject:
+class ScriptUnderTest:
     """A script under check, and all that is known about what it should do."""
 
     view: View
@@ -45,7 +45,7 @@ class Subject:
     """Folder of the repository (or of the script alone) from which it is imported."""
     entry: str
     """Name of the function that builds the features."""
-    harness: ScriptHarness
+    harness: ConnectHarness
     tests: Path | None = None
     """The generated test file, if there is one."""
     python_path: tuple[Path, ...] = ()
@@ -63,19 +63,19 @@ class Subject:
 
     @cached_property
     def outputs(self) -> Outputs:
-        """The script on all examples and scenarios; run once, for whoever asks first."""
-        given = [Case(one.name, one.frames, one.as_of) for one in self.examples]
-        made = [Case(one.name, one.frames, one.as_of, plan=not at) for at, one in enumerate(self.scenarios)]
+        """The script on all examples and scenarios; run once, at first use."""
+        given = [ScriptCase(one.name, one.frames, one.as_of) for one in self.examples]
+        made = [ScriptCase(one.name, one.frames, one.as_of, plan=not at) for at, one in enumerate(self.scenarios)]
         results = self.run([*given, *made])
         return Outputs(results[: len(given)], results[len(given) :])
 
-    def run(self, cases: Sequence[Case]) -> list[CaseResult]:
+    def run(self, cases: Sequence[ScriptCase]) -> list[CaseResult]:
         """Calls the script's entry function once per case."""
         return self.harness.execute(self.script, self.entry, cases, root=self.root, python_path=self.python_path)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckResult:
     """What one check found."""
 
     violations: tuple[Violation, ...] = ()
@@ -95,7 +95,7 @@ class Check(Protocol):
     cost: ClassVar[int]
     """Checks run by ascending cost; 0 needs no Spark."""
 
-    def check(self, subject: Subject) -> Outcome: ...
+    def check(self, subject: ScriptUnderTest) -> CheckResult: ...
 
 
-__all__ = ["Check", "Measurement", "Outcome", "Owner", "Subject"]
+__all__ = ["Check", "CheckResult", "Measurement", "Owner", "ScriptUnderTest"]

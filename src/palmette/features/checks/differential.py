@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from palmette.engine.actor import Violation
-from palmette.features.checks.base import Outcome, Owner, Subject
-from palmette.features.checks.cases import difference, failure
-from palmette.features.oracle import Expected, NotCovered, WouldFail, expected, skipped_text
+from palmette.features.checks.base import CheckResult, Owner, ScriptUnderTest
+from palmette.features.checks.examples import difference, failure
+from palmette.features.oracle import ExpectedFrame, NotCovered, WouldFail, expected, skipped_text
 
 
 class DifferentialCheck:
@@ -20,9 +20,9 @@ class DifferentialCheck:
     owner: ClassVar[Owner] = "code_generator"
     cost: ClassVar[int] = 20
 
-    def check(self, subject: Subject) -> Outcome:
+    def check(self, subject: ScriptUnderTest) -> CheckResult:
         view, reason = subject.view, "no scenario could be made for this view"
-        wanted: dict[str, Expected] = {}
+        wanted: dict[str, ExpectedFrame] = {}
         for scenario in subject.scenarios:
             try:
                 wanted[scenario.name] = expected(view, scenario.frames, scenario.as_of)
@@ -30,7 +30,7 @@ class DifferentialCheck:
                 reason = str(error)
         rows = sum(len(frame.rows) for frame in wanted.values())
         if not rows:
-            return Outcome(skipped="no row of the scenarios is one of the view" if wanted else reason)
+            return CheckResult(skipped="no row of the scenarios is one of the view" if wanted else reason)
         violations = []
         for scenario, result in zip(subject.scenarios, subject.outputs.scenarios, strict=True):
             if scenario.name not in wanted:
@@ -43,10 +43,10 @@ class DifferentialCheck:
         left_out = len(subject.scenarios) - len(wanted)
         left = f"{left_out} left out: {reason}" if left_out else ""
         parts = [f"{len(wanted)} scenarios, {rows} rows", left, _skipped(list(wanted.values()))]
-        return Outcome(tuple(violations), detail="; ".join(part for part in parts if part))
+        return CheckResult(tuple(violations), detail="; ".join(part for part in parts if part))
 
 
-def _skipped(wanted: Sequence[Expected]) -> str:
+def _skipped(wanted: Sequence[ExpectedFrame]) -> str:
     """Features that were skipped, and in how many scenarios when not in all that have rows."""
     wanted = [frame for frame in wanted if frame.rows]
     counts = Counter(name for frame in wanted for name in frame.skipped)

@@ -16,7 +16,7 @@ def find_entry(text: str, tables: Collection[str], *, name: str | None = None, f
     """The name of the function that takes the view's tables and returns a data frame.
 
     Args:
-        name: What the person said; only checked.
+        name: The name that the user gave; only checked.
 
     Raises:
         UserError: the script is not Python, the named function is missing, or none or several could be meant.
@@ -25,7 +25,7 @@ def find_entry(text: str, tables: Collection[str], *, name: str | None = None, f
         functions = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
     except SyntaxError as error:
         raise UserError(
-            f"{file} is not Python: line {error.lineno}: {error.msg}.", "Mend it first.", code="not-python"
+            f"{file} is not Python: line {error.lineno}: {error.msg}.", "Correct it first.", code="not-python"
         ) from error
     if name is not None:
         if name not in functions:
@@ -55,7 +55,7 @@ def find_entry(text: str, tables: Collection[str], *, name: str | None = None, f
 
 def _fits(text: str, function: ast.FunctionDef, tables: Collection[str]) -> bool:
     """Whether tables can be passed to the function and it may return a data frame."""
-    bindings = bind(text, function.name, tables, has_config=False)
+    bindings = bind(text, function.name, tables)
     takes = any(item.meaning in ("table", "tables") for item in bindings.bound)
     returns = ast.unparse(function.returns) if function.returns is not None else ""
     return takes and not bindings.error and (not returns or returns.strip("'\"").endswith("DataFrame"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from palmette.engine.actor import Violation
-from palmette.features.checks.base import Outcome, Owner, Subject
-from palmette.features.checks.cases import Example, examples, failure, unlike
+from palmette.errors import counted
+from palmette.features.checks.base import CheckResult, Owner, ScriptUnderTest
+from palmette.features.checks.examples import Example, examples, failure, unlike
 from palmette.features.oracle import NotCovered, WouldFail, expected, skipped_text
 from palmette.features.spec.view import View
 
@@ -21,43 +23,42 @@ class SpecCheck:
     owner: ClassVar[Owner] = "human"
     cost: ClassVar[int] = 1
 
-    def check(self, subject: Subject) -> Outcome:
-        view = subject.view
-        found = examples(view)
-        skipped = {name: reason for example in found for name, reason in _not_covered(view, example).items()}
-        judged = [example for example in found if example.name not in skipped]
-        if not judged:
-            return Outcome(skipped=skipped_text(skipped) or NO_TESTS)
-        parts = [f"{len(judged)} unit tests of the specification", skipped_text(skipped)]
-        return Outcome(contradictions(view), detail="; ".join(part for part in parts if part))
+    def check(self, subject: ScriptUnderTest) -> CheckResult:
+        judged = list(_judged(subject.view))
+        skipped = {name: reason for _, _, reasons in judged for name, reason in reasons.items()}
+        count = sum(example.name not in skipped for example, _, _ in judged)
+        if not count:
+            return CheckResult(skipped=skipped_text(skipped) or NO_TESTS)
+        parts = [f"{counted(count, 'unit test')} of the specification", skipped_text(skipped)]
+        return CheckResult(contradictions(subject.view), detail="; ".join(part for part in parts if part))
 
 
 def contradictions(view: View) -> tuple[Violation, ...]:
     """The author's examples that the author's definitions do not fulfil, by the oracle; `subject` is the example."""
-    found = []
+    return tuple(
+        Violation(
+            code=SpecCheck.code,
+            subject=example.name,
+            message=f"Unit test {example.name!r} of the specification contradicts its definitions.",
+            evidence=problem,
+        )
+        for example, problem, _ in _judged(view)
+        if problem
+    )
+
+
+def _judged(view: View) -> Iterator[tuple[Example, str, dict[str, str]]]:
+    """Each example; how the definitions differ from it; what of it the oracle cannot judge, with the reasons."""
     for example in examples(view):
         try:
             output = expected(view, example.frames, example.as_of)
-            problem = unlike(view, example.without(output.skipped), output)
-        except NotCovered:
-            continue
+        except NotCovered as reason:
+            yield example, "", {example.name: str(reason)}
         except WouldFail as reason:
-            problem = f"the computation fails: {reason}"
-        if problem:
-            message = f"Unit test {example.name!r} of the specification contradicts its definitions."
-            found.append(Violation(code=SpecCheck.code, subject=example.name, message=message, evidence=problem))
-    return tuple(found)
-
-
-def _not_covered(view: View, example: Example) -> dict[str, str]:
-    """The features that the oracle cannot judge in an example, or the example itself; each with the reason."""
-    try:
-        skipped = expected(view, example.frames, example.as_of).skipped
-    except NotCovered as reason:
-        return {example.name: str(reason)}
-    except WouldFail:
-        return {}
-    return {name: reason for name, reason in skipped.items() if name in example.expect.schema}
+            yield example, f"the computation fails: {reason}", {}
+        else:
+            skipped = {name: why for name, why in output.skipped.items() if name in example.expect.schema}
+            yield example, unlike(view, example.without(output.skipped), output), skipped
 
 
 class GoldenCheck:
@@ -68,9 +69,9 @@ class GoldenCheck:
     owner: ClassVar[Owner] = "code_generator"
     cost: ClassVar[int] = 10
 
-    def check(self, subject: Subject) -> Outcome:
+    def check(self, subject: ScriptUnderTest) -> CheckResult:
         if not subject.examples:
-            return Outcome(skipped=NO_TESTS)
+            return CheckResult(skipped=NO_TESTS)
         violations = []
         for example, result in zip(subject.examples, subject.outputs.examples, strict=True):
             if result.frame is None:
@@ -78,4 +79,5 @@ class GoldenCheck:
             elif problem := unlike(subject.view, example, result.frame):
                 message = f"Unit test {example.name!r} of the specification fails on the script."
                 violations.append(Violation(code=self.code, subject=example.name, message=message, evidence=problem))
-        return Outcome(tuple(violations), detail=f"{len(subject.examples)} unit tests of the specification")
+        detail = f"{counted(len(subject.examples), 'unit test')} of the specification"
+        return CheckResult(tuple(violations), detail=detail)

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from palmette.engine.actor import Violation
-from palmette.features.checks.base import Outcome, Owner, Subject
-from palmette.features.checks.cases import EVIDENCE, difference
+from palmette.features.checks.base import CheckResult, Owner, ScriptUnderTest
+from palmette.features.checks.examples import EVIDENCE, difference
 from palmette.features.checks.tests import NO_TESTS
 from palmette.features.frame import Frame
 from palmette.features.frames.scenarios import Scenario
-from palmette.features.harness.harness import Case, CaseResult
+from palmette.features.harness.connect import CaseResult, ScriptCase
 from palmette.features.mutation import Mutant, mutants, sample
 from palmette.features.oracle import NotCovered, WouldFail, expected
-from palmette.features.source import parse
+from palmette.features.script_tree import parse
 from palmette.features.spec.view import View
 from palmette.sandbox.temporary import temporary_folder
 
@@ -35,13 +35,13 @@ class MutationCheck:
     def __init__(self, size: int = 20, required: float = 0.85) -> None:
         self.size, self.required = size, required
 
-    def check(self, subject: Subject) -> Outcome:
+    def check(self, subject: ScriptUnderTest) -> CheckResult:
         if subject.tests is None:
-            return Outcome(skipped=NO_TESTS)
+            return CheckResult(skipped=NO_TESTS)
         text = subject.script.read_text(encoding="utf-8")
         every = mutants(parse(text, subject.view, subject.entry))
         if not every:
-            return Outcome(skipped="the script has nothing that a mutation operator knows")
+            return CheckResult(skipped="the script has nothing that a mutation operator knows")
         chosen = sample(every, self.size, subject.seed)
         results = subject.harness.run_tests(
             subject.tests,
@@ -58,23 +58,23 @@ class MutationCheck:
             violation = Violation(
                 code=self.code, subject=subject.tests.name, evidence=broken[:EVIDENCE], message=message
             )
-            return Outcome((violation,))
+            return CheckResult((violation,))
         if not own.ok:
             why = next((f"{name}: {text}" for name, text in own.failed.items()), "none was found")
-            return Outcome(skipped=f"the tests do not pass on the script itself: {why.splitlines()[0][:200]}")
+            return CheckResult(skipped=f"the tests do not pass on the script itself: {why.splitlines()[0][:200]}")
         alive = [mutant for mutant in chosen if results[mutant.name].ok]
         changes = changed_outputs(subject, alive)
         survivors = [mutant for mutant in alive if changes[mutant.name].text]
-        untold = sum(not changes[mutant.name].told for mutant in survivors)
+        unnoticeable = sum(not changes[mutant.name].noticeable for mutant in survivors)
         equivalent = len(alive) - len(survivors)
-        judged = len(chosen) - equivalent - untold
+        judged = len(chosen) - equivalent - unnoticeable
         killed = len(chosen) - len(alive)
         found = [_survivor(mutant, changes[mutant.name].text, subject) for mutant in survivors]
         if judged and killed < self.required * judged:
             found.insert(0, self._too_few(killed, judged, subject.tests, found))
-        beside = f", {untold} only in features that tests cannot expect" if untold else ""
+        beside = f", {unnoticeable} only in features that tests cannot expect" if unnoticeable else ""
         counted = f"{len(every)} possible, {equivalent} presumed equivalent{beside}"
-        return Outcome(tuple(found), detail=f"{killed} of {judged} mutants killed ({counted})")
+        return CheckResult(tuple(found), detail=f"{killed} of {judged} mutants killed ({counted})")
 
     def _too_few(self, killed: int, judged: int, tests: Path, survivors: Sequence[Violation]) -> Violation:
         message = (
@@ -84,16 +84,16 @@ class MutationCheck:
         return Violation(code="mutation", subject=tests.name, message=message, evidence=evidence)
 
 
-class Change(NamedTuple):
+class OutputChange(NamedTuple):
     """How the output of a mutant differs from the script's."""
 
     text: str = ""
     """In the first scenario where it does; empty where in none: then the mutant is presumed to be equivalent."""
-    told: bool = True
+    noticeable: bool = True
     """Whether tests can notice: whether the oracle has an answer for a feature that differs."""
 
 
-def changed_outputs(subject: Subject, alive: Sequence[Mutant]) -> dict[str, Change]:
+def changed_outputs(subject: ScriptUnderTest, alive: Sequence[Mutant]) -> dict[str, OutputChange]:
     """What each mutant changes, by its name."""
     if not alive:
         return {}
@@ -102,11 +102,11 @@ def changed_outputs(subject: Subject, alive: Sequence[Mutant]) -> dict[str, Chan
         files = [folder / f"mutant_{number}.py" for number in range(len(alive))]
         for file, mutant in zip(files, alive, strict=True):
             file.write_text(mutant.text, encoding="utf-8")
-        cases = [Case(item.name, item.frames, item.as_of, script=file) for file in files for item in found]
+        cases = [ScriptCase(item.name, item.frames, item.as_of, script=file) for file in files for item in found]
         results = subject.run(cases)
     right = subject.outputs.scenarios
     outputs = [results[start : start + len(found)] for start in range(0, len(results), len(found))]
-    untold = [_untold(subject.view, item) for item in found]
+    unnoticeable = [_without_oracle(subject.view, item) for item in found]
     everything = [frozenset[str]()] * len(found)
 
     def first(own: Sequence[CaseResult], without: Sequence[Collection[str]]) -> str:
@@ -115,20 +115,20 @@ def changed_outputs(subject: Subject, alive: Sequence[Mutant]) -> dict[str, Chan
 
     changes = {}
     for mutant, own in zip(alive, outputs, strict=True):
-        text = first(own, untold)
-        changes[mutant.name] = Change(text) if text else Change(first(own, everything), told=False)
+        text = first(own, unnoticeable)
+        changes[mutant.name] = OutputChange(text) if text else OutputChange(first(own, everything), noticeable=False)
     return changes
 
 
-def _untold(view: View, scenario: Scenario) -> Collection[str]:
-    """Features that the oracle has no answer for: no test can say what they should be."""
+def _without_oracle(view: View, scenario: Scenario) -> Collection[str]:
+    """Features that the oracle has no answer for: no test can state their value."""
     try:
         return expected(view, scenario.frames, scenario.as_of).skipped
     except (NotCovered, WouldFail):
         return view.output
 
 
-def _change(subject: Subject, original: CaseResult, changed: CaseResult, without: Collection[str]) -> str:
+def _change(subject: ScriptUnderTest, original: CaseResult, changed: CaseResult, without: Collection[str]) -> str:
     """How the outputs differ, but for some columns."""
     if original.frame is None:
         return ""
@@ -138,7 +138,7 @@ def _change(subject: Subject, original: CaseResult, changed: CaseResult, without
     return f"{_CHANGE}{changed.name!r}:\n{problem}" if problem else ""
 
 
-def _survivor(mutant: Mutant, change: str, subject: Subject) -> Violation:
+def _survivor(mutant: Mutant, change: str, subject: ScriptUnderTest) -> Violation:
     place = f"{subject.script.name}:{mutant.line}"
     return Violation(
         code="mutant-survived",

@@ -1,18 +1,18 @@
-"""What the plan of the script's result tells: its schema, its joins, and which partitions it would read."""
+"""The plan of the script's result: its schema, its joins, and the partitions that it would read."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar
 
 from palmette.engine.actor import Violation
 from palmette.errors import nearest
-from palmette.features.checks.base import Outcome, Owner, Subject
-from palmette.features.checks.cases import failure
-from palmette.features.harness.harness import CaseResult
-from palmette.features.source import called, parse
+from palmette.features.checks.base import CheckResult, Owner, ScriptUnderTest
+from palmette.features.checks.examples import failure
+from palmette.features.harness.connect import CaseResult
+from palmette.features.script_tree import calls, parse, texts
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.view import Schema, View
 
@@ -37,45 +37,38 @@ class PlanCheck:
     owner: ClassVar[Owner] = "code_generator"
     cost: ClassVar[int] = 5
 
-    def check(self, subject: Subject) -> Outcome:
+    def check(self, subject: ScriptUnderTest) -> CheckResult:
         if not subject.scenarios:
-            return Outcome(skipped="no scenario could be made for this view")
+            return CheckResult(skipped="no scenario could be made for this view")
         result = subject.outputs.scenarios[0]
         if result.frame is None:
-            return Outcome((failure(result),))
+            return CheckResult((failure(result),))
         violations = [*schema_violations(subject.view.output, result.frame.schema), *_plan_violations(result)]
         unpruned = [table for table in prunable(subject.view) if not prunes(table, result.plan)]
         text = subject.script.read_text(encoding="utf-8")
         elsewhere = [table for table in unpruned if _pruned_elsewhere(table, text, subject)]
         violations += [_unpruned(table, result.plan) for table in unpruned if table not in elsewhere]
-        return Outcome(tuple(violations), detail=_detail(subject.view, result, elsewhere))
+        return CheckResult(tuple(violations), detail=_detail(subject.view, result, elsewhere))
 
 
 def schema_violations(expected: Schema, actual: Schema) -> Iterator[Violation]:
     """Where names, types or the order of the columns differ from the contract."""
     evidence = f"contract: {_shown(expected)}\nscript:   {_shown(actual)}"
+
+    def violation(message: str, name: str = "") -> Violation:
+        return Violation(code="schema", message=message, evidence=evidence, subject=name)
+
     for name, kind in expected.items():
         if name not in actual:
             hint = nearest(name, set(actual) - set(expected))
-            message = f"Column {name!r} is missing" + (f"; is it the script's {hint!r}?" if hint else ".")
-            yield Violation(code="schema", message=message, evidence=evidence, subject=name)
+            yield violation(f"Column {name!r} is missing" + (f"; is it the script's {hint!r}?" if hint else "."), name)
         elif actual[name] != kind:
-            yield Violation(
-                code="schema",
-                message=f"Column {name!r} is {actual[name]}, not {kind}.",
-                evidence=evidence,
-                subject=name,
-            )
+            yield violation(f"Column {name!r} is {actual[name]}, not {kind}.", name)
     for name in actual:
         if name not in expected:
-            yield Violation(
-                code="schema",
-                message=f"Column {name!r} is not in the contract.",
-                evidence=evidence,
-                subject=name,
-            )
+            yield violation(f"Column {name!r} is not in the contract.", name)
     if list(expected) != list(actual) and set(expected) == set(actual):
-        yield Violation(code="schema", message="The columns are not in the order of the contract.", evidence=evidence)
+        yield violation("The columns are not in the order of the contract.")
 
 
 def _shown(schema: Schema) -> str:
@@ -88,20 +81,17 @@ def analysed(plan: str) -> str:
     return (rest or plan).partition("== Optimized Logical Plan ==")[0]
 
 
-def _plan_violations(result: CaseResult) -> Iterator[Violation]:
-    seen: set[str] = set()
+def _plan_violations(result: CaseResult) -> Iterable[Violation]:
+    found: dict[str, Violation] = {}
     for line in analysed(result.plan).splitlines():
         match = _JOIN.match(line)
-        if match and match["kind"] not in ("LeftSemi", "LeftAnti") and not match["condition"] and "join" not in seen:
-            seen.add("join")
-            yield Violation(
-                code="cross-join",
-                message="A join without keys pairs every row with every row.",
-                evidence=line.strip(),
-            )
-        if any(word in line for word in _PYTHON) and "python" not in seen:
-            seen.add("python")
-            yield Violation(code="python-udf", message="The plan runs Python on rows.", evidence=line.strip())
+        if match and match["kind"] not in ("LeftSemi", "LeftAnti") and not match["condition"]:
+            message = "A join without keys pairs every row with every row."
+            found.setdefault("join", Violation(code="cross-join", message=message, evidence=line.strip()))
+        if any(word in line for word in _PYTHON):
+            message = "The plan runs Python on rows."
+            found.setdefault("python", Violation(code="python-udf", message=message, evidence=line.strip()))
+    return found.values()
 
 
 def prunable(view: View) -> list[Table]:
@@ -134,19 +124,14 @@ def _conjuncts(condition: str) -> list[str]:
     return re.split(r"\bAND\b", condition)
 
 
-def _pruned_elsewhere(table: Table, text: str, subject: Subject) -> bool:
+def _pruned_elsewhere(table: Table, text: str, subject: ScriptUnderTest) -> bool:
     """Whether rows are filtered by a partition column outside the transforms: then reading may prune already."""
     source = parse(text, subject.view, subject.entry)
     inside = {id(node) for node in source.transform_nodes}
     columns = {partition.column for partition in table.partitions}
-    filters = [node for node in ast.walk(source.tree) if called(node) in ("where", "filter") and id(node) not in inside]
-    return any(
-        isinstance(item, ast.Constant) and isinstance(item.value, str) and columns & set(re.findall(r"\w+", item.value))
-        for node in filters
-        if isinstance(node, ast.Call)
-        for argument in node.args
-        for item in ast.walk(argument)
-    )
+    outside = [node for node in calls(source.nodes, {"where", "filter"}) if id(node) not in inside]
+    found = texts(item for node in outside for argument in node.args for item in ast.walk(argument))
+    return any(columns & set(re.findall(r"\w+", text)) for _, text in found)
 
 
 def _unpruned(table: Table, plan: str) -> Violation:

@@ -1,15 +1,15 @@
-"""All checks, cheapest first, and who answers for what they find."""
+"""All checks, cheapest first, and the actors that answer for their violations."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import entry_points
 from typing import Literal
 
 from palmette.engine.actor import Measurement, Verdict, Violation
-from palmette.features import reach
-from palmette.features.checks.base import Check, Outcome, Owner, Subject
+from palmette.engine.registry import create, names
+from palmette.features import import_policy
+from palmette.features.checks.base import Check, CheckResult, Owner, ScriptUnderTest
 from palmette.features.checks.differential import DifferentialCheck
 from palmette.features.checks.golden import GoldenCheck, SpecCheck
 from palmette.features.checks.metamorphic import MetamorphicCheck
@@ -30,8 +30,6 @@ ALL: tuple[Check, ...] = (
     MutationCheck(),
 )
 """Every check that needs nothing but a subject, by ascending cost."""
-GROUP = "palmette.checks"
-"""Entry points of this group are classes of further checks."""
 TOLERATED = frozenset({"mutant-survived", "failed-before"})
 """Violations that fail nothing by themselves: what a reviewer should know."""
 EXPENSIVE = 20
@@ -40,12 +38,12 @@ EXPENSIVE = 20
 
 def registered() -> tuple[Check, ...]:
     """The built-in checks and those of installed packages, cheapest first."""
-    added = tuple(point.load()() for point in entry_points(group=GROUP))
+    added = tuple(create("check", name) for name in names("check"))
     return tuple(sorted((*ALL, *added), key=lambda check: check.cost))
 
 
 def run_checks(
-    subject: Subject,
+    subject: ScriptUnderTest,
     checks: Sequence[Check] | None = None,
     *,
     progress: Callable[[str], None] = lambda _: None,
@@ -60,7 +58,7 @@ def run_checks(
     for check in sorted(registered() if checks is None else checks, key=lambda check: check.cost):
         started = time.monotonic()
         if failed and check.cost >= EXPENSIVE:
-            outcome = Outcome(skipped=f"not run, because {failed} failed")
+            outcome = CheckResult(skipped=f"not run, because {failed} failed")
         else:
             progress(f"checking: {check.code}")
             outcome = check.check(subject)
@@ -72,7 +70,7 @@ def run_checks(
     return Verdict(ok=not failed, violations=tuple(violations), measurements=tuple(measurements))
 
 
-def measured(check: Check, outcome: Outcome, seconds: float) -> Measurement:
+def measured(check: Check, outcome: CheckResult, seconds: float) -> Measurement:
     """What came out of one check, as a measurement."""
     if outcome.skipped:
         return Measurement(name=check.code, status="skipped", detail=outcome.skipped, seconds=seconds)
@@ -90,6 +88,6 @@ _TRIAL = ("script-failed", "no-data-written", "output-schema", "partition-lost",
 OWNERS: Mapping[str, Owner] = {
     **{code: check.owner for check in ALL for code in check.codes},
     **dict.fromkeys(TeamSuiteCheck.codes, TeamSuiteCheck.owner),
-    **dict.fromkeys((*_TRIAL, reach.CODE), "code_generator"),
+    **dict.fromkeys((*_TRIAL, import_policy.CODE), "code_generator"),
 }
-"""Code of a violation to whom it is routed."""
+"""Code of a violation to the actor that answers for it."""

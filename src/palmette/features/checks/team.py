@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from palmette.engine.actor import Violation
-from palmette.features.checks.base import Outcome, Owner, Subject
-from palmette.features.checks.cases import EVIDENCE
+from palmette.features.checks.base import CheckResult, Owner, ScriptUnderTest
+from palmette.features.checks.examples import EVIDENCE
 from palmette.features.checks.tests import FAILED
-from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, told_from
+from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, relative_to_root
 from palmette.sandbox.suite import Suite, run_suite
 
 NOTHING_COLLECTED = 5
@@ -41,7 +41,7 @@ class TeamSuiteCheck:
     before: Callable[[], Path] | None = None
     """Makes a checkout without the new files; asked for where the suite fails."""
 
-    def check(self, subject: Subject) -> Outcome:
+    def check(self, subject: ScriptUnderTest) -> CheckResult:
         found = self._run(subject.root, subject)
         codes = {violation.code for violation in found.violations}
         if self.before is None or self.code not in codes:
@@ -49,32 +49,32 @@ class TeamSuiteCheck:
         already = {each.subject: each.code for each in self._run(self.before(), subject).violations}
         old = [each for each in found.violations if already.get(each.subject) == each.code]
         names = ", ".join(each.subject or "the suite as a whole" for each in old)
-        return Outcome(
+        return CheckResult(
             tuple(_as_before(each) if each in old else each for each in found.violations),
             detail=f"fails without the new files, too: {names}" if old else "",
         )
 
-    def _run(self, root: Path, subject: Subject) -> Outcome:
+    def _run(self, root: Path, subject: ScriptUnderTest) -> CheckResult:
         argv = shlex.split(self.command) if self.command else [sys.executable, "-m", "pytest", "-q"]
         if argv[0] in ("python", "python3"):
             argv[0] = sys.executable
         result, suite, doubt = self._suite(argv, root)
         if suite is not None and suite.failed:
-            told = {name: told_from(root, said) for name, said in suite.failed.items()}
-            return Outcome(tuple(_violation(name, trace, subject) for name, trace in told.items()))
+            traces = {name: relative_to_root(root, output) for name, output in suite.failed.items()}
+            return CheckResult(tuple(_violation(name, trace, subject) for name, trace in traces.items()))
         if suite == Suite() and not doubt and result.exit_code in (0, NOTHING_COLLECTED):
-            return Outcome(skipped="the team has no tests")
+            return CheckResult(skipped="the team has no tests")
         is_recorded = suite is not None or "pytest" not in {Path(word).name for word in argv}
         if not result.ok or doubt or not is_recorded:
             record = f" and a record that is not to be believed: {doubt}" if doubt else " and no record of a test"
             message = f"The team's test suite ends with {_how(result)}{record * (bool(doubt) or not is_recorded)}."
-            said = told_from(root, result.stdout[-EVIDENCE:] + result.stderr[-500:])
-            return Outcome((_violation("", said, subject, message),))
+            output = relative_to_root(root, result.stdout[-EVIDENCE:] + result.stderr[-500:])
+            return CheckResult((_violation("", output, subject, message),))
         if suite is None:
-            return Outcome(detail=f"{shlex.join(argv)}: exit code 0")
+            return CheckResult(detail=f"{shlex.join(argv)}: exit code 0")
         if not suite.passed:
-            return Outcome(skipped="no test of the team was run")
-        return Outcome(detail=f"{len(suite.passed)} tests pass, {len(suite.skipped)} skipped")
+            return CheckResult(skipped="no test of the team was run")
+        return CheckResult(detail=f"{len(suite.passed)} tests pass, {len(suite.skipped)} skipped")
 
     def _suite(self, argv: Sequence[str], root: Path) -> tuple[ExecutionResult, Suite | None, str]:
         done = run_suite(
@@ -99,7 +99,7 @@ def _as_before(violation: Violation) -> Violation:
     return violation.model_copy(update={"code": "failed-before", "message": message})
 
 
-def _violation(test: str, evidence: str, subject: Subject, message: str = "") -> Violation:
+def _violation(test: str, evidence: str, subject: ScriptUnderTest, message: str = "") -> Violation:
     """A failure of the generated tests is theirs, not the team's."""
     generated = subject.tests is not None and subject.tests.stem in test.split(".")
     return Violation(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from palmette.engine.actor import Violation
-from palmette.features.checks.base import Outcome, Owner, Subject
-from palmette.features.checks.cases import EVIDENCE
+from palmette.features.checks.base import CheckResult, Owner, ScriptUnderTest
+from palmette.features.checks.examples import EVIDENCE
 
 NO_TESTS = "no test file was given"
 FAILED = "test-failed"
@@ -23,9 +23,9 @@ class TestsCheck:
     cost: ClassVar[int] = 25
     """Above the differential check: when that fails, the tests are not to blame."""
 
-    def check(self, subject: Subject) -> Outcome:
+    def check(self, subject: ScriptUnderTest) -> CheckResult:
         if subject.tests is None:
-            return Outcome(skipped=NO_TESTS)
+            return CheckResult(skipped=NO_TESTS)
         text = subject.script.read_text(encoding="utf-8")
         result = subject.harness.run_tests(
             subject.tests,
@@ -38,23 +38,11 @@ class TestsCheck:
         name = subject.tests.name
         if result.error or not (result.passed or result.failed):
             reason = result.error or "it has no tests"
-            return Outcome(
-                (
-                    Violation(
-                        code=FAILED,
-                        subject=name,
-                        evidence=reason[:EVIDENCE],
-                        message=f"{name} cannot be run: {reason.splitlines()[0][:200]}",
-                    ),
-                )
-            )
+            message = f"{name} cannot be run: {reason.splitlines()[0][:200]}"
+            return CheckResult((Violation(code=FAILED, subject=name, evidence=reason[:EVIDENCE], message=message),))
         failed = tuple(
-            Violation(
-                code=FAILED,
-                subject=test,
-                evidence=trace[:EVIDENCE],
-                message=f"Test {test!r} of {name} fails.",
-            )
+            Violation(code=FAILED, subject=test, evidence=trace[:EVIDENCE], message=f"Test {test!r} of {name} fails.")
             for test, trace in result.failed.items()
         )
-        return Outcome(failed, detail=f"{len(result.passed)} of {len(result.passed) + len(result.failed)} tests pass")
+        count = len(result.passed) + len(result.failed)
+        return CheckResult(failed, detail=f"{len(result.passed)} of {count} tests pass")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from palmette.features.oracle.clock import at_wall, day_of, micros, midnight, wall
-from palmette.features.spec.dfr import Column
+from palmette.features.spec.dfr import RegisteredColumn
 
 YEAR = 2024
 """The usual one: it has a 29 February."""
@@ -58,7 +58,7 @@ def clock_changes(zone: ZoneInfo, year: int = YEAR) -> list[date]:
     return [day for day in days if midnight(day + timedelta(days=1), zone) - midnight(day, zone) != timedelta(days=1)]
 
 
-def resolution(column: Column) -> timedelta:
+def resolution(column: RegisteredColumn) -> timedelta:
     """The smallest step of a time column."""
     if column.type.parsed.name == "date":
         return timedelta(days=1)
@@ -67,31 +67,31 @@ def resolution(column: Column) -> timedelta:
     )
 
 
-def as_value(instant: datetime | None, column: Column, zone: ZoneInfo) -> Any:
+def as_value(timestamp: datetime | None, column: RegisteredColumn, zone: ZoneInfo) -> Any:
     """An instant as the column holds it: at its resolution, rounded down."""
-    if instant is None:
+    if timestamp is None:
         return None
     kind = column.type.parsed
     match kind.name:
         case "timestamp":
-            return instant.astimezone(UTC)
+            return timestamp.astimezone(UTC)
         case "timestamp_ntz":
-            return wall(instant, zone)
+            return wall(timestamp, zone)
         case "date":
-            return day_of(instant, zone)
+            return day_of(timestamp, zone)
         case "string":
-            return instant.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
+            return timestamp.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
         case _ if kind.is_integer:
-            return micros(instant) // {"s": 1_000_000, "ms": 1000, "us": 1}[column.unit or "s"]
+            return micros(timestamp) // {"s": 1_000_000, "ms": 1000, "us": 1}[column.unit or "s"]
         case _:
             return None
 
 
-def partition_value(instant: datetime | None, column: Column) -> Any:
+def partition_value(timestamp: datetime | None, column: RegisteredColumn) -> Any:
     """The UTC day of an instant, in the partition column's type."""
-    if instant is None:
+    if timestamp is None:
         return None
-    day = instant.astimezone(UTC).date()
+    day = timestamp.astimezone(UTC).date()
     match column.type.parsed.name:
         case "date":
             return day

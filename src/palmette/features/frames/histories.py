@@ -1,70 +1,154 @@
-"""Runs of events of one entity, for steps that look at the event before."""
+"""Runs of events of one entity, and successive states of tables that keep them."""
 
 from __future__ import annotations
 
-from palmette.features.frames.asked import lengths_of
-from palmette.features.frames.exemplars import SOON, Exemplar
-from palmette.features.frames.scene import Scene
-from palmette.features.frames.scenes import HOUR, relevant
+from datetime import datetime, timedelta
+
+from palmette.features.frames.fixtures import SOON, Fixture, ScenarioBuilder
+from palmette.features.frames.row_factory import EntityNumbers, Row, Values
+from palmette.features.frames.table_usage import joined_to, lengths_of, state_moments
+from palmette.features.frames.test_scenarios import DAY, HOUR, relevant
 from palmette.features.spec.dfr import Table
 
 
-def histories(scene: Scene) -> None:
+def histories(builder: ScenarioBuilder) -> None:
     """Runs of events at telling distances."""
-    studio = scene.studio
-    for table in studio.events():
-        if not any(source.table == table and source.late_by for source in studio.view.sources):
+    factory = builder.factory
+    for table in factory.events():
+        if not any(source.table == table and source.late_by for source in factory.view.sources):
             continue
-        about, step = f"history_of_{table.name}", studio.step(table)
-        for exemplar in relevant(scene, table):
-            for length in lengths_of(studio.view, table) or [HOUR]:
+        about, step = f"history_of_{table.name}", factory.step(table)
+        for fixture in relevant(builder, table):
+            for length in lengths_of(factory.view, table) or [HOUR]:
                 for note, gap in (
                     ("exactly", length),
                     ("just less than", length - step),
                     ("just more than", length + step),
                     ("less than half of", length * 0.4),
                 ):
-                    entity = scene.entity()
+                    entity = builder.entity()
                     rows = [
-                        studio.row(table, entity, exemplar.varied(studio, table, i), scene.cutoff - SOON - i * gap)
+                        factory.row(table, entity, fixture.varied(factory, table, i), builder.cutoff - SOON - i * gap)
                         for i in range(3)
                     ]
-                    scene.case(exemplar, table, entity, rows, (about, f"{table.name} {note} {length} apart"))
-            _across(scene, table, exemplar, about)
-            _gaps_of_knowledge(scene, table, exemplar, about)
+                    builder.case(fixture, table, entity, rows, (about, f"{table.name} {note} {length} apart"))
+            _across(builder, table, fixture, about)
+            _gaps_of_knowledge(builder, table, fixture, about)
 
 
-def _gaps_of_knowledge(scene: Scene, table: Table, exemplar: Exemplar, about: str) -> None:
+def _gaps_of_knowledge(builder: ScenarioBuilder, table: Table, fixture: Fixture, about: str) -> None:
     """Histories whose second event of three lacks a value."""
-    studio = scene.studio
-    for column in studio.free(table):
+    factory = builder.factory
+    for column in factory.free(table):
         if column.nullable:
-            entity = scene.entity()
-            values = [exemplar.varied(studio, table, i) for i in range(3)]
+            entity = builder.entity()
+            values = [fixture.varied(factory, table, i) for i in range(3)]
             values[1][column.name] = None
-            rows = [studio.row(table, entity, given, scene.cutoff - SOON - i * HOUR) for i, given in enumerate(values)]
-            scene.case(exemplar, table, entity, rows, (about, f"an event without {column.name} in between"))
+            rows = [
+                factory.row(table, entity, given, builder.cutoff - SOON - i * HOUR) for i, given in enumerate(values)
+            ]
+            builder.case(fixture, table, entity, rows, (about, f"an event without {column.name} in between"))
 
 
-def _across(scene: Scene, table: Table, exemplar: Exemplar, about: str) -> None:
+def _across(builder: ScenarioBuilder, table: Table, fixture: Fixture, about: str) -> None:
     """Histories that the cut-off cuts, and with an event that is known too late."""
-    studio = scene.studio
-    entity = scene.entity()
+    factory = builder.factory
+    entity = builder.entity()
     rows = [
-        studio.row(table, entity, exemplar.varied(studio, table, i), scene.cutoff + hours * HOUR)
+        factory.row(table, entity, fixture.varied(factory, table, i), builder.cutoff + hours * HOUR)
         for i, hours in enumerate((-60, -30, -3, -1, 0, 2))
     ]
-    scene.case(exemplar, table, entity, rows, (about, "a history that goes on after the cut-off"))
+    builder.case(fixture, table, entity, rows, (about, "a history that goes on after the cut-off"))
     if table.available_time is not None:
-        entity = scene.entity()
+        entity = builder.entity()
         rows = [
-            studio.row(
+            factory.row(
                 table,
                 entity,
-                exemplar.varied(studio, table, i),
-                scene.cutoff - hours * HOUR,
-                available=scene.cutoff + HOUR if i == 1 else None,
+                fixture.varied(factory, table, i),
+                builder.cutoff - hours * HOUR,
+                available=builder.cutoff + HOUR if i == 1 else None,
             )
             for i, hours in enumerate((60, 30, 3, 1))
         ]
-        scene.case(exemplar, table, entity, rows, (about, "an event in between that is known too late"))
+        builder.case(fixture, table, entity, rows, (about, "an event in between that is known too late"))
+
+
+def states(builder: ScenarioBuilder) -> None:
+    """Successive states whose times touch the cut-off or an event."""
+    factory, none = builder.factory, timedelta(0)
+    for table in factory.tables("snapshot", "scd2"):
+        asked = state_moments(factory.view, table)
+        moments = [("cut-off", builder.cutoff)] if "cutoff" in asked else []
+        moments += [("event", builder.cutoff - SOON)] if "event" in asked else []
+        step = factory.step(table)
+        for what, moment in moments:
+            if table.kind == "snapshot" and table.available_time is not None:
+                _overtaken(builder, table, what, moment)
+            for note, first, second, end in (
+                (f"a new state before the {what}", -10 * DAY, -DAY, None),
+                (f"a new state exactly at the {what}", -10 * DAY, none, None),
+                (f"a new state just before the {what}", -10 * DAY, -step, None),
+                (f"a new state just after the {what}", -10 * DAY, step, None),
+                (f"a new state a day after the {what}", -DAY, DAY, None),
+                (f"a state that ends exactly at the {what}", -10 * DAY, -5 * DAY, none),
+                (f"a state that ends just before the {what}", -10 * DAY, -5 * DAY, -step),
+                (f"a state that ends just after the {what}", -10 * DAY, -5 * DAY, step),
+                (f"the first state exactly at the {what}", none, DAY, None),
+            ):
+                entity = builder.entity()
+                rows = _successive(
+                    builder, table, entity, (moment + first, moment + second), None if end is None else moment + end
+                )
+                builder.case(builder.fixtures[0], table, entity, rows, (f"states_of_{table.name}", note))
+        _meanwhile(builder, table)
+
+
+def _overtaken(builder: ScenarioBuilder, table: Table, what: str, moment: datetime) -> None:
+    """An old state that is known only after a newer one."""
+    factory, entity = builder.factory, builder.entity()
+    old, new = _two(builder, table, entity)
+    rows = [
+        factory.row(table, entity, old, moment - 10 * DAY, available=moment - DAY),
+        factory.row(table, entity, new, moment - 5 * DAY),
+    ]
+    note = f"an older state known after a newer one, before the {what}"
+    builder.case(builder.fixtures[0], table, entity, rows, (f"states_of_{table.name}", note))
+
+
+def _meanwhile(builder: ScenarioBuilder, table: Table) -> None:
+    """Events that a join looks up states for, and that are known only after the next state has begun."""
+    factory, fixture = builder.factory, builder.fixtures[0]
+    for events in joined_to(factory.view, table):
+        if events.available_time is None:
+            continue
+        entity, unit = builder.entity(), max(SOON / 4, factory.step(table), factory.step(events))
+        given = {name: list(each) for name, each in fixture.rows(factory, entity, builder.cutoff).items()}
+        at, change, known = (builder.cutoff - units * unit for units in (4, 2, 1))
+        given[events.name] = [factory.row(events, entity, fixture.values[events.name], at, available=known)]
+        given[table.name] = _successive(builder, table, entity, (at - 10 * DAY, change), None)
+        builder.add(f"states_of_{table.name}", f"a new state between {events.name} and when they are known", given)
+
+
+def _successive(
+    builder: ScenarioBuilder,
+    table: Table,
+    entity: EntityNumbers,
+    begins: tuple[datetime, datetime],
+    end: datetime | None,
+) -> list[Row]:
+    first, second = _two(builder, table, entity)
+    return [
+        builder.factory.row(table, entity, first, begins[0], until=begins[1]),
+        builder.factory.row(table, entity, second, begins[1], until=end),
+    ]
+
+
+def _two(builder: ScenarioBuilder, table: Table, entity: EntityNumbers) -> tuple[Values, Values]:
+    """Values that differ in every column that can."""
+    factory, first = builder.factory, builder.fixtures[0].values[table.name]
+    second = dict(first)
+    for column in factory.free(table):
+        others = [value for value in factory.value_pools[table.name, column.name] if value != first[column.name]]
+        second[column.name] = others[entity.number % len(others)] if others else first[column.name]
+    return first, second

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from palmette.features.spec.dfr import Column, Table
+from palmette.features.spec.dfr import RegisteredColumn, Table
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
-from palmette.features.spec.fsc_steps import JoinStep
+from palmette.features.spec.fsc_steps import JoinStep, pairs
 from palmette.features.spec.view import View, ViewSource
 
 
-class Place(NamedTuple):
+class ColumnRef(NamedTuple):
     table: str
     column: str
 
@@ -22,11 +22,11 @@ GRAIN = ""
 """The table of a place that is a key of the grain."""
 
 
-def links_of(view: View) -> dict[Place, Place]:
+def links_of(view: View) -> dict[ColumnRef, ColumnRef]:
     """Every linked column to the representative of its link; the grain's keys are places of the table ''."""
-    parents: dict[Place, Place] = {}
+    parents: dict[ColumnRef, ColumnRef] = {}
 
-    def root(place: Place) -> Place:
+    def root(place: ColumnRef) -> ColumnRef:
         while parents.setdefault(place, place) != place:
             place = parents[place]
         return place
@@ -37,50 +37,46 @@ def links_of(view: View) -> dict[Place, Place]:
     return {place: root(place) for place in list(parents)}
 
 
-def _links(view: View) -> Iterator[tuple[Place, Place]]:
+def _links(view: View) -> Iterator[tuple[ColumnRef, ColumnRef]]:
     for key in view.grain:
-        yield Place(GRAIN, key), Place(GRAIN, key)
+        yield ColumnRef(GRAIN, key), ColumnRef(GRAIN, key)
         if view.spine is not None:
-            yield Place(GRAIN, key), Place(view.spine.table, key)
+            yield ColumnRef(GRAIN, key), ColumnRef(view.spine.table, key)
     for source in view.sources:
         yield from _source_links(view, source)
     for feature in view.features:
         if isinstance(feature.computation, Lookup):
             table = view.tables[feature.computation.table]
-            for here, there in _pairs(feature.computation.on or table.keys).items():
-                yield Place(GRAIN, here), Place(table.name, there)
+            for here, there in pairs(feature.computation.on or table.keys).items():
+                yield ColumnRef(GRAIN, here), ColumnRef(table.name, there)
 
 
-def _source_links(view: View, source: ViewSource) -> Iterator[tuple[Place, Place]]:
-    origins = {name: Place(source.table.name, name) for name in source.table_schema}
+def _source_links(view: View, source: ViewSource) -> Iterator[tuple[ColumnRef, ColumnRef]]:
+    origins = {name: ColumnRef(source.table.name, name) for name in source.table_schema}
     for step in (*source.early, *source.late):
         if isinstance(step, JoinStep):
-            for here, there in _pairs(step.join.on).items():
+            for here, there in pairs(step.join.on).items():
                 if here in origins:
-                    yield origins[here], Place(step.join.table, there)
-            for new, there in _pairs(step.join.columns).items():
-                origins[new] = Place(step.join.table, there)
+                    yield origins[here], ColumnRef(step.join.table, there)
+            for new, there in pairs(step.join.columns).items():
+                origins[new] = ColumnRef(step.join.table, there)
     for feature in view.features:
         computation = feature.computation
         if isinstance(computation, Aggregate | Expression) and computation.source == source.name:
             for key in computation.by or view.grain:
                 if key in origins:
-                    yield Place(GRAIN, key), origins[key]
+                    yield ColumnRef(GRAIN, key), origins[key]
 
 
-def _pairs(columns: Mapping[str, str] | tuple[str, ...]) -> dict[str, str]:
-    return dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns}
-
-
-class KeyRing:
+class KeyFactory:
     """Gives the value of a linked column for the number of an entity."""
 
     def __init__(self, view: View) -> None:
         self.links = links_of(view)
-        self.texts: dict[Place, bool] = {}
+        self.texts: dict[ColumnRef, bool] = {}
         """By link: whether all its columns hold text, so that keys need not look like numbers."""
-        self.named: dict[Place, tuple[str | int | bool, ...]] = {}
-        """By link: the values that its columns are said to have, where they are said."""
+        self.named: dict[ColumnRef, tuple[str | int | bool, ...]] = {}
+        """By link: the closed set of values of its columns, if there is one."""
         for place, link in self.links.items():
             if place.table:
                 column = view.tables[place.table].column(place.column)
@@ -89,14 +85,14 @@ class KeyRing:
                 if column is not None and column.values:
                     self.named[link] = column.values
 
-    def link(self, table: Table, column: str) -> Place | None:
-        return self.links.get(Place(table.name, column))
+    def link(self, table: Table, column: str) -> ColumnRef | None:
+        return self.links.get(ColumnRef(table.name, column))
 
-    def links_of(self, table: Table) -> frozenset[Place]:
+    def links_of(self, table: Table) -> frozenset[ColumnRef]:
         """The links of a table's columns."""
         return frozenset(link for column in table.columns if (link := self.link(table, column.name)) is not None)
 
-    def value(self, link: Place, column: Column, number: int) -> Any:
+    def value(self, link: ColumnRef, column: RegisteredColumn, number: int) -> Any:
         """The key number `number` (from 0) as a value of the column.
 
         The first are those that a closed set has; where there are more entities, the others have keys of their own:

@@ -9,14 +9,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from palmette.features.frame import Frame
-from palmette.features.frames import scenes
+from palmette.features.frames import test_scenarios
+from palmette.features.frames.bulk_rows import bulk_rows
 from palmette.features.frames.calendar import CutOffs, cut_offs, years_around
-from palmette.features.frames.crowd import crowd
-from palmette.features.frames.exemplars import Exemplar, find_exemplars
-from palmette.features.frames.histories import histories
-from palmette.features.frames.scene import Scene
-from palmette.features.frames.states import states
-from palmette.features.frames.studio import Studio
+from palmette.features.frames.fixtures import Fixture, ScenarioBuilder, find_fixtures
+from palmette.features.frames.histories import histories, states
+from palmette.features.frames.row_factory import RowFactory
 from palmette.features.frames.thresholds import thresholds
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
@@ -35,16 +33,16 @@ class Scenario:
     """None when the spine carries the cut-offs."""
 
 
-class Staged(NamedTuple):
+class NamedScenario(NamedTuple):
     """A scene with its name and purpose."""
 
     name: str
     why: str
-    scene: Scene
+    builder: ScenarioBuilder
 
     def scenario(self) -> Scenario:
-        view, cutoff = self.scene.studio.view, self.scene.cutoff
-        frames = self.scene.studio.frames(self.scene.rows(), cutoff)
+        view, cutoff = self.builder.factory.view, self.builder.cutoff
+        frames = self.builder.factory.frames(self.builder.rows(), cutoff)
         return Scenario(self.name, self.why, frames, None if view.cutoff == "spine" else cutoff)
 
 
@@ -86,28 +84,28 @@ def _runs(view: View, scenario: Scenario) -> bool:
     return True
 
 
-_SCENES: tuple[tuple[str, Callable[[Scene], None], str, str], ...] = (
+_SCENES: tuple[tuple[str, Callable[[ScenarioBuilder], None], str, str], ...] = (
     (
         "boundaries",
-        scenes.boundaries,
+        test_scenarios.boundaries,
         "plain",
         "Events at, just before and just after the cut-off and the start of every window; rows that are known late.",
     ),
     (
         "values",
-        scenes.values,
+        test_scenarios.values,
         "plain",
         "Every column at, above and below the values that conditions name, zero, negative and large.",
     ),
     (
         "absences",
-        scenes.absences,
+        test_scenarios.absences,
         "plain",
         "Nulls in every column that allows them, entities without rows, keys that match nothing.",
     ),
     (
         "repeats",
-        scenes.repeats,
+        test_scenarios.repeats,
         "plain",
         "Repeated values, equal times, equal frequencies, repeated rows where keys are not enforced.",
     ),
@@ -124,42 +122,37 @@ _SCENES: tuple[tuple[str, Callable[[Scene], None], str, str], ...] = (
         "plain",
         "As many events, and events as long ago, as conditions on other features name.",
     ),
-    ("spring", scenes.boundaries, "spring", "Windows that span the day on which clocks go forward."),
-    ("autumn", crowd, "autumn", "Many events around the day on which clocks go back."),
-    (
-        "leap_day",
-        crowd,
-        "leap",
-        "Many events around 29 February, late at night: further east it is March.",
-    ),
-    ("crowd", crowd, "plain", "Several hundred random events of few entities."),
+    ("spring", test_scenarios.boundaries, "spring", "Windows that span the day on which clocks go forward."),
+    ("autumn", bulk_rows, "autumn", "Many events around the day on which clocks go back."),
+    ("leap_day", bulk_rows, "leap", "Many events around 29 February, late at night: further east it is March."),
+    ("crowd", bulk_rows, "plain", "Several hundred random events of few entities."),
     (
         "new_year",
-        scenes.midnights,
+        test_scenarios.midnights,
         "year",
         "Events at midnights, of the zone and of UTC, early on New Year's Day: further west it is the old year.",
     ),
-    ("empty", scenes.empty, "plain", "Tables without rows."),
+    ("empty", test_scenarios.empty, "plain", "Tables without rows."),
 )
 
 
-def _set(view: View, seed: int) -> tuple[Studio, list[Exemplar], CutOffs]:
+def _set(view: View, seed: int) -> tuple[RowFactory, list[Fixture], CutOffs]:
     """Studio, exemplars and cut-offs in the year in which most features have a value: conditions may name dates."""
     found = []
-    for year in years_around(Studio(view, seed).clues.years):
-        studio = Studio(view, seed)
-        cutoffs = cut_offs(studio.zone, midnights=view.cutoff == "partition", year=year)
-        found.append((studio, find_exemplars(studio, cutoffs.plain), cutoffs))
+    for year in years_around(RowFactory(view, seed).predicate_values.years):
+        factory = RowFactory(view, seed)
+        cutoffs = cut_offs(factory.zone, midnights=view.cutoff == "partition", year=year)
+        found.append((factory, find_fixtures(factory, cutoffs.plain), cutoffs))
     return max(found, key=lambda each: len(frozenset[str]().union(*(one.features for one in each[1]))))
 
 
-def stage(view: View, seed: int = 0) -> list[Staged]:
+def stage(view: View, seed: int = 0) -> list[NamedScenario]:
     """The scenes of a view, each entity with its own rows; scenes that do not apply are left out."""
-    studio, exemplars, cutoffs = _set(view, seed)
+    factory, fixtures, cutoffs = _set(view, seed)
     staged = []
     for name, fill, when, why in _SCENES:
-        scene = Scene(studio, exemplars, getattr(cutoffs, when))
-        fill(scene)
-        if scene.parts or name == "empty":
-            staged.append(Staged(name, why, scene))
+        builder = ScenarioBuilder(factory, fixtures, getattr(cutoffs, when))
+        fill(builder)
+        if builder.parts or name == "empty":
+            staged.append(NamedScenario(name, why, builder))
     return staged

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from palmette.features.frames.exemplars import SOON, Exemplar
+from palmette.features.frames.fixtures import SOON, Fixture, ScenarioBuilder
 from palmette.features.frames.keys import GRAIN
-from palmette.features.frames.scene import Scene
-from palmette.features.frames.scenes import DAY, HOUR, stranger
-from palmette.features.frames.studio import Entity, Row
+from palmette.features.frames.row_factory import EntityNumbers, Row
+from palmette.features.frames.test_scenarios import DAY, HOUR, stranger
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate
 from palmette.features.spec.view import ViewFeature
@@ -21,53 +20,55 @@ MOST_THRESHOLDS = 6
 """Of one feature."""
 
 
-def thresholds(scene: Scene) -> None:
+def thresholds(builder: ScenarioBuilder) -> None:
     """For each count and recency that something is computed from, rows on both sides of every number it meets there."""
-    for feature in scene.studio.view.features:
+    for feature in builder.factory.view.features:
         computed = feature.computation
-        known = scene.studio.clues.literals.get(feature.name, [])
+        known = builder.factory.predicate_values.literals.get(feature.name, [])
         numbers = [each for each in dict.fromkeys(known) if not isinstance(each, str | bool) and each > 0]
         if not isinstance(computed, Aggregate) or not numbers:
             continue
-        table = scene.studio.view.source(computed.source).table
+        table = builder.factory.view.source(computed.source).table
         if table.kind != "event":
             continue
-        exemplar = next((each for each in scene.exemplars if feature.name in each.features), scene.exemplars[0])
+        fixture = next((each for each in builder.fixtures if feature.name in each.features), builder.fixtures[0])
         for number in numbers[:MOST_THRESHOLDS]:
             if computed.function == "days_since_last":
-                _ages(scene, feature, table, exemplar, number)
+                _ages(builder, feature, table, fixture, number)
             elif computed.function in _COUNTS and number <= MOST_EVENTS:
-                _counts(scene, feature, table, exemplar, int(number))
+                _counts(builder, feature, table, fixture, int(number))
 
 
-def _ages(scene: Scene, feature: ViewFeature, table: Table, exemplar: Exemplar, days: float) -> None:
-    studio, step = scene.studio, scene.studio.step(table)
+def _ages(builder: ScenarioBuilder, feature: ViewFeature, table: Table, fixture: Fixture, days: float) -> None:
+    factory, step = builder.factory, builder.factory.step(table)
     for note, more in (("exactly", timedelta(0)), ("just more than", step), ("just less than", -step)):
-        entity = scene.entity()
-        rows = [studio.row(table, entity, exemplar.values[table.name], scene.cutoff - days * DAY - more)]
+        entity = builder.entity()
+        rows = [factory.row(table, entity, fixture.values[table.name], builder.cutoff - days * DAY - more)]
         about = f"thresholds_of_{feature.name}", f"{table.name} {note} {days:g} days before the cut-off"
-        scene.case(exemplar, table, entity, rows, about)
+        builder.case(fixture, table, entity, rows, about)
 
 
-def _counts(scene: Scene, feature: ViewFeature, table: Table, exemplar: Exemplar, number: int) -> None:
+def _counts(builder: ScenarioBuilder, feature: ViewFeature, table: Table, fixture: Fixture, number: int) -> None:
     for count in (number - 1, number, number + 1):
         if count > 0:
-            entity = scene.entity()
-            rows = list(_several(scene, feature, table, exemplar, entity))[:count]
+            entity = builder.entity()
+            rows = list(_several(builder, feature, table, fixture, entity))[:count]
             about = f"thresholds_of_{feature.name}", f"{count} {table.name}"
-            scene.case(exemplar, table, entity, rows, about)
+            builder.case(fixture, table, entity, rows, about)
 
 
-def _several(scene: Scene, feature: ViewFeature, table: Table, exemplar: Exemplar, entity: Entity) -> Iterator[Row]:
+def _several(
+    builder: ScenarioBuilder, feature: ViewFeature, table: Table, fixture: Fixture, entity: EntityNumbers
+) -> Iterator[Row]:
     """Events that count, each at its own time; where distinct values are counted, each with its own."""
-    studio, apart = scene.studio, max(HOUR, scene.studio.step(table))
+    factory, apart = builder.factory, max(HOUR, builder.factory.step(table))
     assert isinstance(feature.computation, Aggregate)
     column = table.column(feature.computation.of or "")
-    link = studio.keys.link(table, column.name) if column is not None else None
-    palette = studio.palettes[table.name, column.name] if column in studio.free(table) else []
+    link = factory.keys.link(table, column.name) if column is not None else None
+    value_pool = factory.value_pools[table.name, column.name] if column in factory.free(table) else []
     for index in range(MOST_EVENTS + 1):
-        values = dict(exemplar.values[table.name])
-        if column is not None and palette and feature.computation.function != "count":
-            values[column.name] = palette[index % len(palette)]
+        values = dict(fixture.values[table.name])
+        if column is not None and value_pool and feature.computation.function != "count":
+            values[column.name] = value_pool[index % len(value_pool)]
         other = stranger(entity, [link] if link is not None and link.table != GRAIN else [], index)
-        yield studio.row(table, other, values, scene.cutoff - max(SOON, studio.step(table)) - index * apart)
+        yield factory.row(table, other, values, builder.cutoff - max(SOON, factory.step(table)) - index * apart)

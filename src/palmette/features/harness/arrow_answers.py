@@ -41,7 +41,7 @@ def read_arrow(content: bytes) -> pa.Table:
 
 
 class _Extent(NamedTuple):
-    """What a batch says of itself, and what reading it is held to."""
+    """The declared extent of a batch, which bounds reading it."""
 
     cells: int
     size: int
@@ -56,7 +56,7 @@ def _extent(metadata: bytes) -> _Extent:
             raise ValueError("it is compressed, which Spark does not do")
         nodes, buffers = (_pairs(metadata, _field(metadata, batch, number)) for number in (1, 2))
     except struct.error as error:
-        raise ValueError(f"a batch that says nothing of its size: {error}") from error
+        raise ValueError(f"a batch without a size: {error}") from error
     lengths, sizes = [length for length, _ in nodes], [length for _, length in buffers]
     if min([0, *lengths, *sizes]) < 0:
         raise ValueError("a batch of less than nothing")

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from palmette.features.artefacts import Parameter
-from palmette.features.signature import meaning_of
+from palmette.features.signature import meaning_of, parameters_of
 
 
 class Binding(NamedTuple):
@@ -15,7 +15,7 @@ class Binding(NamedTuple):
 
     name: str
     meaning: str
-    """spark, tables, table, config or as_of."""
+    """spark, tables, table or as_of."""
     table: str = ""
     """Of a `table`: its name in the registry."""
     form: str = ""
@@ -29,7 +29,7 @@ class Bindings(NamedTuple):
     error: str = ""
 
 
-def bind(source: str, entry: str, tables: Collection[str], *, has_config: bool) -> Bindings:
+def bind(source: str, entry: str, tables: Collection[str]) -> Bindings:
     """Binds the parameters of the function `entry` of a script; `source` is the script's text."""
     try:
         function = _function(ast.parse(source), entry)
@@ -38,8 +38,8 @@ def bind(source: str, entry: str, tables: Collection[str], *, has_config: bool) 
     if function is None:
         return Bindings(error=f"MissingFunction: the script has no function {entry!r}")
     bound: list[Binding] = []
-    for parameter in _parameters(function):
-        binding = _binding(parameter, tables, has_config=has_config)
+    for parameter in parameters_of(function):
+        binding = _binding(parameter, tables)
         if binding is not None:
             bound.append(binding)
         elif parameter.default is None:
@@ -52,23 +52,7 @@ def _function(module: ast.Module, entry: str) -> ast.FunctionDef | None:
     return next((function for function in functions if function.name == entry), None)
 
 
-def _parameters(function: ast.FunctionDef) -> list[Parameter]:
-    arguments = function.args
-    positional = arguments.posonlyargs + arguments.args
-    required: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
-    pairs = [*zip(positional, required + list(arguments.defaults), strict=True)]
-    pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    return [
-        Parameter(name=argument.arg, annotation=_text(argument.annotation) or "", default=_text(default))
-        for argument, default in pairs
-    ]
-
-
-def _text(node: ast.expr | None) -> str | None:
-    return None if node is None else ast.unparse(node)
-
-
-def _binding(parameter: Parameter, tables: Collection[str], *, has_config: bool) -> Binding | None:
+def _binding(parameter: Parameter, tables: Collection[str]) -> Binding | None:
     if table := _table(parameter.name, tables):
         return Binding(parameter.name, "table", table)
     match meaning_of(parameter):
@@ -76,8 +60,6 @@ def _binding(parameter: Parameter, tables: Collection[str], *, has_config: bool)
             return Binding(parameter.name, "spark")
         case "tables":
             return Binding(parameter.name, "tables")
-        case "config" if has_config:
-            return Binding(parameter.name, "config")
         case "as_of":
             return Binding(parameter.name, "as_of", form=_form(parameter.annotation))
         case "table" | "frame" if len(tables) == 1:

@@ -1,21 +1,84 @@
-"""The harness over warm Spark: every call is a job for a sandboxed process that is a client of it."""
+"""The harness over warm Spark: every call is a job for a sandboxed process that is a client of it.
+
+A case binds the entry function's parameters by name and annotation: `spark` (or a SparkSession annotation) to
+the warm session; the name of a table of the view to its DataFrame; `sources`, `tables`, `frames` or a dict
+annotation to a dict of DataFrames by table name; `as_of`, `cutoff` or a datetime annotation to the cut-off;
+A parameter that fits nothing and has no default is a violation that names it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from palmette.features.frame import Frame
 from palmette.features.harness.binding import bind
-from palmette.features.harness.harness import Case, CaseResult, SuiteResult
-from palmette.features.harness.jobs import TOO_LATE, Answer, Job, run_items, run_job
+from palmette.features.harness.jobs import SPARK_DIED, TOO_LATE, HarnessJob, ItemAnswer, run_items, run_job
 from palmette.sandbox import ExecutionResult, WarmSpark
+
+RUNNER_FAILED = "pytest did not come to its end"
+"""How the error of a suite begins when the runner itself failed."""
 
 
 @dataclass(frozen=True)
-class Probe:
+class ScriptCase:
+    """One call of the entry function."""
+
+    name: str
+    frames: Mapping[str, Frame]
+    """By table name of the registry; every table of the view is there."""
+    as_of: datetime | None
+    """Aware; None when the spine carries the cut-offs."""
+    session_zone: str = "UTC"
+    partitions: int = 1
+    """Number of partitions that every input frame is spread over."""
+    plan: bool = False
+    """Whether the plan is asked for."""
+    script: Path | None = None
+    """Called instead of the script at hand: a variant of it, with the same entry function."""
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """What came out of one call: a frame, or an error."""
+
+    name: str
+    frame: Frame | None = None
+    error: str = ""
+    """Class and message of the exception, shortened; empty when there is none."""
+    trace: str = ""
+    """The script's part of the traceback."""
+    plan: str = ""
+    """The analysed and optimised plan, when asked for."""
+    nullable: Mapping[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SuiteResult:
+    """The outcome of a test file, per test, measured by the runner and not by what the tests print."""
+
+    passed: tuple[str, ...] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """Test name to the shortened failure."""
+    error: str = ""
+    """Why the suite could not run at all."""
+    seconds: float = 0.0
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the runner itself failed, which proves nothing about the script or the tests."""
+        return self.error.startswith((RUNNER_FAILED, SPARK_DIED))
+
+    @property
+    def ok(self) -> bool:
+        return not self.failed and not self.error and bool(self.passed)
+
+
+@dataclass(frozen=True)
+class HarnessProbe:
     """A snippet of the harness that calls a function of the team on small frames.
 
     It sees `spark` and `frames` (name to DataFrame), and assigns `result`: a DataFrame, or a JSON value.
@@ -58,47 +121,40 @@ class MainResult:
 
 @dataclass(frozen=True)
 class ConnectHarness:
-    """Runs scripts in sandboxed processes that are clients of one warm Spark, in its sandbox; a `ScriptHarness`."""
+    """Runs scripts in sandboxed processes that are clients of one warm Spark, in its sandbox."""
 
     spark: WarmSpark
-    config_file: Path | None = None
-    config_class: str = ""
     case_seconds: float = 30.0
     """Processor time for one case or probe; five times as much on the clock, most of which is Spark's."""
     variant_seconds: float = 20.0
     """The same for the tests of one variant."""
 
-    def with_config(self, file: Path, class_name: str = "") -> ConnectHarness:
-        """A harness that passes the team's config object to entry functions which take one.
-
-        `class_name` is `module:Class` of a Pydantic class or a dataclass; without it, the plain mapping is passed.
-        """
-        return replace(self, config_file=file.resolve(), config_class=class_name)
-
     def execute(
         self,
         script: Path,
         entry: str,
-        cases: Sequence[Case],
+        cases: Sequence[ScriptCase],
         *,
         root: Path,
         python_path: Sequence[Path] = (),
     ) -> list[CaseResult]:
+        """Calls `entry` of `script` once per case, in order; never raises for what the script does."""
         if not cases:
             return []
         text = script.read_text(encoding="utf-8")
-        bindings = bind(text, entry, cases[0].frames.keys(), has_config=self.config_file is not None)
+        bindings = bind(text, entry, cases[0].frames.keys())
         if bindings.error:
             return [CaseResult(case.name, error=bindings.error) for case in cases]
         shared = {
             "script": str(script.resolve()),
             "entry": entry,
             "bindings": [binding._asdict() for binding in bindings.bound],
-            "config": {"file": str(self.config_file), "class": self.config_class} if self.config_file else None,
         }
         items = [_item(case) for case in cases]
         frames = [case.frames for case in cases]
-        answers = self._run(Job("cases", items, root, python_path, self.case_seconds, shared, frames))
+        answers = run_items(
+            self.spark, HarnessJob("cases", items, root, python_path, self.case_seconds, shared, frames)
+        )
         return [_case_result(case.name, answer) for case, answer in zip(cases, answers, strict=True)]
 
     def run_tests(
@@ -111,6 +167,7 @@ class ConnectHarness:
         python_path: Sequence[Path] = (),
         stop_at_first: bool = True,
     ) -> dict[str, SuiteResult]:
+        """Runs the test file against each variant of the script's text (by name), in one warm process."""
         shared = {
             "script": str(script.resolve()),
             "tests": str(tests.resolve()),
@@ -119,7 +176,7 @@ class ConnectHarness:
         results: dict[str, SuiteResult] = {}
         while left := [name for name in variants if name not in results]:
             items = [{"text": variants[name]} for name in left]
-            answers = self._run(Job("tests", items, root, python_path, self.variant_seconds, shared))
+            answers = run_items(self.spark, HarnessJob("tests", items, root, python_path, self.variant_seconds, shared))
             for name, answer in zip(left, answers, strict=True):
                 if answer.is_missing and name != left[0]:
                     break  # an earlier variant ended the process; this one gets a process of its own
@@ -142,33 +199,24 @@ class ConnectHarness:
         The session that it builds is the warm one; its own master and JVM options are ignored.
         """
         shared = {"script": str(script.resolve()), "argv": list(argv)}
-        job = Job("main", [{}], root, python_path, seconds, shared, cwd=cwd, env=env)
+        job = HarnessJob("main", [{}], root, python_path, seconds, shared, cwd=cwd, env=env)
         answers, execution = run_job(self.spark, job)
         return MainResult(answers[0].fields.error, answers[0].fields.trace, execution)
 
-    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[Probe]) -> list[ProbeResult]:
+    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[ProbeResult]:
         """Runs probes one after the other in one process that has the repository on its path."""
         if not probes:
             return []
         items = [{"code": probe.code, "session_zone": "UTC", "partitions": 1} for probe in probes]
         frames = [probe.frames for probe in probes]
-        answers = self._run(Job("probes", items, root, python_path, self.case_seconds, {}, frames))
+        answers = run_items(self.spark, HarnessJob("probes", items, root, python_path, self.case_seconds, {}, frames))
         return [
             ProbeResult(probe.name, answer.frame, answer.fields.value, answer.fields.error, answer.fields.trace)
             for probe, answer in zip(probes, answers, strict=True)
         ]
 
-    def probe(
-        self, root: Path, python_path: Sequence[Path], code: str, frames: Mapping[str, Frame] | None = None
-    ) -> ProbeResult:
-        """One probe by itself."""
-        return self.probes(root, python_path, [Probe("probe", code, frames or {})])[0]
 
-    def _run(self, job: Job) -> list[Answer]:
-        return run_items(self.spark, job)
-
-
-def _item(case: Case) -> dict[str, Any]:
+def _item(case: ScriptCase) -> dict[str, Any]:
     return {
         "as_of": case.as_of.isoformat() if case.as_of else None,
         "session_zone": case.session_zone,
@@ -178,12 +226,12 @@ def _item(case: Case) -> dict[str, Any]:
     }
 
 
-def _case_result(name: str, answer: Answer) -> CaseResult:
+def _case_result(name: str, answer: ItemAnswer) -> CaseResult:
     fields = answer.fields
     error = fields.error or ("" if answer.frame else "ProcessEnded: the script gave no frame")
     return CaseResult(name, answer.frame, error, fields.trace, fields.plan, fields.nullable)
 
 
-def _suite_result(answer: Answer) -> SuiteResult:
+def _suite_result(answer: ItemAnswer) -> SuiteResult:
     fields = answer.fields
     return SuiteResult(fields.passed, fields.failed, fields.error, fields.seconds)

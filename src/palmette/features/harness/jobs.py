@@ -1,4 +1,4 @@
-"""Job folders: what is handed to the sandboxed process, and how its answers are re-read."""
+"""Job folders: the input of the sandboxed process, and reading its answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from palmette.documents import Model
 from palmette.errors import MachineError
 from palmette.features.frame import Frame
 from palmette.features.harness.arrow_answers import MOST_BYTES, read_arrow
-from palmette.features.harness.harness import SPARK_DIED
 from palmette.features.harness.palmette_driver.answers import PATIENCE, seal
 from palmette.sandbox import (
     Access,
@@ -25,7 +24,7 @@ from palmette.sandbox import (
     WarmSpark,
     java_environment,
     python_command,
-    told_from,
+    relative_to_root,
 )
 from palmette.sandbox.reading import read_made
 from palmette.sandbox.temporary import temporary_folder
@@ -36,6 +35,8 @@ _BOOT = (
 )
 _HERE = str(Path(__file__).parent)
 _START_SECONDS = 60.0
+SPARK_DIED = "SparkDied"
+"""How an error begins when there was no Spark any more."""
 _WORTH_A_PROCESS = 8
 """Items for which a second process saves more than it takes to start."""
 TOO_LATE = 3
@@ -45,7 +46,7 @@ _MOST = 1 << 23
 
 
 @dataclass(frozen=True)
-class Job:
+class HarnessJob:
     """One process: what it does (`kind`), with which items, in which repository."""
 
     kind: str
@@ -71,7 +72,7 @@ class Job:
         return list(dict.fromkeys(str(entry) for entry in [*(p.resolve() for p in self.python_path), *usual]))
 
 
-class Fields(Model):
+class AnswerFields(Model):
     """What the process wrote about one item. It ran untrusted code: shape is checked, content is not believed."""
 
     error: str = ""
@@ -87,23 +88,23 @@ class Fields(Model):
 
 
 @dataclass(frozen=True)
-class Answer:
+class ItemAnswer:
     """The answer to one item, re-read."""
 
-    fields: Fields
+    fields: AnswerFields
     frame: Frame | None = None
     is_missing: bool = False
     """True when the process ended before it answered."""
 
 
-class Done(NamedTuple):
+class JobResult(NamedTuple):
     """A finished job."""
 
-    answers: list[Answer]
+    answers: list[ItemAnswer]
     execution: ExecutionResult
 
 
-def run_items(spark: WarmSpark, job: Job) -> list[Answer]:
+def run_items(spark: WarmSpark, job: HarnessJob) -> list[ItemAnswer]:
     """The answers to a job's items, in order; many items are shared out to two processes."""
     half = (len(job.items) + 1) // 2
     if half < _WORTH_A_PROCESS:
@@ -116,7 +117,7 @@ def run_items(spark: WarmSpark, job: Job) -> list[Answer]:
         return [answer for one in done for answer in one.answers]
 
 
-def run_job(spark: WarmSpark, job: Job) -> Done:
+def run_job(spark: WarmSpark, job: HarnessJob) -> JobResult:
     """Runs a job in a process of its own, in Spark's sandbox; once more when the Spark server died under it.
 
     A server that has died twice is not started again for the programs under which it did: nothing of theirs is run,
@@ -143,27 +144,26 @@ def run_job(spark: WarmSpark, job: Job) -> Done:
             )
             answers = [_read(folder / "out", index, nonce, job.root, execution) for index in range(len(job.items))]
         if spark.alive:
-            return Done(answers, execution)
+            return JobResult(answers, execution)
 
 
-def _refused(job: Job, isolation: str, error: MachineError) -> Done:
+def _refused(job: HarnessJob, isolation: str, error: MachineError) -> JobResult:
     """Where programs of a kind have ended the server twice, it is they that are at fault, or need more than it has."""
-    answer = Answer(Fields(error=f"{SPARK_DIED}: {error}"), is_missing=True)
+    answer = ItemAnswer(AnswerFields(error=f"{SPARK_DIED}: {error}"), is_missing=True)
     execution = ExecutionResult(exit_code=1, stdout="", stderr="", seconds=0, ended="killed", isolation=isolation)
-    return Done([answer] * len(job.items), execution)
+    return JobResult([answer] * len(job.items), execution)
 
 
-def _access(job: Job, folder: Path) -> Access:
+def _access(job: HarnessJob, folder: Path) -> Access:
     """The job and its answers, the driver, the repository, and the files that the job names."""
-    config = job.shared.get("config") or {}
-    texts = (job.shared.get("script"), job.shared.get("tests"), config.get("file"))
+    texts = (job.shared.get("script"), job.shared.get("tests"))
     named = [Path(text) for text in (*texts, *(item.get("script") for item in job.items)) if text]
     read = (folder, Path(_HERE), job.root, *map(Path, job.path), *named)
-    # A script's own main writes where its configuration says: somewhere in the repository, which is a copy.
+    # A script's own main writes to its configured place: somewhere in the repository, which is a copy.
     return Access(read=read, write=(folder / "out", *((job.cwd or job.root,) if job.kind == "main" else ())))
 
 
-def _write(folder: Path, spark: WarmSpark, job: Job) -> None:
+def _write(folder: Path, spark: WarmSpark, job: HarnessJob) -> None:
     files = _write_frames(folder, job.frames or [{} for _ in job.items])
     text = {
         **job.shared,
@@ -196,7 +196,7 @@ def _write_frames(folder: Path, frames: Sequence[Mapping[str, Frame]]) -> list[d
     return [{name: written[id(frame)] for name, frame in mapping.items()} for mapping in frames]
 
 
-def _read(folder: Path, index: int, nonce: str, root: Path, execution: ExecutionResult) -> Answer:
+def _read(folder: Path, index: int, nonce: str, root: Path, execution: ExecutionResult) -> ItemAnswer:
     import pyarrow as pa
 
     try:
@@ -205,18 +205,18 @@ def _read(folder: Path, index: int, nonce: str, root: Path, execution: Execution
         content = read_made(folder, file.name, MOST_BYTES) if file.exists() else b""
         if not secrets.compare_digest(sealed.encode(), seal(nonce, index, text, content).encode()):
             raise ValueError("the answer is not the driver's own")
-        fields = Fields.model_validate_json(text)
+        fields = AnswerFields.model_validate_json(text)
         frame = Frame.from_arrow(read_arrow(content)) if content and not fields.error else None
-        return Answer(fields, frame)
+        return ItemAnswer(fields, frame)
     except FileNotFoundError:
-        return Answer(Fields(error=_why_missing(root, execution)), is_missing=True)
+        return ItemAnswer(AnswerFields(error=_why_missing(root, execution)), is_missing=True)
     except (ValueError, OverflowError, OSError, pa.ArrowException) as error:
-        return Answer(Fields(error=f"UnreadableResult: {error}"))
+        return ItemAnswer(AnswerFields(error=f"UnreadableResult: {error}"))
 
 
 def _why_missing(root: Path, execution: ExecutionResult) -> str:
     if execution.exit_code == TOO_LATE:
         return "NotRun: an earlier one took too long"
-    said = told_from(root, execution.stderr).strip()[-1500:]
+    output = relative_to_root(root, execution.stderr).strip()[-1500:]
     how = execution.note or f"exit code {execution.exit_code}"
-    return f"ProcessEnded: the process ended before the answer ({how}). {said}".strip()
+    return f"ProcessEnded: the process ended before the answer ({how}). {output}".strip()

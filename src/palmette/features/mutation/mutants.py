@@ -8,7 +8,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from palmette.features.mutation.operators import OPERATORS
-from palmette.features.source import Source
+from palmette.features.script_tree import ScriptTree
 
 
 class Mutant(NamedTuple):
@@ -25,7 +25,7 @@ class Mutant(NamedTuple):
     """The whole script, changed."""
 
 
-def mutants(source: Source) -> list[Mutant]:
+def mutants(source: ScriptTree) -> list[Mutant]:
     """All mutants of the transforms that are valid Python and differ from the script and each other."""
     original = ast.dump(source.tree)
     seen = {original}
@@ -43,7 +43,7 @@ def mutants(source: Source) -> list[Mutant]:
     return found
 
 
-def _is_excluded(source: Source, node: ast.expr) -> bool:
+def _is_excluded(source: ScriptTree, node: ast.expr) -> bool:
     """What changes no feature: names of outputs, signatures, session settings."""
     for item in [node, *source.ancestors(node)]:
         if isinstance(item, ast.arguments | ast.JoinedStr):
@@ -62,7 +62,7 @@ def _is_excluded(source: Source, node: ast.expr) -> bool:
     return False
 
 
-def _mutant(source: Source, node: ast.expr, operator: str, after: str) -> Mutant:
+def _mutant(source: ScriptTree, node: ast.expr, operator: str, after: str) -> Mutant:
     before = ast.get_source_segment(source.text, node) or ""
     function = source.function_of(node)
     return Mutant(
@@ -101,9 +101,9 @@ def sample(found: list[Mutant], size: int, seed: int) -> list[Mutant]:
     groups: dict[tuple[str, str], list[Mutant]] = defaultdict(list)
     for mutant in found:
         groups[mutant.function, mutant.operator].append(mutant)
-    chance = random.Random(seed)
-    queues = [chance.sample(groups[key], len(groups[key])) for key in sorted(groups)]
-    chance.shuffle(queues)
+    rng = random.Random(seed)
+    queues = [rng.sample(groups[key], len(groups[key])) for key in sorted(groups)]
+    rng.shuffle(queues)
     chosen: list[Mutant] = []
     while len(chosen) < size and any(queues):
         chosen += [queue.pop() for queue in queues if queue][: size - len(chosen)]

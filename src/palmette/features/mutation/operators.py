@@ -9,10 +9,10 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from palmette.features.source import Source, called, is_spark_function
+from palmette.features.script_tree import ScriptTree, called, is_spark_function
 from palmette.features.spec.values import SparkType
 
-Operator = Callable[[Source, ast.AST], Iterator[str]]
+Operator = Callable[[ScriptTree, ast.AST], Iterator[str]]
 
 _COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -88,14 +88,14 @@ _DISTINCT = re.compile(r"(?i)^count\(DISTINCT ([^()]+)\)( FILTER \(WHERE [^()]+\
 _INTERVAL = re.compile(r"(?i)^(.*?\bINTERVAL\s+'?)(\d+)(.*)$", re.DOTALL)
 
 
-def comparisons(_source: Source, node: ast.AST) -> Iterator[str]:
+def comparisons(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """The other side of a boundary."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
         changed = ast.Compare(node.left, [_COMPARE[type(node.ops[0])]()], node.comparators)
         yield ast.unparse(changed)
 
 
-def arithmetic(_source: Source, node: ast.AST) -> Iterator[str]:
+def arithmetic(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """Another arithmetic or logical operator."""
     if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
         yield ast.unparse(ast.BinOp(node.left, _ARITHMETIC[type(node.op)](), node.right))
@@ -104,13 +104,13 @@ def arithmetic(_source: Source, node: ast.AST) -> Iterator[str]:
         yield ast.unparse(node.right)
 
 
-def negations(_source: Source, node: ast.AST) -> Iterator[str]:
+def negations(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """A condition without its negation."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
         yield ast.unparse(node.operand)
 
 
-def constants(source: Source, node: ast.AST) -> Iterator[str]:
+def constants(source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """Numbers one off, the other truth value, another length of time, all values or all rows in a count in SQL."""
     if not isinstance(node, ast.Constant) or id(node) in source.docstrings or _is_neutral(source, node):
         return
@@ -125,7 +125,7 @@ def constants(source: Source, node: ast.AST) -> Iterator[str]:
         yield repr(f"count(DISTINCT {match[1]})")
 
 
-def _is_neutral(source: Source, node: ast.Constant) -> bool:
+def _is_neutral(source: ScriptTree, node: ast.Constant) -> bool:
     """Constants of formatting and layout, which do not change features."""
     parent = source.parents.get(id(node))
     if isinstance(parent, ast.keyword):
@@ -133,7 +133,7 @@ def _is_neutral(source: Source, node: ast.Constant) -> bool:
     return isinstance(parent, ast.JoinedStr | ast.FormattedValue | ast.Subscript | ast.arguments)
 
 
-def functions(source: Source, node: ast.AST) -> Iterator[str]:
+def functions(source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """A sibling of a Spark function or column method."""
     if not isinstance(node, ast.Call):
         return
@@ -150,7 +150,7 @@ def _with_func(node: ast.Call, func: ast.expr) -> str:
     return ast.unparse(ast.Call(func, node.args, node.keywords))
 
 
-def dropped_calls(source: Source, node: ast.AST) -> Iterator[str]:
+def dropped_calls(source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """Without a filter, a distinct, a cast, a fill of nulls."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not is_spark_function(source, node):
         name = node.func.attr
@@ -160,7 +160,7 @@ def dropped_calls(source: Source, node: ast.AST) -> Iterator[str]:
             yield ast.unparse(node.func.value)
 
 
-def dropped_defaults(source: Source, node: ast.AST) -> Iterator[str]:
+def dropped_defaults(source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """Without the value that replaces null."""
     if (
         isinstance(node, ast.Call)
@@ -171,7 +171,7 @@ def dropped_defaults(source: Source, node: ast.AST) -> Iterator[str]:
         yield ast.unparse(node.args[0])
 
 
-def conditions(source: Source, node: ast.AST) -> Iterator[str]:
+def conditions(source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """`when` without its condition: F.when(a, b) where b does not depend on a any more."""
     if (
         isinstance(node, ast.Call)
@@ -185,7 +185,7 @@ def conditions(source: Source, node: ast.AST) -> Iterator[str]:
         yield ast.unparse(always)
 
 
-def joins(_source: Source, node: ast.AST) -> Iterator[str]:
+def joins(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """Another kind of join; fewer keys."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "join":
         return
@@ -212,14 +212,14 @@ def _with_argument(node: ast.Call, place: str | int, value: ast.expr) -> str:
     return ast.unparse(ast.Call(node.func, args, keywords))
 
 
-def grouping_keys(_source: Source, node: ast.AST) -> Iterator[str]:
+def grouping_keys(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """A group or a window without one of its keys."""
     if isinstance(node, ast.Call) and called(node) in ("groupBy", "partitionBy", "orderBy") and len(node.args) > 1:
         for i in range(len(node.args)):
             yield ast.unparse(ast.Call(node.func, node.args[:i] + node.args[i + 1 :], []))
 
 
-def columns(source: Source, node: ast.AST) -> Iterator[str]:
+def columns(source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """Another column of the same table and type."""
     if not isinstance(node, ast.Call) or not is_spark_function(source, node) or len(node.args) != 1:
         return
@@ -230,7 +230,7 @@ def columns(source: Source, node: ast.AST) -> Iterator[str]:
         yield ast.unparse(ast.Call(node.func, [ast.Constant(other)], []))
 
 
-def _siblings(source: Source, name: str) -> list[str]:
+def _siblings(source: ScriptTree, name: str) -> list[str]:
     """The next column of the same type in the table of the view that has `name`."""
     for item in source.view.sources:
         kind: SparkType | None = item.table_schema.get(name)

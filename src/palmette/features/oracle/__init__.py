@@ -1,8 +1,7 @@
 """The independent oracle: what a view's rows must be, by definition, in plain Python without Spark."""
 
-from palmette.features.oracle.compare import Difference, differences
+from palmette.features.oracle.compare import Difference, ExpectedFrame, differences, skipped_text
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.expected import Expected, skipped_text
 from palmette.features.oracle.reference import expected
 
-__all__ = ["Difference", "Expected", "NotCovered", "WouldFail", "differences", "expected", "skipped_text"]
+__all__ = ["Difference", "ExpectedFrame", "NotCovered", "WouldFail", "differences", "expected", "skipped_text"]

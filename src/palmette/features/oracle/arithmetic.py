@@ -9,17 +9,18 @@ from decimal import ROUND_DOWN, Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from palmette.features.oracle import coercion as c
 from palmette.features.oracle.casts import EXACT, in_range, to_decimal, to_single
 from palmette.features.oracle.clock import at_wall, plus, plus_months, wall
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.typed import Typed, constant, to
+from palmette.features.oracle.typed import TypedExpression, common, constant, lift, to
+from palmette.features.spec import type_rules as c
+from palmette.features.spec.type_rules import Operator
 from palmette.features.spec.values import SparkType
 
 Operation = Callable[[Any, Any], Any]
 
 
-def binary(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed:
+def binary(operator: Operator, left: TypedExpression, right: TypedExpression, zone: ZoneInfo) -> TypedExpression:
     """`left operator right` for + - * / % div."""
     if left.kind.name == right.kind.name == "null":
         return constant(None, c.DOUBLE)
@@ -31,7 +32,7 @@ def binary(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed:
         return _decimal(operator, _widened(left, zone), _widened(right, zone))
     if operator == "/":
         return _lifted(c.DOUBLE, to(left, c.DOUBLE, zone), to(right, c.DOUBLE, zone), _divide)
-    kind = c.common(left.kind, right.kind)
+    kind = common(left.kind, right.kind)
     if operator == "div":
         kind = c.BIGINT
     if kind.is_integer:
@@ -40,30 +41,24 @@ def binary(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed:
     return _lifted(kind, to(left, kind, zone), to(right, kind, zone), _FLOAT[operator], finish)
 
 
-def negated(item: Typed, zone: ZoneInfo) -> Typed:
+def negated(item: TypedExpression, zone: ZoneInfo) -> TypedExpression:
     kind = item.kind
     if kind.name == "interval":
-        return _unary(kind, item, lambda value: -value)
+        return lift(kind, [item], lambda value: -value, literal=True)
     if kind.is_integer:
-        return _unary(kind, item, lambda value: in_range(-value, kind))
+        return lift(kind, [item], lambda value: in_range(-value, kind), literal=True)
     if kind.is_numeric:
-        return _unary(kind, item, lambda value: value.copy_negate() if isinstance(value, Decimal) else -value)
+        return lift(
+            kind, [item], lambda value: value.copy_negate() if isinstance(value, Decimal) else -value, literal=True
+        )
     return negated(to(item, c.DOUBLE, zone), zone)
 
 
-def _unary(kind: SparkType, item: Typed, operation: Callable[[Any], Any]) -> Typed:
-    def run(row: Any) -> Any:
-        value = item.run(row)
-        return None if value is None else operation(value)
-
-    return Typed(kind, run, item.literal)
-
-
-def _is_number(item: Typed) -> bool:
+def _is_number(item: TypedExpression) -> bool:
     return item.kind.is_numeric or item.kind.name in ("string", "null")
 
 
-def _numeric(item: Typed, other: Typed, zone: ZoneInfo) -> Typed:
+def _numeric(item: TypedExpression, other: TypedExpression, zone: ZoneInfo) -> TypedExpression:
     if item.kind.is_numeric:
         return item
     if item.kind.name == "null":
@@ -71,7 +66,7 @@ def _numeric(item: Typed, other: Typed, zone: ZoneInfo) -> Typed:
     return to(item, c.BIGINT if other.kind.is_integer else c.DOUBLE, zone)
 
 
-def _widened(item: Typed, zone: ZoneInfo) -> Typed:
+def _widened(item: TypedExpression, zone: ZoneInfo) -> TypedExpression:
     """Integers as decimals; a whole literal takes no more digits than it has."""
     if item.kind.name == "decimal":
         return item
@@ -82,30 +77,23 @@ def _widened(item: Typed, zone: ZoneInfo) -> Typed:
 
 def _lifted(
     kind: SparkType,
-    left: Typed,
-    right: Typed,
+    left: TypedExpression,
+    right: TypedExpression,
     operation: Operation,
     finish: Callable[[Any], Any] | None = None,
-) -> Typed:
-    def run(row: Any) -> Any:
-        one, other = left.run(row), right.run(row)
-        if one is None or other is None:
-            return None
+) -> TypedExpression:
+    def run(one: Any, other: Any) -> Any:
         value = operation(one, other)
         return value if value is None or finish is None else finish(value)
 
-    return Typed(kind, run, left.literal and right.literal)
+    return lift(kind, [left, right], run, literal=True)
 
 
-def _decimal(operator: str, left: Typed, right: Typed) -> Typed:
-    kind = c.BIGINT if operator == "div" else c.arithmetic(operator, left.kind, right.kind)
+def _decimal(operator: Operator, left: TypedExpression, right: TypedExpression) -> TypedExpression:
+    kind = c.arithmetic_type(operator, left.kind, right.kind)
     if operator == "div":
         return _lifted(
-            kind,
-            left,
-            right,
-            lambda a, b: None if b == 0 else _quotient(a, b),
-            lambda value: in_range(value, kind),
+            kind, left, right, lambda a, b: None if b == 0 else _quotient(a, b), lambda value: in_range(value, kind)
         )
     return _lifted(kind, left, right, _DECIMAL[operator], lambda value: to_decimal(value, kind))
 
@@ -153,7 +141,7 @@ _DECIMAL: dict[str, Operation] = {
 }
 
 
-def _temporal(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed:  # noqa: C901 - a table of types
+def _temporal(operator: str, left: TypedExpression, right: TypedExpression, zone: ZoneInfo) -> TypedExpression:  # noqa: C901 - a table of types
     names = left.kind.name, right.kind.name
     if operator == "+" and names[1] in ("date", "timestamp", "timestamp_ntz"):
         return _temporal(operator, right, left, zone)
@@ -167,10 +155,7 @@ def _temporal(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed
             return _lifted(c.DATE, left, right, lambda day, length: shifted(day, sign * length.days))
         case ("date", "interval"):
             return _lifted(
-                c.TIMESTAMP,
-                to(left, c.TIMESTAMP, zone),
-                right,
-                lambda at, length: plus(at, sign * length, zone),
+                c.TIMESTAMP, to(left, c.TIMESTAMP, zone), right, lambda at, length: plus(at, sign * length, zone)
             )
         case ("timestamp", "interval"):
             return _lifted(left.kind, left, right, lambda at, length: plus(at, sign * length, zone))
@@ -190,7 +175,7 @@ def _temporal(operator: str, left: Typed, right: Typed, zone: ZoneInfo) -> Typed
             raise NotCovered(f"{names[0]} {operator} {names[1]}")
 
 
-def _scaled(operator: str, left: Typed, right: Typed) -> Typed:
+def _scaled(operator: str, left: TypedExpression, right: TypedExpression) -> TypedExpression:
     if operator == "*" and {left.kind.name, right.kind.name} & {"interval", "months"}:
         number, length = (left, right) if left.kind.is_numeric else (right, left)
         if number.kind.is_integer:

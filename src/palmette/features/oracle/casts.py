@@ -11,8 +11,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from palmette.features.oracle.clock import EPOCH, MICROSECOND, at_wall, day_of, micros, midnight, wall
-from palmette.features.oracle.coercion import BITS, INTEGERS
 from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.spec.type_rules import BITS, INTEGERS
 from palmette.features.spec.values import SparkType
 
 EXACT = Context(prec=100)

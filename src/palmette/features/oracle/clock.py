@@ -18,9 +18,9 @@ MICROSECOND = timedelta(microseconds=1)
 DAY = timedelta(days=1)
 
 
-def wall(instant: datetime, zone: ZoneInfo) -> datetime:
+def wall(timestamp: datetime, zone: ZoneInfo) -> datetime:
     """What a clock on the wall shows: naive."""
-    return instant.astimezone(zone).replace(tzinfo=None, fold=0)
+    return timestamp.astimezone(zone).replace(tzinfo=None, fold=0)
 
 
 def at_wall(reading: datetime, zone: ZoneInfo) -> datetime:
@@ -36,19 +36,19 @@ def midnight(day: date, zone: ZoneInfo) -> datetime:
     return at_wall(datetime.combine(day, time()), zone)
 
 
-def day_of(instant: datetime, zone: ZoneInfo) -> date:
-    return wall(instant, zone).date()
+def day_of(timestamp: datetime, zone: ZoneInfo) -> date:
+    return wall(timestamp, zone).date()
 
 
-def plus_days(instant: datetime, days: int, zone: ZoneInfo) -> datetime:
+def plus_days(timestamp: datetime, days: int, zone: ZoneInfo) -> datetime:
     """The same time of the clock `days` calendar days later; an ambiguous reading keeps the offset it had."""
     if days == 0:
-        return instant
-    local = instant.astimezone(zone)
+        return timestamp
+    local = timestamp.astimezone(zone)
     try:
         reading = local.replace(tzinfo=None) + days * DAY
     except OverflowError as error:
-        raise WouldFail(f"{instant} plus {days} days lies outside the years 1 to 9999") from error
+        raise WouldFail(f"{timestamp} plus {days} days lies outside the years 1 to 9999") from error
     later = reading.replace(tzinfo=zone, fold=1)
     earlier = reading.replace(tzinfo=zone, fold=0)
     ambiguous = earlier.utcoffset() != later.utcoffset() and _exists(earlier, zone)
@@ -59,14 +59,14 @@ def _exists(local: datetime, zone: ZoneInfo) -> bool:
     return local.astimezone(UTC).astimezone(zone).replace(tzinfo=None) == local.replace(tzinfo=None)
 
 
-def plus(instant: datetime, length: timedelta, zone: ZoneInfo) -> datetime:
+def plus(timestamp: datetime, length: timedelta, zone: ZoneInfo) -> datetime:
     """Whole days as calendar days, the rest as elapsed time: Spark's timestamp + day-time interval."""
     micros = length // MICROSECOND
     days = int(abs(micros) // 86_400_000_000) * (1 if micros >= 0 else -1)
     try:
-        return plus_days(instant, days, zone) + (length - days * DAY)
+        return plus_days(timestamp, days, zone) + (length - days * DAY)
     except OverflowError as error:
-        raise WouldFail(f"{instant} + {length} lies outside the years 1 to 9999") from error
+        raise WouldFail(f"{timestamp} + {length} lies outside the years 1 to 9999") from error
 
 
 def plus_months(day: date, months: int) -> date:
@@ -92,7 +92,7 @@ def window_start(cutoff: datetime, window: Window, zone: ZoneInfo) -> datetime |
     return cutoff - timedelta(hours=window.amount)
 
 
-def instant_of(value: object, unit: str | None, zone: ZoneInfo) -> datetime | None:
+def timestamp_of(value: object, unit: str | None, zone: ZoneInfo) -> datetime | None:
     """The instant that a time column's value stands for: timestamp, timestamp_ntz, date, or a count since the epoch."""
     match value:
         case None:
@@ -109,6 +109,6 @@ def instant_of(value: object, unit: str | None, zone: ZoneInfo) -> datetime | No
             raise NotCovered(f"a time of type {type(value).__name__}")
 
 
-def micros(instant: datetime) -> int:
+def micros(timestamp: datetime) -> int:
     """Microseconds since the epoch."""
-    return (instant - EPOCH) // MICROSECOND
+    return (timestamp - EPOCH) // MICROSECOND

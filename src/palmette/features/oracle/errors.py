@@ -1,4 +1,4 @@
-"""How the oracle says that it has no answer."""
+"""Errors of the oracle when it has no answer."""
 
 from __future__ import annotations
 

@@ -1,10 +1,16 @@
-"""SQL aggregate functions over the rows of a group, perhaps none."""
+"""SQL aggregate functions over the rows of a group, perhaps none.
+
+The last digits of a sum of doubles depend on the order of the rows, which is Spark's to choose. Where such a sum is
+rounded, cast or compared, its last digit can decide; so the oracle can be asked again with such sums nudged.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -13,23 +19,57 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from palmette.features.oracle import coercion as c
 from palmette.features.oracle.casts import in_range, to_decimal
-from palmette.features.oracle.coercion import BIGINT, BOOLEAN, DOUBLE, array_of
 from palmette.features.oracle.errors import NotCovered
-from palmette.features.oracle.sums import inexact, sum_of
-from palmette.features.oracle.typed import Scope, Typed, order_key, same, to
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression, order_key, same, to
+from palmette.features.spec import type_rules as c
+from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DOUBLE, array_of
 from palmette.features.spec.values import SparkType
 
-Build = Callable[[exp.Expr, Scope], Typed]
+NUDGES = (1e-12, -1e-12)
+"""Relative; far above what an order can do to a sum, far below the tolerance of a comparison."""
+_NUDGE: ContextVar[float] = ContextVar("nudge", default=0.0)
+_EXACT = 1 << 53
 
 
-class Call(NamedTuple):
+@contextmanager
+def nudged(by: float) -> Iterator[None]:
+    """Sums that depend on the order of the rows come out larger by this fraction of theirs."""
+    token = _NUDGE.set(by)
+    try:
+        yield
+    finally:
+        _NUDGE.reset(token)
+
+
+def sum_of(values: Sequence[float]) -> float:
+    """The sum, rounded once."""
+    if not all(map(math.isfinite, values)):
+        return sum(values)
+    found = math.fsum(values)
+    return found if not _NUDGE.get() or _is_exact(values) else inexact(found)
+
+
+def inexact(value: float) -> float:
+    """A value whose last digits depend on the order of the rows."""
+    return value * (1 + _NUDGE.get())
+
+
+def _is_exact(values: Sequence[float]) -> bool:
+    """Whether every order of adding gives the same: no partial sum is ever rounded."""
+    fractions = [abs(Fraction(value)) for value in values]
+    return sum(fractions) * max((item.denominator for item in fractions), default=1) <= _EXACT
+
+
+Build = Callable[[exp.Expr, EvaluationScope], TypedExpression]
+
+
+class AggregateCall(NamedTuple):
     """An aggregate function, applied."""
 
-    arguments: list[Typed]
+    arguments: list[TypedExpression]
     """Row-wise, over the rows of the group."""
-    scope: Scope
+    scope: EvaluationScope
     distinct: bool
 
 
@@ -107,13 +147,13 @@ def distinct(values: Sequence[Any]) -> list[Any]:
     return list({_hashable(value): value for value in reversed(values)}.values())[::-1]
 
 
-def _values(call: Call, rows: Sequence[Any], index: int = 0) -> list[Any]:
+def _values(call: AggregateCall, rows: Sequence[Any], index: int = 0) -> list[Any]:
     run = call.arguments[index].run
     values = [value for value in (run(row) for row in rows) if value is not None]
     return distinct(values) if call.distinct else values
 
 
-def _count(call: Call) -> Typed:
+def _count(call: AggregateCall) -> TypedExpression:
     runs = [item.run for item in call.arguments]
 
     def run(rows: Any) -> int:
@@ -121,25 +161,35 @@ def _count(call: Call) -> Typed:
         known = [values for values in found if all(value is not None for value in values)]
         return len({_hashable(list(values)) for values in known}) if call.distinct else len(known)
 
-    return Typed(BIGINT, run)
+    return TypedExpression(BIGINT, run)
 
 
-def _summary(function: Callable[[Sequence[Any], SparkType], tuple[SparkType, Any]], call: Call) -> Typed:
+def _summary(
+    function: Callable[[Sequence[Any], SparkType], tuple[SparkType, Any]], call: AggregateCall
+) -> TypedExpression:
     if not call.arguments[0].kind.is_numeric:
         call = call._replace(arguments=[to(call.arguments[0], DOUBLE, call.scope.zone)])
     kind = call.arguments[0].kind
-    return Typed(function([], kind)[0], lambda rows: function(_values(call, rows), kind)[1])
+    return TypedExpression(function([], kind)[0], lambda rows: function(_values(call, rows), kind)[1])
 
 
-def _plain(kind: SparkType | None, function: Callable[[Sequence[Any]], Any], call: Call) -> Typed:
-    return Typed(kind or call.arguments[0].kind, lambda rows: function(_values(call, rows)))
+def _plain(
+    kind: SparkType | None,
+    function: Callable[[Sequence[Any]], Any],
+    call: AggregateCall,
+    argument: SparkType | None = None,
+) -> TypedExpression:
+    """A function of the values that are not null, perhaps cast; without `kind` it gives a value of their type."""
+    if argument is not None:
+        call = call._replace(arguments=[to(call.arguments[0], argument, call.scope.zone)])
+    return TypedExpression(kind or call.arguments[0].kind, lambda rows: function(_values(call, rows)))
 
 
 def _extreme(pick: Any, values: Sequence[Any]) -> Any:
     return pick(values, key=order_key) if values else None
 
 
-def _by(pick: Any, call: Call) -> Typed:
+def _by(pick: Any, call: AggregateCall) -> TypedExpression:
     """max_by and min_by; ties are not determined, so a tie between different values is not covered."""
     value, rank = (item.run for item in call.arguments)
 
@@ -153,14 +203,14 @@ def _by(pick: Any, call: Call) -> Typed:
             raise NotCovered("a tie, which leaves max_by or min_by undetermined")
         return winners[0]
 
-    return Typed(call.arguments[0].kind, run)
+    return TypedExpression(call.arguments[0].kind, run)
 
 
 def _alike(one: Any, other: Any) -> bool:
     return (one is None and other is None) if one is None or other is None else same(one, other)
 
 
-def _undetermined(call: Call) -> Typed:
+def _undetermined(call: AggregateCall) -> TypedExpression:
     """first, last, any_value: only where all rows agree is there an answer."""
     run_value = call.arguments[0].run
     skip = len(call.arguments) > 1 and bool(call.arguments[1].value())
@@ -171,20 +221,20 @@ def _undetermined(call: Call) -> Typed:
             raise NotCovered("first, last or any_value, which depend on the order of the rows")
         return values[0] if values else None
 
-    return Typed(call.arguments[0].kind, run)
+    return TypedExpression(call.arguments[0].kind, run)
 
 
-def _collected(call: Call, as_set: bool) -> Typed:
+def _collected(call: AggregateCall, as_set: bool) -> TypedExpression:
     """An array whose order is not determined; callers sort it, or it is not covered."""
 
     def run(rows: Any) -> list[Any]:
         values = _values(call, rows)
         return sorted(distinct(values) if as_set else values, key=order_key)
 
-    return Typed(array_of(call.arguments[0].kind), run)
+    return TypedExpression(array_of(call.arguments[0].kind), run)
 
 
-def _quantile(approximate: bool, call: Call) -> Typed:
+def _quantile(approximate: bool, call: AggregateCall) -> TypedExpression:
     if len(call.arguments) > 2 and not approximate:
         raise NotCovered("percentile with frequencies")
     p = call.arguments[1].value()
@@ -192,28 +242,24 @@ def _quantile(approximate: bool, call: Call) -> Typed:
     if isinstance(p, list):
         raise NotCovered("percentile of several shares")
     if approximate:
-        return Typed(item.kind, lambda rows: _nth(values, float(p)) if (values := _values(call, rows)) else None)
-    return Typed(DOUBLE, lambda rows: percentile(_values(call, rows), float(p)))
+        return TypedExpression(
+            item.kind, lambda rows: _nth(values, float(p)) if (values := _values(call, rows)) else None
+        )
+    return TypedExpression(DOUBLE, lambda rows: percentile(_values(call, rows), float(p)))
 
 
-def _truth(kind: SparkType, function: Callable[[Sequence[Any]], Any], call: Call) -> Typed:
-    call = call._replace(arguments=[to(call.arguments[0], BOOLEAN, call.scope.zone)])
-    return Typed(kind, lambda rows: function(_values(call, rows)))
+_truth = partial(_plain, argument=BOOLEAN)
+_numbers = partial(_plain, DOUBLE, argument=DOUBLE)
 
 
-def _numbers(function: Callable[[Sequence[Any]], Any], call: Call) -> Typed:
-    call = call._replace(arguments=[to(call.arguments[0], DOUBLE, call.scope.zone)])
-    return Typed(DOUBLE, lambda rows: function(_values(call, rows)))
-
-
-def _pairs(function: Callable[[list[tuple[float, float]]], Any], call: Call) -> Typed:
+def _pairs(function: Callable[[list[tuple[float, float]]], Any], call: AggregateCall) -> TypedExpression:
     one, other = (to(item, DOUBLE, call.scope.zone).run for item in call.arguments)
 
     def run(rows: Any) -> Any:
         found = [(one(row), other(row)) for row in rows]
         return function([(a, b) for a, b in found if a is not None and b is not None])
 
-    return Typed(DOUBLE, run)
+    return TypedExpression(DOUBLE, run)
 
 
 def _covariance(pairs: list[tuple[float, float]], sample: bool) -> float | None:
@@ -231,7 +277,7 @@ def _correlation(pairs: list[tuple[float, float]]) -> float | None:
     return None if not one or not other or together is None else together / (one * other)
 
 
-AGGREGATES: dict[str, Callable[[Call], Typed]] = {
+AGGREGATES: dict[str, Callable[[AggregateCall], TypedExpression]] = {
     "count": _count,
     "count_if": partial(_truth, BIGINT, lambda values: sum(values)),
     "approx_count_distinct": lambda call: _count(call._replace(arguments=call.arguments[:1], distinct=True)),
@@ -270,7 +316,7 @@ AGGREGATES: dict[str, Callable[[Call], Typed]] = {
 AGGREGATES |= {"some": AGGREGATES["bool_or"], "any": AGGREGATES["bool_or"], "every": AGGREGATES["bool_and"]}
 
 
-def aggregate(name: str, nodes: Sequence[exp.Expr], scope: Scope, build: Build) -> Typed:
+def aggregate(name: str, nodes: Sequence[exp.Expr], scope: EvaluationScope, build: Build) -> TypedExpression:
     """Compiles a call of an aggregate function; `run` takes the rows of the group."""
     rows = replace(scope, groups=False)
     unique = bool(nodes) and isinstance(nodes[0], exp.Distinct)
@@ -279,15 +325,15 @@ def aggregate(name: str, nodes: Sequence[exp.Expr], scope: Scope, build: Build) 
         inner = []
     if not inner and name != "count":
         raise NotCovered(f"{name} without an argument")
-    return AGGREGATES[name](Call([build(node, rows) for node in inner], rows, unique))
+    return AGGREGATES[name](AggregateCall([build(node, rows) for node in inner], rows, unique))
 
 
-def modified(node: Any, scope: Scope, build: Build) -> Typed:
+def modified(node: Any, scope: EvaluationScope, build: Build) -> TypedExpression:
     """FILTER (WHERE ...), IGNORE NULLS and WITHIN GROUP around an aggregate function."""
     if isinstance(node, exp.Filter):
         inner, rows = build(node.this, scope), replace(scope, groups=False)
         test = to(build(node.expression.this, rows), BOOLEAN, scope.zone).run
-        return Typed(inner.kind, lambda group: inner.run([row for row in group if test(row) is True]))
+        return TypedExpression(inner.kind, lambda group: inner.run([row for row in group if test(row) is True]))
     if isinstance(node, exp.IgnoreNulls) and isinstance(node.this, exp.Anonymous):
         return aggregate(str(node.this.this).lower(), [*node.this.expressions, exp.true()], scope, build)
     if isinstance(node, exp.WithinGroup):
@@ -295,15 +341,12 @@ def modified(node: Any, scope: Scope, build: Build) -> Typed:
     raise NotCovered(f"{node.sql(dialect='spark')}")
 
 
-def _within_group(node: Any, scope: Scope, build: Build) -> Typed:
+def _within_group(node: Any, scope: EvaluationScope, build: Build) -> TypedExpression:
     name = str(node.this.this).lower()
     ordered = node.expression.expressions
     if name != "percentile_cont" or len(ordered) != 1:
         raise NotCovered(f"{node.sql(dialect='spark')}")
     p = float(build(node.this.expressions[0], scope).value())
     return aggregate(
-        "percentile",
-        [ordered[0].this, exp.Literal.number(1 - p if ordered[0].args.get("desc") else p)],
-        scope,
-        build,
+        "percentile", [ordered[0].this, exp.Literal.number(1 - p if ordered[0].args.get("desc") else p)], scope, build
     )

@@ -15,26 +15,27 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from palmette.features.frame import Frame
-from palmette.features.oracle import coercion as c
 from palmette.features.oracle.casts import cast, stored, to_single
 from palmette.features.oracle.clock import MICROSECOND, day_of, window_start
+from palmette.features.oracle.compare import ExpectedFrame, skipped_text
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.expected import Expected, skipped_text
 from palmette.features.oracle.expression import compile_group, compile_row
+from palmette.features.oracle.groups import NUDGES, nudged
 from palmette.features.oracle.states import Row, Times, sort_key, state
-from palmette.features.oracle.steps import Flow, literal, pairs, run_steps
-from palmette.features.oracle.sums import NUDGES, nudged
+from palmette.features.oracle.steps import StepState, literal, run_steps
 from palmette.features.oracle.syntax import columns_of
-from palmette.features.oracle.typed import Held
-from palmette.features.oracle.vocabulary import Group, compile_aggregate
+from palmette.features.oracle.typed import PartialSchema
+from palmette.features.oracle.vocabulary import AggregatedRows, compile_aggregate
+from palmette.features.spec import type_rules as c
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
+from palmette.features.spec.fsc_steps import pairs
 from palmette.features.spec.values import SparkType, Window
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 
 Key = tuple[Any, ...]
 
 
-def expected(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> Expected:
+def expected(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> ExpectedFrame:
     """The rows that the view has on these tables, by definition; without the features that are not covered.
 
     Args:
@@ -55,7 +56,7 @@ def _nudged(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> 
 
 
 @dataclass(frozen=True)
-class Known:
+class VisibleRows:
     """A source at a cut-off: all rows after the steps, with their event times."""
 
     rows: list[Row]
@@ -76,21 +77,21 @@ class Known:
         return index
 
 
-class Shared:
+class ReferenceCache:
     """What evaluations of similar views on the same frames have in common."""
 
     def __init__(self, frames: Mapping[str, Frame]) -> None:
         self.frames = {name: as_stored(frame) for name, frame in frames.items()}
-        self._early: dict[tuple[int, ...], tuple[View, ViewSource, Flow]] = {}
+        self._early: dict[tuple[int, ...], tuple[View, ViewSource, StepState]] = {}
         """By identity of all that decides; what is kept beside the rows keeps the identities taken."""
 
-    def early(self, view: View, source: ViewSource) -> Flow:
+    def early(self, view: View, source: ViewSource) -> StepState:
         """All rows of a source after the early steps."""
         place = (id(source.table), id(source.early), id(view.tables), id(view.zone))
         if place not in self._early:
             frame = self.frames[source.table.name]
             rows = [dict(row) for row in frame.rows]
-            flow = Flow(source.table, rows, dict(frame.schema), ZoneInfo(view.zone), self.frames, view.tables)
+            flow = StepState(source.table, rows, dict(frame.schema), ZoneInfo(view.zone), self.frames, view.tables)
             run_steps(flow, source.early)
             self._early[place] = (view, source, flow)
         return self._early[place][2]
@@ -103,14 +104,14 @@ class Reference:
     """
 
     def __init__(
-        self, view: View, frames: Mapping[str, Frame], as_of: datetime | None, shared: Shared | None = None
+        self, view: View, frames: Mapping[str, Frame], as_of: datetime | None, shared: ReferenceCache | None = None
     ) -> None:
         self.view = view
-        self.shared = shared or Shared(frames)
+        self.shared = shared or ReferenceCache(frames)
         self.frames = self.shared.frames
         self.as_of = as_of
         self.zone = ZoneInfo(view.zone)
-        self._known: dict[tuple[str, datetime | None], Known] = {}
+        self._known: dict[tuple[str, datetime | None], VisibleRows] = {}
         self._index: dict[tuple[str, datetime | None, tuple[str, ...]], dict[Key, list[Row]]] = {}
         self._computed: dict[str, Callable[[Row, datetime | None], Any]] = {}
         self._inputs = lru_cache(maxsize=None)(self._named_in)
@@ -119,7 +120,7 @@ class Reference:
         self._condition = lru_cache(maxsize=None)(self._compiled_condition)
         self._start = lru_cache(maxsize=None)(lambda cutoff, window: window_start(cutoff, window, self.zone))
 
-    def output(self, bases: Iterable[Row] | None = None) -> Expected:
+    def output(self, bases: Iterable[Row] | None = None) -> ExpectedFrame:
         """The rows with their features; `bases` are other rows than those of the view."""
         rows = []
         for base in self.bases() if bases is None else bases:
@@ -131,7 +132,7 @@ class Reference:
         if self.skipped and not any(feature.name not in self.skipped for feature in self.view.features):
             raise NotCovered(skipped_text(self.skipped))
         schema = {name: kind for name, kind in self.view.output.items() if name not in self.skipped}
-        return Expected(schema, Frame.of(schema, rows).rows, dict(self.skipped))
+        return ExpectedFrame(schema, Frame.of(schema, rows).rows, dict(self.skipped))
 
     def bases(self) -> Iterable[Row]:
         """Grain, kept columns and cut-off of every row that there is."""
@@ -236,7 +237,7 @@ class Reference:
 
         def value(row: Row, cutoff: datetime | None) -> Any:
             rows, known = self.matching(aggregate, row, cutoff)
-            return function(Group(rows, cutoff or datetime.min.replace(tzinfo=self.zone), known.times.event))
+            return function(AggregatedRows(rows, cutoff or datetime.min.replace(tzinfo=self.zone), known.times.event))
 
         return kind, value
 
@@ -247,7 +248,7 @@ class Reference:
 
     def matching(
         self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
-    ) -> tuple[list[Row], Known]:
+    ) -> tuple[list[Row], VisibleRows]:
         """The rows of the entity in the window that satisfy `where`."""
         known = self.known(computation.source, cutoff)
         by = computation.by or tuple(self.view.grain)
@@ -265,33 +266,33 @@ class Reference:
     def _compiled_condition(self, source: str, where: str) -> Callable[[Row], Any]:
         return compile_row(where, self.early(self.view.source(source), final=True).schema, self.zone).run
 
-    def within(self, rows: Iterable[Row], known: Known, window: Window, cutoff: datetime) -> Iterable[Row]:
+    def within(self, rows: Iterable[Row], known: VisibleRows, window: Window, cutoff: datetime) -> Iterable[Row]:
         start = self._start(cutoff, window)
         event = known.times.event
         return [row for row in rows if start is None or ((at := event(row)) is not None and at >= start)]
 
-    def early(self, source: ViewSource, final: bool = False) -> Flow:
+    def early(self, source: ViewSource, final: bool = False) -> StepState:
         """All rows after the early steps; with `final`, no rows but the columns after all steps."""
         flow = self.shared.early(self.view, source)
         if final:
-            flow = Flow(source.table, [], flow.schema, self.zone, self.frames, self.view.tables)
+            flow = StepState(source.table, [], flow.schema, self.zone, self.frames, self.view.tables)
             self.run_late(flow, source)
         return flow
 
-    def run_late(self, flow: Flow, source: ViewSource) -> None:
+    def run_late(self, flow: StepState, source: ViewSource) -> None:
         """Applies the late steps; the cut-off is a column for those that ask for it."""
         if source.asks_cutoff:
             lost = flow.lost
             flow.column(AS_OF, c.TIMESTAMP, lambda _: flow.cutoff)
-            flow.schema = Held(flow.schema, lost)
+            flow.schema = PartialSchema(flow.schema, lost)
         run_steps(flow, source.late)
 
-    def known(self, name: str, cutoff: datetime | None) -> Known:
+    def known(self, name: str, cutoff: datetime | None) -> VisibleRows:
         """What the source shows at the cut-off."""
         if (name, cutoff) not in self._known:
             source = self.view.source(name)
             early = self.early(source)
-            flow = Flow(
+            flow = StepState(
                 source.table,
                 self.visible(early.rows, early.times, cutoff),
                 early.schema,
@@ -301,7 +302,7 @@ class Reference:
                 cutoff,
             )
             self.run_late(flow, source)
-            self._known[name, cutoff] = Known(flow.rows, flow.schema, flow.times)
+            self._known[name, cutoff] = VisibleRows(flow.rows, flow.schema, flow.times)
         return self._known[name, cutoff]
 
     def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
@@ -318,7 +319,9 @@ class Reference:
         def value(row: Row, cutoff: datetime | None) -> Any:
             if cutoff not in states:
                 rows = [dict(each) for each in frame.rows]
-                states[cutoff] = Known(self.visible(rows, times, cutoff), frame.schema, times).by(tuple(on.values()))
+                states[cutoff] = VisibleRows(self.visible(rows, times, cutoff), frame.schema, times).by(
+                    tuple(on.values())
+                )
             if any(row[here] is None for here in on):
                 return None
             found = states[cutoff].get(sort_key(row[here] for here in on), [])

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from palmette.features.oracle.clock import instant_of
+from palmette.features.oracle.clock import timestamp_of
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.typed import order_key
 from palmette.features.spec.dfr import Table
@@ -23,39 +23,39 @@ class Times:
         self.table = table
         self.zone = zone
         self._unit = {column.name: column.unit for column in table.columns}
-        self._instant = lru_cache(maxsize=None)(instant_of)
+        self._timestamp = lru_cache(maxsize=None)(timestamp_of)
 
     def at(self, row: Mapping[str, Any], column: str | None) -> datetime | None:
         if column is None:
             return None
-        return self._instant(row[column], self._unit.get(column), self.zone)
+        return self._timestamp(row[column], self._unit.get(column), self.zone)
 
     def event(self, row: Mapping[str, Any]) -> datetime | None:
         """When it happened, or since when it is valid; None for a dimension."""
         return self.at(row, self.table.event_time or self.table.valid_from)
 
-    def known(self, row: Mapping[str, Any], instant: datetime) -> bool:
+    def known(self, row: Mapping[str, Any], timestamp: datetime) -> bool:
         """The row had happened and could be read before `instant`."""
         times = [column for column in (self.table.event_time, self.table.available_time) if column]
-        return all((at := self.at(row, column)) is not None and at < instant for column in times)
+        return all((at := self.at(row, column)) is not None and at < timestamp for column in times)
 
-    def holds(self, row: Mapping[str, Any], instant: datetime) -> bool:
+    def holds(self, row: Mapping[str, Any], timestamp: datetime) -> bool:
         """For scd2: valid_from < instant <= valid_to."""
         start, end = self.at(row, self.table.valid_from), self.at(row, self.table.valid_to)
-        return start is not None and start < instant and (end is None or instant <= end)
+        return start is not None and start < timestamp and (end is None or timestamp <= end)
 
 
-def state(rows: Iterable[Row], times: Times, instant: datetime | None) -> list[Row]:
+def state(rows: Iterable[Row], times: Times, timestamp: datetime | None) -> list[Row]:
     """What was known just before `instant`: one row for each key of a snapshot table, the valid ones of an scd2 table.
 
     An event table has no state: all rows that had happened and could be read.
     """
-    if instant is None:
+    if timestamp is None:
         return []
     table = times.table
-    known = [row for row in rows if times.known(row, instant)]
+    known = [row for row in rows if times.known(row, timestamp)]
     if table.kind == "scd2":
-        return _newest([row for row in known if times.holds(row, instant)], times)
+        return _newest([row for row in known if times.holds(row, timestamp)], times)
     return _newest(known, times) if table.kind == "snapshot" else known
 
 

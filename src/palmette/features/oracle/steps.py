@@ -10,25 +10,26 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from palmette.features.frame import Frame
-from palmette.features.oracle import coercion as c
 from palmette.features.oracle.casts import cast
-from palmette.features.oracle.clock import MICROSECOND, instant_of
+from palmette.features.oracle.clock import MICROSECOND, timestamp_of
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.expression import compile_row
 from palmette.features.oracle.functions.strings import get_json_object
 from palmette.features.oracle.functions.times import day_parts
 from palmette.features.oracle.patterns import format_clock, java_regex, parse_clock, parse_day
 from palmette.features.oracle.states import Row, Times, sort_key, state
-from palmette.features.oracle.typed import Held, Typed, constant, order_key, same, unify
+from palmette.features.oracle.typed import PartialSchema, TypedExpression, common, constant, order_key, same, unify
 from palmette.features.spec import fsc_steps
+from palmette.features.spec import type_rules as c
 from palmette.features.spec.dfr import Table
+from palmette.features.spec.fsc_steps import pairs
 from palmette.features.spec.values import SparkType
 
 Columns = dict[str, SparkType]
 
 
 @dataclass
-class Flow:
+class StepState:
     """Rows on their way through the steps."""
 
     table: Table
@@ -46,15 +47,15 @@ class Flow:
 
     @property
     def lost(self) -> Mapping[str, str]:
-        return self.schema.lost if isinstance(self.schema, Held) else {}
+        return self.schema.lost if isinstance(self.schema, PartialSchema) else {}
 
     def lose(self, names: Collection[str], reason: NotCovered) -> None:
-        """Goes on without columns that have no answer, unless they say which rows there are, or when."""
+        """Goes on without columns that have no answer, unless they define the rows or their times."""
         table = self.table
         vital = {*table.keys, table.event_time, table.available_time, table.valid_from, table.valid_to}
         if not names or vital & set(names):
             raise reason
-        self.schema = Held(self.schema, {**self.lost, **dict.fromkeys(names, str(reason))})
+        self.schema = PartialSchema(self.schema, {**self.lost, **dict.fromkeys(names, str(reason))})
 
     def require(self, names: Iterable[str]) -> None:
         """Raises NotCovered where one of the columns is lost."""
@@ -67,7 +68,7 @@ class Flow:
         self.schema = {**self.schema, name: kind}
 
 
-def run_steps(flow: Flow, steps: Sequence[fsc_steps.Step]) -> None:
+def run_steps(flow: StepState, steps: Sequence[fsc_steps.Step]) -> None:
     """Applies the steps in order; changes `flow`."""
     for step in steps:
         lost = flow.lost
@@ -77,7 +78,7 @@ def run_steps(flow: Flow, steps: Sequence[fsc_steps.Step]) -> None:
             flow.lose(_made_by(step), reason)
             continue
         lost = {**lost, **flow.lost}
-        flow.schema = Held(flow.schema, {name: why for name, why in lost.items() if name not in flow.schema})
+        flow.schema = PartialSchema(flow.schema, {name: why for name, why in lost.items() if name not in flow.schema})
 
 
 def _made_by(step: fsc_steps.Step) -> set[str]:
@@ -91,13 +92,13 @@ def _made_by(step: fsc_steps.Step) -> set[str]:
             return {getattr(step, fsc_steps.step_kind(step) or "").column}
 
 
-def _filter(flow: Flow, step: fsc_steps.FilterStep) -> None:
+def _filter(flow: StepState, step: fsc_steps.FilterStep) -> None:
     condition = compile_row(step.filter, flow.schema, flow.zone).run
     flow.rows = [row for row in flow.rows if condition(row) is True]
 
 
-def _compute(flow: Flow, step: fsc_steps.ComputeStep) -> None:
-    compiled: dict[str, Typed] = {}
+def _compute(flow: StepState, step: fsc_steps.ComputeStep) -> None:
+    compiled: dict[str, TypedExpression] = {}
     missing: dict[str, NotCovered] = {}
     for name, text in step.compute.items():
         try:
@@ -105,7 +106,7 @@ def _compute(flow: Flow, step: fsc_steps.ComputeStep) -> None:
         except NotCovered as error:
             missing[name] = error
     flow.rows = [{**row, **{name: item.run(row) for name, item in compiled.items()}} for row in flow.rows]
-    flow.schema = Held(
+    flow.schema = PartialSchema(
         {**flow.schema, **{name: item.kind for name, item in compiled.items()}},
         {name: why for name, why in flow.lost.items() if name not in compiled},
     )
@@ -113,12 +114,12 @@ def _compute(flow: Flow, step: fsc_steps.ComputeStep) -> None:
         flow.lose([name], reason)
 
 
-def _replace(flow: Flow, step: fsc_steps.ReplaceStep) -> None:
+def _replace(flow: StepState, step: fsc_steps.ReplaceStep) -> None:
     name, kind = step.replace.column, flow.schema[step.replace.column]
     pairs = [(cast(old, c.STRING, kind, flow.zone), new) for old, new in step.replace.values.items()]
     result = kind
     for _, new in pairs:
-        result = c.common(result, literal(new).kind)
+        result = common(result, literal(new).kind)
 
     def value(row: Row) -> Any:
         old = row[name]
@@ -145,7 +146,7 @@ def literal(value: Any) -> Any:
             return constant(str(value), c.STRING)
 
 
-def _convert(flow: Flow, step: fsc_steps.ConvertStep) -> None:
+def _convert(flow: StepState, step: fsc_steps.ConvertStep) -> None:
     rule, source = step.convert, flow.schema[step.convert.column]
     target = rule.to.parsed
     registered = flow.table.column(rule.column)
@@ -154,13 +155,13 @@ def _convert(flow: Flow, step: fsc_steps.ConvertStep) -> None:
     def convert(value: Any) -> Any:
         if rule.format is not None and source.is_temporal:
             reading = cast(value, source, c.NTZ, flow.zone)
-            offset = instant_of(value, None, flow.zone)
+            offset = timestamp_of(value, None, flow.zone)
             assert offset is not None
             return format_clock(reading, offset.astimezone(flow.zone).utcoffset() or timedelta(), rule.format)
         if rule.format is not None:
             return _by_pattern(value, target, rule.format, flow.zone)
         if unit is not None and target.is_temporal:
-            return cast(instant_of(value, unit, flow.zone), c.TIMESTAMP, target, flow.zone)
+            return cast(timestamp_of(value, unit, flow.zone), c.TIMESTAMP, target, flow.zone)
         return cast(value, source, target, flow.zone)
 
     def checked(row: Row) -> Any:
@@ -181,7 +182,7 @@ def _by_pattern(text: str, target: SparkType, pattern: str, zone: ZoneInfo) -> A
     return cast(parse_clock(text, pattern, zone), c.TIMESTAMP, target, zone)
 
 
-def _categorise(flow: Flow, step: fsc_steps.CategoriseStep) -> None:
+def _categorise(flow: StepState, step: fsc_steps.CategoriseStep) -> None:
     rule = step.categorise
     if rule.of is not None:
         _buckets(flow, rule)
@@ -196,7 +197,7 @@ def _categorise(flow: Flow, step: fsc_steps.CategoriseStep) -> None:
     flow.column(rule.column, kind, value)
 
 
-def _buckets(flow: Flow, rule: fsc_steps.Categorise) -> None:
+def _buckets(flow: StepState, rule: fsc_steps.Categorise) -> None:
     of = compile_row(rule.of or "", flow.schema, flow.zone)
     labels = rule.labels or tuple(str(index) for index in range(len(rule.buckets) + 1))
 
@@ -209,7 +210,7 @@ def _buckets(flow: Flow, rule: fsc_steps.Categorise) -> None:
     flow.column(rule.column, c.STRING, value)
 
 
-def _extract(flow: Flow, step: fsc_steps.ExtractStep) -> None:
+def _extract(flow: StepState, step: fsc_steps.ExtractStep) -> None:
     rule, source = step.extract, flow.schema[step.extract.of]
     kind, extract = _extractor(rule, source, flow.zone)
     flow.column(rule.column, kind, lambda row: None if row[rule.of] is None else extract(row[rule.of]))
@@ -248,7 +249,7 @@ def _date_part(reading: datetime, part: str) -> int:
     return day_parts(reading.date())[names.get(part, part)]
 
 
-def _join(flow: Flow, step: fsc_steps.JoinStep) -> None:
+def _join(flow: StepState, step: fsc_steps.JoinStep) -> None:
     rule = step.join
     table, frame = flow.tables[rule.table], flow.frames[rule.table]
     times = Times(table, flow.zone)
@@ -257,21 +258,21 @@ def _join(flow: Flow, step: fsc_steps.JoinStep) -> None:
     joined: list[Row] = []
     timeless = table.kind == "dimension" and table.available_time is None
     kinds = [
-        (flow.schema[here], frame.schema[there], c.common(flow.schema[here], frame.schema[there]))
+        (flow.schema[here], frame.schema[there], common(flow.schema[here], frame.schema[there]))
         for here, there in on.items()
     ]
     for row in flow.rows:
-        instant = None if timeless else flow.cutoff if rule.at == "cutoff" else flow.times.event(row)
-        if instant not in found:
+        timestamp = None if timeless else flow.cutoff if rule.at == "cutoff" else flow.times.event(row)
+        if timestamp not in found:
             rows = [dict(each) for each in frame.rows]
-            found[instant] = _index(
-                rows if timeless else state(rows, times, instant),
+            found[timestamp] = _index(
+                rows if timeless else state(rows, times, timestamp),
                 tuple(on.values()),
                 [(there, kind) for _, there, kind in kinds],
                 flow.zone,
             )
         key = _key(row, tuple(on), [(here, kind) for here, _, kind in kinds], flow.zone)
-        matches = found[instant].get(key, []) if key is not None else []
+        matches = found[timestamp].get(key, []) if key is not None else []
         joined += [{**row, **{new: match[there] for new, there in taken.items()}} for match in matches]
         if not matches and rule.unmatched == "keep":
             joined.append({**row, **dict.fromkeys(taken)})
@@ -301,12 +302,7 @@ def _index(rows: list[Row], names: Sequence[str], kinds: Kinds, zone: ZoneInfo) 
     return index
 
 
-def pairs(columns: dict[str, str] | tuple[str, ...]) -> dict[str, str]:
-    """Here to there, from a mapping or from names that are the same on both sides."""
-    return dict(columns) if isinstance(columns, dict) else {name: name for name in columns}
-
-
-def _histories(flow: Flow, by: Sequence[str]) -> list[list[int]]:
+def _histories(flow: StepState, by: Sequence[str]) -> list[list[int]]:
     """Places of each entity's rows, oldest first: event time, then the table's keys."""
     groups: dict[Any, list[int]] = {}
     flow.require(by)
@@ -321,7 +317,7 @@ def _histories(flow: Flow, by: Sequence[str]) -> list[list[int]]:
 
 
 def _look_back(
-    flow: Flow, by: Sequence[str], column: str, kind: SparkType, values: Callable[[list[Row]], list[Any]]
+    flow: StepState, by: Sequence[str], column: str, kind: SparkType, values: Callable[[list[Row]], list[Any]]
 ) -> None:
     """A column whose values come from the entity's rows in order."""
     found: dict[int, Any] = {}
@@ -331,7 +327,7 @@ def _look_back(
     flow.schema = {**flow.schema, column: kind}
 
 
-def _previous(flow: Flow, step: fsc_steps.PreviousStep) -> None:
+def _previous(flow: StepState, step: fsc_steps.PreviousStep) -> None:
     rule = step.previous
     of = compile_row(rule.of, flow.schema, flow.zone)
     _look_back(
@@ -343,16 +339,16 @@ def _previous(flow: Flow, step: fsc_steps.PreviousStep) -> None:
     )
 
 
-def _elapsed(flow: Flow, rows: list[Row]) -> list[int | None]:
+def _elapsed(flow: StepState, rows: list[Row]) -> list[int | None]:
     """Microseconds since the event before."""
-    instants = [flow.times.event(row) for row in rows]
+    timestamps = [flow.times.event(row) for row in rows]
     gaps: list[int | None] = [None]
-    for one, other in pairwise(instants):
+    for one, other in pairwise(timestamps):
         gaps.append((other - one) // MICROSECOND if one is not None and other is not None else None)
     return gaps[: len(rows)]
 
 
-def _gap(flow: Flow, step: fsc_steps.GapStep) -> None:
+def _gap(flow: StepState, step: fsc_steps.GapStep) -> None:
     rule = step.gap
     size = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}[rule.unit] * 1_000_000
     _look_back(
@@ -364,7 +360,7 @@ def _gap(flow: Flow, step: fsc_steps.GapStep) -> None:
     )
 
 
-def _session(flow: Flow, step: fsc_steps.SessionStep) -> None:
+def _session(flow: StepState, step: fsc_steps.SessionStep) -> None:
     rule = step.session
     timeout = rule.timeout.timedelta // MICROSECOND
 
@@ -378,7 +374,7 @@ def _session(flow: Flow, step: fsc_steps.SessionStep) -> None:
     _look_back(flow, rule.by, rule.column, c.BIGINT, numbers)
 
 
-_STEPS: dict[type, Callable[[Flow, Any], None]] = {
+_STEPS: dict[type, Callable[[StepState, Any], None]] = {
     fsc_steps.FilterStep: _filter,
     fsc_steps.ComputeStep: _compute,
     fsc_steps.ReplaceStep: _replace,

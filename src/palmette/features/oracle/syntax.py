@@ -1,49 +1,30 @@
-# ruff: noqa: ARG001, RUF012 - compilers of one table all take the same arguments
+# ruff: noqa: ARG001 - compilers of one table all take the same arguments
 
-"""Spark SQL text as a syntax tree, and the leaves of that tree: constants and names of types.
-
-sqlglot parses with every function left as written, so that the tables of `functions` are the one list of names.
-"""
+"""Spark SQL text as a syntax tree, and the leaves of that tree: constants and names of types."""
 
 from __future__ import annotations
 
 import re
 from datetime import timedelta
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
-from sqlglot import exp, parse_one
-from sqlglot.dialects.spark import Spark
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
 
-from palmette.features.oracle import coercion as c
 from palmette.features.oracle.errors import NotCovered
-from palmette.features.oracle.typed import Scope, Typed, constant
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression, constant
+from palmette.features.spec import type_rules as c
+from palmette.features.spec.sql import ExpressionError
+from palmette.features.spec.sql import parse as read
 from palmette.features.spec.values import SparkType
 
-_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION")
 
-
-class _AsWritten(Spark):
-    """Spark SQL without sqlglot's own reading of functions."""
-
-    class Parser(Spark.Parser):  # type: ignore[misc, valid-type]  # sqlglot makes the base at run time
-        FUNCTIONS: dict[str, Any] = {}
-        FUNCTION_PARSERS = {name: parse for name, parse in Spark.Parser.FUNCTION_PARSERS.items() if name in _SYNTAX}
-        NO_PAREN_FUNCTIONS: dict[Any, Any] = {}
-        NO_PAREN_FUNCTION_PARSERS = {
-            name: parse for name, parse in Spark.Parser.NO_PAREN_FUNCTION_PARSERS.items() if name in ("CASE", "IF")
-        }
-
-
-@lru_cache(maxsize=4096)
 def parse(sql: str) -> exp.Expr:
     """The syntax tree of an expression."""
     try:
-        return parse_one(sql, dialect=_AsWritten)
-    except SqlglotError as error:
-        raise NotCovered(f"{sql!r}: {error}") from error
+        return read(sql).tree
+    except ExpressionError as error:
+        raise NotCovered(str(error)) from error
 
 
 def columns_of(sql: str) -> frozenset[str]:
@@ -51,7 +32,7 @@ def columns_of(sql: str) -> frozenset[str]:
     return frozenset(column.name.lower() for column in parse(sql).find_all(exp.Column))
 
 
-def literal(node: Any, scope: Scope) -> Typed:
+def literal(node: Any, scope: EvaluationScope) -> TypedExpression:
     """A number or text; whole numbers are int, or bigint or decimal where they must."""
     text = node.this
     if node.is_string:
@@ -68,7 +49,7 @@ def literal(node: Any, scope: Scope) -> Typed:
     return constant(value, SparkType("decimal", max(len(value.as_tuple().digits), scale), scale))
 
 
-def interval(node: Any, scope: Scope) -> Typed:
+def interval(node: Any, scope: EvaluationScope) -> TypedExpression:
     """Months, or a length of time."""
     unit = (node.args.get("unit") or exp.Var(this="")).name.lower().rstrip("s")
     amount = node.this.name if isinstance(node.this, exp.Literal) else ""

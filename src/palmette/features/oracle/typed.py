@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from palmette.features.oracle import coercion as c
 from palmette.features.oracle.casts import cast
-from palmette.features.oracle.errors import NotCovered
+from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.spec import type_rules as c
 from palmette.features.spec.values import SparkType
 
 Run = Callable[[Any], Any]
@@ -18,7 +19,7 @@ Run = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class Typed:
+class TypedExpression:
     """An expression with its type; `run` computes it."""
 
     kind: SparkType
@@ -33,8 +34,8 @@ class Typed:
         return self.run({})
 
 
-class Held(dict[str, SparkType]):
-    """Columns with their types. Some are lost: a step had no answer for them; asking for one says why."""
+class PartialSchema(dict[str, SparkType]):
+    """Columns with their types. Some are lost: a step had no answer for them; accessing one raises the reason."""
 
     def __init__(self, columns: Mapping[str, SparkType], lost: Mapping[str, str]) -> None:
         super().__init__({name: kind for name, kind in columns.items() if name not in lost})
@@ -45,7 +46,7 @@ class Held(dict[str, SparkType]):
 
 
 @dataclass(frozen=True)
-class Scope:
+class EvaluationScope:
     """Where an expression stands: the columns it can see and the zone of its days and hours."""
 
     schema: Mapping[str, SparkType]
@@ -56,23 +57,89 @@ class Scope:
     """Parameters of the lambdas around it."""
 
 
-def constant(value: Any, kind: SparkType) -> Typed:
-    return Typed(kind, lambda _: value, literal=True)
+def constant(value: Any, kind: SparkType) -> TypedExpression:
+    return TypedExpression(kind, lambda _: value, literal=True)
 
 
-def to(item: Typed, target: SparkType, zone: ZoneInfo) -> Typed:
+def to(item: TypedExpression, target: SparkType, zone: ZoneInfo) -> TypedExpression:
     """The implicit cast."""
     if item.kind == target:
         return item
     source, run = item.kind, item.run
-    return Typed(target, lambda row: cast(run(row), source, target, zone), item.literal)
+    return TypedExpression(target, lambda row: cast(run(row), source, target, zone), item.literal)
 
 
-def unify(items: list[Typed], zone: ZoneInfo) -> tuple[SparkType, list[Typed]]:
+_TIMES = ("date", "timestamp_ntz", "timestamp")
+
+
+def common(left: SparkType, right: SparkType) -> SparkType:
+    """The type in which two values are compared, or that a choice between them has."""
+    if left == right or right.name == "null":
+        return left
+    if left.name == "null":
+        return right
+    if left.is_numeric and right.is_numeric:
+        return c.wider(left, right)
+    if left.name in _TIMES and right.name in _TIMES:
+        return SparkType(max(left.name, right.name, key=_TIMES.index))
+    if "string" in (left.name, right.name):
+        return _with_string(right if left.name == "string" else left)
+    if left.name == right.name == "array" and left.element and right.element:
+        return c.array_of(common(left.element, right.element))
+    raise NotCovered(f"a common type of {left} and {right}")
+
+
+def _with_string(other: SparkType) -> SparkType:
+    if other.is_integer:
+        return c.BIGINT
+    if other.is_numeric:
+        return c.DOUBLE
+    if other.name in ("boolean", "binary", *_TIMES):
+        return other
+    raise NotCovered(f"a common type of string and {other}")
+
+
+def lift(
+    kind: SparkType, items: list[TypedExpression], function: Callable[..., Any], *, literal: bool = False
+) -> TypedExpression:
+    """A function of values: null when any argument is null; with `literal`, a constant of constants."""
+    runs = [item.run for item in items]
+
+    def run(row: Any) -> Any:
+        values = [each(row) for each in runs]
+        return None if any(value is None for value in values) else function(*values)
+
+    return TypedExpression(kind, run, literal and bool(items) and all(item.literal for item in items))
+
+
+def null_safe_equal(one: TypedExpression, other: TypedExpression, zone: ZoneInfo) -> TypedExpression:
+    """Equality by which null equals null."""
+    _, (left, right) = unify([one, other], zone)
+
+    def run(row: Any) -> bool:
+        a, b = left.run(row), right.run(row)
+        return (a is None and b is None) if a is None or b is None else same(a, b)
+
+    return TypedExpression(c.BOOLEAN, run)
+
+
+def attempted(item: TypedExpression) -> TypedExpression:
+    """The expression with null where Spark would raise."""
+
+    def run(row: Any) -> Any:
+        try:
+            return item.run(row)
+        except WouldFail:
+            return None
+
+    return TypedExpression(item.kind, run)
+
+
+def unify(items: list[TypedExpression], zone: ZoneInfo) -> tuple[SparkType, list[TypedExpression]]:
     """All items in their common type."""
     kind = c.NULL
     for item in items:
-        kind = c.common(kind, item.kind)
+        kind = common(kind, item.kind)
     return kind, [to(item, kind, zone) for item in items]
 
 
@@ -93,7 +160,7 @@ def same(left: Any, right: Any) -> bool:
     return bool(order_key(left) == order_key(right))
 
 
-Builder = Callable[[list[Typed], Scope], Typed]
+Builder = Callable[[list[TypedExpression], EvaluationScope], TypedExpression]
 FUNCTIONS: dict[str, Builder] = {}
 """Row-wise functions by lower-case name."""
 
@@ -110,12 +177,7 @@ def builder(*names: str) -> Callable[[Builder], Builder]:
 
 
 def strict(
-    names: str,
-    parameters: tuple[SparkType, ...],
-    result: SparkType,
-    *,
-    optional: int = 0,
-    zoned: bool = False,
+    names: str, parameters: tuple[SparkType, ...], result: SparkType, *, optional: int = 0, zoned: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Registers a plain function: null when any argument is null, arguments cast to `parameters`.
 
@@ -123,17 +185,12 @@ def strict(
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        def build(arguments: list[Typed], scope: Scope) -> Typed:
+        def build(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
             if not len(parameters) - optional <= len(arguments) <= len(parameters):
                 raise NotCovered(f"{names.split()[0]} with {len(arguments)} arguments")
-            runs = [to(item, kind, scope.zone).run for item, kind in zip(arguments, parameters, strict=False)]
-            first = (scope.zone,) if zoned else ()
-
-            def run(row: Any) -> Any:
-                values = [each(row) for each in runs]
-                return None if any(value is None for value in values) else function(*first, *values)
-
-            return Typed(result, run, bool(arguments) and all(item.literal for item in arguments))
+            items = [to(item, kind, scope.zone) for item, kind in zip(arguments, parameters, strict=False)]
+            call = partial(function, scope.zone) if zoned else function
+            return lift(result, items, call, literal=True)
 
         for name in names.split():
             FUNCTIONS[name] = build

@@ -11,13 +11,14 @@ from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from palmette.features.oracle import coercion as c
 from palmette.features.oracle.clock import MICROSECOND
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.expression import compile_row
 from palmette.features.oracle.groups import by_frequency, deviation, distinct, mean, mode, percentile, total
 from palmette.features.oracle.states import Row, sort_key
-from palmette.features.oracle.typed import Typed, order_key, same, to
+from palmette.features.oracle.typed import TypedExpression, order_key, same, to
+from palmette.features.spec import type_rules as c
+from palmette.features.spec.aggregates import result_type
 from palmette.features.spec.fsc import Aggregate
 from palmette.features.spec.values import SparkType
 
@@ -26,7 +27,7 @@ _OF_NUMBERS = ("sum", "avg", "stddev")
 
 
 @dataclass(frozen=True)
-class Group:
+class AggregatedRows:
     """The rows that an aggregation sees, with what it may ask about them."""
 
     rows: Sequence[Row]
@@ -35,26 +36,26 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Terms:
+class CompiledAggregate:
     """An aggregation with its expressions compiled."""
 
     aggregate: Aggregate
-    of: Typed | None
-    weight: Typed | None
+    of: TypedExpression | None
+    weight: TypedExpression | None
 
-    def pairs(self, group: Group) -> list[tuple[Row, Any]]:
+    def pairs(self, group: AggregatedRows) -> list[tuple[Row, Any]]:
         """Rows with their value of `of`, where it is not null."""
         if self.of is None:
             return [(row, True) for row in group.rows]
         return [(row, value) for row in group.rows if (value := self.of.run(row)) is not None]
 
-    def values(self, group: Group) -> list[Any]:
+    def values(self, group: AggregatedRows) -> list[Any]:
         return [value for _, value in self.pairs(group)]
 
 
 def compile_aggregate(
     aggregate: Aggregate, schema: Mapping[str, SparkType], zone: ZoneInfo
-) -> tuple[SparkType, Callable[[Group], Any]]:
+) -> tuple[SparkType, Callable[[AggregatedRows], Any]]:
     """The type of the aggregation and the function that computes it."""
     of = compile_row(aggregate.of, schema, zone) if aggregate.of is not None else None
     weight = compile_row(aggregate.weight, schema, zone) if aggregate.weight is not None else None
@@ -64,39 +65,19 @@ def compile_aggregate(
         raise NotCovered(f"{aggregate.function} of {of.kind}")
     for entry in aggregate.order or ():
         schema[entry.split()[0]]  # raises where the column is lost
-    terms = Terms(aggregate, of, to(weight, c.DOUBLE, zone) if weight is not None else None)
-    return _kind(terms), partial(_FUNCTIONS[aggregate.function], terms)
+    terms = CompiledAggregate(aggregate, of, to(weight, c.DOUBLE, zone) if weight is not None else None)
+    kind = result_type(aggregate, of.kind if of is not None else c.NULL)
+    if kind is None:
+        raise NotCovered(f"{aggregate.function} of {of.kind if of is not None else None}")
+    return kind, partial(_FUNCTIONS[aggregate.function], terms)
 
 
-def _kind(terms: Terms) -> SparkType:
-    of = terms.of.kind if terms.of is not None else c.NULL
-    match terms.aggregate.function:
-        case "count" | "count_distinct" | "approx_count_distinct":
-            return c.BIGINT
-        case "exists":
-            return c.BOOLEAN
-        case "sum":
-            return total([], of)[0]
-        case "avg":
-            return mean([], of)[0]
-        case "stddev" | "share" | "days_since_last":
-            return c.DOUBLE
-        case "percentile":
-            return of if terms.aggregate.approximate else c.DOUBLE
-        case "last_k" | "top_k" | "collect":
-            return c.array_of(of)
-        case "vector_mean" | "vector_sum" | "vector_weighted_mean":
-            return c.array_of(c.DOUBLE)
-        case _:
-            return of
-
-
-def _share(terms: Terms, group: Group) -> float | None:
+def _share(terms: CompiledAggregate, group: AggregatedRows) -> float | None:
     values = terms.values(group)
     return sum(values) / len(values) if values else None
 
 
-def _ordered(terms: Terms, group: Group) -> list[Any]:
+def _ordered(terms: CompiledAggregate, group: AggregatedRows) -> list[Any]:
     """The values that are not null, in the order of the aggregation; rows that tie must have equal values."""
     found = terms.pairs(group)
     orders = [entry.split() for entry in terms.aggregate.order or ()]
@@ -111,34 +92,12 @@ def _ordered(terms: Terms, group: Group) -> list[Any]:
     return [value for _, value in found]
 
 
-def _first(terms: Terms, group: Group) -> Any:
-    values = _ordered(terms, group)
-    return values[0] if values else None
-
-
-def _last(terms: Terms, group: Group) -> Any:
-    values = _ordered(terms, group)
-    return values[-1] if values else None
-
-
-def _latest_first(terms: Terms, group: Group) -> list[Any]:
+def _latest_first(terms: CompiledAggregate, group: AggregatedRows) -> list[Any]:
     values = _ordered(terms, group)
     return (distinct(values) if terms.aggregate.distinct else values)[::-1]
 
 
-def _last_k(terms: Terms, group: Group) -> list[Any] | None:
-    return _latest_first(terms, group)[: terms.aggregate.k or 1] or None
-
-
-def _collect(terms: Terms, group: Group) -> list[Any] | None:
-    return _latest_first(terms, group)[::-1] or None
-
-
-def _top_k(terms: Terms, group: Group) -> list[Any] | None:
-    return by_frequency(terms.values(group))[: terms.aggregate.k or 1] or None
-
-
-def _percentile(terms: Terms, group: Group) -> Any:
+def _percentile(terms: CompiledAggregate, group: AggregatedRows) -> Any:
     values, p = terms.values(group), terms.aggregate.p
     if p is None:
         raise NotCovered("percentile without p")
@@ -150,12 +109,12 @@ def _percentile(terms: Terms, group: Group) -> Any:
     return ordered[max(math.ceil(p * len(ordered)) - 1, 0)]
 
 
-def _days_since_last(terms: Terms, group: Group) -> float | None:
-    instants = [at for row, _ in terms.pairs(group) if (at := group.event(row)) is not None]
-    return (group.cutoff - max(instants)) // MICROSECOND / DAY if instants else None
+def _days_since_last(terms: CompiledAggregate, group: AggregatedRows) -> float | None:
+    timestamps = [at for row, _ in terms.pairs(group) if (at := group.event(row)) is not None]
+    return (group.cutoff - max(timestamps)) // MICROSECOND / DAY if timestamps else None
 
 
-def _weights(terms: Terms, group: Group) -> list[tuple[float, list[Any]]]:
+def _weights(terms: CompiledAggregate, group: AggregatedRows) -> list[tuple[float, list[Any]]]:
     """Vectors with their weights; rows with no weight, null or zero, do not count."""
     half_life = terms.aggregate.half_life
     found = []
@@ -173,7 +132,7 @@ def _weights(terms: Terms, group: Group) -> list[tuple[float, list[Any]]]:
 
 
 def _vector(
-    combine: Callable[[list[tuple[float, float]], float], float | None], terms: Terms, group: Group
+    combine: Callable[[list[tuple[float, float]], float], float | None], terms: CompiledAggregate, group: AggregatedRows
 ) -> list[float | None] | None:
     """Position by position over the vectors that have the position."""
     found = _weights(terms, group)
@@ -192,7 +151,7 @@ def _weighted_mean(column: list[tuple[float, float]], everything: float) -> floa
     return math.fsum(weight * value for weight, value in column) / everything if everything else None
 
 
-_FUNCTIONS: dict[str, Callable[[Terms, Group], Any]] = {
+_FUNCTIONS: dict[str, Callable[[CompiledAggregate, AggregatedRows], Any]] = {
     "count": lambda terms, group: len(terms.pairs(group)),
     "count_distinct": lambda terms, group: len(distinct(terms.values(group))),
     "approx_count_distinct": lambda terms, group: len(distinct(terms.values(group))),
@@ -204,12 +163,12 @@ _FUNCTIONS: dict[str, Callable[[Terms, Group], Any]] = {
     "stddev": lambda terms, group: deviation(terms.values(group)),
     "share": _share,
     "percentile": _percentile,
-    "first": _first,
-    "last": _last,
-    "last_k": _last_k,
-    "top_k": _top_k,
+    "first": lambda terms, group: next(iter(_ordered(terms, group)), None),
+    "last": lambda terms, group: next(reversed(_ordered(terms, group)), None),
+    "last_k": lambda terms, group: _latest_first(terms, group)[: terms.aggregate.k or 1] or None,
+    "top_k": lambda terms, group: by_frequency(terms.values(group))[: terms.aggregate.k or 1] or None,
     "mode": lambda terms, group: mode(terms.values(group)),
-    "collect": _collect,
+    "collect": lambda terms, group: _latest_first(terms, group)[::-1] or None,
     "days_since_last": _days_since_last,
     "vector_mean": partial(_vector, lambda column, _: math.fsum(value for _, value in column) / len(column)),
     "vector_sum": partial(_vector, lambda column, _: math.fsum(value for _, value in column)),

@@ -4,8 +4,8 @@
 `function_source` and `module_docstring` are what the script shares with its template.
 """
 
-from palmette.features.pyspark.formatting import format_source
+from palmette.features.pyspark.code import format_source
+from palmette.features.pyspark.io import function_source, module_docstring
 from palmette.features.pyspark.script import write_script
-from palmette.features.pyspark.shape import function_source, module_docstring
 
 __all__ = ["format_source", "function_source", "module_docstring", "write_script"]

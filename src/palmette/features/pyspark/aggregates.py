@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from palmette.features.pyspark.code import PRODUCT, Code, call, column, conjunction, method, name_arguments, quoted
+from palmette.features.pyspark.code import (
+    PRODUCT,
+    CodeFragment,
+    call,
+    column,
+    conjunction,
+    method,
+    name_arguments,
+    quoted,
+)
 from palmette.features.pyspark.layout import vector_length
-from palmette.features.pyspark.scope import Scope
+from palmette.features.pyspark.scope import ScriptScope
 from palmette.features.spec.fsc import Aggregate
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import ViewSource
@@ -17,60 +26,60 @@ from palmette.features.spec.view import ViewSource
 class Rows:
     """The rows that one feature aggregates, in code."""
 
-    scope: Scope
+    scope: ScriptScope
     source: ViewSource
     dtype: SparkType
     """Of the feature."""
-    event: Code | None
+    event: CodeFragment | None
     """Event time as a timestamp."""
-    condition: Code | None
+    condition: CodeFragment | None
     """What the feature asks of a row beyond what its group has filtered already."""
-    define: Callable[[str, Code], Code]
+    define: Callable[[str, CodeFragment], CodeFragment]
     """Gives a part of the code a name, for readability."""
     position: str | None = None
     """Column with the row's place in a mixed order, where there is one."""
 
-    def sql(self, text: str | None) -> Code:
+    def sql(self, text: str | None) -> CodeFragment:
         assert text is not None
         return self.scope.sql(text, self.source.schema)
 
-    def only(self, value: Code, *further: Code) -> Code:
+    def only(self, value: CodeFragment, *further: CodeFragment) -> CodeFragment:
         """The value on the feature's rows, null elsewhere."""
         condition = conjunction([item for item in (self.condition, *further) if item is not None])
-        return value if condition is None else Code(f"F.when({condition.text}, {value.text})")
+        return value if condition is None else CodeFragment(f"F.when({condition.text}, {value.text})")
 
-    def present(self, of: str | None) -> list[Code]:
+    def present(self, of: str | None) -> list[CodeFragment]:
         """The condition that `of` is not null."""
         return [] if of is None else [method(self.sql(of), "isNotNull")]
 
 
-def aggregation(aggregate: Aggregate, rows: Rows) -> Code:
+def aggregation(aggregate: Aggregate, rows: Rows) -> CodeFragment:
     """The aggregate Column of a feature that needs no group of its own, before the cast and the default."""
     return _FUNCTIONS[aggregate.function](aggregate, rows)
 
 
-def _simple(name: str, *further: str) -> Callable[[Aggregate, Rows], Code]:
-    def write(aggregate: Aggregate, rows: Rows) -> Code:
+def _simple(name: str, *further: str) -> Callable[[Aggregate, Rows], CodeFragment]:
+    def write(aggregate: Aggregate, rows: Rows) -> CodeFragment:
         return call(f"F.{name}", rows.only(rows.sql(aggregate.of)).argument, *further)
 
     return write
 
 
-def _count(aggregate: Aggregate, rows: Rows) -> Code:
+def _count(aggregate: Aggregate, rows: Rows) -> CodeFragment:
     if aggregate.of is not None:
         return call("F.count", rows.only(rows.sql(aggregate.of)).argument)
     return call("F.count", quoted("*")) if rows.condition is None else call("F.count_if", rows.condition.argument)
 
 
-def _exists(aggregate: Aggregate, rows: Rows) -> Code:
-    return Code(f"{_count(aggregate, rows).text} > 0", 1)
+def _exists(aggregate: Aggregate, rows: Rows) -> CodeFragment:
+    return CodeFragment(f"{_count(aggregate, rows).text} > 0", 1)
 
 
-def _share(aggregate: Aggregate, rows: Rows) -> Code:
+def _share(aggregate: Aggregate, rows: Rows) -> CodeFragment:
     return call("F.avg", rows.only(method(rows.sql(aggregate.of), "cast", quoted("double"))).argument)
 
 
-def _percentile(aggregate: Aggregate, rows: Rows) -> Code:
+def _percentile(aggregate: Aggregate, rows: Rows) -> CodeFragment:
     name = "F.percentile_approx" if aggregate.approximate else "F.percentile"
     return call(name, rows.only(rows.sql(aggregate.of)).argument, repr(aggregate.p))
 
@@ -101,8 +110,8 @@ def order_of(aggregate: Aggregate, rows: Rows) -> Order:
     return Order(tuple(name for name, _ in parts), all(ascending for _, ascending in parts))
 
 
-def _edge(last: bool) -> Callable[[Aggregate, Rows], Code]:
-    def write(aggregate: Aggregate, rows: Rows) -> Code:
+def _edge(last: bool) -> Callable[[Aggregate, Rows], CodeFragment]:
+    def write(aggregate: Aggregate, rows: Rows) -> CodeFragment:
         order = order_of(aggregate, rows)
         value = rows.sql(aggregate.of)
         value = value if value.column else rows.only(value)
@@ -123,28 +132,28 @@ def _ordered(aggregate: Aggregate, rows: Rows, newest_first: bool) -> str:
     return f'F.sort_array({name}{direction})["value"]'
 
 
-def _collect(aggregate: Aggregate, rows: Rows) -> Code:
+def _collect(aggregate: Aggregate, rows: Rows) -> CodeFragment:
     text = _ordered(aggregate, rows, newest_first=aggregate.distinct)
     if aggregate.distinct:
         text = f"F.reverse(F.array_distinct({text}))"
-    return Code(f"F.nullif({text}, F.array())")
+    return CodeFragment(f"F.nullif({text}, F.array())")
 
 
-def _last_k(aggregate: Aggregate, rows: Rows) -> Code:
+def _last_k(aggregate: Aggregate, rows: Rows) -> CodeFragment:
     text = _ordered(aggregate, rows, newest_first=True)
     text = f"F.array_distinct({text})" if aggregate.distinct else text
-    return Code(f"F.nullif(F.slice({text}, 1, {aggregate.k or 1}), F.array())")
+    return CodeFragment(f"F.nullif(F.slice({text}, 1, {aggregate.k or 1}), F.array())")
 
 
-def _days_since_last(aggregate: Aggregate, rows: Rows) -> Code:
+def _days_since_last(aggregate: Aggregate, rows: Rows) -> CodeFragment:
     assert rows.event is not None
     newest = call("F.max", rows.only(rows.event, *rows.present(aggregate.of)).argument)
     elapsed = f"F.unix_micros({rows.scope.cutoff.argument}) - F.unix_micros({newest.text})"
-    days = Code(f"({elapsed}) / MICROS_PER_DAY", PRODUCT)
+    days = CodeFragment(f"({elapsed}) / MICROS_PER_DAY", PRODUCT)
     return call("F.floor", days.text) if rows.dtype.is_integer else days
 
 
-def weight_of(aggregate: Aggregate, rows: Rows) -> Code:
+def weight_of(aggregate: Aggregate, rows: Rows) -> CodeFragment:
     """How much a row counts in a weighted mean."""
     if aggregate.weight is not None:
         return rows.sql(aggregate.weight)
@@ -152,18 +161,18 @@ def weight_of(aggregate: Aggregate, rows: Rows) -> Code:
     unit = {"d": "DAY", "h": "HOUR", "m": "MINUTE"}[aggregate.half_life.unit]
     age = f"F.unix_micros({rows.scope.cutoff.argument}) - F.unix_micros({rows.event.argument})"
     halvings = f"({age}) / ({aggregate.half_life.amount} * MICROS_PER_{unit})"
-    return rows.define("decay", Code(f"F.pow(F.lit(0.5), {halvings})"))
+    return rows.define("decay", CodeFragment(f"F.pow(F.lit(0.5), {halvings})"))
 
 
-def weighted(aggregate: Aggregate, rows: Rows) -> list[Code]:
+def weighted(aggregate: Aggregate, rows: Rows) -> list[CodeFragment]:
     """Conditions under which a row counts, beside that it has a vector."""
     if aggregate.weight is None:
         return []
     weight = rows.sql(aggregate.weight).as_column
-    return [Code(f"{weight.within(2)} != 0", 1)]
+    return [CodeFragment(f"{weight.within(2)} != 0", 1)]
 
 
-def _vector(aggregate: Aggregate, rows: Rows) -> Code:
+def _vector(aggregate: Aggregate, rows: Rows) -> CodeFragment:
     """One aggregate per position of a vector of registered length."""
     name = aggregate.of or ""
     vector = rows.only(column(name), *weighted(aggregate, rows))
@@ -178,10 +187,10 @@ def _vector(aggregate: Aggregate, rows: Rows) -> Code:
         element = f"F.{'avg' if aggregate.function == 'vector_mean' else 'sum'}({item})"
     length = rows.scope.constant(f"{name.upper()}_LENGTH", str(vector_length(rows.scope.view, rows.source, name)))
     array = f"F.array(*[{element} for i in range({length})])"
-    return Code(f"F.when(F.count({vector.argument}) > 0, {array})")
+    return CodeFragment(f"F.when(F.count({vector.argument}) > 0, {array})")
 
 
-_FUNCTIONS: Mapping[str, Callable[[Aggregate, Rows], Code]] = {
+_FUNCTIONS: Mapping[str, Callable[[Aggregate, Rows], CodeFragment]] = {
     "count": _count,
     "exists": _exists,
     "share": _share,

@@ -1,9 +1,11 @@
-"""Fragments of Python source: text that knows how tightly it binds."""
+"""Fragments of Python source (text that knows how tightly it binds), and its layout by ruff."""
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
@@ -13,7 +15,7 @@ COMPARISON = 1
 """Binding strengths of Python's operators, loosest first: `|` and `&` bind tighter than comparisons."""
 
 
-class Code(NamedTuple):
+class CodeFragment(NamedTuple):
     """Source of a Column expression, of a bare column, or of a plain Python literal."""
 
     text: str
@@ -28,9 +30,9 @@ class Code(NamedTuple):
         return self.text if self.strength >= strength else f"({self.text})"
 
     @property
-    def as_column(self) -> Code:
+    def as_column(self) -> CodeFragment:
         """The same as a Column, so that methods and operators of Column apply."""
-        return Code(f"F.lit({self.text})") if self.literal else self
+        return CodeFragment(f"F.lit({self.text})") if self.literal else self
 
     @property
     def argument(self) -> str:
@@ -44,7 +46,7 @@ def quoted(text: str) -> str:
 
 
 def renamed(line: str, name: str, new: str) -> str:
-    """A line of code with another name for a variable, not for a function, an attribute or what text says.
+    """A line of code with another name for a variable, not for a function, an attribute or the content of a text.
 
     >>> renamed('day = as_of - F.expr("as_of")  # as_of', "as_of", "moment")
     'day = moment - F.expr("as_of")  # as_of'
@@ -54,36 +56,36 @@ def renamed(line: str, name: str, new: str) -> str:
     return re.sub(f"{text}|{variable}", lambda found: new if found[0] == name else found[0], line)
 
 
-def column(name: str) -> Code:
+def column(name: str) -> CodeFragment:
     """A column by name."""
     reference = name if re.fullmatch(r"\w+", name) else f"`{name}`"
-    return Code(f"F.col({quoted(reference)})", column=reference)
+    return CodeFragment(f"F.col({quoted(reference)})", column=reference)
 
 
-def call(function: str, *arguments: str) -> Code:
-    return Code(f"{function}({', '.join(arguments)})")
+def call(function: str, *arguments: str) -> CodeFragment:
+    return CodeFragment(f"{function}({', '.join(arguments)})")
 
 
-def method(code: Code, name: str, *arguments: str) -> Code:
-    return Code(f"{code.as_column.within(ATOM)}.{name}({', '.join(arguments)})")
+def method(code: CodeFragment, name: str, *arguments: str) -> CodeFragment:
+    return CodeFragment(f"{code.as_column.within(ATOM)}.{name}({', '.join(arguments)})")
 
 
-def conjunction(conditions: Iterable[Code]) -> Code | None:
+def conjunction(conditions: Iterable[CodeFragment]) -> CodeFragment | None:
     """All conditions by `&`; None when there is none."""
     parts = list(conditions)
     if len(parts) < 2:
         return parts[0] if parts else None
-    return Code(" & ".join(part.as_column.within(AND) for part in parts), AND)
+    return CodeFragment(" & ".join(part.as_column.within(AND) for part in parts), AND)
 
 
-def literal(value: object) -> Code:
+def literal(value: object) -> CodeFragment:
     """A Python value as source; booleans and null as Columns, so that linters keep quiet about `== True`."""
     if value is None or isinstance(value, bool):
-        return Code(f"F.lit({value})")
+        return CodeFragment(f"F.lit({value})")
     if isinstance(value, Decimal):
         # As text, which a cast to decimal reads exactly; whole numbers need no detour.
         value = int(value) if value == int(value) else str(value)
-    return Code(quoted(value) if isinstance(value, str) else repr(value), literal=True)
+    return CodeFragment(quoted(value) if isinstance(value, str) else repr(value), literal=True)
 
 
 def names(columns: Sequence[str]) -> str:
@@ -126,3 +128,18 @@ def docstring(text: str) -> str:
     """Text that may stand between triple quotes."""
     escaped = text.replace("\\", "\\\\").replace('"""', "'''")
     return escaped + " " if escaped.endswith('"') else escaped
+
+
+def format_source(text: str, line_length: int = 100) -> str:
+    """The source with sorted imports, in ruff's format; ValueError when it is not valid Python."""
+    width = ["--line-length", str(line_length), "--isolated", "-"]
+    tidied = _ruff(["check", "--fix-only", "--quiet", "--select", "I,F401", *width], text)
+    return _ruff(["format", "--quiet", *width], tidied)
+
+
+def _ruff(arguments: list[str], text: str) -> str:
+    command = [sys.executable, "-P", "-m", "ruff", *arguments]  # not what the current folder has of that name
+    done = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=False)
+    if done.returncode != 0:
+        raise ValueError(f"ruff {arguments[0]} refused the source: {done.stderr.strip()[:500]}")
+    return done.stdout

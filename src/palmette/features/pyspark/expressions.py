@@ -19,7 +19,7 @@ from palmette.features.pyspark.code import (
     PRODUCT,
     SUM,
     UNARY,
-    Code,
+    CodeFragment,
     call,
     column,
     literal,
@@ -35,7 +35,7 @@ class _UncoveredError(Exception):
     """The expression has no exact counterpart here."""
 
 
-def translate(sql: str, schema: Schema | None = None, divide: str = TRY_DIVIDE) -> Code:
+def translate(sql: str, schema: Schema | None = None, divide: str = TRY_DIVIDE) -> CodeFragment:
     """Source of the Column that `sql` means over columns of `schema`.
 
     `divide` is the call for `/`, with `{numerator}` and `{denominator}` as Columns.
@@ -49,12 +49,12 @@ def translate(sql: str, schema: Schema | None = None, divide: str = TRY_DIVIDE) 
             raise _UncoveredError
         return _Translator(schema or {}, divide).code(tree)
     except _UncoveredError:
-        return Code(f"F.expr({quoted(safe_sql(sql))})")
+        return CodeFragment(f"F.expr({quoted(safe_sql(sql))})")
 
 
-def expr(sql: str) -> Code:
+def expr(sql: str) -> CodeFragment:
     """The author's text, by `F.expr`."""
-    return Code(f"F.expr({quoted(sql)})")
+    return CodeFragment(f"F.expr({quoted(sql)})")
 
 
 def sql_name(name: str) -> str:
@@ -120,11 +120,7 @@ _FUNCTIONS: Mapping[type[exp.Expr], str] = {
     exp.Day: "dayofmonth",
 }
 """Functions of one argument."""
-_VARIADIC: Mapping[type[exp.Expr], str] = {
-    exp.Coalesce: "coalesce",
-    exp.Greatest: "greatest",
-    exp.Least: "least",
-}
+_VARIADIC: Mapping[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Greatest: "greatest", exp.Least: "least"}
 _BINARY: Mapping[type[exp.Expr], str] = {exp.Nullif: "nullif", exp.Pow: "pow", exp.DateDiff: "datediff"}
 
 
@@ -134,7 +130,7 @@ class _Translator:
     def __init__(self, schema: Schema, divide: str) -> None:
         self._schema = schema
         self._divide = divide
-        self._handlers: Mapping[type[exp.Expr], Callable[[exp.Expr], Code]] = {
+        self._handlers: Mapping[type[exp.Expr], Callable[[exp.Expr], CodeFragment]] = {
             exp.Column: self._column,
             exp.Literal: self._literal,
             exp.Boolean: lambda node: literal(bool(node.this)),
@@ -165,17 +161,17 @@ class _Translator:
             exp.StartsWith: lambda node: self._method(node, "startswith"),
         }
 
-    def code(self, node: exp.Expr) -> Code:
+    def code(self, node: exp.Expr) -> CodeFragment:
         kind = type(node)
         if kind in _COMPARISONS:
             left, right = self._operands(node)
             text = f"{left.as_column.within(OR)} {_COMPARISONS[kind]} {right.within(OR)}"
-            return Code(text, COMPARISON)
+            return CodeFragment(text, COMPARISON)
         if kind in _ARITHMETIC:
             symbol, strength = _ARITHMETIC[kind]
             left, right = self._operands(node)
             left = left.as_column if right.literal else left
-            return Code(f"{left.within(strength)} {symbol} {right.within(strength + 1)}", strength)
+            return CodeFragment(f"{left.within(strength)} {symbol} {right.within(strength + 1)}", strength)
         if kind in _FUNCTIONS and _only(node, "this"):
             if isinstance(node.this, exp.Distinct):
                 raise _UncoveredError
@@ -190,17 +186,17 @@ class _Translator:
             raise _UncoveredError
         return self._handlers[kind](node)
 
-    def _operands(self, node: exp.Expr) -> tuple[Code, Code]:
+    def _operands(self, node: exp.Expr) -> tuple[CodeFragment, CodeFragment]:
         """Both sides; a decimal literal becomes a Python float only beside a floating-point column."""
         floating = any(self._is_floating(side) for side in (node.this, node.expression))
         return self._side(node.this, floating), self._side(node.expression, floating)
 
-    def _side(self, node: exp.Expr, floating: bool) -> Code:
+    def _side(self, node: exp.Expr, floating: bool) -> CodeFragment:
         inner = node.unnest()
         sign = "-" if isinstance(inner, exp.Neg) else ""
         number = inner.this if sign else inner
         if floating and isinstance(number, exp.Literal) and not number.is_string and "." in number.this:
-            return Code(repr(float(sign + number.this)), literal=True)
+            return CodeFragment(repr(float(sign + number.this)), literal=True)
         return self.code(node)
 
     def _is_floating(self, node: exp.Expr) -> bool:
@@ -213,88 +209,88 @@ class _Translator:
             return self._is_floating(inner.this)
         return isinstance(inner, exp.Add | exp.Sub | exp.Mul) and self._is_floating(inner.this)
 
-    def _column(self, node: exp.Expr) -> Code:
+    def _column(self, node: exp.Expr) -> CodeFragment:
         if isinstance(node, exp.Column) and not node.table and isinstance(node.this, exp.Identifier):
             return column(node.name)
         raise _UncoveredError
 
-    def _literal(self, node: exp.Expr) -> Code:
+    def _literal(self, node: exp.Expr) -> CodeFragment:
         if node.is_string:
             return literal(node.this)
         if re.fullmatch(r"\d{1,18}", node.this):
             return literal(int(node.this))
         raise _UncoveredError
 
-    def _negative(self, node: exp.Expr) -> Code:
+    def _negative(self, node: exp.Expr) -> CodeFragment:
         inner = self.code(node.this)
         if inner.literal and inner.text.isdigit():
-            return Code(f"-{inner.text}", UNARY, literal=True)
-        return Code(f"-{inner.as_column.within(UNARY)}", UNARY)
+            return CodeFragment(f"-{inner.text}", UNARY, literal=True)
+        return CodeFragment(f"-{inner.as_column.within(UNARY)}", UNARY)
 
-    def _logical(self, node: exp.Expr, symbol: str, strength: int) -> Code:
+    def _logical(self, node: exp.Expr, symbol: str, strength: int) -> CodeFragment:
         left, right = self.code(node.this).as_column, self.code(node.expression).as_column
-        return Code(f"{left.within(strength)} {symbol} {right.within(strength)}", strength)
+        return CodeFragment(f"{left.within(strength)} {symbol} {right.within(strength)}", strength)
 
-    def _not(self, node: exp.Expr) -> Code:
+    def _not(self, node: exp.Expr) -> CodeFragment:
         inner = node.this.unnest()
         if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
             return method(self.code(inner.this), "isNotNull")
-        return Code(f"~{self.code(inner).as_column.within(UNARY)}", UNARY)
+        return CodeFragment(f"~{self.code(inner).as_column.within(UNARY)}", UNARY)
 
-    def _method(self, node: exp.Expr, name: str) -> Code:
+    def _method(self, node: exp.Expr, name: str) -> CodeFragment:
         return method(self.code(node.this), name, self.code(node.expression).text)
 
-    def _is(self, node: exp.Expr) -> Code:
+    def _is(self, node: exp.Expr) -> CodeFragment:
         if isinstance(node.expression, exp.Null):
             return method(self.code(node.this), "isNull")
         raise _UncoveredError
 
-    def _in(self, node: exp.Expr) -> Code:
+    def _in(self, node: exp.Expr) -> CodeFragment:
         items = [self.code(item) for item in node.expressions]
         if not items or not all(item.literal for item in items) or not _only(node, "this", "expressions"):
             raise _UncoveredError
         return method(self.code(node.this), "isin", *(item.text for item in items))
 
-    def _between(self, node: exp.Expr) -> Code:
+    def _between(self, node: exp.Expr) -> CodeFragment:
         if node.args.get("symmetric"):
             raise _UncoveredError
         floating = self._is_floating(node.this)
         bounds = [self._side(node.args[name], floating).text for name in ("low", "high")]
         return method(self.code(node.this), "between", *bounds)
 
-    def _case(self, node: exp.Expr) -> Code:
+    def _case(self, node: exp.Expr) -> CodeFragment:
         subject = node.this
         text = "F"
         for branch in node.args["ifs"]:
             test = exp.EQ(this=subject, expression=branch.this) if subject is not None else branch.this
             text += f".when({self.code(test).as_column.text}, {self.code(branch.args['true']).text})"
         default = node.args.get("default")
-        return Code(text + (f".otherwise({self.code(default).text})" if default is not None else ""))
+        return CodeFragment(text + (f".otherwise({self.code(default).text})" if default is not None else ""))
 
-    def _if(self, node: exp.Expr) -> Code:
+    def _if(self, node: exp.Expr) -> CodeFragment:
         return self._case(exp.Case(ifs=[node], default=node.args.get("false")))
 
-    def _cast(self, node: exp.Expr) -> Code:
+    def _cast(self, node: exp.Expr) -> CodeFragment:
         if not _only(node, "this", "to"):
             raise _UncoveredError
         return method(self.code(node.this), "cast", quoted(node.args["to"].sql(dialect="spark").lower()))
 
-    def _division(self, node: exp.Expr) -> Code:
+    def _division(self, node: exp.Expr) -> CodeFragment:
         sides = self._operands(node)
         left, right = (side.argument if self._divide == TRY_DIVIDE else side.as_column.text for side in sides)
-        return Code(self._divide.format(numerator=left, denominator=right))
+        return CodeFragment(self._divide.format(numerator=left, denominator=right))
 
-    def _modulo(self, node: exp.Expr) -> Code:
+    def _modulo(self, node: exp.Expr) -> CodeFragment:
         return call("F.try_mod", *(side.argument for side in self._operands(node)))
 
-    def _like(self, node: exp.Expr) -> Code:
+    def _like(self, node: exp.Expr) -> CodeFragment:
         pattern = node.expression
         if not (isinstance(pattern, exp.Literal) and pattern.is_string and _only(node, "this", "expression")):
             raise _UncoveredError
         names: dict[type[exp.Expr], str] = {exp.Like: "like", exp.ILike: "ilike", exp.RegexpLike: "rlike"}
         return self._method(node, names[type(node)])
 
-    def _count(self, node: exp.Expr) -> Code:
+    def _count(self, node: exp.Expr) -> CodeFragment:
         if not _only(node, "this", "big_int"):
             raise _UncoveredError
         inner = node.this
@@ -304,11 +300,11 @@ class _Translator:
             return call("F.count_distinct", *(self.code(item).argument for item in inner.expressions))
         return call("F.count", self.code(inner).argument)
 
-    def _concat(self, node: exp.Expr) -> Code:
+    def _concat(self, node: exp.Expr) -> CodeFragment:
         sides = node.flatten() if isinstance(node, exp.DPipe) else node.expressions
         return call("F.concat", *(self.code(side).argument for side in sides))
 
-    def _round(self, node: exp.Expr) -> Code:
+    def _round(self, node: exp.Expr) -> CodeFragment:
         if not _only(node, "this", "decimals"):
             raise _UncoveredError
         digits = node.args.get("decimals")
@@ -317,7 +313,7 @@ class _Translator:
             raise _UncoveredError
         return call("F.round", self.code(node.this).argument, *scale)
 
-    def _to_date(self, node: exp.Expr) -> Code:
+    def _to_date(self, node: exp.Expr) -> CodeFragment:
         if not _only(node, "this", "safe"):
             raise _UncoveredError
         return call("F.to_date", self.code(node.this).argument)

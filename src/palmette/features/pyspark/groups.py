@@ -1,4 +1,4 @@
-"""Aggregation groups as transforms: one `groupBy().agg()` per source and keys, features as named columns."""
+"""Transforms that compute features: one `groupBy().agg()` per source and keys, one look-up per table and keys."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from palmette.features.pyspark.aggregates import Rows, aggregation, directions, is_mixed, weight_of, weighted
 from palmette.features.pyspark.code import (
-    Code,
+    CodeFragment,
     chain,
     conjunction,
     function,
@@ -17,19 +17,21 @@ from palmette.features.pyspark.code import (
     renamed,
     with_columns,
 )
-from palmette.features.pyspark.empty import needs_presence, presence_column
 from palmette.features.pyspark.expressions import expr, sql_name
-from palmette.features.pyspark.layout import Group
-from palmette.features.pyspark.scope import Scope, identifier
-from palmette.features.pyspark.sources import Known
-from palmette.features.pyspark.times import in_window, window_name
-from palmette.features.spec.fsc import Aggregate, Expression
+from palmette.features.pyspark.layout import FeatureGroup
+from palmette.features.pyspark.output import needs_presence, presence_column
+from palmette.features.pyspark.scope import ScriptScope, identifier
+from palmette.features.pyspark.sources import SourceTransforms
+from palmette.features.pyspark.states import current_name, join_keys, recency, registered_schema, selected
+from palmette.features.pyspark.times import in_window, is_dated, pruning, visible, window_name
+from palmette.features.spec.dfr import Table
+from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import ViewFeature
 
 
 @dataclass(frozen=True)
-class Written:
+class FeatureTransform:
     """A transform that computes features."""
 
     function: str
@@ -38,14 +40,14 @@ class Written:
     takes_as_of: bool
 
 
-def write_group(scope: Scope, group: Group, known: Known) -> Written:
+def write_group(scope: ScriptScope, group: FeatureGroup, known: SourceTransforms) -> FeatureTransform:
     """Adds the transform of a group to the script."""
     writer = _Writer(scope, group, known)
     return writer.write_alone() if group.is_alone else writer.write_shared()
 
 
 class _Writer:
-    def __init__(self, scope: Scope, group: Group, known: Known) -> None:
+    def __init__(self, scope: ScriptScope, group: FeatureGroup, known: SourceTransforms) -> None:
         self.scope, self.group, self.known = scope, group, known
         self.rows = identifier(group.source.name)
         self.by = (*group.by, *scope.row_keys)
@@ -54,7 +56,7 @@ class _Writer:
         self.flags: dict[str, str] = {}
         """Conditions that are columns, too: name of the column to that of the condition."""
 
-    def write_shared(self) -> Written:
+    def write_shared(self) -> FeatureTransform:
         positions = self._positions()
         columns = []
         for feature in self.group.features:
@@ -74,7 +76,7 @@ class _Writer:
         doc = f"{what} of each {self._whom()} over rows of `{self.group.source.name}`."
         return self._function(name, doc, [f"return {chain(self.rows, calls)}"])
 
-    def write_alone(self) -> Written:
+    def write_alone(self) -> FeatureTransform:
         feature = self.group.features[0]
         aggregate = feature.computation
         assert isinstance(aggregate, Aggregate)
@@ -97,14 +99,14 @@ class _Writer:
     def _whom(self) -> str:
         return " and ".join(key.removesuffix("_id") for key in self.group.by)
 
-    def _function(self, name: str, doc: str, body: list[str]) -> Written:
+    def _function(self, name: str, doc: str, body: list[str]) -> FeatureTransform:
         body = [*(f"{key} = {text}" for key, text in self.statements.items()), *body]
         takes_as_of = any(re.search(r"\(as_of\)", line) for line in body)
         parameters = [f"{self.rows}: DataFrame"] + ["as_of: datetime"] * takes_as_of
         self.scope.functions.append(function(name, parameters, "DataFrame", doc, body))
-        return Written(name, self.by, takes_as_of)
+        return FeatureTransform(name, self.by, takes_as_of)
 
-    def _code(self, feature: ViewFeature, positions: dict[str, str]) -> Code:
+    def _code(self, feature: ViewFeature, positions: dict[str, str]) -> CodeFragment:
         if isinstance(feature.computation, Expression):
             return self.scope.sql(feature.computation.sql, self.group.source.schema).as_column
         assert isinstance(feature.computation, Aggregate)
@@ -122,11 +124,11 @@ class _Writer:
         )
         return aggregation(feature.computation, rows)
 
-    def _residual(self, feature: ViewFeature) -> Code | None:
+    def _residual(self, feature: ViewFeature) -> CodeFragment | None:
         """What the feature asks of a row beyond the group's filter."""
         return conjunction(self._conditions(feature))
 
-    def _conditions(self, feature: ViewFeature) -> list[Code]:
+    def _conditions(self, feature: ViewFeature) -> list[CodeFragment]:
         """The same by named conditions."""
         computation = feature.computation
         assert isinstance(computation, Aggregate)
@@ -144,7 +146,7 @@ class _Writer:
         same = [one for one in others if (one.function, one.of) == ("count_distinct", aggregate.of)]
         return aggregate.function == "count_distinct" and aggregate.of in self.group.source.schema and len(same) > 1
 
-    def _distinct_where(self, aggregate: Aggregate, conditions: list[Code]) -> Code:
+    def _distinct_where(self, aggregate: Aggregate, conditions: list[CodeFragment]) -> CodeFragment:
         """Distinct values in the rows that meet the conditions.
 
         Spark goes through the rows once for every expression that is counted distinct; with FILTER, once for a column.
@@ -161,7 +163,7 @@ class _Writer:
             found[name] = condition if is_used else self.statements.pop(condition)
         return found
 
-    def _flag(self, condition: Code) -> str:
+    def _flag(self, condition: CodeFragment) -> str:
         """The column that holds a named condition."""
         name, taken = condition.text, {column.lower() for column in self.group.source.schema}
         while name.lower() in taken or self.flags.get(name, condition.text) != condition.text:
@@ -169,23 +171,23 @@ class _Writer:
         self.flags[name] = condition.text
         return name
 
-    def _in_window(self, window: Window) -> Code:
+    def _in_window(self, window: Window) -> CodeFragment:
         assert self.known.event is not None
         return in_window(window, self.known.event, self.scope.cutoff, self.scope.view.zone)
 
-    def _named(self, wanted: str, code: Code) -> Code:
+    def _named(self, wanted: str, code: CodeFragment) -> CodeFragment:
         """A variable for the condition; one per distinct condition."""
         for name, text in self.statements.items():
             if text == code.text:
-                return Code(name)
+                return CodeFragment(name)
         name, number = identifier(wanted), 2
         while name in self.statements or name == self.rows:
             name, number = f"{identifier(wanted)}_{number}", number + 1
         self.statements[name] = code.text
-        return Code(name)
+        return CodeFragment(name)
 
-    def _filter(self, *further: Code) -> list[str]:
-        conditions: list[Code] = []
+    def _filter(self, *further: CodeFragment) -> list[str]:
+        conditions: list[CodeFragment] = []
         if self.group.window is not None and self.group.window != self.known.window:
             conditions.append(self._in_window(self.group.window))
         if self.group.where is not None:
@@ -250,7 +252,7 @@ class _Writer:
         ]
 
 
-def _unnamed(_: str, code: Code) -> Code:
+def _unnamed(_: str, code: CodeFragment) -> CodeFragment:
     return code
 
 
@@ -289,3 +291,66 @@ def _condition_name(where: str, feature: str) -> str:
             return f"counts_for_{feature}"
     name = "_and_".join(parts).lower()
     return name if len(name) <= _LONGEST_NAME else f"counts_for_{feature}"
+
+
+def write_lookup(scope: ScriptScope, table: Table, on: dict[str, str], features: list[ViewFeature]) -> FeatureTransform:
+    """Adds the transform that gives the looked-up columns by grain keys (and cut-off, where each row has its own)."""
+    timeless = not is_dated(table)
+    row_keys = () if timeless else scope.row_keys
+    columns = {
+        feature.name: feature.computation.column for feature in features if isinstance(feature.computation, Lookup)
+    }
+    rows = identifier(table.name)
+    if not row_keys and (current := current_name(table)) in scope.names.taken:
+        body = [f"return {current}({rows}, as_of).select({', '.join([*selected(on), *selected(columns)])})"]
+    else:
+        body = _body(scope, table, on, columns, row_keys)
+    name = scope.names.fresh(f"{table.name}_of_{scope.keys_name(tuple(on))}")
+    takes_as_of = any("as_of" in line for line in body) and not scope.per_row
+    parameters = [
+        f"{rows}: DataFrame",
+        *(["spine: DataFrame"] if row_keys else []),
+        *(["as_of: datetime"] if takes_as_of else []),
+    ]
+    when = "" if timeless else " as known at the cut-off"
+    doc = f"Columns of {table.name.replace('_', ' ')}{when}, by {', '.join(on)}."
+    scope.functions.append(function(name, parameters, "DataFrame", doc, body))
+    return FeatureTransform(name, (*on, *row_keys), takes_as_of)
+
+
+def _body(
+    scope: ScriptScope, table: Table, on: dict[str, str], columns: dict[str, str], row_keys: tuple[str, ...]
+) -> list[str]:
+    """From the table's rows to one row a key with the looked-up columns; `columns` reads feature to column."""
+    timeless, rows = not is_dated(table), identifier(table.name)
+    statements: list[str] = []
+    calls: list[str] = []
+    if not timeless and (days := pruning(scope, table, None)):
+        statements, calls = [*days.statements], [f"where({days.condition})"]
+    if row_keys:
+        renamed = [f"withColumnRenamed({quoted(there)}, {quoted(key)})" for key, there in on.items() if key != there]
+        events = "".join(f".{item}" for item in [*calls, *renamed])
+        calls = [
+            f'select({name_arguments(on)}, "as_of")',
+            "distinct()",
+            f'join({rows}{events}, on={join_keys(list(on))}, how="inner")',
+        ]
+    known = [] if timeless else visible(table, registered_schema(table), scope.cutoff, scope.view.zone)
+    condition = conjunction(known)
+    calls += [] if condition is None else [f"where({condition.text})"]
+    source = {key: key if row_keys else there for key, there in on.items()}
+    if table.kind == "snapshot" or not table.keys_enforced:
+        calls += _newest(table, source, row_keys, columns)
+    else:
+        picked = [*selected(source), *(quoted(key) for key in row_keys), *selected(columns)]
+        calls.append(f"select({', '.join(picked)})")
+    return [*statements, f"return {chain('spine' if row_keys else rows, calls)}"]
+
+
+def _newest(table: Table, on: dict[str, str], row_keys: tuple[str, ...], columns: dict[str, str]) -> list[str]:
+    """The newest state of each key; ties go to the largest values of the remaining columns."""
+    order = recency(table)
+    by = quoted(order[0]) if len(order) == 1 else f"F.struct({name_arguments(order)})"
+    values = ", ".join(f"F.max_by({quoted(column)}, {by}).alias({quoted(name)})" for name, column in columns.items())
+    grouping = ", ".join([*selected(on), *(quoted(key) for key in row_keys)])
+    return [f"groupBy({grouping})", f"agg({values})"]

@@ -1,21 +1,23 @@
-"""Bodies of the functions around the transforms: reading, writing, and the command line."""
+"""Functions around the transforms: their heads, and the bodies that read, write and parse the command line."""
 
 from __future__ import annotations
 
 import re
+import textwrap
+from collections.abc import Iterable
 
 from palmette.documents import Model
 from palmette.features.artefacts import Config, Conventions, Role
-from palmette.features.pyspark.code import name_arguments, quoted
+from palmette.features.pyspark.code import docstring, indent, name_arguments, quoted
 from palmette.features.pyspark.configuration import config_classes, config_lines, parsed_text
-from palmette.features.pyspark.scope import Scope
-from palmette.features.signature import Bound, Meaning, shape_of, signature
+from palmette.features.pyspark.scope import ScriptScope
+from palmette.features.signature import BoundParameter, Meaning, declared, shape_of, signature
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.view import View
 from palmette.features.team_document import is_json
 
 
-def load_body(scope: Scope, conventions: Conventions, config: Config) -> list[str]:
+def load_body(scope: ScriptScope, conventions: Conventions, config: Config) -> list[str]:
     """Reads every table of the view, with only the columns that it mentions."""
     config = _as_named(config, scope.view, conventions, "load")
     readers = {
@@ -30,7 +32,7 @@ def load_body(scope: Scope, conventions: Conventions, config: Config) -> list[st
     return ["return {", *(f"    {quoted(name)}: {reader}," for name, reader in readers.items()), "}"]
 
 
-def _reader(scope: Scope, table: Table, config: Config) -> str:
+def _reader(scope: ScriptScope, table: Table, config: Config) -> str:
     place = source_place(table, config)
     if table.table is not None:
         return f"spark.table({place})"
@@ -81,7 +83,7 @@ def needed_columns(view: View, table: Table) -> list[str]:
     return [column.name for column in table.columns if column.name in fixed or column.name.lower() in mentioned]
 
 
-def write_body(scope: Scope, conventions: Conventions, config: Config) -> list[str]:
+def write_body(scope: ScriptScope, conventions: Conventions, config: Config) -> list[str]:
     """Writes the frame; with a partition, dynamically, so that other days stay."""
     config = _as_named(config, scope.view, conventions, "write")
     frame = next(
@@ -113,7 +115,7 @@ def write_body(scope: Scope, conventions: Conventions, config: Config) -> list[s
     ]
 
 
-def main_body(scope: Scope, conventions: Conventions, config: Config) -> list[str]:
+def main_body(scope: ScriptScope, conventions: Conventions, config: Config) -> list[str]:
     """Parses the options, builds the session, and calls the other functions."""
     view = scope.view
     option, as_of = conventions.config_option, conventions.as_of_option
@@ -158,7 +160,7 @@ def _destination(option: str) -> str:
     return option.lstrip("-").replace("-", "_")
 
 
-def _config(scope: Scope, config: Config, path: str) -> list[str]:
+def _config(scope: ScriptScope, config: Config, path: str) -> list[str]:
     text = f'Path({path}).read_text(encoding="utf-8")'
     call = scope.utility_call("load_config", path=path, document=parsed_text(config, text))
     if call is not None:
@@ -178,7 +180,7 @@ def _call(view: View, conventions: Conventions, role: Role, each: dict[str, str]
     shape = shape_of(conventions, role)
     optional = {parameter.name for parameter in shape.parameters if parameter.default is not None}
     arguments = []
-    bound: Bound
+    bound: BoundParameter
     for bound in signature(view, conventions, role):
         value = each[bound.table] if bound.table else values.get(bound.meaning)
         if role == "write" and bound.meaning == "table":
@@ -189,3 +191,61 @@ def _call(view: View, conventions: Conventions, role: Role, each: dict[str, str]
             continue
         arguments.append(value or bound.name)
     return f"{shape.name}({', '.join(arguments)})"
+
+
+_CUTOFFS = {
+    "run": "every row: only what was known before `as_of` counts",
+    "partition": "the end of the partition's day: only what was known before it counts",
+    "spine": "each row's own: only what was known before it counts",
+}
+
+
+def module_docstring(view: View, conventions: Conventions) -> str:
+    """The module's docstring with its quotes: what the view is about, its grain, sources and cut-off."""
+    about = docstring(" ".join(view.description.split())) or f"Feature view `{view.name}`."
+    about = about if about.endswith((".", "!", "?")) else f"{about}."
+    grain = f"one row per {_listed(view.grain)}"
+    if view.spine is not None:
+        grain = f"the rows of `{view.spine.table}`, by {_listed(view.grain)}"
+    lines = [
+        *textwrap.wrap(about, conventions.line_length - 6),
+        "",
+        *_wrapped(f"Grain: {grain}.", conventions),
+        *_wrapped(f"Sources: {', '.join(sorted(view.tables))}.", conventions),
+        *_wrapped(f"Cut-off: {_CUTOFFS[view.cutoff]}. Days and hours are counted in {view.zone}.", conventions),
+    ]
+    return '"""' + "\n".join(lines) + '\n"""'
+
+
+def _wrapped(text: str, conventions: Conventions) -> list[str]:
+    return textwrap.wrap(text, conventions.line_length, subsequent_indent="    ")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def function_source(view: View, conventions: Conventions, role: Role, body: list[str]) -> str:
+    """A predefined function with the team's name and parameters, a docstring, and this body (unindented lines)."""
+    shape = shape_of(conventions, role)
+    parameters = declared(view, conventions, shape)
+    returns = shape.returns or {"load": "dict[str, DataFrame]", "build": "DataFrame"}.get(role, "None")
+    lines = [line for part in body for line in part.split("\n")]
+    doc = f'"""{_purpose(view, conventions, role)}"""'
+    return "\n".join([f"def {shape.name}({', '.join(parameters)}) -> {returns}:", *indent([doc, *lines])])
+
+
+def _purpose(view: View, conventions: Conventions, role: Role) -> str:
+    grain = " and ".join(key.removesuffix("_id") for key in view.grain)
+    rows = f"One row for every row of `{view.spine.table}`" if view.spine else f"One row per {grain}"
+    bounds = signature(view, conventions, "build")
+    cutoff = next((f"`{bound.name}`" for bound in bounds if bound.meaning == "as_of"), "the cut-off")
+    when = "its cut-off" if view.cutoff == "spine" else cutoff
+    return {
+        "load": "The tables that the view reads, with the columns that it needs.",
+        "build": f"{rows}, with what was known before {when}.",
+        "write": "Writes the view, and of partitions only those that it has rows for."
+        if view.partition
+        else "Writes the view.",
+        "main": "Entry point for `spark-submit`.",
+    }[role]

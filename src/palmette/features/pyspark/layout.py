@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from palmette.features.pyspark.states import pairs
 from palmette.features.pyspark.times import containing, is_dated, widest
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
-from palmette.features.spec.fsc_steps import JoinStep, Step, step_kind
+from palmette.features.spec.fsc_steps import JoinStep, Step, pairs, step_kind
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import View, ViewFeature, ViewSource
 
 
 @dataclass(frozen=True)
-class Group:
+class FeatureGroup:
     """Features that one `groupBy().agg()` computes over the rows that pass `window` and `where`."""
 
     source: ViewSource
@@ -35,9 +34,9 @@ class Group:
         return tuple(feature.name for feature in self.features)
 
 
-def groups(view: View, source: ViewSource) -> list[Group]:
+def groups(view: View, source: ViewSource) -> list[FeatureGroup]:
     """The groups of a source, in the order of their first features."""
-    found: list[Group] = []
+    found: list[FeatureGroup] = []
     features = [feature for feature in view.features if feature.source == source.name]
     for by in dict.fromkeys(keys(view, feature) for feature in features):
         mine = [feature for feature in features if keys(view, feature) == by]
@@ -71,13 +70,13 @@ def keys(view: View, feature: ViewFeature) -> tuple[str, ...]:
     return tuple(key for key in view.grain if key in by)
 
 
-def _group(view: View, source: ViewSource, by: tuple[str, ...], features: Iterable[ViewFeature]) -> Group:
+def _group(view: View, source: ViewSource, by: tuple[str, ...], features: Iterable[ViewFeature]) -> FeatureGroup:
     ordered = tuple(features)
     conditions = {
         feature.computation.where for feature in ordered if isinstance(feature.computation, Aggregate | Expression)
     }
     where = conditions.pop() if len(conditions) == 1 else None
-    return Group(source, by, ordered, containing(_windows(ordered), view.zone), where)
+    return FeatureGroup(source, by, ordered, containing(_windows(ordered), view.zone), where)
 
 
 def _apart_from_vectors(features: list[ViewFeature]) -> list[ViewFeature]:

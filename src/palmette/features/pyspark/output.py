@@ -5,22 +5,125 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from palmette.features.pyspark.code import Code, chain, function, literal, method, quoted
-from palmette.features.pyspark.empty import empty_value, never_null, presence_column
+import sqlglot
+from sqlglot import exp
+from sqlglot.optimizer.simplify import simplify
+
+from palmette.features.pyspark.code import CodeFragment, chain, function, literal, method, quoted
 from palmette.features.pyspark.expressions import translate
 from palmette.features.pyspark.layout import own_columns
-from palmette.features.pyspark.scope import Scope, identifier
+from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import selected
-from palmette.features.pyspark.times import instant, is_dated
+from palmette.features.pyspark.times import is_dated, timestamp
+from palmette.features.spec.expressions import type_of
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF, Schema, View, ViewFeature
+
+_NULL_IN_NULL_OUT = (
+    exp.Add,
+    exp.Sub,
+    exp.Mul,
+    exp.Div,
+    exp.Mod,
+    exp.Neg,
+    exp.Cast,
+    exp.TryCast,
+    exp.Round,
+    exp.Paren,
+    exp.Abs,
+    exp.Sqrt,
+    exp.Floor,
+    exp.Ceil,
+    exp.GT,
+    exp.GTE,
+    exp.LT,
+    exp.LTE,
+    exp.EQ,
+    exp.NEQ,
+)
+_ZERO = (exp.Count, exp.CountIf, exp.ApproxDistinct)
+_EMPTY_ARRAY = (exp.ArrayAgg, exp.ArrayUniqueAgg)
+_EMPTY_ARRAY_NAMES = ("collect_list", "collect_set", "array_agg")
+
+
+def empty_value(sql: str, schema: Schema | None = None) -> str | None:
+    """The value over no rows as a Spark SQL expression without columns; None when it is surely null.
+
+    Empty arrays have the type that `schema`, of the rows, gives them.
+    """
+    tree = exp.Paren(this=sqlglot.parse_one(sql, dialect="spark"))
+    for node in reversed(list(tree.find_all(exp.AggFunc, exp.Filter, exp.WithinGroup, exp.Anonymous))):
+        value = _of_aggregate(node, schema or {})
+        if value is not None and node.parent is not None:
+            node.replace(value)
+    for column in list(tree.find_all(exp.Column)):
+        column.replace(exp.Null())
+    folded = _fold(tree.this)
+    return None if isinstance(folded, exp.Null) else simplify(folded, dialect="spark").sql(dialect="spark")
+
+
+def never_null(sql: str) -> bool:
+    """Whether it is a bare count, or ends in a constant for null."""
+    tree = sqlglot.parse_one(sql, dialect="spark")
+    last = tree.expressions[-1].unnest() if isinstance(tree, exp.Coalesce) and tree.expressions else None
+    return isinstance(tree, _ZERO) or isinstance(last.this if isinstance(last, exp.Neg) else last, exp.Literal)
+
+
+def presence_column(feature: ViewFeature) -> str:
+    """Name of the column that tells that the group of an SQL aggregate had rows."""
+    return f"{feature.name}_has_rows"
+
+
+def needs_presence(feature: ViewFeature) -> bool:
+    """Whether nothing but such a column can tell the value over no rows from a null."""
+    computation = feature.computation
+    return (
+        isinstance(computation, Expression)
+        and not never_null(computation.sql)
+        and (empty_value(computation.sql) is not None)
+    )
+
+
+def _of_aggregate(node: exp.Expr, schema: Schema) -> exp.Expr | None:
+    if isinstance(node, _ZERO):
+        return exp.Literal.number(0)
+    if isinstance(node, _EMPTY_ARRAY) or (isinstance(node, exp.Anonymous) and node.name.lower() in _EMPTY_ARRAY_NAMES):
+        kind = type_of(node.sql(dialect="spark"), schema)
+        return exp.cast(exp.Array(), str(kind), dialect="spark") if kind is not None else exp.Array()
+    if isinstance(node, exp.Filter | exp.WithinGroup):
+        inner: exp.Expr = node.this.copy()
+        return inner
+    if isinstance(node, exp.AggFunc) or (isinstance(node, exp.Anonymous) and node.find(exp.Column)):
+        return exp.Null()
+    return None
+
+
+def _fold(node: exp.Expr) -> exp.Expr:
+    """The expression with operations on null folded to null."""
+    for child in list(node.iter_expressions()):
+        folded = _fold(child)
+        if folded is not child:
+            child.replace(folded)
+    if isinstance(node, _NULL_IN_NULL_OUT) and any(isinstance(child, exp.Null) for child in node.iter_expressions()):
+        return exp.Null()
+    if isinstance(node, exp.Coalesce):
+        known = [child for child in (node.this, *node.expressions) if not isinstance(child, exp.Null)]
+        return (
+            exp.Null() if not known else exp.Coalesce(this=known[0], expressions=known[1:]) if known[1:] else known[0]
+        )
+    if isinstance(node, exp.Div):
+        return exp.Anonymous(this="try_divide", expressions=[node.this.copy(), node.expression.copy()])
+    if isinstance(node, exp.Mod):
+        return exp.Anonymous(this="try_mod", expressions=[node.this.copy(), node.expression.copy()])
+    return node
+
 
 _NEVER_NULL = {"count": "bigint", "count_distinct": "bigint", "approx_count_distinct": "bigint", "exists": "boolean"}
 """Aggregates that have a value over any rows, with its type."""
 
 
-def write_spine(scope: Scope) -> str:
+def write_spine(scope: ScriptScope) -> str:
     """Adds the transform that selects the spine's rows with their cut-offs; gives its name."""
     view, spine = scope.view, scope.view.spine
     assert spine is not None
@@ -32,7 +135,7 @@ def write_spine(scope: Scope) -> str:
     columns += [quoted(name) for name in view.kept]
     columns += selected(own_columns(view))
     if scope.per_row:
-        cutoff = instant(spine.cutoff or "", schema, table, view.zone)
+        cutoff = timestamp(spine.cutoff or "", schema, table, view.zone)
         columns.append(quoted(AS_OF) if cutoff.column == AS_OF else method(cutoff, "alias", quoted(AS_OF)).text)
     calls.append(f"select({', '.join(columns)})")
     name = scope.names.fresh("spine_rows")
@@ -47,15 +150,15 @@ def _cast(name: str, have: SparkType, want: SparkType) -> str:
     return f"F.col({quoted(name)}).cast({quoted(str(want))}).alias({quoted(name)})"
 
 
-def finished(feature: ViewFeature, computed: Code, *, joined: bool = True) -> Code:
+def finished(feature: ViewFeature, computed: CodeFragment, *, joined: bool = True) -> CodeFragment:
     """The feature's column: cast to its type, null replaced by its default.
 
-    `joined` says that the column was joined to the keys, so that rows of other keys have null there.
+    `joined` is true when the column was joined to the keys, so that other keys have null there.
     """
     exact = _never_null(feature)
     code = computed if exact == str(feature.dtype) else method(computed, "cast", quoted(str(feature.dtype)))
     default = default_of(feature) if joined or not exact else None
-    return code if default is None else Code(f"F.coalesce({code.argument}, {default})")
+    return code if default is None else CodeFragment(f"F.coalesce({code.argument}, {default})")
 
 
 def default_of(feature: ViewFeature) -> str | None:
@@ -87,22 +190,22 @@ def typed_literal(value: object, kind: SparkType) -> str:
     return f"{text}.cast({quoted(str(kind))})"
 
 
-def computed_code(view: View, feature: ViewFeature) -> Code:
+def computed_code(view: View, feature: ViewFeature) -> CodeFragment:
     """The joined column; for an SQL aggregate with a value over no rows, that value where nothing was joined."""
-    found = Code(f"F.col({quoted(feature.name)})", column=feature.name)
+    found = CodeFragment(f"F.col({quoted(feature.name)})", column=feature.name)
     if isinstance(feature.computation, Expression):
         empty = empty_value(feature.computation.sql, view.source(feature.computation.source).schema)
         if empty is not None and not never_null(feature.computation.sql):
             marker = quoted(presence_column(feature))
-            return Code(f"F.when(F.col({marker}), {found.text}).otherwise({translate(empty).text})")
+            return CodeFragment(f"F.when(F.col({marker}), {found.text}).otherwise({translate(empty).text})")
         if empty is not None and empty != str(feature.default):
-            return Code(f"F.coalesce({quoted(feature.name)}, F.lit({empty}))")
+            return CodeFragment(f"F.coalesce({quoted(feature.name)}, F.lit({empty}))")
     if (
         isinstance(feature.computation, Lookup)
         and _may_lack_cutoff(view)
         and not is_dated(view.tables[feature.computation.table])
     ):
-        return Code(f'F.when(F.col("as_of").isNotNull(), {found.text})')
+        return CodeFragment(f'F.when(F.col("as_of").isNotNull(), {found.text})')
     return found
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from palmette.features.artefacts import Need, Utilities, Utility
-from palmette.features.pyspark.code import Code
+from palmette.features.pyspark.code import CodeFragment
 from palmette.features.pyspark.expressions import TRY_DIVIDE, translate
 from palmette.features.spec.view import AS_OF, Schema, View
 
@@ -41,7 +41,7 @@ RESERVED = {
 
 
 @dataclass
-class Names:
+class IdentifierPool:
     """Identifiers of one script, each given once."""
 
     taken: set[str] = field(default_factory=set)
@@ -69,10 +69,10 @@ def identifier(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Scope:
+class ScriptScope:
     view: View
     utilities: Utilities
-    names: Names
+    names: IdentifierPool
     functions: list[str] = field(default_factory=list)
     """Source of the transforms, in the order of the file."""
     used: set[Need] = field(default_factory=set)
@@ -88,8 +88,8 @@ class Scope:
         return self.view.cutoff == "spine"
 
     @property
-    def cutoff(self) -> Code:
-        return Code('F.col("as_of")', column=AS_OF) if self.per_row else Code("F.lit(as_of)")
+    def cutoff(self) -> CodeFragment:
+        return CodeFragment('F.col("as_of")', column=AS_OF) if self.per_row else CodeFragment("F.lit(as_of)")
 
     @property
     def row_keys(self) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ class Scope:
         self.used.add(need)
         return f"transform({match[1]}, {match[2].format(**arguments)})"
 
-    def sql(self, text: str, schema: Schema) -> Code:
+    def sql(self, text: str, schema: Schema) -> CodeFragment:
         """The expression as code, with the repository's own division where it has one."""
         divide = self.utility("divide")
         code = translate(text, schema, divide.call if divide else TRY_DIVIDE)

@@ -8,16 +8,21 @@ import sys
 from collections.abc import Callable, Collection, Iterator
 
 from palmette.features.artefacts import Config, Conventions, Template, Utilities
-from palmette.features.pyspark.code import Code, chain, names, quoted, renamed, with_columns
-from palmette.features.pyspark.groups import Written, write_group
-from palmette.features.pyspark.io import constant_name, load_body, main_body, write_body
-from palmette.features.pyspark.layout import Group, groups, lookups, own_columns
-from palmette.features.pyspark.lookups import write_lookup
-from palmette.features.pyspark.observed import observing, observing_groups, write_observed
+from palmette.features.pyspark.code import CodeFragment, chain, names, quoted, renamed, with_columns
+from palmette.features.pyspark.groups import FeatureTransform, write_group, write_lookup
+from palmette.features.pyspark.io import (
+    constant_name,
+    function_source,
+    load_body,
+    main_body,
+    module_docstring,
+    write_body,
+)
+from palmette.features.pyspark.layout import FeatureGroup, groups, lookups, own_columns
+from palmette.features.pyspark.observed_keys import observing, observing_groups, write_observed
 from palmette.features.pyspark.output import computed_code, derive_levels, finished, write_spine
-from palmette.features.pyspark.scope import Names, Scope, identifier
-from palmette.features.pyspark.shape import function_source, module_docstring
-from palmette.features.pyspark.sources import Known, write_source
+from palmette.features.pyspark.scope import IdentifierPool, ScriptScope, identifier
+from palmette.features.pyspark.sources import SourceTransforms, write_source
 from palmette.features.pyspark.states import join_keys
 from palmette.features.signature import shape_of, signature
 from palmette.features.spec.view import AS_OF, View, ViewFeature
@@ -28,10 +33,10 @@ _MICROS = {"SECOND": "1_000_000", "MINUTE": "60_000_000", "HOUR": "3_600_000_000
 def write_script(view: View, template: Template, config: Config, utilities: Utilities) -> str:
     """Source of the feature script: the template's predefined functions with bodies, and the transforms they use."""
     conventions = template.conventions
-    scope = Scope(
+    scope = ScriptScope(
         view,
         utilities,
-        Names(
+        IdentifierPool(
             {shape.name for shape in conventions.functions}
             | {identifier(name) for name in view.tables}
             | {identifier(source.name) for source in view.sources}
@@ -72,7 +77,7 @@ def _beside(called: Collection[str], lines: list[str]) -> list[str]:
     return lines
 
 
-def _constants(scope: Scope, config: Config, code: str) -> list[str]:
+def _constants(scope: ScriptScope, config: Config, code: str) -> list[str]:
     lines = [f"VIEW = {quoted(scope.view.name)}", f"ZONE = {quoted(scope.view.zone)}"]
     lines += [f"{name} = {value}" for name, value in scope.constants.items()]
     lines += [f"MICROS_PER_{unit} = {value}" for unit, value in _MICROS.items() if f"MICROS_PER_{unit}" in code]
@@ -84,7 +89,7 @@ def _constants(scope: Scope, config: Config, code: str) -> list[str]:
     return [line for line in lines if re.search(rf"\b{line.split(' =')[0]}\b", code)]
 
 
-def _imports(scope: Scope, config: Config, template: Template, code: str) -> str:
+def _imports(scope: ScriptScope, config: Config, template: Template, code: str) -> str:
     """Standard library, then pyspark and yaml, then the repository; only what the code mentions.
 
     What else the team's own annotations are made of is imported as the template has it.
@@ -113,7 +118,7 @@ def _imports(scope: Scope, config: Config, template: Template, code: str) -> str
     return "\n\n".join("\n".join(block) for block in (standard, third, mine) if block)
 
 
-def _own_imports(scope: Scope, config: Config, used: Callable[[str], bool]) -> list[str]:
+def _own_imports(scope: ScriptScope, config: Config, used: Callable[[str], bool]) -> list[str]:
     """What the repository gives; a class that something else in the script is called like has a line of its own."""
     own: dict[str, set[str]] = {}
     lines = []
@@ -154,14 +159,14 @@ def _import(block: list[str], module: str, name: str) -> None:
 class _Build:
     """The body of the function that turns tables into features, writing the transforms as it goes."""
 
-    def __init__(self, scope: Scope, conventions: Conventions) -> None:
+    def __init__(self, scope: ScriptScope, conventions: Conventions) -> None:
         self.scope, self.view = scope, scope.view
         self.parameters = signature(self.view, conventions, "build")
         self.lines: list[str] = []
-        self.known: dict[str, Known] = {}
+        self.known: dict[str, SourceTransforms] = {}
         self.rows: dict[tuple[str, tuple[str, ...]], str] = {}
         """Variables with the known rows, by source and keys of the features."""
-        self.base: list[Group] = []
+        self.base: list[FeatureGroup] = []
         """The groups whose rows together are the rows of the output, where there are such."""
 
     def body(self) -> list[str]:
@@ -240,7 +245,7 @@ class _Build:
                 self.lines.append(f"{variable} = {item.function}({', '.join(arguments)})")
                 self.rows |= {(name, by): variable for by in bys}
 
-    def _known_per_row(self, item: Known, given: list[str], bys: list[tuple[str, ...]]) -> None:
+    def _known_per_row(self, item: SourceTransforms, given: list[str], bys: list[tuple[str, ...]]) -> None:
         name = item.source.name
         several = len({on for on in item.fan_out.values() if on}) > 1
         variables: dict[str, str] = {}
@@ -281,15 +286,15 @@ class _Build:
             joins.append(self._join(written, [self._table(table), *(["spine"] if takes_spine else [])]))
         return joins
 
-    def _group(self, group: Group) -> tuple[Written, list[str]]:
+    def _group(self, group: FeatureGroup) -> tuple[FeatureTransform, list[str]]:
         """The transform of a group, and the rows that it is called with."""
         return write_group(self.scope, group, self.known[group.source.name]), [self.rows[group.source.name, group.by]]
 
-    def _call(self, written: Written, arguments: list[str]) -> str:
+    def _call(self, written: FeatureTransform, arguments: list[str]) -> str:
         given = [*arguments, *(["as_of"] if written.takes_as_of else [])]
         return f"{written.function}({', '.join(given)})"
 
-    def _join(self, written: Written, arguments: list[str], how: str = "left") -> str:
+    def _join(self, written: FeatureTransform, arguments: list[str], how: str = "left") -> str:
         return f"join({self._call(written, arguments)}, on={join_keys(list(written.by))}, how={quoted(how)})"
 
     def _contract(self, joined: str) -> list[str]:
@@ -324,13 +329,13 @@ class _Build:
             return []
         return [f'F.to_date({cutoff} - F.expr("INTERVAL 1 MICROSECOND")).alias({quoted(self.view.partition)})']
 
-    def _derived(self, feature: ViewFeature) -> Code:
+    def _derived(self, feature: ViewFeature) -> CodeFragment:
         types = {name: kind for name, kind in self.view.grain.items()} | {
             item.name: item.dtype for item in self.view.features
         }
         return finished(feature, self.scope.sql(feature.derive or "", types))
 
-    def _computed(self, feature: ViewFeature) -> Code:
+    def _computed(self, feature: ViewFeature) -> CodeFragment:
         joined = len(self.base) != 1 or feature.name not in self.base[0].identity
         return finished(feature, computed_code(self.view, feature), joined=joined)
 

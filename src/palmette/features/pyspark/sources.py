@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from palmette.features.pyspark.code import Code, chain, conjunction, function, name_arguments, quoted
+from palmette.features.pyspark.code import CodeFragment, chain, conjunction, function, name_arguments, quoted
 from palmette.features.pyspark.layout import changed_columns, containing_window, keys, longest_window
-from palmette.features.pyspark.pruning import Pruning, pruning
-from palmette.features.pyspark.scope import Scope, identifier
+from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import current_state, join_keys
 from palmette.features.pyspark.steps import Pipeline, add_steps
-from palmette.features.pyspark.times import event_column, in_window, instant, is_utc, visible
+from palmette.features.pyspark.times import Pruning, event_column, in_window, is_utc, pruning, timestamp, visible
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import AS_OF, ViewSource
 
@@ -21,11 +20,11 @@ By = tuple[str, ...]
 
 
 @dataclass
-class Known:
+class SourceTransforms:
     """How `build` gets at the rows of a source: which transforms it calls with what."""
 
     source: ViewSource
-    event: Code | None = None
+    event: CodeFragment | None = None
     """The event time after all steps, as a timestamp."""
     prepared: str | None = None
     """Transform that applies the early steps, where it is a separate one."""
@@ -43,7 +42,7 @@ class Known:
     """Transforms in place of `function` for a `by` that shares no key with the late steps."""
 
 
-def write_source(scope: Scope, source: ViewSource) -> Known:
+def write_source(scope: ScriptScope, source: ViewSource) -> SourceTransforms:
     """Adds the transforms of a source to the script."""
     early = Pipeline(scope, source, dict(source.table_schema))
     add_steps(early, source.early)
@@ -53,7 +52,7 @@ def write_source(scope: Scope, source: ViewSource) -> Known:
     if source.asks_cutoff:
         late.know_cutoff()
     add_steps(late, source.late)
-    known = Known(source, _event(late), window=window)
+    known = SourceTransforms(source, _event(late), window=window)
     is_long = len(early.calls) > 1 and len(early.calls) + len(late.calls) > _SHORT
     if early.calls and (scope.per_row or is_long):
         known.prepared = scope.names.fresh(f"prepared_{source.name}")
@@ -71,13 +70,13 @@ def write_source(scope: Scope, source: ViewSource) -> Known:
     return known
 
 
-def _write(scope: Scope, name: str, start: str, pipeline: Pipeline, further: list[str], doc: str) -> None:
+def _write(scope: ScriptScope, name: str, start: str, pipeline: Pipeline, further: list[str], doc: str) -> None:
     body = [*pipeline.statements, f"return {chain(start, pipeline.calls)}"]
     parameters = [f"{item}: DataFrame" for item in dict.fromkeys([start, *pipeline.parameters])] + further
     scope.functions.append(function(name, parameters, "DataFrame", doc, body))
 
 
-def _for_run(scope: Scope, known: Known, early: Pipeline, late: Pipeline) -> None:
+def _for_run(scope: ScriptScope, known: SourceTransforms, early: Pipeline, late: Pipeline) -> None:
     source = known.source
     days = _pruning(scope, source)
     whole = Pipeline(
@@ -101,7 +100,7 @@ def _for_run(scope: Scope, known: Known, early: Pipeline, late: Pipeline) -> Non
     )
 
 
-def _per_row(scope: Scope, known: Known, late: Pipeline) -> None:
+def _per_row(scope: ScriptScope, known: SourceTransforms, late: Pipeline) -> None:
     source, rows = known.source, identifier(known.source.name)
     features = [feature for feature in scope.view.features if feature.source == source.name]
     known.fan_out = {
@@ -131,7 +130,7 @@ def _per_row(scope: Scope, known: Known, late: Pipeline) -> None:
         scope.functions.append(function(name, parameters, "DataFrame", doc, body))
 
 
-def _meet_relatives(scope: Scope, source: ViewSource, by: By, rows: str) -> list[str]:
+def _meet_relatives(scope: ScriptScope, source: ViewSource, by: By, rows: str) -> list[str]:
     """Calls that give rows the cut-offs of every entity that late steps look at, where `by` names another entity."""
     entity = source.late_by or tuple(source.table.keys)
     name = scope.names.fresh(f"cutoffs_of_{scope.keys_name(entity)}")
@@ -206,11 +205,11 @@ def _by_utility(pipeline: Pipeline, window: Window | None) -> str | None:
     return scope.utility_transform("before_cutoff", time=event.argument, as_of="as_of", days=days)
 
 
-def _pruning(scope: Scope, source: ViewSource) -> Pruning | None:
+def _pruning(scope: ScriptScope, source: ViewSource) -> Pruning | None:
     window = None if looks_back(source) else longest_window(scope.view, source)
     return pruning(scope, source.table, window, changed_columns(source))
 
 
-def _event(pipeline: Pipeline) -> Code | None:
+def _event(pipeline: Pipeline) -> CodeFragment | None:
     time = event_column(pipeline.table)
-    return None if time is None else instant(time, pipeline.schema, pipeline.table, pipeline.scope.view.zone)
+    return None if time is None else timestamp(time, pipeline.schema, pipeline.table, pipeline.scope.view.zone)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from palmette.features.pyspark.code import Code, chain, conjunction, function, name_arguments, names, quoted
-from palmette.features.pyspark.pruning import pruning
-from palmette.features.pyspark.scope import Scope, identifier
-from palmette.features.pyspark.times import event_column, instant, is_dated, visible
+from palmette.features.pyspark.code import CodeFragment, chain, conjunction, function, name_arguments, names, quoted
+from palmette.features.pyspark.scope import ScriptScope, identifier
+from palmette.features.pyspark.times import event_column, is_dated, pruning, timestamp, visible
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc_steps import Join
+from palmette.features.spec.fsc_steps import Join, pairs
 from palmette.features.spec.view import Schema
 
 
@@ -18,11 +17,6 @@ class JoinCode(NamedTuple):
     parameter: str
     """The data frame of the table, as the calls name it."""
     table: str
-
-
-def pairs(columns: dict[str, str] | tuple[str, ...]) -> dict[str, str]:
-    """Here to there, from a mapping or from names that are the same on both sides."""
-    return columns if isinstance(columns, dict) else {name: name for name in columns}
 
 
 def registered_schema(table: Table) -> Schema:
@@ -38,7 +32,7 @@ def join_keys(keys: list[str]) -> str:
     return quoted(keys[0]) if len(keys) == 1 else names(keys)
 
 
-def join_calls(scope: Scope, join: Join, table: Table, moment: Code, schema: Schema) -> JoinCode:
+def join_calls(scope: ScriptScope, join: Join, table: Table, moment: CodeFragment, schema: Schema) -> JoinCode:
     """The calls that take columns of `table` as known at `moment`."""
     how = {"keep": "left", "drop": "inner"}[join.unmatched]
     on = pairs(join.on)
@@ -70,7 +64,7 @@ def current_name(table: Table) -> str:
     return f"current_{identifier(table.name)}"
 
 
-def current_function(scope: Scope, table: Table) -> str:
+def current_function(scope: ScriptScope, table: Table) -> str:
     """Name of the transform that gives each key's state at the run's cut-off; written at its first use."""
     name = current_name(table)
     if name not in scope.names.taken:
@@ -90,7 +84,7 @@ def current_function(scope: Scope, table: Table) -> str:
     return name
 
 
-def current_state(scope: Scope, table: Table, schema: Schema, start: str) -> tuple[list[str], list[str]]:
+def current_state(scope: ScriptScope, table: Table, schema: Schema, start: str) -> tuple[list[str], list[str]]:
     """Statements and calls that narrow rows of a state table to those known at the cut-off."""
     statements: list[str] = []
     calls: list[str] = []
@@ -117,7 +111,7 @@ def current_state(scope: Scope, table: Table, schema: Schema, start: str) -> tup
     return statements, calls
 
 
-def newest_first(scope: Scope, table: Table) -> str:
+def newest_first(scope: ScriptScope, table: Table) -> str:
     """Window over the states of one key, the newest first; ties are broken by the other columns."""
     order = [f"F.col({quoted(name)}).desc()" for name in recency(table)]
     keys = (*table.keys, *scope.row_keys)
@@ -133,7 +127,7 @@ def recency(table: Table) -> list[str]:
     return first + [name for name in others if name not in first and name not in table.keys]
 
 
-def states_function(scope: Scope, table: Table, on: dict[str, str], taken: dict[str, str]) -> str:
+def states_function(scope: ScriptScope, table: Table, on: dict[str, str], taken: dict[str, str]) -> str:
     """Writes the transform that gives every state with the span in which it was the latest known."""
     parameter = identifier(table.name)
     name = scope.names.fresh(f"{table.name}_states")
@@ -166,16 +160,20 @@ def _spans(table: Table, zone: str) -> tuple[list[str], list[str]]:
     """Statements and calls that add from when to when each state was the latest known of its key."""
     schema = registered_schema(table)
     known_from, known_until = _span_columns(table)
-    start = instant(event_column(table) or table.available_time or "", schema, table, zone)
+    start = timestamp(event_column(table) or table.available_time or "", schema, table, zone)
     begins, needed = start.text, [start]
     if table.available_time is not None and event_column(table) is not None:
-        available = instant(table.available_time, schema, table, zone)
+        available = timestamp(table.available_time, schema, table, zone)
         begins, needed = f"F.greatest({start.argument}, {available.argument})", [start, available]
     order = [*([known_from] if table.available_time else []), *recency(table)]
     statements = [f"by_key = W.partitionBy({name_arguments(table.keys)}).orderBy({name_arguments(order)})"]
     until = f"F.lead({quoted(known_from)}).over(by_key)"
     if table.kind != "snapshot":
-        end = instant(table.valid_to, schema, table, zone) if table.valid_to else Code('F.lit(None).cast("timestamp")')
+        end = (
+            timestamp(table.valid_to, schema, table, zone)
+            if table.valid_to
+            else CodeFragment('F.lit(None).cast("timestamp")')
+        )
         until = end.text if table.keys_enforced else f"F.least({end.argument}, {until})"
         statements = [] if table.keys_enforced else statements
     return statements, [

@@ -9,7 +9,7 @@ from typing import Any
 
 from palmette.features.pyspark.code import (
     SUM,
-    Code,
+    CodeFragment,
     call,
     column,
     literal,
@@ -18,9 +18,9 @@ from palmette.features.pyspark.code import (
     quoted,
     with_columns,
 )
-from palmette.features.pyspark.scope import Scope, identifier
+from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import join_calls
-from palmette.features.pyspark.times import event_column, instant
+from palmette.features.pyspark.times import event_column, timestamp
 from palmette.features.spec import fsc_steps
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.values import SparkType
@@ -43,7 +43,7 @@ _DATE_PARTS = {
 class Pipeline:
     """The calls that steps become, as they accumulate."""
 
-    scope: Scope
+    scope: ScriptScope
     source: ViewSource
     schema: dict[str, SparkType]
     """Columns so far."""
@@ -57,7 +57,7 @@ class Pipeline:
     def table(self) -> Table:
         return self.source.table
 
-    def sql(self, text: str) -> Code:
+    def sql(self, text: str) -> CodeFragment:
         return self.scope.sql(text, self.schema)
 
     def set_columns(self, columns: Mapping[str, str]) -> None:
@@ -70,11 +70,11 @@ class Pipeline:
         if not self.scope.per_row:
             self.calls += with_columns({AS_OF: self.scope.cutoff.text})
 
-    def event(self) -> Code:
+    def event(self) -> CodeFragment:
         """The event time as a timestamp."""
         name = event_column(self.table)
         assert name is not None
-        return instant(name, self.schema, self.table, self.scope.view.zone)
+        return timestamp(name, self.schema, self.table, self.scope.view.zone)
 
     def entity_window(self, by: tuple[str, ...]) -> str:
         """A variable that holds the entity's events in order."""
@@ -131,7 +131,7 @@ def _convert(pipeline: Pipeline, step: fsc_steps.ConvertStep) -> None:
     elif convert.format is not None:
         text = _parsed(convert.column, target, convert.format, lenient)
     elif kind.is_integer and target.is_temporal and registered is not None and registered.unit:
-        moment = instant(convert.column, pipeline.schema, pipeline.table, pipeline.scope.view.zone)
+        moment = timestamp(convert.column, pipeline.schema, pipeline.table, pipeline.scope.view.zone)
         text = moment.text if target.name == "timestamp" else method(moment, "cast", quoted(str(target))).text
     else:
         text = method(value, "try_cast" if lenient else "cast", quoted(str(target))).text
@@ -180,7 +180,7 @@ def _extract(pipeline: Pipeline, step: fsc_steps.ExtractStep) -> None:
     else:
         moment = column(rule.of)
         if pipeline.schema[rule.of].is_integer:
-            moment = instant(rule.of, pipeline.schema, pipeline.table, pipeline.scope.view.zone)
+            moment = timestamp(rule.of, pipeline.schema, pipeline.table, pipeline.scope.view.zone)
         part = rule.date_part or "date"
         text = (
             f"F.weekday({moment.argument}) + 1"

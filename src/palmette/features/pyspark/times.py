@@ -1,11 +1,14 @@
-"""Instants, visibility and windows as conditions on columns."""
+"""Times, visibility and windows as conditions on columns, partition columns among them."""
 
 from __future__ import annotations
 
+import math
 from datetime import timedelta
+from typing import NamedTuple
 
-from palmette.features.pyspark.code import COMPARISON, OR, SUM, Code, call, column, method, quoted
-from palmette.features.spec.dfr import Table
+from palmette.features.pyspark.code import COMPARISON, OR, SUM, CodeFragment, call, column, method, quoted
+from palmette.features.pyspark.scope import ScriptScope
+from palmette.features.spec.dfr import Partition, Table
 from palmette.features.spec.values import SparkType, Window
 from palmette.features.spec.view import Schema
 
@@ -17,7 +20,7 @@ def is_utc(zone: str) -> bool:
     return zone in _UTC
 
 
-def instant(name: str, schema: Schema, table: Table, zone: str) -> Code:
+def timestamp(name: str, schema: Schema, table: Table, zone: str) -> CodeFragment:
     """The column as a timestamp; dates and wall clock readings are of the session's zone, which is the view's.
 
     Spark compares readings as readings, although they are cast: one that the clock skipped would come before instants
@@ -36,46 +39,46 @@ def instant(name: str, schema: Schema, table: Table, zone: str) -> Code:
 
 
 def event_column(table: Table) -> str | None:
-    """The column that says when a row happened, or since when its state is valid."""
+    """The column with the time of the event, or the start of a state's validity."""
     return table.event_time or table.valid_from
 
 
 def is_dated(table: Table) -> bool:
-    """Whether what the table says depends on the instant one asks for."""
+    """Whether the table's content depends on the time of the lookup."""
     return table.kind != "dimension" or table.available_time is not None
 
 
-def before(left: Code, right: Code) -> Code:
-    return Code(f"{left.within(OR)} < {right.within(OR)}", COMPARISON)
+def before(left: CodeFragment, right: CodeFragment) -> CodeFragment:
+    return CodeFragment(f"{left.within(OR)} < {right.within(OR)}", COMPARISON)
 
 
-def visible(table: Table, schema: Schema, cutoff: Code, zone: str) -> list[Code]:
+def visible(table: Table, schema: Schema, cutoff: CodeFragment, zone: str) -> list[CodeFragment]:
     """Conditions under which a row (of an scd2 table: a state) counts at `cutoff`."""
     conditions = []
     if table.kind == "scd2":
         assert table.valid_from is not None
-        conditions.append(before(instant(table.valid_from, schema, table, zone), cutoff))
+        conditions.append(before(timestamp(table.valid_from, schema, table, zone), cutoff))
         if table.valid_to is not None:
-            until = instant(table.valid_to, schema, table, zone)
-            conditions.append(Code(f"{until.text}.isNull() | ({until.text} >= {cutoff.text})", OR))
+            until = timestamp(table.valid_to, schema, table, zone)
+            conditions.append(CodeFragment(f"{until.text}.isNull() | ({until.text} >= {cutoff.text})", OR))
     elif table.event_time is not None:
-        conditions.append(before(instant(table.event_time, schema, table, zone), cutoff))
+        conditions.append(before(timestamp(table.event_time, schema, table, zone), cutoff))
     if table.available_time is not None:
-        conditions.append(before(instant(table.available_time, schema, table, zone), cutoff))
+        conditions.append(before(timestamp(table.available_time, schema, table, zone), cutoff))
     return conditions
 
 
-def window_start(window: Window, cutoff: Code, zone: str) -> Code:
+def window_start(window: Window, cutoff: CodeFragment, zone: str) -> CodeFragment:
     """The first instant of the window; days are calendar days of the session's zone, hours are hours."""
     if window.unit == "h" and window.amount >= 24 and not is_utc(zone):
         hours = f"{window.amount} * MICROS_PER_HOUR"
-        return Code(f"F.timestamp_micros(F.unix_micros({cutoff.argument}) - {hours})")
+        return CodeFragment(f"F.timestamp_micros(F.unix_micros({cutoff.argument}) - {hours})")
     unit = {"d": "DAY", "h": "HOUR"}[window.unit] + ("S" if window.amount > 1 else "")
-    return Code(f'{cutoff.within(SUM)} - F.expr("INTERVAL {window.amount} {unit}")', SUM)
+    return CodeFragment(f'{cutoff.within(SUM)} - F.expr("INTERVAL {window.amount} {unit}")', SUM)
 
 
-def in_window(window: Window, event: Code, cutoff: Code, zone: str) -> Code:
-    return Code(f"{event.within(OR)} >= {window_start(window, cutoff, zone).within(OR)}", COMPARISON)
+def in_window(window: Window, event: CodeFragment, cutoff: CodeFragment, zone: str) -> CodeFragment:
+    return CodeFragment(f"{event.within(OR)} >= {window_start(window, cutoff, zone).within(OR)}", COMPARISON)
 
 
 def window_name(window: Window) -> str:
@@ -100,3 +103,69 @@ def containing(windows: list[Window], zone: str) -> Window | None:
     rivals = [other.timedelta for other in windows if other.unit != longest.unit and other.timedelta is not None]
     margin = timedelta(0) if is_utc(zone) else timedelta(hours=3)
     return longest if all(rival + margin <= longest.timedelta for rival in rivals) else None
+
+
+class Pruning(NamedTuple):
+    """A condition on the partition column that no visible row fails, and what it is written with."""
+
+    statements: list[str]
+    condition: str
+
+
+def pruning(
+    scope: ScriptScope, table: Table, window: Window | None, changed: frozenset[str] = frozenset()
+) -> Pruning | None:
+    """The days of `table` that can hold rows of `window` (None: all history) before the cut-off.
+
+    A day of event time is bounded on both sides, a day of availability from above only: rows may arrive late.
+    None where no partition column holds a day, or where a step changes the time it is the day of.
+    """
+    for partition in table.partitions:
+        registered = table.column(partition.column)
+        if partition.of is None or registered is None or registered.type.parsed.name not in ("date", "string"):
+            continue
+        time = table.event_time if partition.of == "event_time" else table.available_time
+        if time is None or {time, partition.column} & changed:
+            continue
+        lower = window if partition.of == "event_time" and window is not None and window.unit != "all" else None
+        return _bounds(scope, table, partition, lower)
+    return None
+
+
+def _bounds(scope: ScriptScope, table: Table, partition: Partition, window: Window | None) -> Pruning:
+    registered = table.column(partition.column)
+    time = (
+        table.column(table.event_time or "")
+        if partition.of == "event_time"
+        else table.column(table.available_time or "")
+    )
+    assert registered is not None and time is not None
+    floating = not is_utc(scope.view.zone) and time.type.parsed.name in ("date", "timestamp_ntz")
+    text = registered.type.parsed.name == "string"
+    column = f"F.col({quoted(partition.column)})"
+    slack = 0 if is_utc(scope.view.zone) else 1
+    days = 0 if window is None else (window.amount if window.unit == "d" else math.ceil(window.amount / 24)) + slack
+    if scope.per_row:
+        return _per_row(scope, column, text, days if window else None, int(floating))
+    statements = ["last_day = as_of.astimezone(timezone.utc).date()" + (" + timedelta(days=1)" if floating else "")]
+    suffix = ".isoformat()" if text else ""
+    if window is None:
+        return Pruning(statements, f"{column} <= last_day{suffix}")
+    statements.append(f"first_day = last_day - timedelta(days={days + 2 * int(floating)})")
+    return Pruning(statements, f"{column}.between(first_day{suffix}, last_day{suffix})")
+
+
+def _per_row(scope: ScriptScope, column: str, text: bool, days: int | None, slack: int) -> Pruning:
+    """Bounds by the earliest and the latest cut-off, as scalar subqueries: Spark still opens only those days."""
+    moment = quoted("as_of") if is_utc(scope.view.zone) else 'F.to_utc_timestamp("as_of", ZONE)'
+    cast = '.cast("string")' if text else ""
+    latest = f"F.max(F.to_date({moment}))"
+    latest = f"F.date_add({latest}, {slack})" if slack else latest
+    statements = [f"last_day = spine.select({latest}{cast}).scalar()"]
+    if days is None:
+        return Pruning(statements, f"{column} <= last_day")
+    earliest = f"F.date_sub(F.min(F.to_date({moment})), {days + slack})"
+    return Pruning(
+        [*statements, f"first_day = spine.select({earliest}{cast}).scalar()"],
+        f"({column} >= first_day) & ({column} <= last_day)",
+    )

@@ -14,13 +14,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from palmette.features.artefacts import Parameter
+from palmette.features.signature import parameters_of, source_of
 
 _SKIPPED = {"node_modules", "build", "dist", "venv", "env", "site-packages", "__pycache__"}
 _LARGEST = 400_000
 """Bytes; a larger file is not something that a team writes by hand."""
 _MOST_FILES = 20_000
 TEST_NAMES = ("test_*.py", "*_test.py")
-"""What pytest takes for tests, unless it is told otherwise."""
+"""Pytest's default patterns of test files."""
 
 
 @dataclass(frozen=True)
@@ -38,22 +39,7 @@ class Function:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Parameters in order, without `self`, `*args` and `**kwargs`."""
-        arguments = self.node.args
-        positional = [*arguments.posonlyargs, *arguments.args]
-        defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
-        pairs = [
-            *zip(positional, defaults, strict=True),
-            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-        ]
-        return tuple(
-            Parameter(
-                name=argument.arg,
-                annotation=source_of(argument.annotation),
-                default=ast.unparse(default) if default else None,
-            )
-            for argument, default in pairs
-        )
+        return parameters_of(self.node)
 
     @property
     def keyword_only(self) -> frozenset[str]:
@@ -258,15 +244,6 @@ def defined_names(module: Module) -> frozenset[str]:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names |= {target.id for target in targets if isinstance(target, ast.Name)}
     return frozenset(names)
-
-
-def source_of(node: ast.expr | None) -> str:
-    """An annotation as source text; a quoted one without its quotes."""
-    if node is None:
-        return ""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    return ast.unparse(node)
 
 
 def called_names(node: ast.AST) -> list[str]:

@@ -52,7 +52,7 @@ def _default_functions(config: str) -> dict[Role, FunctionShape]:
 def read_conventions(root: Path, run: Run, view_name: str, checkout: Checkout | None = None) -> Conventions:
     """How a script for `view_name` should look in the repository at `root`.
 
-    The README wins over the neighbours where it is explicit; what neither says has a plain default. No text can put a
+    The README wins over the neighbours where it is explicit; everything else has a plain default. No text can put a
     file where programs obey it by its place alone.
     """
     checkout = checkout or Checkout(root)
@@ -90,7 +90,7 @@ def read_conventions(root: Path, run: Run, view_name: str, checkout: Checkout | 
 
 
 def _with_instant(shape: FunctionShape) -> FunctionShape:
-    """The function with a cut-off that is an instant, where the team's is a day: a day cannot say every cut-off."""
+    """The function with a cut-off that is an instant, where the team's is a day: a day cannot express every cut-off."""
     return shape.model_copy(
         update={
             "parameters": tuple(
@@ -106,7 +106,7 @@ def _of_days(functions: Iterable[FunctionShape]) -> Iterator[str]:
         for parameter in filter(is_day, shape.parameters):
             yield (
                 f"`{shape.name}` takes its cut-off `{parameter.name}` as a `datetime`, and not as a "
-                f"`{parameter.annotation}`, because a day cannot say every cut-off."
+                f"`{parameter.annotation}`, because a day cannot express every cut-off."
             )
 
 
@@ -244,7 +244,7 @@ def _options(neighbours: Sequence[Neighbour], given: Collection[str]) -> _Option
 
 
 def _docstring_style(neighbours: Sequence[Neighbour]) -> str:
-    """The first lines of a neighbour's module docstring; the longest has the most to say about sections."""
+    """The first lines of a neighbour's module docstring; the longest shows most sections."""
     texts = [ast.get_docstring(neighbour.module.tree) or "" for neighbour in neighbours]
     longest = max(texts, key=len, default="")
     return "\n".join(longest.splitlines()[:_DOC_LINES])

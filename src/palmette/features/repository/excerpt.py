@@ -1,7 +1,7 @@
 """The parts of a README that matter for one kind of file, the most relevant first, in a number of tokens.
 
-Sections whose heading is about another kind of file are left out, but for what they say of every file. What is left out
-is said, so that nobody takes the excerpt for the whole.
+Sections whose heading is about another kind of file are left out, except for rules about every file. Omissions
+are listed, so that the excerpt is not mistaken for the whole.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from palmette.features.repository.readme import read_readme
 from palmette.llm.tokens import estimate_tokens
 
 Stage = Literal["config", "utilities", "scripts", "tests"]
-"""What is written by somebody who reads the excerpt."""
+"""What the reader of the excerpt writes."""
 
 _WORDS: dict[Stage, re.Pattern[str]] = {
     "config": re.compile(r"config|ya?ml|\bnames\b|naming|snake", re.IGNORECASE),
@@ -29,9 +29,9 @@ _TITLES: dict[Stage, re.Pattern[str]] = {
     "scripts": re.compile(r"script|feature|transform|\bjobs?\b|pipeline", re.IGNORECASE),
     "tests": re.compile(r"\btest", re.IGNORECASE),
 }
-"""The same in a heading, where other stages are told from."""
+"""The same in a heading, which also separates stages."""
 _NARROW: tuple[Stage, ...] = ("config", "utilities")
-"""Stages that need nothing but what is about them."""
+"""Stages that need only the texts about them."""
 _EVERYWHERE = re.compile(
     r"\b(every|all|each|any|no)\s+(\w+\s+)?(files?|modules?|functions?|code|imports?)\b|everywhere|line length",
     re.IGNORECASE,

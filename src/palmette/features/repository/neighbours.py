@@ -7,11 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from palmette.features.artefacts import FunctionShape, Parameter, Role
 from palmette.features.repository.checkout import Checkout, Function, Module, called_names
-from palmette.features.repository.inference import parameters_of, returns_of
 from palmette.features.signature import BY_NAME
 from palmette.features.team_document import SUFFIXES
 
@@ -21,13 +21,19 @@ _WRITES = re.compile(
 )
 _AFFIXES = ("features", "feature", "feat", "fv", "view", "job", "pipeline", "script")
 _KINDS = (*_AFFIXES, "main", "run", "compute", "transform", "etl")
-"""Stems that say what a file is, and not which view it is of."""
+"""Stems that name the kind of a file and not its view."""
 _ROLE_WORDS: tuple[tuple[Role, str], ...] = (
     ("main", r"^(main|run|cli)$"),
     ("write", r"(^|_)(write|save|store|publish|persist|sink|output)"),
     ("load", r"(^|_)(load|read|extract|fetch|input|inputs|ingest)"),
     ("build", r"(^|_)(build|compute|transform|make|create|calculate|features|assemble|derive)"),
 )
+
+_FRAME_METHODS = frozenset({
+    "select", "groupBy", "join", "filter", "where", "withColumn", "agg", "write", "union", "unionByName",
+    "dropDuplicates", "orderBy", "drop", "fillna", "alias", "transform", "selectExpr", "distinct",
+})  # fmt: skip
+_MEANINGS = {"tables": "dict[str, DataFrame]", "spark": "SparkSession"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,7 @@ class Neighbour:
 
     module: Module
     view: str
-    """Name of its feature view, as its path says it."""
+    """Name of its feature view, from its path."""
     pattern: str
     """Its path with `{view}` in place of the name."""
 
@@ -46,6 +52,7 @@ class Neighbour:
         return next((function for function in self.module.functions if function.name == wanted), None)
 
 
+@lru_cache(maxsize=4)
 def find_neighbours(checkout: Checkout) -> tuple[Neighbour, ...]:
     """Scripts that build data frames and can be run, of the path pattern that has most of them."""
     scripts = [module for module in checkout.modules if not module.is_test and _builds_frames(module)]
@@ -65,7 +72,7 @@ def _builds_frames(module: Module) -> bool:
         return False
     uses_spark = any(name.startswith("pyspark") for name in module.imports.values())
     functions = (*module.functions, *module.methods)
-    return uses_spark and any("DataFrame" in returns_of(function) for function in functions)
+    return uses_spark and any("DataFrame" in inferred_returns(function) for function in functions)
 
 
 def _siblings(scripts: Sequence[Module]) -> list[Module]:
@@ -73,7 +80,7 @@ def _siblings(scripts: Sequence[Module]) -> list[Module]:
     shared: dict[tuple[str, str], list[Module]] = {}
     for module in scripts:
         for function in module.functions:
-            if "DataFrame" in returns_of(function) and role_by_name(function.name) == "build":
+            if "DataFrame" in inferred_returns(function) and role_by_name(function.name) == "build":
                 shared.setdefault((str(PurePosixPath(module.path).parent), function.name), []).append(module)
     largest = max(shared.values(), key=len, default=[])
     return largest if len(largest) > 1 else []
@@ -109,8 +116,7 @@ def _is_a_views(folder: PurePosixPath, checkout: Checkout) -> bool:
     """Whether a folder is about one view: its configuration lies there, or a test is called like it."""
     paths = map(PurePosixPath, checkout.paths)
     return any(
-        (path.parent == folder and path.suffix in SUFFIXES) or path.stem == f"test_{folder.name}"
-        for path in paths
+        (path.parent == folder and path.suffix in SUFFIXES) or path.stem == f"test_{folder.name}" for path in paths
     )
 
 
@@ -155,9 +161,9 @@ def role_of(function: Function, entry: str | None) -> Role | None:
     takes_frames = any(
         "DataFrame" in parameter.annotation
         or (BY_NAME.get(parameter.name) == "tables" and _holds_frames(parameter.annotation))
-        for parameter in parameters_of(function)
+        for parameter in inferred_parameters(function)
     )
-    returns = returns_of(function)
+    returns = inferred_returns(function)
     calls = called_names(function.node)
     if "DataFrame" in returns and takes_frames:
         return "build"
@@ -228,10 +234,10 @@ def _shape(name: str, role: Role, neighbours: Sequence[Neighbour], model: Functi
     )
     kept = tuple(
         parameter
-        for parameter in parameters_of(model)
+        for parameter in inferred_parameters(model)
         if parameter.name in shared or is_frame(parameter) or parameter.default is None
     )
-    return FunctionShape(name=name, role=role, parameters=kept, returns=_returns(returns_of(model), variants))
+    return FunctionShape(name=name, role=role, parameters=kept, returns=_returns(inferred_returns(model), variants))
 
 
 def _returns(returns: str, variants: Sequence[Function]) -> str:
@@ -243,3 +249,43 @@ def _returns(returns: str, variants: Sequence[Function]) -> str:
 
 def is_frame(parameter: Parameter) -> bool:
     return parameter.annotation.split(".")[-1] == "DataFrame"
+
+
+def inferred_parameters(function: Function) -> tuple[Parameter, ...]:
+    """The parameters; where the function has no annotation at all, with those that its body shows."""
+    parameters = function.parameters
+    if function.returns or any(parameter.annotation for parameter in parameters):
+        return parameters
+    return tuple(p.model_copy(update={"annotation": _annotation(p.name, function.node)}) for p in parameters)
+
+
+def inferred_returns(function: Function) -> str:
+    """The return annotation; where the function has none at all, the one that its last `return` shows."""
+    if function.returns or any(parameter.annotation for parameter in function.parameters):
+        return function.returns
+    values = [node.value for node in ast.walk(function.node) if isinstance(node, ast.Return) and node.value]
+    if not values:
+        return "None"
+    match values[-1]:
+        case ast.Dict() | ast.DictComp():
+            return "dict[str, DataFrame]"
+        case ast.Tuple():
+            return "tuple[DataFrame, ...]"
+        case _:
+            return "DataFrame" if _touches_frames(function) else ""
+
+
+def _annotation(name: str, node: ast.FunctionDef) -> str:
+    used = {
+        child.attr
+        for child in ast.walk(node)
+        if isinstance(child, ast.Attribute) and isinstance(child.value, ast.Name) and child.value.id == name
+    }
+    if used & _FRAME_METHODS:
+        return "DataFrame"
+    return _MEANINGS.get(BY_NAME.get(name, ""), "")
+
+
+def _touches_frames(function: Function) -> bool:
+    used = {child.attr for child in ast.walk(function.node) if isinstance(child, ast.Attribute)}
+    return bool(used & (_FRAME_METHODS | {"table", "read", "parquet"}))

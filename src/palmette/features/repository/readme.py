@@ -1,4 +1,4 @@
-"""What a README says about feature scripts, taken as data: rules, file patterns and required functions.
+"""A README's conventions for feature scripts, read as data: rules, file patterns and required functions.
 
 Only a closed set of conventions is read; everything else in the text is ignored.
 """
@@ -10,9 +10,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from palmette.features.artefacts import FunctionShape, Parameter, Role
-from palmette.features.repository.checkout import TEST_NAMES, is_called, source_of
+from palmette.features.artefacts import FunctionShape, Role
+from palmette.features.repository.checkout import TEST_NAMES, is_called
 from palmette.features.repository.neighbours import role_by_name
+from palmette.features.signature import parameters_of, source_of
 from palmette.features.team_document import SUFFIXES, is_json
 
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?P<text>.*)$")
@@ -112,12 +113,12 @@ def _paths(text: str, test_names: Sequence[str]) -> dict[str, str]:
 
 
 def _functions(text: str, bullets: list[str]) -> tuple[FunctionShape, ...]:
-    """Functions that every script defines: from sentences that say so, then from tables and code blocks."""
+    """Functions that every script defines: from sentences that require them, then from tables and code blocks."""
     shapes: dict[Role, FunctionShape] = {}
     statements = [*bullets, *(" ".join(p.split()) for p in re.split(r"\n\s*\n", _FENCE.sub("", text)))]
-    told = [s for s in statements if _SCRIPTS.search(s) and _DEFINES.search(s)]
-    codes = [code for statement in told for code in _CODE.findall(statement)]
-    if told:
+    required = [s for s in statements if _SCRIPTS.search(s) and _DEFINES.search(s)]
+    codes = [code for statement in required for code in _CODE.findall(statement)]
+    if required:
         codes += [
             code
             for statement in bullets
@@ -160,11 +161,4 @@ def _parse(code: str) -> FunctionShape | None:
     role = role_by_name(node.name)
     if role is None:
         return None
-    arguments = [*node.args.posonlyargs, *node.args.args]
-    padding = len(arguments) - len(node.args.defaults)
-    defaults = [None] * padding + [ast.unparse(default) for default in node.args.defaults]
-    parameters = tuple(
-        Parameter(name=a.arg, annotation=source_of(a.annotation), default=d)
-        for a, d in zip(arguments, defaults, strict=True)
-    )
-    return FunctionShape(name=node.name, role=role, parameters=parameters, returns=source_of(node.returns))
+    return FunctionShape(name=node.name, role=role, parameters=parameters_of(node), returns=source_of(node.returns))

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from palmette.features.repository.checkout import Checkout, called_names, dotted_name
 
 _DEFAULT_LENGTH = 88
-"""Of both ruff and black, when they are told nothing."""
+"""The default of both ruff and black."""
 
 
 class Formatting(NamedTuple):
-    """The command that formats files, and the line length that it keeps to (None: nothing says)."""
+    """The command that formats files, and the line length that it keeps to (None: not configured)."""
 
     command: tuple[str, ...]
     line_length: int | None
@@ -61,7 +61,7 @@ _REQUIRED = re.compile(r"""\bpyspark(?:\[[\w,-]*\])?["']?\s*(?:=\s*["'])?\s*[>=~
 
 
 def oldest_spark(checkout: Checkout) -> tuple[int, int] | None:
-    """The oldest PySpark that the repository's requirements allow; None where they do not say."""
+    """The oldest PySpark that the repository's requirements allow; None if they name none."""
     files = ("pyproject.toml", "setup.cfg", "requirements.txt", "requirements/base.txt")
     found = [match for path in files for match in _REQUIRED.finditer(checkout.text(path))]
     return min(((int(match[1]), int(match[2] or 0)) for match in found), default=None)

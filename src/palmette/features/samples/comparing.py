@@ -1,4 +1,4 @@
-"""The registry held against the files that it names: paths, columns, types."""
+"""The registry compared with the files that it names: paths, columns, types."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _Sample(NamedTuple):
             yield self.registry.problem(
                 "unreadable-sample",
                 f"Table {table.name!r}: {str(path)!r} cannot be read as {table.format}: {_first_sentence(error)}.",
-                error.remedy if isinstance(error, UnreadableError) else "Mend the file, or its `format`.",
+                error.remedy if isinstance(error, UnreadableError) else "Correct the file, or its `format`.",
                 field=field,
                 value=text,
             )
@@ -111,7 +111,7 @@ def _remedy(kind: SparkType) -> str:
 
 
 def _schema(table: Table, path: Path) -> dict[str, SparkType | None] | None:
-    """The columns of a file with their types (None: the file does not tell); None for other formats."""
+    """The columns of a file with their types (None: unknown); None for other formats."""
     match table.format:
         case "parquet" | "orc":
             return _arrow_schema(path, table.format)
@@ -162,7 +162,7 @@ def _header(path: Path) -> list[str]:
 
 
 def _keys(path: Path) -> list[str]:
-    """Keys of the first objects: an object may leave out what is null."""
+    """Keys of the first objects: an object may leave out nulls."""
     keys: dict[str, None] = {}
     with path.open(encoding="utf-8-sig") as lines:
         for line in islice(lines, _READ):

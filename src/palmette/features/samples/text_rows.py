@@ -29,12 +29,12 @@ _TIMES = {
 }
 """What Spark and Python both read, and read alike."""
 _SHORT = {"Inf": "Infinity", "-Inf": "-Infinity"}
-"""What CSV may say of these instead."""
+"""Alternative spellings in CSV."""
 _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 
 
 class UnreadableError(ValueError):
-    """What in a file is not as the registry says, with its place."""
+    """A difference between a file and the registry, with its place."""
 
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)
@@ -83,7 +83,7 @@ def _csv_rows(table: Table, lines: TextIO) -> Iterator[dict[str, Any]]:
                 _check_header(names, fields)
                 continue
             if len(fields) != len(names):
-                raise UnreadableError(f"line {line} has {len(fields)} values instead of {len(names)}", "Mend the line.")
+                raise UnreadableError(f"line {line} has {len(fields)} values instead of {len(names)}", "Correct it.")
             yield _row(table, line, dict(zip(names, fields, strict=True)), _of_text)
     except csv.Error as error:
         remedy = "Double the quotes inside quotes, and close those that open."
@@ -119,7 +119,7 @@ def _row(table: Table, line: int, found: dict[str, Any], read: Callable[[SparkTy
         except (ValueError, ArithmeticError) as error:
             raise UnreadableError(
                 f"line {line}: {column.name!r} is {column.type}, and {error}",
-                "Mend the value, or the type in the registry.",
+                "Correct the value, or the type in the registry.",
             ) from None
     return values
 

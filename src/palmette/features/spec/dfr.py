@@ -10,75 +10,75 @@ from palmette.documents import Model, PathText
 from palmette.features.spec.values import Duration, Name, TypeName
 
 TableKind = Literal["event", "snapshot", "scd2", "dimension"]
-"""event: one row a happening, at `event_time`. snapshot: the state of a key as of `event_time`; the newest row of a key
-before the cut-off counts. scd2: the state of a key after valid_from and up to valid_to. dimension: the current state,
-without a time."""
+"""event: one row an event, at `event_time`. snapshot: a state of a key, recorded at `event_time`; the newest before the
+cut-off applies. scd2: a state of a key after `valid_from` and up to `valid_to`. dimension: the current state, without
+time."""
 
 
-class Column(Model):
+class RegisteredColumn(Model):
     name: Name
-    """As in the file."""
+    """Name as in the file."""
     type: TypeName
-    """Spark SQL type, as the file is read."""
+    """Spark SQL type as read."""
     description: str = ""
-    """What it holds; words are matched against it."""
+    """What it holds."""
     nullable: bool = True
-    """Whether null must be expected."""
+    """Whether it may hold null."""
     values: tuple[str | int | bool, ...] = ()
-    """The closed set of values, where there is one."""
+    """The only values that it may have."""
     length: int | None = Field(default=None, ge=1)
-    """Number of elements, for array columns of fixed length (embeddings)."""
+    """Fixed number of elements of an array, e.g. of an embedding."""
     unit: Literal["s", "ms", "us"] | None = None
-    """For integer columns that hold an instant: since the epoch, in seconds, milliseconds or microseconds."""
+    """For integers that hold a time: seconds, milliseconds or microseconds since the epoch."""
     personal: bool = False
-    """True for personal data: values are never shown in previews or pull requests."""
+    """Personal data; values are never shown in previews or pull requests."""
 
 
 class Partition(Model):
-    """A column that the files are partitioned by, so that a condition on it skips files."""
+    """A column that the files are partitioned by."""
 
     column: Name
-    """One of the table's columns."""
+    """Column name."""
     of: Literal["event_time", "available_time"] | None = None
-    """The time whose calendar day (UTC) the column holds; None for anything else."""
+    """The time whose UTC day the column holds. Leave it out if it holds anything else."""
 
 
 class Table(Model):
     name: Name
-    """What specifications call it."""
+    """Name in specifications."""
     description: str = ""
-    """What a row is; words are matched against it."""
+    """What a row is."""
     kind: TableKind
-    """How its rows stand to time."""
+    """How rows relate to time."""
     path: PathText | None = None
-    """File or folder, relative to the registry file or absolute; either `path` or `table`."""
+    """File or folder, absolute or relative to the registry. Give either `path` or `table`."""
     table: str | None = None
-    """Catalogue name, e.g. `lake.offers.redemptions`."""
+    """Name in the catalogue, e.g. `lake.offers.redemptions`."""
     format: Literal["parquet", "csv", "json", "orc", "delta"] = "parquet"
-    """CSV files have a header line with the registered columns in their order, double the quotes inside quotes, break
-    no line inside a value, and have nothing where a value is null; json means one object a line."""
+    """CSV needs a header with the registered columns in order, doubled quotes, empty nulls and no line breaks in a
+    value; JSON one object a line."""
     keys: tuple[Name, ...] = Field(min_length=1)
-    """What identifies a row (for snapshot and scd2: what identifies the thing that has a state)."""
+    """Columns that identify a row; for snapshot and scd2, columns that identify whose state it is."""
     keys_enforced: bool = True
-    """False when repeated keys must be expected."""
+    """Whether keys are unique."""
     event_time: Name | None = None
-    """When it happened; needed for event and snapshot tables."""
+    """When the event happened or the state was recorded. Required for event and snapshot tables."""
     available_time: Name | None = None
-    """When the row could be read; a row that is not yet available does not count."""
+    """When the row became available. Rows not available before the cut-off are ignored."""
     valid_from: Name | None = None
-    """For scd2: from when on the state holds."""
+    """For scd2: start of validity."""
     valid_to: Name | None = None
-    """For scd2: null means still valid."""
+    """For scd2: end of validity; null means still valid."""
     partitions: tuple[Partition, ...] = ()
-    """Columns of the folder layout."""
+    """Partition columns."""
     retention: Duration | None = None
-    """How far back rows are kept."""
-    columns: tuple[Column, ...] = Field(min_length=1)
-    """All columns that specifications may use."""
+    """How long rows are kept."""
+    columns: tuple[RegisteredColumn, ...] = Field(min_length=1)
+    """Columns that specifications may use."""
     sample: PathText | None = None
-    """A small file of the same format, columns and layout to run on; `path` when left out."""
+    """A small file of the same format and layout to run on. Default: `path`."""
 
-    def column(self, name: str) -> Column | None:
+    def column(self, name: str) -> RegisteredColumn | None:
         return next((column for column in self.columns if column.name == name), None)
 
 
@@ -86,9 +86,9 @@ class Registry(Model):
     """A data frame registry (DFR)."""
 
     dfr: Literal[1]
-    """Version of this format."""
+    """Format version."""
     tables: tuple[Table, ...] = Field(min_length=1)
-    """All tables."""
+    """The tables."""
 
     def table(self, name: str) -> Table | None:
         return next((table for table in self.tables if table.name == name), None)

@@ -1,6 +1,6 @@
 """Types of Spark SQL expressions, by Spark's ANSI rules but without its casts between text and other types.
 
-`Typer.of` gives the type of an expression, or None where it cannot be told: for functions that are not in the
+`Typer.of` gives the type of an expression, or None where it is unknown: for functions that are not in the
 lists of `spark_functions.yaml`, and for values that the formats have no name for (structs). It never guesses.
 """
 
@@ -10,15 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
+from palmette.errors import Problem
 from palmette.features.spec import functions
-from palmette.features.spec.function_types import result_of
-from palmette.features.spec.functions import INTERVAL
+from palmette.features.spec.problems import fault
+from palmette.features.spec.sql import COMPARISONS, function_name
 from palmette.features.spec.type_rules import (
     BIGINT,
     BOOLEAN,
     DATE,
     DOUBLE,
     INT,
+    INTERVAL,
     NULL,
     STRING,
     TIMESTAMP,
@@ -41,15 +43,15 @@ _OPERATORS: dict[type[exp.Expression], Operator] = {
 
 
 class Typer:
-    """Infers types bottom up and keeps what is illegal in `faults` (message, remedy)."""
+    """Infers types bottom up and keeps what is illegal in `faults`."""
 
-    def __init__(self, schema: Mapping[str, SparkType]) -> None:
-        self.schema = schema
-        self.faults: list[tuple[str, str]] = []
+    def __init__(self, schema: Mapping[str, SparkType], text: str) -> None:
+        self.schema, self.text = schema, text
+        self.faults: list[Problem] = []
         self._local: dict[str, SparkType | None] = {}
 
     def of(self, node: exp.Expression | None) -> SparkType | None:
-        """The type of `node`; None when it cannot be told."""
+        """The type of `node`; None when it is unknown."""
         if node is None:
             return None
         for kind, method in self._methods().items():
@@ -60,30 +62,21 @@ class Typer:
     def _methods(self) -> Mapping[type | tuple[type, ...], Callable[[exp.Expression], SparkType | None]]:
         return {
             exp.Paren: lambda node: self.of(node.this),
-            exp.Column: self._column,
+            exp.Column: lambda node: self.schema.get(node.name),
             exp.Identifier: lambda node: self._local.get(node.name),
             exp.Literal: _literal,
-            exp.Boolean: lambda _: BOOLEAN,
+            (exp.Boolean, exp.Any): lambda _: BOOLEAN,
             exp.Null: lambda _: NULL,
             exp.Interval: lambda _: INTERVAL,
             exp.Cast: self._cast,
             exp.Neg: self._negation,
             (exp.And, exp.Or, exp.Not): self._logic,
             (exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpILike): self._text_match,
-            exp.Is: self._is,
-            (
-                exp.EQ,
-                exp.NEQ,
-                exp.GT,
-                exp.GTE,
-                exp.LT,
-                exp.LTE,
-                exp.NullSafeEQ,
-                exp.NullSafeNEQ,
-            ): self._comparison,
-            exp.In: self._in,
-            exp.Between: self._between,
-            (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv): self._arithmetic,
+            exp.Is: lambda node: self._boolean(node.this),
+            (*COMPARISONS, exp.NullSafeEQ, exp.NullSafeNEQ): lambda node: self._compare(node.this, node.expression),
+            exp.In: lambda node: self._compare(node.this, *node.expressions),
+            exp.Between: lambda node: self._compare(node.this, node.args["low"], node.args["high"]),
+            tuple(_OPERATORS): self._arithmetic,
             exp.DPipe: self._concatenation,
             exp.Case: self._case,
             exp.If: lambda node: self._common(node, [node.args.get("true"), node.args.get("false")]),
@@ -94,18 +87,15 @@ class Typer:
             (exp.Substring, exp.Trim, exp.Overlay, exp.GroupConcat): lambda _: STRING,
             exp.StrPosition: lambda _: INT,
             exp.Extract: lambda node: None if node.name.lower().startswith("s") else INT,
-            exp.Any: lambda _: BOOLEAN,
             (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot): lambda node: self.of(node.this),
             exp.Distinct: lambda node: self.of(node.expressions[0]),
             exp.Anonymous: self._function,
         }
 
-    def _fault(self, message: str, remedy: str = "") -> None:
-        if (message, remedy) not in self.faults:
-            self.faults.append((message, remedy))
-
-    def _column(self, node: exp.Expression) -> SparkType | None:
-        return self.schema.get(node.name)
+    def _fault(self, kind: str, node: exp.Expression, **facts: object) -> None:
+        found = fault(f"illegal-type/{kind}", self.text, node=_sql(node), **facts)
+        if found not in self.faults:
+            self.faults.append(found)
 
     def _cast(self, node: exp.Expression) -> SparkType | None:
         source = self.of(node.this)
@@ -114,82 +104,62 @@ class Typer:
         except ValueError:
             return None
         if source is not None and not castable(source, target):
-            self._fault(f"{_sql(node.this)} is {source}, which cannot be cast to {target}.", "Convert it another way.")
+            self._fault("cast", node.this, type=source, target=target)
         return target
 
     def _negation(self, node: exp.Expression) -> SparkType | None:
         kind = self.of(node.this)
         if kind is not None and not (kind.is_numeric or kind in (NULL, INTERVAL)):
-            self._fault(f"-{_sql(node.this)} negates {_a(kind)}.", "Only numbers have a negative.")
+            self._fault("negative", node.this, a_type=_a(kind))
         return kind
 
-    def _logic(self, node: exp.Expression) -> SparkType:
-        operands = [node.this] if isinstance(node, exp.Not) else [node.this, node.expression]
+    def _boolean(self, *operands: exp.Expression) -> SparkType:
+        """The type of a condition over operands of any type."""
         for operand in operands:
-            kind = self.of(operand)
-            if kind is not None and kind not in (BOOLEAN, NULL):
-                self._fault(f"{_sql(operand)} is {kind}, not a condition.", "Compare it with something.")
+            self.of(operand)
+        return BOOLEAN
+
+    def _condition(self, node: exp.Expression) -> None:
+        kind = self.of(node)
+        if kind is not None and kind not in (BOOLEAN, NULL):
+            self._fault("condition", node, type=kind)
+
+    def _logic(self, node: exp.Expression) -> SparkType:
+        for operand in node.iter_expressions():
+            self._condition(operand)
         return BOOLEAN
 
     def _text_match(self, node: exp.Expression) -> SparkType:
         kind = self.of(node.this)
         if kind is not None and kind not in (STRING, NULL):
-            self._fault(
-                f"{_sql(node.this)} is {kind}, and only text can be matched with a pattern.",
-                "Cast it to string.",
-            )
+            self._fault("pattern", node.this, type=kind)
         return BOOLEAN
 
-    def _is(self, node: exp.Expression) -> SparkType:
-        self.of(node.this)
+    def _compare(self, left: exp.Expression, *others: exp.Expression) -> SparkType:
+        for right in others:
+            one, other = self.of(left), self.of(right)
+            if not (
+                one is None
+                or other is None
+                or comparable(one, other)
+                or (_is_text(left) and other.is_temporal)
+                or (_is_text(right) and one.is_temporal)
+            ):
+                self._fault("comparison", left, type=one, other=_sql(right), other_type=other)
         return BOOLEAN
-
-    def _comparison(self, node: exp.Expression) -> SparkType:
-        self._compare(node.this, node.expression)
-        return BOOLEAN
-
-    def _in(self, node: exp.Expression) -> SparkType:
-        for value in node.expressions:
-            self._compare(node.this, value)
-        return BOOLEAN
-
-    def _between(self, node: exp.Expression) -> SparkType:
-        self._compare(node.this, node.args["low"])
-        self._compare(node.this, node.args["high"])
-        return BOOLEAN
-
-    def _compare(self, left: exp.Expression, right: exp.Expression) -> None:
-        kinds = self.of(left), self.of(right)
-        if (
-            None in kinds
-            or comparable(kinds[0], kinds[1])
-            or _is_time_text(left, kinds[1])
-            or _is_time_text(right, kinds[0])
-        ):
-            return
-        self._fault(
-            f"{_sql(left)} is {kinds[0]} and {_sql(right)} is {kinds[1]}: they cannot be compared.",
-            "Cast one of them, or compare with a value of the same type.",
-        )
 
     def _arithmetic(self, node: exp.Expression) -> SparkType | None:
         left, right = self.of(node.this), self.of(node.expression)
         if left is None or right is None:
             return None
-        if left == NULL or right == NULL:
+        if NULL in (left, right):
             return right if left == NULL else left
         if left.is_numeric and right.is_numeric:
-            return arithmetic_type(
-                _OPERATORS[type(node)],
-                _exactly(node.this, left, right),
-                _exactly(node.expression, right, left),
-            )
+            sides = _exactly(node.this, left, right), _exactly(node.expression, right, left)
+            return arithmetic_type(_OPERATORS[type(node)], *sides)
         result = _time_arithmetic(node, left, right)
         if result is None:
-            self._fault(
-                f"{_sql(node)} puts {_a(left)} and {_a(right)} together with an arithmetic operator.",
-                "Cast text to a number first; use concat for text and datediff or timestampdiff for times.",
-            )
+            self._fault("arithmetic", node, left=_a(left), right=_a(right))
         return result
 
     def _concatenation(self, node: exp.Expression) -> SparkType | None:
@@ -201,9 +171,7 @@ class Typer:
             if node.this is not None:
                 self._compare(node.this, branch.this)
             else:
-                kind = self.of(branch.this)
-                if kind is not None and kind not in (BOOLEAN, NULL):
-                    self._fault(f"{_sql(branch.this)} is {kind}, not a condition.", "Compare it with something.")
+                self._condition(branch.this)
         default = node.args.get("default")
         return self._common(node, [branch.args["true"] for branch in node.args["ifs"]] + ([default] if default else []))
 
@@ -216,7 +184,7 @@ class Typer:
                 continue
             merged = common_type(result, kind)
             if merged is None:
-                self._fault(f"{_sql(node)} gives {result} here and {kind} there.", "Cast them to one type.")
+                self._fault("common", node, one=result, other=kind)
                 return None
             result = merged
         return result
@@ -224,18 +192,14 @@ class Typer:
     def _bracket(self, node: exp.Expression) -> SparkType | None:
         kind = self.of(node.this)
         if kind is not None and kind.name not in ("array", "map"):
-            self._fault(f"{_sql(node.this)} is {kind}, not an array or a map.", "Leave the brackets out.")
+            self._fault("brackets", node.this, type=kind)
         return kind.element if kind else None
 
     def _within_group(self, node: exp.Expression) -> SparkType | None:
         ordered = node.expression.find(exp.Ordered)
-        name = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else ""
         kind = self.of(ordered.this) if ordered else None
-        if kind is not None and not kind.is_numeric:
-            self._fault(
-                f"{name} of {_sql(ordered.this) if ordered else ''}, which is {kind}, not a number.",
-                "Use a number.",
-            )
+        if ordered and kind is not None and not kind.is_numeric:
+            self._fault("ordered", ordered.this, name=function_name(node.this) or "", type=kind)
         return DOUBLE
 
     def _transform(self, array: exp.Expression, body: exp.Expression | None) -> SparkType | None:
@@ -269,7 +233,7 @@ class Typer:
         if name in functions.names("like_first"):
             return first
         kinds = [self.of(argument) for argument in arguments]
-        return result_of(name, kinds, arguments)
+        return functions.result_of(name, kinds, arguments)
 
     def _higher_order(self, name: str, arguments: Sequence[exp.Expression]) -> SparkType | None:
         first = self._first_argument(name, arguments)
@@ -287,15 +251,14 @@ class Typer:
         kind = self.of(arguments[0])
         if kind is None or kind == NULL or (len(arguments) == 3 and name in ("date_add", "datediff")):
             return kind
-        shown = _sql(arguments[0])
-        if name in functions.names("numeric_first") and not kind.is_numeric and kind != INTERVAL:
-            self._fault(f"{name} of {shown}, which is {kind}, not a number.", "Use a number, or cast it.")
-        elif name in functions.names("temporal_first") and not (
-            kind.is_temporal or isinstance(arguments[0], exp.Literal)
-        ):
-            self._fault(f"{name} of {shown}, which is {kind}, not a date or time.", "Use a time, or convert it.")
-        elif name in functions.names("array_first") and kind.name not in ("array", "map"):
-            self._fault(f"{name} of {shown}, which is {kind}, not an array.", "Use an array.")
+        fits = {
+            "numeric_first": kind.is_numeric or kind == INTERVAL,
+            "temporal_first": kind.is_temporal or isinstance(arguments[0], exp.Literal),
+            "array_first": kind.name in ("array", "map"),
+        }
+        wrong = next((place for place, is_right in fits.items() if name in functions.names(place) and not is_right), "")
+        if wrong:
+            self._fault(wrong.replace("_", "-"), arguments[0], name=name, type=kind)
         return kind
 
 
@@ -342,11 +305,9 @@ def _literal(node: exp.Expression) -> SparkType:
     return SparkType("decimal", min(38, max(1, len(whole.lstrip("0")) + len(fraction))), len(fraction))
 
 
-def _is_time_text(node: exp.Expression, other: SparkType | None) -> bool:
-    """Whether this is a literal like '2025-03-01' that is compared with a time."""
-    return (
-        isinstance(node, exp.Literal) and bool(node.args.get("is_string")) and other is not None and other.is_temporal
-    )
+def _is_text(node: exp.Expression) -> bool:
+    """Whether this is a literal like '2025-03-01', which may be compared with a time."""
+    return isinstance(node, exp.Literal) and bool(node.args.get("is_string"))
 
 
 def _a(kind: SparkType) -> str:

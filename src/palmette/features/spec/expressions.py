@@ -1,171 +1,31 @@
-"""Reading Spark SQL expressions: what they use, what they may not use, and of which type they are.
-
-`parse` gives the facts about an expression, `check` holds it against the columns that exist. An expression is
-only read, never rewritten: what is generated or executed is the author's text.
-"""
+"""Expressions held against the columns that exist: what is illegal, surely a mistake, or can be null."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.dialects.spark import Spark
-from sqlglot.errors import SqlglotError
 
-from palmette.errors import nearest
+from palmette.errors import Problem
 from palmette.features.spec import functions
 from palmette.features.spec.expression_types import Typer
+from palmette.features.spec.problems import fault
+from palmette.features.spec.sql import COMPARISONS, ExpressionError, ParsedExpression, function_name, is_unit, parse
 from palmette.features.spec.values import SparkType
 
-_OWN_SYNTAX = (
-    "CAST",
-    "TRY_CAST",
-    "EXTRACT",
-    "TRIM",
-    "SUBSTRING",
-    "SUBSTR",
-    "POSITION",
-    "OVERLAY",
-    "LISTAGG",
-    "STRING_AGG",
-)
-"""Functions whose arguments are not simply separated by commas."""
-
-
-class _Dialect(Spark):
-    """Spark SQL in which functions keep the names they are written with."""
-
-    class Parser(Spark.Parser):  # type: ignore[misc, valid-type]  # sqlglot makes the base at run time
-        FUNCTIONS: ClassVar[dict[str, Any]] = {}
-        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {name: Spark.Parser.FUNCTION_PARSERS[name] for name in _OWN_SYNTAX}
-
-
-class Fault(NamedTuple):
-    """What is wrong with an expression; the caller knows where it is written."""
-
-    code: str
-    message: str
-    remedy: str = ""
-    value: str | None = None
-    nearest: str | None = None
-
-
-class ExpressionError(ValueError):
-    """The text is no expression."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.message)
-        self.fault = fault
-
 
 @dataclass(frozen=True)
-class ParsedExpression:
-    """An expression and what it uses."""
-
-    text: str
-    tree: exp.Expression
-    columns: tuple[str, ...]
-    """In order of first use."""
-    functions: tuple[str, ...]
-    """Names as Spark has them, in lower case, sorted."""
-    has_window: bool
-    has_subquery: bool
-
-    @property
-    def aggregates(self) -> tuple[str, ...]:
-        return tuple(name for name in self.functions if name in functions.names("aggregates"))
-
-    @property
-    def non_deterministic(self) -> tuple[str, ...]:
-        return tuple(name for name in self.functions if name in functions.names("non_deterministic"))
-
-
-@dataclass(frozen=True)
-class Checked:
-    """The outcome of holding an expression against a schema."""
+class CheckedExpression:
+    """An expression held against a schema."""
 
     type: SparkType | None
-    """None when it cannot be told."""
+    """None when it is unknown."""
     columns: tuple[str, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[Problem, ...]
     tree: exp.Expression | None = None
-
-
-_MAX_DEPTH = 200
-"""Levels of an expression; a chain of conditions has one for each."""
-_MAX_DIGITS = 38
-"""Of a number as it is written: Spark's decimals have no more."""
-_EXPRESSIONS = (
-    exp.Condition,
-    exp.Paren,
-    exp.Not,
-    exp.Filter,
-    exp.WithinGroup,
-    exp.IgnoreNulls,
-    exp.RespectNulls,
-    exp.Any,
-    exp.Interval,
-)
-
-
-@functools.lru_cache(maxsize=4096)
-def parse(text: str) -> ParsedExpression:
-    """The expression that `text` is.
-
-    Raises:
-        ExpressionError: for anything but one expression.
-    """
-    if not text.strip():
-        raise ExpressionError(Fault("empty-expression", "The expression is empty.", "Write a Spark SQL expression."))
-    try:
-        tree = cast(exp.Expression, sqlglot.parse_one(text, read=_Dialect))
-    except (SqlglotError, RecursionError) as error:
-        raise ExpressionError(_syntax_fault(text, error)) from None
-    if _unclosed(text):
-        raise ExpressionError(
-            Fault("bad-expression", f"{_cut(text)!r} has a bracket that is not closed.", "Close it.", text)
-        )
-    if isinstance(tree, exp.Alias):
-        raise ExpressionError(
-            Fault(
-                "bad-expression",
-                f"{text!r} is an expression followed by {tree.alias!r}.",
-                "Write one expression, without a name behind it.",
-                text,
-            )
-        )
-    if not isinstance(tree, _EXPRESSIONS):
-        raise ExpressionError(
-            Fault("bad-expression", f"{_cut(text)!r} is not an expression.", "Write one Spark SQL expression.", text)
-        )
-    if too := _too_much(tree):
-        raise ExpressionError(Fault("bad-expression", f"{_cut(text)!r} {too}.", "Divide it.", text))
-    return ParsedExpression(
-        text,
-        tree,
-        tuple(dict.fromkeys(_columns(tree))),
-        tuple(sorted(_functions(tree))),
-        tree.find(exp.Window) is not None,
-        tree.find(exp.Query, exp.Subquery, exp.Exists) is not None,
-    )
-
-
-def _too_much(tree: exp.Expression) -> str:
-    """What of an expression is more than Spark, or anybody who walks through it, can hold; empty when nothing is."""
-    level: list[exp.Expression] = [tree]
-    for _ in range(_MAX_DEPTH):
-        numbers = [node.name for node in level if isinstance(node, exp.Literal) and not node.is_string]
-        longest = max((sum(map(str.isdigit, number)) for number in numbers), default=0)
-        if longest > _MAX_DIGITS:
-            return f"has a number of {longest} digits; there are {_MAX_DIGITS} at most"
-        level = [part for node in level for part in node.iter_expressions()]
-        if not level:
-            return ""
-    return f"is nested deeper than {_MAX_DEPTH} levels"
 
 
 def check(
@@ -175,7 +35,7 @@ def check(
     wanted: Literal["boolean", "numeric", "any"] = "any",
     *,
     known: Collection[str] = (),
-) -> Checked:
+) -> CheckedExpression:
     """Holds an expression against the columns that exist at its place.
 
     Args:
@@ -186,131 +46,76 @@ def check(
     try:
         parsed = parse(text)
     except ExpressionError as error:
-        return Checked(None, (), (error.fault,))
+        return CheckedExpression(None, (), (error.fault,))
     faults = [*_forbidden(parsed, kind), *_wrong_columns(parsed, schema, known)]
-    typer = Typer(schema)
+    typer = Typer(schema, text)
     result = typer.of(parsed.tree)
-    faults += [Fault("illegal-type", message, remedy, text) for message, remedy in typer.faults]
-    if not faults:
-        faults += _unwanted(text, result, wanted)
-    return Checked(result, parsed.columns, tuple(faults), parsed.tree)
+    faults += typer.faults
+    if not faults and result is not None and result.name != "null":
+        if wanted == "boolean" and result.name != "boolean":
+            faults.append(fault("not-a-condition", text, type=result))
+        elif wanted == "numeric" and not result.is_numeric:
+            faults.append(fault("illegal-type/number", text, type=result))
+    return CheckedExpression(result, parsed.columns, tuple(faults), parsed.tree)
 
 
 def _wrong_columns(
     parsed: ParsedExpression, schema: Mapping[str, SparkType], known: Collection[str]
-) -> Iterator[Fault]:
+) -> Iterator[Problem]:
     for node in parsed.tree.find_all(exp.Column):
         if node.table:
-            yield Fault(
-                "qualified-column",
-                f"{node.sql('spark')!r} has a qualifier.",
-                "Name the column alone; tables have no aliases here.",
-                node.sql("spark"),
-                node.name,
-            )
+            yield replace(fault("qualified-column", node.sql("spark")), nearest=node.name)
     for name in parsed.columns:
         if name not in schema and name not in known:
-            yield Fault(
-                "unknown-column",
-                f"There is no column {name!r} here.",
-                "The cut-off is known to `compute`, `filter` and `categorise` steps: make what you need of it a column."
-                if name == "as_of"
-                else f"Columns here: {_listing(schema)}.",
-                name,
-                nearest(name, schema),
-            )
+            problem = "unknown-column/as-of" if name == "as_of" else "unknown-column"
+            yield fault(problem, name, schema, columns=listing(schema))
 
 
 def type_of(text: str, schema: Mapping[str, SparkType]) -> SparkType | None:
-    """The type of an expression over these columns; None when it cannot be told or is illegal."""
+    """The type of an expression over these columns; None when it is unknown or illegal."""
     checked = check(text, schema, "aggregate")
     return None if checked.faults else checked.type
 
 
-def _unwanted(text: str, result: SparkType | None, wanted: str) -> Iterator[Fault]:
-    if result is None or result.name == "null":
-        return
-    if wanted == "boolean" and result.name != "boolean":
-        yield Fault("not-a-condition", f"{text!r} is {result}, not true or false.", "Write a condition.", text)
-    if wanted == "numeric" and not result.is_numeric:
-        yield Fault("illegal-type", f"{text!r} is {result}, not a number.", "Give a numeric expression.", text)
-
-
-def _forbidden(parsed: ParsedExpression, kind: str) -> Iterator[Fault]:
+def _forbidden(parsed: ParsedExpression, kind: str) -> Iterator[Problem]:
     for name in parsed.functions:
-        fault = _forbidden_function(name, kind, parsed)
-        if fault is not None:
-            yield fault
+        if (problem := _wrong_function(name, kind, parsed)) is not None:
+            yield fault(problem, name, functions.known() if problem == "unknown-function" else ())
     if parsed.has_window or any(name in functions.names("window_only") for name in parsed.functions):
-        yield Fault(
-            "window-not-allowed",
-            f"Window functions {'(OVER) ' * parsed.has_window}are not allowed in expressions.",
-            "Use a `previous`, `gap` or `session` step.",
-            parsed.text,
-        )
+        yield fault("window-not-allowed", parsed.text, over="(OVER) " * parsed.has_window)
     if parsed.has_subquery:
-        yield Fault(
-            "subquery-not-allowed",
-            "Subqueries are not allowed in expressions.",
-            "Use a `join` step.",
-            parsed.text,
-        )
+        yield fault("subquery-not-allowed", parsed.text)
     if kind == "aggregate" and not parsed.has_window:
         yield from _outside_aggregates(parsed)
 
 
-def _forbidden_function(name: str, kind: str, parsed: ParsedExpression) -> Fault | None:
+def _wrong_function(name: str, kind: str, parsed: ParsedExpression) -> str | None:
+    """What is wrong with using a function here."""
     if name not in functions.known():
-        near = nearest(name, functions.known())
-        return Fault(
-            "unknown-function", f"Spark has no function {name!r}.", "Use a built-in function of Spark SQL.", name, near
-        )
+        return "unknown-function"
     if name in functions.names("non_deterministic"):
-        return Fault(
-            "non-deterministic",
-            f"{name!r} gives another value at every run.",
-            "Use `as_of` in a step or a derivation, or columns of the data.",
-            name,
-        )
+        return "non-deterministic"
     if name in functions.names("generators"):
-        return Fault("illegal-function", f"{name!r} gives several rows or columns.", "Use an array function.", name)
+        return "illegal-function/generator"
     if name in functions.names("outside_the_data"):
-        return Fault("illegal-function", f"{name!r} does more than compute a value.", "Compute from columns.", name)
+        return "illegal-function"
     if kind == "row" and name in functions.names("aggregates") and not parsed.has_window:
-        return Fault(
-            "aggregate-not-allowed",
-            f"{name!r} aggregates rows; here is one row at a time.",
-            "Use an aggregate feature.",
-            name,
-        )
-    if kind == "aggregate" and name in functions.names("order_dependent"):
-        return Fault(
-            "order-dependent",
-            f"{name!r} depends on the order in which rows arrive.",
-            "Use the functions `first`, `last` or `collect`, which have an order, max_by and min_by, or collect_set "
-            "where only the values count.",
-            name,
-        )
-    return None
+        return "aggregate-not-allowed"
+    return "order-dependent" if kind == "aggregate" and name in functions.names("order_dependent") else None
 
 
-def _outside_aggregates(parsed: ParsedExpression) -> Iterator[Fault]:
+def _outside_aggregates(parsed: ParsedExpression) -> Iterator[Problem]:
     """Columns that an aggregate expression uses bare: their value would be any row's."""
     bare = sorted({node.name for node in _bare_columns(parsed.tree)})
     if not parsed.aggregates:
-        yield Fault("no-aggregate", f"{parsed.text!r} aggregates nothing.", "Use an aggregate function.", parsed.text)
+        yield fault("no-aggregate", parsed.text)
     elif bare:
-        yield Fault(
-            "bare-column",
-            f"{parsed.text!r} uses {', '.join(map(repr, bare))} outside an aggregate function.",
-            "Put it into one.",
-            bare[0],
-        )
+        yield fault("bare-column", bare[0], text=parsed.text, columns=bare)
 
 
 def _bare_columns(node: exp.Expression) -> Iterator[exp.Column]:
     if isinstance(node, exp.Column):
-        if not _is_unit(node):
+        if not is_unit(node):
             yield node
         return
     if function_name(node) in functions.names("aggregates") or isinstance(node, exp.Filter | exp.WithinGroup):
@@ -319,75 +124,150 @@ def _bare_columns(node: exp.Expression) -> Iterator[exp.Column]:
         yield from _bare_columns(child)
 
 
-def function_name(node: exp.Expression) -> str | None:
-    """The lower-case name of a function call; None for operators and everything else."""
-    if isinstance(node, exp.Anonymous):
-        name = str(node.this).lower()
-        return "to_unix_timestamp" if name == "unix_timestamp" and node.expressions else name
-    return _PARSED_FUNCTIONS.get(type(node))
+def listing(names: Iterable[str]) -> str:
+    """Names for a message, shortened."""
+    shown = list(names)
+    return ", ".join(shown[:12]) + (", ..." if len(shown) > 12 else "")
 
 
-_PARSED_FUNCTIONS: dict[type[exp.Expression], str] = {
-    exp.CurrentDate: "current_date",
-    exp.CurrentTimestamp: "current_timestamp",
-    exp.CurrentUser: "current_user",
-    exp.CurrentTime: "current_time",
-    exp.Transform: "transform",
-    exp.Substring: "substring",
-    exp.Trim: "trim",
-    exp.Extract: "extract",
-    exp.StrPosition: "position",
-    exp.Overlay: "overlay",
-    exp.GroupConcat: "listagg",
-    exp.Any: "any",
-    exp.Localtimestamp: "localtimestamp",
-}
+_WRONG_IN_JAVA_TOO = ("unterminated", "unbalanced", "nothing to repeat", "missing )")
+"""Java knows more than Python does; what both refuse is refused."""
+
+Closed = Mapping[str, tuple[str | int | bool, ...]]
+"""The columns that can only have certain values."""
 
 
-def _functions(tree: exp.Expression) -> set[str]:
-    return {name for name in map(function_name, tree.find_all(exp.Expression)) if name}
+def oversights(tree: exp.Expression, closed: Closed) -> Iterator[Problem]:
+    """The mistakes in an expression over columns of which some are `closed`."""
+    for node in tree.find_all(exp.Expression, bfs=False):
+        if isinstance(node, COMPARISONS):
+            yield from _with_null(node)
+        yield from _foreign_values(node, closed)
+        if isinstance(node, exp.And | exp.Or):
+            yield from _idle(node)
+        yield from _patterns(node)
+        if isinstance(node, exp.Star) and (node.parent is None or function_name(node.parent) != "count"):
+            yield fault("bad-expression/star", "*")
 
 
-def _columns(tree: exp.Expression) -> Iterator[str]:
-    for node in tree.find_all(exp.Column, bfs=False):
-        if not _is_unit(node) and not isinstance(node.this, exp.Star):
-            yield node.name
+def pattern_error(pattern: str) -> str | None:
+    """Why a text is no regular expression; None where it may be one."""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        return str(error) if any(word in str(error) for word in _WRONG_IN_JAVA_TOO) else None
+    return None
 
 
-def _is_unit(node: exp.Column) -> bool:
-    """Whether this is the unit of `timestampdiff(HOUR, a, b)` and its like, not a column."""
-    call = node.parent
+def _with_null(node: exp.Expression) -> Iterator[Problem]:
+    if isinstance(node.this, exp.Null) or isinstance(node.expression, exp.Null):
+        wanted = "is not null" if isinstance(node, exp.NEQ) else "is null"
+        text = node.sql("spark")
+        yield fault("null-comparison", text, wanted=wanted)
+
+
+def _idle(node: exp.And | exp.Or) -> Iterator[Problem]:
+    """Two conditions on one column of which one has no effect: the author meant another."""
+    sides = [_one_value(side.unnest()) for side in (node.this, node.expression)]
+    if not sides[0] or not sides[1] or sides[0].column != sides[1].column or sides[0].value == sides[1].value:
+        return
+    text = node.sql("spark")
+    column, values = sides[0].column, ", ".join(side.value for side in sides if side)
+    if isinstance(node, exp.And) and sides[0].is_it and sides[1].is_it:
+        yield fault("idle-condition/never", text, column=column, values=values)
+    elif isinstance(node, exp.Or) and not (sides[0].is_it and sides[1].is_it):
+        effect = "always true" if sides[0].is_it == sides[1].is_it else "the same without its equality"
+        yield fault("idle-condition/always", text, effect=effect, column=column, values=values)
+
+
+class _OneValue(NamedTuple):
+    """`column = value`, or that it is not."""
+
+    column: str
+    value: str
+    is_it: bool
+
+
+def _one_value(node: exp.Expression) -> _OneValue | None:
+    if not isinstance(node, exp.EQ | exp.NEQ):
+        return None
+    column, value = (node.this, node.expression) if isinstance(node.this, exp.Column) else (node.expression, node.this)
+    if not isinstance(column, exp.Column) or not isinstance(value, exp.Literal):
+        return None
+    return _OneValue(column.name.lower(), value.sql("spark"), isinstance(node, exp.EQ))
+
+
+def _foreign_values(node: exp.Expression, closed: Closed) -> Iterator[Problem]:
+    """Values that a column is compared with, although it cannot have them."""
+    if isinstance(node, exp.EQ | exp.NEQ | exp.NullSafeEQ):
+        sides = [node.this, node.expression]
+    elif isinstance(node, exp.In):
+        sides = [node.this, *node.expressions]
+    else:
+        return
+    column = next((side.name for side in sides if isinstance(side, exp.Column)), "")
+    values = [str(value) for value in closed.get(column, ())]
+    for side in sides:
+        if values and isinstance(side, exp.Literal) and side.name not in values:
+            yield fault("unknown-value", side.name, values, column=column)
+
+
+def _patterns(node: exp.Expression) -> Iterator[Problem]:
+    if isinstance(node, exp.RegexpLike | exp.RegexpILike):
+        pattern = node.expression
+    elif function_name(node) in functions.names("pattern_second") and len(node.expressions) > 1:
+        pattern = node.expressions[1]
+    else:
+        return
+    if isinstance(pattern, exp.Literal) and (reason := pattern_error(pattern.name)):
+        yield fault("bad-pattern", pattern.name, reason=reason)
+
+
+def never_null(node: exp.Expression, certain: Collection[str]) -> bool:
+    """True when the value is certainly there, given that the columns in `certain` are; False means unknown."""
+    match node:
+        case exp.Column():
+            return node.name in certain
+        case exp.Literal() | exp.Boolean() | exp.Is() | exp.NullSafeEQ() | exp.NullSafeNEQ():
+            return True
+        case exp.Filter():
+            return never_null(node.this, certain)
+        case exp.Case():
+            default = node.args.get("default")
+            results = [branch.args["true"] for branch in node.args["ifs"]]
+            return default is not None and all(never_null(item, certain) for item in [*results, default])
+        case exp.If():
+            results = [node.args["true"], node.args.get("false")]
+            return all(item is not None and never_null(item, certain) for item in results)
+        case exp.Anonymous():
+            return _is_certain_call(node, certain)
+        case (
+            exp.Paren()
+            | exp.Neg()
+            | exp.Not()
+            | exp.And()
+            | exp.Or()
+            | exp.Add()
+            | exp.Sub()
+            | exp.Mul()
+            | exp.EQ()
+            | exp.NEQ()
+            | exp.GT()
+            | exp.GTE()
+            | exp.LT()
+            | exp.LTE()
+            | exp.Between()
+            | exp.In()
+        ):
+            return all(never_null(child, certain) for child in node.iter_expressions())
+    return False
+
+
+def _is_certain_call(node: exp.Anonymous, certain: Collection[str]) -> bool:
+    name = function_name(node)
+    certainties = [never_null(argument, certain) for argument in node.expressions]
     return (
-        isinstance(call, exp.Anonymous)
-        and str(call.this).lower() in functions.names("unit_first")
-        and len(call.expressions) == 3
-        and call.expressions[0] is node
+        name in functions.names("never_null")
+        or (name in functions.names("null_if_any") and all(certainties) and bool(certainties))
+        or (name in functions.names("null_if_all") and any(certainties))
     )
-
-
-def _syntax_fault(text: str, error: Exception) -> Fault:
-    details = getattr(error, "errors", None) or [{}]
-    description = details[0].get("description") or "it cannot be read"
-    if "Required keyword" in description or "No expression" in description:
-        description = "something is missing"
-    description = description.rstrip(".")
-    column = details[0].get("col")
-    place = f" near character {column}" if column else ""
-    return Fault(
-        "bad-expression", f"{_cut(text)!r} is not Spark SQL: {description}{place}.", "Mend the expression.", text
-    )
-
-
-def _unclosed(text: str) -> bool:
-    """Whether a bracket is left open: not everything that reads SQL says so."""
-    kinds = [token.token_type.name for token in _Dialect().tokenize(text)]
-    return kinds.count("L_PAREN") != kinds.count("R_PAREN")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 200 else f"{text[:197]}..."
-
-
-def _listing(names: Collection[str]) -> str:
-    shown = list(names)[:12]
-    return ", ".join(shown) + (", ..." if len(names) > 12 else "")

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from palmette.features.spec.aggregates import (
-    NEVER_NULL,
-    dtype_fault,
-    parameter_faults,
-    result_type,
-    type_fault,
-)
+from palmette.features.spec.aggregates import NEVER_NULL, dtype_fault, has_type, lint_aggregate, result_type
 from palmette.features.spec.categories import spread, suffix
-from palmette.features.spec.expressions import ExpressionError, parse
+from palmette.features.spec.expressions import never_null
 from palmette.features.spec.fsc import Aggregate, Categories, Expression, Feature, Lookup
-from palmette.features.spec.joins import pairs, state_origins
-from palmette.features.spec.literals import to_python
-from palmette.features.spec.nullness import never_null
-from palmette.features.spec.scope import NOTHING, Columns, Origins, Scope
-from palmette.features.spec.selection import RowSelection
-from palmette.features.spec.sources import ResolvedSource, Sources
+from palmette.features.spec.fsc_steps import pairs
+from palmette.features.spec.joins import state_origins
+from palmette.features.spec.literals import lint_value, to_python
+from palmette.features.spec.scope import NOTHING, ColumnSet, Origins, ResolutionScope
+from palmette.features.spec.sources import ResolvedSource, RowSelection, Sources
+from palmette.features.spec.sql import ExpressionError, parse
 from palmette.features.spec.type_rules import comparable
 from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import Computation, ViewFeature
+from palmette.features.spec.view import AS_OF, Computation, ViewFeature
 
 FORMS = ("aggregate", "expression", "lookup", "derive", "words")
 Form = Literal["aggregate", "expression", "lookup", "derive"]
@@ -49,7 +44,7 @@ class ResolvedFeature:
 class FeatureResolver:
     """Resolves features one by one."""
 
-    def __init__(self, scope: Scope, sources: Sources) -> None:
+    def __init__(self, scope: ResolutionScope, sources: Sources) -> None:
         self.scope, self.report = scope, scope.report
         self.sources = sources
         self.select = RowSelection(scope)
@@ -66,15 +61,14 @@ class FeatureResolver:
         return self._derive(feature, feature.derive, field)
 
     def _aggregate(self, feature: Feature, aggregate: Aggregate, path: str, field: str) -> list[ResolvedFeature]:
-        before = self.scope.findings.count
-        for part, fault in parameter_faults(aggregate):
-            self.scope.findings.in_expression([fault], f"{path}.{part}")
+        before = len(self.scope.findings)
+        lint_aggregate(aggregate, path, self.report)
         source = self.sources.get(aggregate.source, f"{path}.source")
         if source is None:
             return []
         if aggregate.categories is not None:
             self._categories(aggregate.categories, source, f"{path}.categories")
-            if self.scope.findings.count > before:
+            if len(self.scope.findings) > before:
                 return []
             return [
                 found
@@ -93,9 +87,7 @@ class FeatureResolver:
             checked = self.scope.expression(aggregate.of, columns, f"{path}.of")
             kind = checked.type
             used |= columns.origins_of(checked.columns)
-            fault = type_fault(aggregate, kind) if kind is not None else None
-            if fault is not None:
-                self.scope.findings.in_expression([fault.fault], f"{path}.of")
+            if kind is not None and not has_type(aggregate, kind, path, self.report):
                 kind = None
         if aggregate.weight is not None:
             checked = self.scope.expression(aggregate.weight, columns, f"{path}.weight", wanted="numeric")
@@ -126,62 +118,44 @@ class FeatureResolver:
         table = self.scope.table(lookup.table, f"{path}.table")
         if table is None:
             return []
-        there = Columns.of_table(table)
+        there = ColumnSet.of_table(table)
         kind = self.scope.column(lookup.column, there, f"{path}.column")
         if table.kind == "event":
-            self.report(
-                "lookup-of-events",
-                f"{table.name!r} is an event table: it has no one row for a key.",
-                "Use an aggregate, e.g. `last`.",
-                f"{path}.table",
-                table.name,
-            )
+            self.report("lookup-of-events", f"{path}.table", table.name)
         on = pairs(lookup.on) if lookup.on is not None else {key: key for key in table.keys}
         self._lookup_keys(lookup, on, there, path)
         missing = [key for key in table.keys if key not in on.values()]
         if missing:
-            self.report(
-                "lookup-not-on-keys",
-                f"`on` leaves out {', '.join(map(repr, missing))} of the keys of {table.name!r}.",
-                "Give a grain key for each key of the table.",
-                f"{path}.on",
-                table.name,
-            )
+            self.report("lookup-not-on-keys", f"{path}.on", table.name, missing=missing)
         elif not table.keys_enforced:
-            self.report(
-                "keys-not-enforced",
-                f"The keys of {table.name!r} may repeat (`keys_enforced: false`), so there may be "
-                "several rows to take the value from.",
-                "Use an aggregate with an order.",
-                f"{path}.table",
-                table.name,
-            )
+            self.report("keys-not-enforced/lookup", f"{path}.table", table.name)
         self._type(feature, kind, field)
         used = there.origins_of([lookup.column]) | state_origins(table, there)
         filled = lookup.model_copy(update={"on": on})
         return [self._finish(feature, filled, field, used, tables=frozenset({table.name}))]
 
-    def _lookup_keys(self, lookup: Lookup, on: Mapping[str, str], there: Columns, path: str) -> None:
+    def _lookup_keys(self, lookup: Lookup, on: Mapping[str, str], there: ColumnSet, path: str) -> None:
         grain = self.scope.grain
         for here, column in on.items():
             if here not in grain:
                 self.report(
                     "lookup-outside-grain",
-                    f"The view has no key {here!r} to look up {lookup.table!r} by.",
-                    f"Write `on: {{grain key: table column}}`; the grain is {', '.join(grain)}.",
                     f"{path}.on" if lookup.on is not None else f"{path}.table",
                     here,
-                    list(grain),
+                    grain,
+                    table=lookup.table,
                 )
                 continue
             kind = self.scope.column(column, there, f"{path}.on")
             if kind is not None and not comparable(kind, grain[here]):
                 self.report(
-                    "key-type-differs",
-                    f"{here!r} is {grain[here]} and {lookup.table}.{column} is {kind}.",
-                    "Look it up by a key of the same type.",
+                    "key-type-differs/lookup",
                     f"{path}.on",
                     here,
+                    wanted=grain[here],
+                    table=lookup.table,
+                    column=column,
+                    kind=kind,
                 )
 
     def _derive(self, feature: Feature, text: str, field: str) -> list[ResolvedFeature]:
@@ -189,7 +163,7 @@ class FeatureResolver:
         try:
             inputs = parse(text).columns
         except ExpressionError as error:
-            self.scope.findings.in_expression([error.fault], f"{field}.derive")
+            self.scope.findings.place([error.fault], f"{field}.derive")
             return []
         return [self._finish(feature, text, field, NOTHING, inputs=inputs, can_be_null=False)]
 
@@ -197,52 +171,23 @@ class FeatureResolver:
         kind = self.scope.column(categories.of, source.columns, f"{path}.of")
         if kind is None:
             return
-        closed = source.values.get(categories.of)
+        closed = source.values.get(categories.of, ())
         seen: dict[str, object] = {}
         for index, value in enumerate(categories.values):
             at = f"{path}.values[{index}]"
-            try:
-                to_python(value, kind, self.scope.zone)
-            except ValueError as error:
-                self.report(
-                    "value-does-not-fit",
-                    f"Column {categories.of!r} is {kind}: {error}.",
-                    "Mend the value.",
-                    at,
-                    value,
-                )
+            if not lint_value(value, kind, categories.of, at, self.report, self.scope.zone):
                 continue
-            if closed and value not in closed:
-                self.report(
-                    "unknown-value",
-                    f"{value!r} is not among the values of {categories.of!r}.",
-                    f"Its values are {', '.join(map(str, closed))}.",
-                    at,
-                    value,
-                    [str(one) for one in closed],
-                )
+            self.scope.among(value, categories.of, closed, at)
             name = suffix(value)
             if name in seen or (name == "other" and categories.other):
-                self.report(
-                    "name-collision",
-                    f"The value {value!r} gives the same name as another: {name!r}.",
-                    "Rename it with a `replace` step.",
-                    at,
-                    value,
-                )
+                self.report("name-collision/category", at, value, name=name)
             seen[name] = value
 
     def _type(self, feature: Feature, given: SparkType | None, field: str, *, may_round: bool = False) -> None:
         dtype = feature.dtype.parsed
         reason = dtype_fault(dtype, given, may_round=may_round) if given is not None else None
         if reason is not None:
-            self.report(
-                "dtype-mismatch",
-                f"Feature {feature.name!r} has the dtype {dtype}, but {reason}.",
-                "Change the dtype, or round or cast in the computation.",
-                f"{field}.dtype",
-                dtype,
-            )
+            self.report("dtype-mismatch", f"{field}.dtype", dtype, feature=feature.name, reason=reason)
 
     def _finish(
         self,
@@ -264,10 +209,11 @@ class FeatureResolver:
         except ValueError as error:
             self.report(
                 "default-does-not-fit",
-                f"The default of {feature.name!r} does not fit {dtype}: {error}.",
-                "Mend the default or the dtype.",
                 f"{field}.default",
                 feature.default,
+                feature=feature.name,
+                dtype=dtype,
+                error=error,
             )
         if derive is None:
             self.nullability(feature, field, can_be_null)
@@ -287,15 +233,81 @@ class FeatureResolver:
     def nullability(self, feature: Feature | ViewFeature, field: str, can_be_null: bool) -> None:
         """Reports a feature that must not be null, but can be."""
         if not feature.nullable and can_be_null and feature.default is None:
-            self.report(
-                "null-without-default",
-                f"Feature {feature.name!r} is not nullable, but is null for entities without a value.",
-                "Add a `default`, or leave `nullable: false` out.",
-                f"{field}.nullable",
-                "false",
-            )
+            self.report("null-without-default", f"{field}.nullable", "false", feature=feature.name)
 
 
 def _renamed(feature: Feature, name: str, label: str) -> Feature:
     description = f"{feature.description} ({label})" if feature.description else ""
     return feature.model_copy(update={"name": name, "description": description})
+
+
+def derivation_order(features: Sequence[ResolvedFeature], scope: ResolutionScope) -> tuple[str, ...]:
+    """Names, each after those it is derived from; cycles are reported by their members."""
+    by_name = {feature.view.name: feature for feature in features}
+    done: dict[str, None] = {}
+    path: list[str] = []
+
+    def visit(name: str) -> None:
+        feature = by_name.get(name)
+        if feature is None or name in done:
+            return
+        if name in path:
+            cycle = [*path[path.index(name) :], name]
+            scope.report("derivation-cycle", f"{by_name[cycle[0]].field}.derive", name, cycle=" -> ".join(cycle))
+            return
+        path.append(name)
+        for used in feature.inputs:
+            visit(used)
+        path.pop()
+        done[name] = None
+
+    for feature in features:
+        visit(feature.view.name)
+    return tuple(done)
+
+
+class Derivations:
+    """Completes derived features, given everything that they may use."""
+
+    def __init__(
+        self, scope: ResolutionScope, resolver: FeatureResolver, kept: Mapping[str, SparkType], broken: set[str]
+    ) -> None:
+        self.scope = scope
+        self.resolver = resolver
+        spine = scope.spec.spine
+        table = spine.table if spine else ""
+        origins = {name: frozenset({f"{table}.{name}"}) for name in kept}
+        origins[AS_OF] = frozenset({f"{table}.{spine.cutoff}"}) if spine and spine.cutoff else NOTHING
+        self.columns = ColumnSet({**scope.grain, **kept, AS_OF: SparkType("timestamp")}, origins, broken)
+        self.certain: set[str] = {AS_OF}
+        if spine is None:
+            self.certain |= set(scope.grain)
+
+    def complete(self, features: Sequence[ResolvedFeature], order: Sequence[str]) -> dict[str, ResolvedFeature]:
+        """All features by name, the derived ones with their origins."""
+        by_name = {feature.view.name: feature for feature in features}
+        for name in order:
+            feature = by_name[name]
+            if feature.view.derive is not None:
+                feature = by_name[name] = self._derived(feature, feature.view.derive, by_name)
+            self.columns.put(name, feature.view.dtype, feature.origins)
+            if not feature.can_be_null or feature.view.default is not None:
+                self.certain.add(name)
+        return by_name
+
+    def _derived(self, feature: ResolvedFeature, text: str, by_name: Mapping[str, ResolvedFeature]) -> ResolvedFeature:
+        later = {name for name in feature.inputs if name in by_name and name not in self.columns}
+        columns = dataclasses.replace(self.columns, broken=self.columns.broken | later)
+        checked = self.scope.expression(text, columns, f"{feature.field}.derive")
+        if (
+            checked.type is not None
+            and not checked.faults
+            and (reason := dtype_fault(feature.view.dtype, checked.type))
+        ):
+            facts = {"feature": feature.view.name, "reason": reason}
+            self.scope.report("dtype-mismatch/derive", f"{feature.field}.dtype", feature.view.dtype, **facts)
+        can_be_null = checked.tree is None or not never_null(checked.tree, self.certain)
+        if not checked.faults:
+            self.resolver.nullability(feature.view, feature.field, can_be_null)
+        origins: Origins = self.columns.origins_of(checked.columns)
+        return dataclasses.replace(feature, origins=origins, can_be_null=can_be_null)

@@ -51,39 +51,39 @@ integer dtypes).
 
 
 class Entity(Model):
-    """What features are about."""
+    """What the features describe."""
 
     name: Name
-    """What the entity is called; words such as `by the user` use it."""
+    """Name of the entity, used in words such as `by the user`."""
     keys: tuple[Name, ...] = Field(min_length=1)
-    """Join keys; together, the keys of all entities are the grain of the view."""
+    """Join keys. The keys of all entities together are the grain of the view."""
     description: str = ""
-    """What one of them is."""
+    """What one such entity is."""
 
 
 class TimeSemantics(Model):
-    """At which instant the features are what was known."""
+    """The cut-off: features use only what was known before it."""
 
     cutoff: Literal["run", "spine", "partition"] = "run"
-    """One instant for the run, one for each row of the spine, or the end of the partition's day."""
+    """`run`: one cut-off a run; `spine`: one for each row of the spine; `partition`: the end of the partition's day."""
     zone: str = "UTC"
-    """IANA zone in which days and hours are counted."""
+    """IANA time zone for days and hours."""
 
 
 class Spine(Model):
-    """The rows of the output: exactly those of this table (after `where`), duplicates and all."""
+    """The rows of the output: those of this table that satisfy `where`, duplicates included."""
 
     table: Name
-    """A table of the registry that has all keys of the grain."""
+    """A registered table with all keys of the grain."""
     cutoff: Name | None = None
-    """The column with each row's cut-off, read like an event time; for `time.cutoff: spine`, and only for it."""
+    """Column with each row's cut-off, read like an event time. Only for `time.cutoff: spine`."""
     where: str | None = None
-    """Condition on the table's rows."""
+    """Condition that rows must satisfy."""
     keep: tuple[Name, ...] = ()
-    """Further columns to carry into the output, e.g. the row's id or its label."""
+    """Further columns of the output, e.g. an identifier or a label."""
 
 
-class Source(Model):
+class SourceSpec(Model):
     """The rows that features are computed from: a table of the registry and steps applied in order.
 
     Steps that look at other events (`previous`, `gap`, `session`) or at the state at the cut-off
@@ -93,154 +93,154 @@ class Source(Model):
     name: Name
     """What features call it."""
     table: Name | None = None
-    """Name in the registry; the source's own name when left out."""
+    """Name in the registry. Default: the name of the source."""
     steps: tuple[Step, ...] = ()
-    """Applied in order."""
+    """Steps, in order."""
 
 
 class Categories(Model):
-    """One feature per value: `<feature>_<value>`, and `<feature>_other` when asked for."""
+    """One feature for each value, named `<feature>_<value>`, and optionally `<feature>_other`."""
 
     of: Name
-    """Column with the categories."""
+    """Column of the categories."""
     values: tuple[str | int | bool, ...] = Field(min_length=1)
-    """The categories to count."""
+    """The categories."""
     other: bool = False
-    """Whether all other rows, null included, make a feature too."""
+    """Adds a feature for all other rows, null included."""
 
 
 class Aggregate(Model):
-    """An aggregation over the rows of a source that lie in a window before the cut-off."""
+    """An aggregation over the rows of a source in a window before the cut-off."""
 
     function: AggregateFunction
-    """What is computed."""
+    """The aggregation."""
     source: Name
-    """A source, or a table of the registry."""
+    """A declared source or a registered table."""
     of: str | None = None
-    """Column or row-wise expression; left out for `count`, `exists` (all rows) and `days_since_last`."""
+    """Column or row-wise expression. Leave it out for `exists`, `days_since_last`, and `count` of all rows."""
     where: str | None = None
-    """Condition on the rows."""
+    """Condition that rows must satisfy."""
     window: Window = Window.ALL
-    """How far back from the cut-off."""
+    """Length of the window before the cut-off."""
     by: tuple[Name, ...] | None = None
-    """Keys to group by: a subset of the grain; the whole grain when left out."""
+    """Keys to group by, from the grain. Default: the whole grain."""
     order: tuple[str, ...] | None = None
-    """Columns to order by (`name` or `name desc`) for first, last, last_k, collect: last means last in this order."""
+    """For first, last, last_k, collect: columns that order the rows, as `name` or `name desc`."""
     k: int | None = Field(default=None, ge=1)
-    """How many, for last_k and top_k."""
+    """For last_k, top_k: the number of values."""
     p: float | None = Field(default=None, ge=0, le=1)
-    """Which percentile, from 0 to 1."""
+    """For percentile: from 0 to 1."""
     approximate: bool = False
-    """For percentile: quicker, and one of the values."""
+    """For percentile: returns one of the values; faster."""
     distinct: bool = False
-    """For `collect` and `last_k`: each value once, at its latest place."""
+    """For collect, last_k: each value once, at its latest position."""
     weight: str | None = None
-    """For vector_weighted_mean: a numeric expression (rows with null or no weight do not count)."""
+    """For vector_weighted_mean: a numeric expression. Rows with weight null or 0 are ignored."""
     half_life: Duration | None = None
-    """For vector_weighted_mean: recency instead of `weight`; a row this much older counts half."""
+    """For vector_weighted_mean, instead of `weight`: the age at which a row counts half."""
     categories: Categories | None = None
-    """One-hot counts: only for `count`, `share` without `of`, `sum`, `exists`."""
+    """One feature for each category, for count, sum, exists, and share without `of`."""
 
 
 class Expression(Model):
-    """The escape hatch: a Spark SQL aggregate expression over the same rows as an `Aggregate`."""
+    """A Spark SQL aggregate expression over the rows of a source, for what `Aggregate` cannot express."""
 
     sql: str
-    """Aggregate expression."""
+    """The expression."""
     source: Name
-    """A source, or a table of the registry."""
+    """A declared source or a registered table."""
     where: str | None = None
-    """Condition on the rows."""
+    """Condition that rows must satisfy."""
     window: Window = Window.ALL
-    """How far back from the cut-off."""
+    """Length of the window before the cut-off."""
     by: tuple[Name, ...] | None = None
-    """As for an aggregate."""
+    """Keys to group by, from the grain. Default: the whole grain."""
 
 
 class Lookup(Model):
-    """A column of a dimension, snapshot or scd2 table, as known at the cut-off, by keys of the grain."""
+    """A column of a dimension, snapshot or scd2 table as of the cut-off, by keys of the grain."""
 
     table: Name
     """Name in the registry."""
     column: Name
-    """The column to take."""
+    """The column to look up."""
     on: dict[Name, Name] | tuple[Name, ...] | None = None
-    """Grain key to table column; the table's keys by the same names when left out."""
+    """Grain key to table column. Default: the table's keys, by the same names."""
 
 
 class Feature(Model):
     """One column of the view. Exactly one of `aggregate`, `expression`, `lookup`, `derive`, `words`."""
 
     name: Name
-    """Name of the column."""
+    """Column name."""
     dtype: TypeName
     """Spark SQL type of the column."""
     description: str = ""
-    """What it says about the entity."""
+    """What it measures."""
     nullable: bool = True
-    """Whether null is a value that users of the feature must expect."""
+    """Whether the column may be null."""
     default: str | int | float | bool | tuple[float, ...] | None = None
-    """Replaces null. A feature that is not nullable needs one, unless it cannot be null."""
+    """Replaces null. Required when `nullable` is false and the computation can give null."""
     aggregate: Aggregate | None = None
-    """From many rows of a source."""
+    """Aggregates the rows of a source."""
     expression: Expression | None = None
-    """From many rows, in SQL."""
+    """The same in SQL."""
     lookup: Lookup | None = None
-    """From one row of a table."""
+    """Looks up a value of one row."""
     derive: str | None = None
     """Row-wise expression over other features, grain keys, kept spine columns and `as_of`."""
     words: str | None = None
-    """The computation in plain words; see docs/reference/words.md for what is understood offline."""
+    """The computation in plain words; see [words](words.md)."""
     internal: bool = False
-    """True for a helper of other features that is not part of the output."""
+    """A helper of other features, left out of the output."""
 
 
 class Output(Model):
     """Columns: grain keys, kept spine columns, `as_of`, the features in order, then the partition."""
 
     name: Name | None = None
-    """Name of the written table; the feature view's when left out."""
+    """Table name. Default: the name of the feature view."""
     partition: Name | None = None
-    """A date column to partition by: the day of the last instant before the cut-off. Only that day is overwritten."""
+    """Date column to partition by: the day that ends at, or contains, the cut-off. A run overwrites only that day."""
 
 
 class UnitTest(Model):
-    """Rows in, rows out: the author's own examples."""
+    """Input rows and the expected output."""
 
     name: str
-    """What it shows."""
+    """What the example shows."""
     as_of: str | None = None
-    """Cut-off, ISO 8601 (UTC unless it has an offset); left out for `cutoff: spine`."""
+    """Cut-off in ISO 8601, UTC without an offset. Leave it out for `cutoff: spine`."""
     given: dict[Name, tuple[dict[str, Any], ...]]
-    """Rows of registry tables, by table name; columns that are left out are null, and such tables are empty."""
+    """Rows by table. Missing columns are null, missing tables empty."""
     expect: tuple[dict[str, Any], ...]
-    """Rows of the output, in any order; only the named columns are compared."""
+    """Rows of the output, in any order. Only the named columns are compared."""
 
 
 class FeatureSpec(Model):
     """A feature specification config (FSC)."""
 
     fsc: Literal[1]
-    """Version of this format."""
+    """Format version."""
     feature_view: Name
-    """Name of the view, of its script and of its table."""
+    """Name of the view, its script and its table."""
     description: str = ""
-    """What the view is for; goes into the script and the pull request."""
+    """What the view is for; copied into the script and the pull request."""
     owner: str = ""
-    """The team that answers for it."""
+    """The responsible team."""
     entities: tuple[Entity, ...] = Field(min_length=1)
-    """What the features are about; their keys are the grain."""
+    """The entities; their keys are the grain."""
     time: TimeSemantics = TimeSemantics()
     """The cut-off."""
     spine: Spine | None = None
-    """Left out: a row for every key of the grain that a visible event has in its source's longest window."""
-    sources: tuple[Source, ...] = ()
-    """Tables with steps; a table that needs none may be used without being declared."""
+    """The output rows. Default: a row for each key with a visible event in the longest window of its source."""
+    sources: tuple[SourceSpec, ...] = ()
+    """Tables with steps. A table without steps need not be declared."""
     features: tuple[Feature, ...] = Field(min_length=1)
-    """The columns of the view, in their order."""
+    """The columns of the view, in order."""
     forbidden: tuple[str, ...] = ()
     """Columns that no feature may depend on: `table.column`, or `column` for any table."""
     output: Output = Output()
     """The written table."""
     tests: tuple[UnitTest, ...] = ()
-    """The author's own examples."""
+    """Examples."""

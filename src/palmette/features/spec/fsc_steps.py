@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
@@ -13,94 +14,94 @@ Cardinality = Literal["many_to_one", "one_to_one", "one_to_many"]
 
 
 class FilterStep(Model):
-    """Keep the rows for which the condition is true."""
+    """Keeps the rows for which a condition is true."""
 
     filter: str
     """Condition over the columns before this step."""
 
 
 class ComputeStep(Model):
-    """New or replaced columns, each a row-wise expression over the columns before this step."""
+    """Adds or replaces columns."""
 
     compute: dict[Name, str] = Field(min_length=1)
-    """Column to expression."""
+    """Column to row-wise expression over the columns before this step."""
 
 
 class Replace(Model):
     column: Name
-    """Column whose values change; its type stays."""
+    """Column to change; its type stays."""
     values: dict[str, str | int | float | bool | None] = Field(min_length=1)
-    """Old value to new value; values that are not named stay."""
+    """Old value to new value; other values stay."""
 
 
 class ReplaceStep(Model):
-    """Values of a column by other values."""
+    """Replaces values of a column."""
 
     replace: Replace
-    """Which values, and by what."""
+    """Column and values."""
 
 
 class Convert(Model):
     column: Name
-    """Column that changes its type."""
+    """Column to convert."""
     to: TypeName
     """The new type."""
     format: str | None = None
-    """Pattern for text that becomes a date or timestamp, e.g. `dd/MM/yyyy`."""
+    """Pattern of text to parse as a date or timestamp, e.g. `dd/MM/yyyy`."""
     invalid: Literal["null", "fail"] = "null"
-    """What a value that cannot be converted becomes."""
+    """A value that cannot be converted becomes null, or fails the job."""
 
 
 class ConvertStep(Model):
-    """The type of a column."""
+    """Converts a column."""
 
     convert: Convert
-    """Which column, and to what."""
+    """Column and type."""
 
 
-class Case(Model):
+class CategoryCase(Model):
     when: str
     """Condition."""
     then: str | int | float | bool
-    """Value where the condition is true."""
+    """Value if the condition is true."""
 
 
 class Categorise(Model):
-    """Either `cases`, or `of` with `buckets`. The first case that is true wins."""
+    """Either `cases`, of which the first true one applies, or `of` with `buckets`."""
 
     column: Name
     """The new column."""
-    cases: tuple[Case, ...] = ()
-    """Conditions in order."""
+    cases: tuple[CategoryCase, ...] = ()
+    """Conditions and values, in order."""
     of: str | None = None
-    """Numeric expression to put into buckets."""
+    """Numeric expression to divide into buckets. Null gives null."""
     buckets: tuple[float, ...] = ()
-    """Ascending bounds; bucket i holds bounds[i-1] <= value < bounds[i], so there is one more label."""
+    """Ascending bounds: bucket i holds bounds[i-1] <= value < bounds[i]."""
     labels: tuple[str, ...] = ()
-    """One for each bucket."""
+    """One label for each bucket, one more than bounds."""
     otherwise: str | int | float | bool | None = None
-    """For `cases`: the value where no case is true. Null `of` gives null."""
+    """For `cases`: value if no case is true."""
 
 
 class CategoriseStep(Model):
-    """A column of categories."""
+    """Adds a column of categories."""
 
     categorise: Categorise
-    """By cases or by buckets."""
+    """Cases or buckets."""
 
 
-class Split(Model):
+class SplitPart(Model):
     by: str
-    """The literal separator."""
+    """Literal separator."""
     part: int
-    """1-based; negative counts from the end. Null where there is no such part."""
+    """From 1, or from -1 at the end. Null if there is no such part."""
 
 
 class Regex(Model):
     pattern: str
     """Java regular expression."""
     group: int = 1
-    """Null where the pattern does not match."""
+    """Group to take. Null if the pattern does not match."""
 
 
 DatePart = Literal["year", "quarter", "month", "week", "day", "day_of_week", "day_of_year", "hour", "minute", "date"]
@@ -113,62 +114,62 @@ class Extract(Model):
     column: Name
     """The new column."""
     of: Name
-    """The column to take it from."""
-    split: Split | None = None
-    """The n-th part of text."""
+    """Column to extract from."""
+    split: SplitPart | None = None
+    """The n-th part of a text."""
     regex: Regex | None = None
-    """A group of a pattern."""
+    """A group of a regular expression."""
     date_part: DatePart | None = None
-    """A part of a date or time."""
+    """A part of a date or timestamp."""
     json_field: str | None = None
-    """Dotted path into a JSON object held as text, e.g. `device.os`; the result is text."""
+    """Dotted path into JSON text, e.g. `device.os`; gives text."""
 
 
 class ExtractStep(Model):
-    """A column out of a part of another."""
+    """Adds a column from a part of another."""
 
     extract: Extract
-    """What, and from where."""
+    """Column and part."""
 
 
 class Join(Model):
-    """Columns of another table. Event tables cannot be joined: aggregate them instead."""
+    """Adds columns of another table, which must not be an event table: aggregate events in a feature instead."""
 
     table: Name
     """Name in the registry."""
     on: dict[Name, Name] | tuple[Name, ...]
-    """Key columns; a mapping reads `column here: column there`."""
+    """Key columns, or a mapping `column here: column there`."""
     cardinality: Cardinality
-    """From the rows here to the rows there; anything but `one_to_many` must not change the row count."""
+    """From rows here to rows there. Only `one_to_many` may repeat rows."""
     unmatched: Literal["keep", "drop"] = "keep"
-    """What happens to rows without a match."""
+    """Keeps or drops rows without a match."""
     columns: dict[Name, Name] | tuple[Name, ...] = Field(min_length=1)
-    """Columns to take; a mapping reads `new name: column there`."""
+    """Columns to add, or a mapping `new name: column there`."""
     at: Literal["event", "cutoff"] = "event"
-    """For snapshot and scd2 tables: the state known at the row's event time, or at the cut-off."""
+    """For snapshot and scd2 tables: the state at the row's event time, or at the cut-off."""
 
 
 class JoinStep(Model):
     join: Join
-    """With which table, on which keys."""
+    """Table, keys and columns."""
 
 
 class Previous(Model):
     column: Name
     """The new column."""
     of: str
-    """Expression over the entity's event `offset` places earlier; null where there is none."""
+    """Expression over the entity's event `offset` positions earlier; null if there is none."""
     by: tuple[Name, ...] = Field(min_length=1)
     """Keys of the entity."""
     offset: int = Field(default=1, ge=1)
-    """How many events back."""
+    """Number of events back."""
 
 
 class PreviousStep(Model):
-    """A value of the same entity's previous event."""
+    """Adds a value of the same entity's previous event."""
 
     previous: Previous
-    """Which value."""
+    """Column and value."""
 
 
 class Gap(Model):
@@ -177,14 +178,14 @@ class Gap(Model):
     by: tuple[Name, ...] = Field(min_length=1)
     """Keys of the entity."""
     unit: Literal["seconds", "minutes", "hours", "days"] = "days"
-    """In which unit."""
+    """Unit of the result."""
 
 
 class GapStep(Model):
-    """Time since the same entity's previous event, as a double; null for its first."""
+    """Adds the time since the same entity's previous event, as a double; null for the first."""
 
     gap: Gap
-    """Between which events."""
+    """Column, keys and unit."""
 
 
 class Session(Model):
@@ -193,14 +194,14 @@ class Session(Model):
     by: tuple[Name, ...] = Field(min_length=1)
     """Keys of the entity."""
     timeout: Duration
-    """A new session starts where the gap to the previous event is at least this long."""
+    """A gap of at least this length starts a new session."""
 
 
 class SessionStep(Model):
-    """Number of the session of the entity that the event belongs to, from 1 (bigint)."""
+    """Adds the number of the entity's session, from 1 (bigint)."""
 
     session: Session
-    """Of which entity, and when one ends."""
+    """Column, keys and timeout."""
 
 
 STEP_KINDS = ("filter", "compute", "replace", "convert", "categorise", "extract", "join", "previous", "gap", "session")
@@ -210,6 +211,15 @@ def step_kind(value: Any) -> str | None:
     """The key that tells which step a mapping (or a step) is; None when there is none."""
     keys = value if isinstance(value, dict) else type(value).model_fields if isinstance(value, Model) else ()
     return next((kind for kind in STEP_KINDS if kind in keys), None)
+
+
+def pairs(names: Mapping[str, str] | tuple[str, ...]) -> dict[str, str]:
+    """A mapping or a list of names as a mapping.
+
+    >>> pairs(("user_id",))
+    {'user_id': 'user_id'}
+    """
+    return dict(names) if isinstance(names, Mapping) else {name: name for name in names}
 
 
 Step = Annotated[

@@ -1,17 +1,26 @@
-"""What is known about Spark's SQL functions; the lists are in spark_functions.yaml."""
+"""What is known about Spark's SQL functions (the lists are in spark_functions.yaml), and the types that they give."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
 import yaml
+from sqlglot import exp
 
+from palmette.features.spec.type_rules import (
+    BIGINT,
+    DOUBLE,
+    INTERVAL,
+    STRING,
+    Operator,
+    arithmetic_type,
+    average_type,
+    sum_type,
+)
 from palmette.features.spec.values import SparkType
-
-INTERVAL = SparkType("interval")
-"""Of interval literals and of differences of times; no column may have it."""
 
 
 @functools.cache
@@ -22,7 +31,7 @@ def _lists() -> dict[str, Any]:
 
 @functools.cache
 def names(kind: str) -> frozenset[str]:
-    """The functions of a list, in lower case; the file says what each list means."""
+    """The functions of a list, in lower case; the file explains each list."""
     return frozenset(_lists()[kind].split())
 
 
@@ -40,3 +49,65 @@ def results() -> dict[str, SparkType]:
         for kind, listed in _lists()["results"].items()
         for name in listed.split()
     }
+
+
+_BY_FUNCTION: dict[str, Operator] = {
+    "mod": "%",
+    "pmod": "%",
+    "try_mod": "%",
+    "try_divide": "/",
+    "try_multiply": "*",
+    "try_add": "+",
+    "try_subtract": "-",
+}
+
+
+def result_of(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]) -> SparkType | None:
+    """The type of a call, given the types of its arguments; None when it is unknown."""
+    return _special(name, kinds, arguments) or results().get(name)
+
+
+def _special(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]) -> SparkType | None:
+    """Functions whose type depends on those of their arguments."""
+    first, second = (*kinds, None, None)[:2]
+    if name in _BY_FUNCTION:
+        both = first and second and first.is_numeric and second.is_numeric
+        return arithmetic_type(_BY_FUNCTION[name], first, second) if both and first and second else None
+    match name:
+        case "concat":
+            return first if first and first.name == "array" else STRING
+        case "array":
+            return SparkType("array", element=first) if first and len(set(kinds)) == 1 else None
+        case "percentile_approx" | "approx_percentile" if first is not None:
+            return SparkType("array", element=first) if second and second.name == "array" else first
+        case "percentile":
+            return SparkType("array", element=DOUBLE) if second and second.name == "array" else DOUBLE
+    if first is None:
+        return None
+    match name:
+        case "array_repeat" | "collect_list" | "collect_set" | "array_agg":
+            return SparkType("array", element=first)
+        case "element_at" | "get" | "try_element_at" | "array_max" | "array_min" | "flatten":
+            return first.element
+        case "map_values":
+            return SparkType("array", element=first.element)
+    return _numeric_function(name, first, arguments)
+
+
+def _numeric_function(name: str, first: SparkType, arguments: Sequence[exp.Expression]) -> SparkType | None:
+    match name:
+        case "sum" | "try_sum":
+            return sum_type(first)
+        case "avg" | "mean" | "try_avg":
+            return average_type(first)
+        case "ceil" | "ceiling" | "floor" if len(arguments) == 1:
+            whole = first.precision - first.scale + 1
+            return SparkType("decimal", min(38, whole), 0) if first.name == "decimal" else BIGINT
+        case "round" | "bround":
+            if first.name != "decimal":
+                return first
+            digits = arguments[1] if len(arguments) > 1 else None
+            scale = int(digits.name) if isinstance(digits, exp.Literal) and digits.name.isdigit() else 0
+            scale = min(scale, first.scale)
+            return SparkType("decimal", min(38, first.precision - first.scale + scale + 1), scale)
+    return None

@@ -6,25 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc_steps import Join
+from palmette.features.spec.fsc_steps import Join, pairs
 from palmette.features.spec.registry_lint import TIME_FIELDS
-from palmette.features.spec.scope import Columns, Origins
+from palmette.features.spec.scope import ColumnSet, Origins
 from palmette.features.spec.type_rules import comparable
 
 if TYPE_CHECKING:
     from palmette.features.spec.steps import StepWalk
 
 
-def pairs(names: Mapping[str, str] | tuple[str, ...]) -> dict[str, str]:
-    """A mapping or a list of names as a mapping.
-
-    >>> pairs(("user_id",))
-    {'user_id': 'user_id'}
-    """
-    return dict(names) if isinstance(names, Mapping) else {name: name for name in names}
-
-
-def state_origins(table: Table, columns: Columns) -> Origins:
+def state_origins(table: Table, columns: ColumnSet) -> Origins:
     """What decides which state of a table is taken: its times."""
     return columns.origins_of(name for part in TIME_FIELDS if (name := getattr(table, part)))
 
@@ -37,7 +28,7 @@ def apply_join(walk: StepWalk, join: Join, field: str) -> None:
         walk.columns.broken.update(taken)
         return
     walk.tables.add(other.name)
-    there = Columns.of_table(other)
+    there = ColumnSet.of_table(other)
     _kind(walk, join, other, field)
     keys = _keys(walk, join, there, field)
     if join.cardinality != "one_to_many":
@@ -56,13 +47,7 @@ def apply_join(walk: StepWalk, join: Join, field: str) -> None:
         path = f"{field}.columns" if not isinstance(join.columns, Mapping) else f"{field}.columns.{name}"
         kind = walk.scope.column(column, there, path)
         if name in walk.columns:
-            walk.report(
-                "name-collision",
-                f"The rows already have a column {name!r}.",
-                f"Write `columns: {{new_name: {column}}}`.",
-                path,
-                name,
-            )
+            walk.report("name-collision/join", path, name, column=column)
         elif kind is not None:
             walk.put(name, kind, there.origins_of([column]) | used, path)
             if column in there.values:
@@ -73,24 +58,12 @@ def apply_join(walk: StepWalk, join: Join, field: str) -> None:
 
 def _kind(walk: StepWalk, join: Join, other: Table, field: str) -> None:
     if other.kind == "event":
-        walk.report(
-            "join-of-events",
-            f"{other.name!r} is an event table, and events cannot be joined.",
-            "Aggregate them in a feature of their own, and derive from it.",
-            f"{field}.table",
-            other.name,
-        )
+        walk.report("join-of-events", f"{field}.table", other.name)
     elif other.kind != "dimension" and join.at == "event" and walk.table.kind != "event":
-        walk.report(
-            "no-event-time",
-            f"{walk.table.name!r} has no event time at which the state of {other.name!r} could be looked up.",
-            "Write `at: cutoff`.",
-            f"{field}.at",
-            join.at,
-        )
+        walk.report("no-event-time", f"{field}.at", join.at, table=walk.table.name, other=other.name)
 
 
-def _keys(walk: StepWalk, join: Join, there: Columns, field: str) -> dict[str, str]:
+def _keys(walk: StepWalk, join: Join, there: ColumnSet, field: str) -> dict[str, str]:
     keys = pairs(join.on)
     for here_name, there_name in keys.items():
         path = f"{field}.on.{here_name}" if isinstance(join.on, Mapping) else f"{field}.on"
@@ -98,14 +71,10 @@ def _keys(walk: StepWalk, join: Join, there: Columns, field: str) -> dict[str, s
         other = walk.scope.column(there_name, there, path)
         if here and other and not comparable(here, other):
             walk.report(
-                "key-type-differs",
-                f"{here_name!r} is {here} and {join.table}.{there_name} is {other}.",
-                "Convert one of them first, or join on another column.",
-                path,
-                here_name,
+                "key-type-differs/join", path, here_name, here=here, table=join.table, column=there_name, there=other
             )
     if not keys:
-        walk.report("empty-value", "'on' must not be empty.", "Name the key columns.", f"{field}.on")
+        walk.report("empty-value/on", f"{field}.on")
     return keys
 
 
@@ -114,27 +83,22 @@ def _uniqueness(walk: StepWalk, join: Join, other: Table, on: set[str], field: s
     if missing:
         walk.report(
             "join-not-on-keys",
-            f"The join is {join.cardinality}, but `on` leaves out {', '.join(map(repr, missing))} "
-            f"of the keys of {other.name!r}: rows could be repeated.",
-            "Join on all its keys, or write `cardinality: one_to_many`.",
             f"{field}.on",
             join.table,
+            cardinality=join.cardinality,
+            missing=missing,
+            other=other.name,
         )
     elif not other.keys_enforced:
         walk.report(
-            "keys-not-enforced",
-            f"The keys of {other.name!r} may repeat (`keys_enforced: false`), so a join that is "
-            f"{join.cardinality} could repeat rows.",
-            "Join a table with enforced keys, or write `cardinality: one_to_many`.",
-            f"{field}.table",
-            join.table,
+            "keys-not-enforced/join", f"{field}.table", join.table, other=other.name, cardinality=join.cardinality
         )
     own = walk.table.keys
     if join.cardinality == "one_to_one" and not set(own) <= set(pairs(join.on)):
         walk.report(
             "join-not-one-to-one",
-            f"Several rows of {walk.table.name!r} may have the same {', '.join(map(repr, pairs(join.on)))}.",
-            "Write `cardinality: many_to_one`.",
             f"{field}.cardinality",
             join.cardinality,
+            table=walk.table.name,
+            on=list(pairs(join.on)),
         )

@@ -9,9 +9,9 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from palmette.features.spec.problems import Reporter
+from palmette.features.spec.type_rules import BITS
 from palmette.features.spec.values import SparkType
-
-_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
 def to_python(value: object, kind: SparkType, zone: str = "UTC") -> Any:
@@ -20,7 +20,7 @@ def to_python(value: object, kind: SparkType, zone: str = "UTC") -> Any:
     Times are ISO 8601; a timestamp without an offset is read in `zone`.
 
     Raises:
-        ValueError: with a message that says what is expected.
+        ValueError: with a message that names the expected value.
     """
     if value is None:
         return None
@@ -46,6 +46,16 @@ def to_python(value: object, kind: SparkType, zone: str = "UTC") -> Any:
     raise ValueError(f"there are no values of type {kind}")
 
 
+def lint_value(value: object, kind: SparkType, column: str, field: str, report: Reporter, zone: str = "UTC") -> bool:
+    """Whether a column of this type can hold a value; reports one that it cannot."""
+    try:
+        to_python(value, kind, zone)
+    except ValueError as error:
+        report("value-does-not-fit", field, value, column=column, kind=kind, error=error)
+        return False
+    return True
+
+
 def _collection(value: object, element: SparkType, name: str, zone: str) -> Any:
     if name == "array":
         items = _of((list, tuple), value, "a list")
@@ -64,7 +74,7 @@ def _integer(value: object, kind: SparkType) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or is_broken:
         raise ValueError(f"{value!r} is not a whole number")
     number = int(value)
-    bound = 2 ** (_BITS[kind.name] - 1)
+    bound = 2 ** (BITS[kind.name] - 1)
     if not -bound <= number < bound:
         raise ValueError(f"{value!r} is too large for {kind}")
     return number
@@ -98,14 +108,14 @@ def _date(value: object) -> date:
 
 def _timestamp(value: object, kind: SparkType, zone: str) -> datetime:
     try:
-        instant = datetime.fromisoformat(_of(str, value, "a time"))
+        timestamp = datetime.fromisoformat(_of(str, value, "a time"))
     except ValueError:
         raise ValueError(f"{value!r} is not a time like '2025-03-31T12:00:00Z'") from None
     if kind.name == "timestamp_ntz":
-        if instant.tzinfo is not None:
+        if timestamp.tzinfo is not None:
             raise ValueError(f"{value!r} has an offset, which a timestamp_ntz does not have")
-        return instant
-    return (instant if instant.tzinfo else instant.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
+        return timestamp
+    return (timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
 
 
 def sql_literal(value: str | int | float | bool) -> str:

@@ -10,26 +10,25 @@ from pathlib import Path
 from palmette.documents import Located, read_document, read_located
 from palmette.errors import InputError, Problem
 from palmette.features.spec.author_tests import lint_tests
-from palmette.features.spec.derivations import Derivations, derivation_order
 from palmette.features.spec.dfr import Registry
-from palmette.features.spec.features import FORMS, FeatureResolver, ResolvedFeature
-from palmette.features.spec.findings import Findings
+from palmette.features.spec.features import FORMS, Derivations, FeatureResolver, ResolvedFeature, derivation_order
 from palmette.features.spec.fsc import Feature, FeatureSpec
 from palmette.features.spec.grain import lint_time, output_schema, resolve_grain, resolve_spine
 from palmette.features.spec.partial import without_broken
+from palmette.features.spec.problems import ProblemCollector
 from palmette.features.spec.registry_lint import lint_registry
 from palmette.features.spec.run import Run
-from palmette.features.spec.run_lint import lint_cutoff, lint_run
-from palmette.features.spec.scope import Scope
+from palmette.features.spec.run_lint import lint_run
+from palmette.features.spec.scope import ResolutionScope
 from palmette.features.spec.sources import Sources
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import View
-from palmette.features.spec.words import Question, Reading, WordsContext, read_words
+from palmette.features.spec.words import WordsContext, WordsQuestion, WordsReading, read_words
 
 _OPTIONAL = {"features", "tests", "sources", "forbidden", "description", "owner"}
 """Parts of a specification that the others can be examined without."""
 
-Answers = Mapping[str, str | Reading]
+Answers = Mapping[str, str | WordsReading]
 """By name of a feature in words: the words to read instead, or what they mean."""
 
 __all__ = ["Answers", "check_run", "load_run", "load_view", "resolve", "resolve_located"]
@@ -86,13 +85,9 @@ def _of_the_other_tables(dfr: Path, form: Sequence[Problem]) -> list[Problem]:
     rest = without_broken(dfr, Registry, form, {"tables"})
     if rest is None:
         return []
-    findings = Findings(Located(FeatureSpec.model_construct(), "", {}), rest.document)
+    findings = ProblemCollector(rest.document)
     lint_registry(rest.document.value, findings)
-    try:
-        findings.raise_if_any()
-    except InputError as error:
-        return rest.found(error.problems)
-    return []
+    return rest.found(findings.problems)
 
 
 def _line(problem: Problem) -> int:
@@ -114,10 +109,10 @@ def load_run(path: Path) -> Run:
 
 def check_run(run: Located[Run], folder: Path) -> list[Problem]:
     """Every mistake of the run file in `folder` beside its form."""
-    problems = lint_run(run, folder)
+    spec = None
     with contextlib.suppress(InputError):
-        problems += lint_cutoff(run, read_document(folder / run.value.fsc, FeatureSpec))
-    return problems
+        spec = read_document(folder / run.value.fsc, FeatureSpec)
+    return lint_run(run, folder, spec).problems
 
 
 def resolve_located(
@@ -133,20 +128,21 @@ def resolve_located(
         omitted: names of features and sources that the specification has, but that cannot be examined.
     """
     spec = _with_sources(spec, answers or {})
-    findings = Findings(spec, registry)
-    lint_registry(registry.value, findings)
+    of_registry = ProblemCollector(registry)
+    lint_registry(registry.value, of_registry)
     # A registry that contradicts itself would raise a second mistake for each use of it.
-    findings.raise_if_any()
+    of_registry.raise_if_any()
+    findings = ProblemCollector(spec)
     _lint_name(spec.value.feature_view, findings)
     lint_time(spec.value, findings)
     grain = resolve_grain(spec.value, registry.value, findings)
-    scope = Scope(spec.value, registry.value, findings, grain)
+    scope = ResolutionScope(spec.value, registry.value, findings, grain)
     return _Resolution(scope, answers or {}, omitted or {}).view()
 
 
 def _with_sources(spec: Located[FeatureSpec], answers: Answers) -> Located[FeatureSpec]:
     """The specification with the sources that words were found to need."""
-    readings = [answer for answer in answers.values() if isinstance(answer, Reading)]
+    readings = [answer for answer in answers.values() if isinstance(answer, WordsReading)]
     more = {source.name: source for reading in readings for source in reading.sources}
     if not more:
         return spec
@@ -154,21 +150,15 @@ def _with_sources(spec: Located[FeatureSpec], answers: Answers) -> Located[Featu
     return Located(value, spec.file, spec.lines)
 
 
-def _lint_name(name: str, findings: Findings) -> None:
+def _lint_name(name: str, findings: ProblemCollector) -> None:
     if keyword.iskeyword(name) or name.startswith("_"):
-        findings.in_spec(
-            "invalid-name",
-            f"A script named {name!r} could not be imported: Python keeps the name for itself.",
-            "Choose another name.",
-            field="feature_view",
-            value=name,
-        )
+        findings.report("invalid-name", "feature_view", name)
 
 
 class _Resolution:
     """One specification on its way to a view."""
 
-    def __init__(self, scope: Scope, answers: Answers, omitted: Mapping[str, frozenset[str]]) -> None:
+    def __init__(self, scope: ResolutionScope, answers: Answers, omitted: Mapping[str, frozenset[str]]) -> None:
         self.scope = scope
         self.answers = answers
         self.omitted = omitted.get("features", frozenset())
@@ -227,41 +217,27 @@ class _Resolution:
     def _feature(self, feature: Feature, field: str) -> list[ResolvedFeature]:
         given = [form for form in FORMS if getattr(feature, form) is not None]
         if len(given) != 1:
-            code, what = (
-                ("several-computations", f"several: {', '.join(given)}") if given else ("no-computation", "none")
-            )
-            self.scope.findings.in_spec(
-                code,
-                f"Feature {feature.name!r} needs one computation and has {what}.",
-                f"Give exactly one of {', '.join(FORMS)}.",
-                field=f"{field}.{given[1]}" if given else f"{field}.name",
-                value=feature.name,
-            )
+            problem, at = ("several-computations", given[1]) if given else ("no-computation", "name")
+            self.scope.report(problem, f"{field}.{at}", feature.name, given=given, forms=list(FORMS))
             return []
         if feature.words is None:
             return self.resolver.resolve(feature, field)
         if self.sources.omitted:
             return []  # the words may be about a source that cannot be examined
         reading = self._reading(feature)
-        if isinstance(reading, Question):
-            self.scope.findings.in_spec(
-                reading.code,
-                reading.text,
-                reading.remedy,
-                field=f"{field}.words",
-                value=feature.words,
-                known=(),
-            )
+        if isinstance(reading, WordsQuestion):
+            question = Problem(reading.code, reading.text, reading.remedy, value=feature.words)
+            self.scope.findings.place([question], f"{field}.words")
             return []
         helpers = [found for helper in reading.helpers for found in self.resolver.resolve(helper, field)]
         return helpers + self.resolver.resolve(feature.model_copy(update={**reading.computation}), field)
 
-    def _reading(self, feature: Feature) -> Reading | Question:
+    def _reading(self, feature: Feature) -> WordsReading | WordsQuestion:
         answer = self.answers.get(feature.name, feature.words)
-        if isinstance(answer, Reading):
+        if isinstance(answer, WordsReading):
             return answer
         words = feature.model_copy(update={"words": answer})
-        return read_words(words, WordsContext.of(self.scope, self.sources))
+        return read_words(words, WordsContext(self.scope, self.sources))
 
     def _forbidden(self, features: Sequence[ResolvedFeature]) -> None:
         registry = self.scope.registry
@@ -269,36 +245,23 @@ class _Resolution:
         names = {column.split(".")[1] for column in known}
         for index, entry in enumerate(self.spec.forbidden):
             if entry not in known and entry not in names:
-                self.scope.findings.in_spec(
-                    "unknown-column",
-                    f"No table has the forbidden column {entry!r}.",
-                    "Write `table.column`, or `column` for any table.",
-                    field=f"forbidden[{index}]",
-                    value=entry,
-                    known=known | names,
-                )
+                self.scope.report("unknown-column/forbidden", f"forbidden[{index}]", entry, known | names)
         touched = {
-            (feature.field, f"Feature {feature.view.name!r} depends on", origin)
+            (feature.field, "forbidden-column", feature.view.name, origin)
             for feature in features
             for origin in self._banned(feature.origins)
         }
-        reported = {origin for _, _, origin in touched}
+        reported = {origin for *_, origin in touched}
         used = {feature.view.source for feature in features}
         touched |= {
-            (field, f"The column {column!r} comes from", origin)
+            (field, "forbidden-column/step", column, origin)
             for name, source in self.sources.resolved.items()
             for column, field in source.added.items()
             for origin in self._banned(source.columns.origins.get(column, ()))
             if name in used and origin not in reported
         }
-        for field, what, origin in sorted(touched):
-            self.scope.findings.in_spec(
-                "forbidden-column",
-                f"{what} {origin!r}, which is forbidden.",
-                "Compute it from other columns, leave it out, or lift the ban.",
-                field=field,
-                value=origin,
-            )
+        for field, problem, name, origin in sorted(touched):
+            self.scope.report(problem, field, origin, name=name)
 
     def _banned(self, origins: Iterable[str]) -> list[str]:
         forbidden = self.spec.forbidden
@@ -316,13 +279,7 @@ class _Resolution:
             by = getattr(computation, "by", None)
             if resolved is not None and resolved.view.is_event and by is not None and set(by) == grain:
                 return
-        self.scope.findings.in_spec(
-            "no-rows",
-            f"No feature groups events by the whole grain ({', '.join(self.scope.grain)}), so nothing says which "
-            "rows the view has.",
-            "Give a `spine`, or a feature over events with all keys.",
-            field="entities",
-        )
+        self.scope.report("no-rows", "entities", grain=self.scope.grain)
 
     def _tables(self, features: Sequence[ResolvedFeature]) -> list[str]:
         names = [self.spine.name] if self.spine else []

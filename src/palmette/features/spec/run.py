@@ -13,14 +13,14 @@ from palmette.llm.messages import Settings
 from palmette.llm.opening import ModelChoice
 
 YEARS = (1700, 2200)
-"""What Spark, Arrow and pandas can all hold, and every window before it."""
+"""Years that Spark, Arrow and pandas can hold, with every window before them."""
 
 
 def _written(value: object) -> object:
-    """Numbers are not taken for seconds since 1970."""
+    """Refuses numbers, which pydantic reads as seconds since 1970."""
     if isinstance(value, datetime) or (isinstance(value, str) and re.match(r"\d{4}-\d\d-\d\d", value)):
         return value
-    raise ValueError(f"{value!r} is not an instant; write it like '2025-03-31T00:00:00Z'")
+    raise ValueError(f"{value!r} is not a timestamp; write it like '2025-03-31T00:00:00Z'")
 
 
 def _within_calendar(value: datetime) -> datetime:
@@ -39,7 +39,7 @@ def _fits(pattern: str, example: str) -> AfterValidator:
 
 
 Text = Annotated[str, StringConstraints(min_length=1)]
-Instant = Annotated[AwareDatetime, BeforeValidator(_written), AfterValidator(_within_calendar)]
+Timestamp = Annotated[AwareDatetime, BeforeValidator(_written), AfterValidator(_within_calendar)]
 Master = Annotated[
     str, _fits(r"local(\[(\*|\d+)(,\d+)?\])?|yarn|(spark|k8s|sc)://.+", "'local[2]', 'yarn', 'spark://HOST:PORT'")
 ]
@@ -47,45 +47,45 @@ Memory = Annotated[str, _fits(r"[1-9]\d*[kmgKMG]", "'512m' or '2g'")]
 
 
 class Repository(Model):
-    """The team's repository; it is never changed in place."""
+    """The team's repository. Runs work on a checkout of their own."""
 
     path: PathText = "."
     """A git checkout."""
     base: Text | None = None
-    """Branch to start from; the current one when left out."""
+    """Branch to start from. Default: the current one."""
     readme: PathText = "README.md"
-    """The conventions of the code base, relative to the repository."""
+    """File with the conventions, relative to the repository."""
     utilities: tuple[PathText, ...] = ()
-    """Files or folders with reusable functions, relative to the repository; found by looking when left out."""
+    """Files or folders of reusable functions, relative to the repository. Default: searched for."""
     config_class: Text | None = None
-    """The team's class for a view's configuration, Pydantic or a dataclass, e.g. `offers.config:FeatureViewConfig`."""
+    """The team's configuration class, Pydantic or a dataclass, e.g. `offers.config:FeatureViewConfig`."""
     allow: tuple[str, ...] = ()
-    """Globs of paths that the pull request may touch, beside the three files of the view itself; hidden folders and
-    files such as `conftest.py` only if they stand here."""
+    """Globs of further paths that the pull request may touch. Hidden folders and files such as `conftest.py` need to be
+    listed."""
     test_command: Text | None = None
-    """Runs the team's whole suite, e.g. `python -m pytest -q`; pytest when left out."""
+    """Command of the team's test suite, e.g. `python -m pytest -q`. Default: pytest."""
 
 
-class Interval(Model):
+class CutoffInterval(Model):
     """The cut-offs to build: `as_of`, or the days of [start, end) for `time.cutoff: partition`."""
 
-    as_of: Instant | None = None
-    """One cut-off, with its offset from UTC."""
-    start: Instant | None = None
-    """Beginning of the first day."""
-    end: Instant | None = None
+    as_of: Timestamp | None = None
+    """Cut-off, with an offset from UTC."""
+    start: Timestamp | None = None
+    """Start of the first day."""
+    end: Timestamp | None = None
     """End of the last day."""
 
 
 class Destination(Model):
-    """Where the finished view is written; either one."""
+    """Where the view is written: either `path` or `table`."""
 
     path: PathText | None = None
-    """Folder to write to."""
+    """Folder."""
     table: Text | None = None
-    """Catalogue name."""
+    """Name in the catalogue."""
     format: Literal["parquet", "orc", "delta"] = "parquet"
-    """Of the files."""
+    """Format of the files."""
 
     @property
     def storage(self) -> Literal["parquet", "orc", "delta", "table"]:
@@ -95,87 +95,87 @@ class Destination(Model):
 
 class Spark(Model):
     master: Master = "local[2]"
-    """`local[*]`, a cluster's master URL, or a Spark Connect URL (`sc://...`)."""
+    """`local[*]`, the URL of a cluster, or a Spark Connect URL (`sc://...`)."""
     memory: Memory = "1g"
     """Driver memory of a local session."""
 
 
-class Budget(Model):
+class RunBudget(Model):
     steps: int = Field(default=40, ge=1)
-    """Most steps of actors."""
+    """Maximum number of actor steps."""
     attempts: int = Field(default=80, ge=1)
-    """Most attempts of all actors together; of a list's elements that do well, only the first counts."""
+    """Maximum number of attempts of all actors. Of several successful elements of a list, one counts."""
     minutes: float = Field(default=60, gt=0)
-    """Most minutes."""
+    """Maximum number of minutes."""
     tokens: int | None = Field(default=None, ge=1)
-    """Most tokens of language models, prompts and answers together; a call that could lead beyond is not made.
-    400000 when neither tokens nor money is limited."""
+    """Maximum number of prompt and answer tokens; a call that could exceed it is not made. Default without `money`:
+    400000."""
     money: float | None = Field(default=None, gt=0)
-    """Most US dollars for language models; needs models whose price is known."""
+    """Maximum cost of language models in US dollars; needs models with known prices."""
 
 
 class ModelSettings(Settings):
-    """How models are asked."""
+    """Settings of model calls."""
 
 
 class PullRequest(Model):
     target: Literal["local", "github", "gitlab"] = "local"
     """`local`: a branch, its description as a Markdown file, and a patch."""
     remote: Text | None = None
-    """Git remote to push to; for `local`, nothing is pushed when left out."""
+    """Git remote to push to. Default for `local`: none."""
     project: Text | None = None
-    """`owner/name` on the forge; read from the remote's URL when left out."""
+    """`owner/name` on the forge. Default: from the URL of the remote."""
     api: Text | None = None
-    """Base URL of the forge's API, for one's own installation."""
+    """Base URL of the API of a self-hosted forge."""
     token_env: Text | None = None
-    """Environment variable that holds the token; GITHUB_TOKEN or GITLAB_TOKEN when left out."""
+    """Environment variable of the token. Default: GITHUB_TOKEN or GITLAB_TOKEN."""
     branch: Text | None = None
-    """`features/<feature view>` when left out."""
+    """Default: `features/<feature view>`."""
     draft: bool = False
-    """Whether it is opened as a draft."""
+    """Opens a draft."""
 
 
 class Run(Model):
     """A run file."""
 
     run: Literal[1]
-    """Version of this format."""
+    """Format version."""
     fsc: PathText
     """Path of the feature specification."""
     dfr: PathText
     """Path of the registry."""
     repository: Repository = Repository()
-    """Where the code goes."""
-    interval: Interval = Interval()
-    """Not needed where the spine carries the cut-offs."""
+    """The repository of the code."""
+    interval: CutoffInterval = CutoffInterval()
+    """The cut-offs. Not needed for `cutoff: spine`."""
     output: Destination
-    """Where the data goes."""
+    """The written data."""
     spark: Spark = Spark()
-    """Where it runs."""
+    """The Spark session."""
     planner: Literal["offline", "model", "sequential", "random"] | None = None
-    """Who decides on the next step; left out: `model` where a model answers in the role `planner`, else `offline`."""
+    """Decides on the next step. Default: `model` if a model has the role `planner`, else `offline`."""
     topology: PathText | None = None
-    """Path of a topology of your own; the built-in one when left out."""
+    """Path of a topology. Default: the built-in one."""
     model: Text = "offline"
-    """Who answers the agents' tasks: `provider:name`; `offline`, the built-in rules, needs no key and no network."""
+    """The model, as `provider:name`. `offline`, the built-in rules, needs no key and no network."""
     models: dict[str, Text] = Field(default_factory=dict)
-    """By role (the name of an agent, or `planner`): the model where it is another one."""
+    """Other models by role: the name of an agent, or `planner`."""
     fallback: tuple[Text, ...] = ()
-    """Models that answer, in this order, when one cannot be reached."""
+    """Models to try, in order, when one cannot be reached."""
     model_settings: ModelSettings = ModelSettings()
-    """How models are asked."""
+    """Settings of model calls."""
     human: Literal["console", "none"] = "none"
-    """Who is asked when something is open; `none` answers that nobody is there."""
+    """Where questions go. `none`: no person is available."""
     seed: int = 0
-    """Of everything that is drawn."""
-    budget: Budget = Budget()
-    """Reaching it ends the run cleanly."""
+    """Random seed."""
+    budget: RunBudget = RunBudget()
+    """Limits; reaching one ends the run cleanly."""
     approve: tuple[Literal["pull_request"], ...] = ()
-    """What a person must agree to first."""
+    """What a person must approve first."""
     pull_request: PullRequest = PullRequest()
-    """How the result is handed over."""
+    """How the result is delivered."""
 
     @property
     def decider(self) -> str:
-        """Name of the planner: the one asked for, else a model where one answers in that role, else the rules."""
+        """Name of the planner."""
         return ModelChoice(model=self.model, models=self.models).decider(self.planner)

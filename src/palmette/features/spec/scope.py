@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import zoneinfo
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from palmette.features.spec.dfr import Registry, Table
-from palmette.features.spec.expressions import Checked, check
-from palmette.features.spec.findings import Findings
+from palmette.features.spec.expressions import CheckedExpression, check, listing, oversights
 from palmette.features.spec.fsc import FeatureSpec
-from palmette.features.spec.oversights import oversights
+from palmette.features.spec.problems import ProblemCollector, Reporter
 from palmette.features.spec.values import SparkType
 
 Origins = frozenset[str]
@@ -21,7 +20,7 @@ NOTHING: Origins = frozenset()
 
 
 @dataclass
-class Columns:
+class ColumnSet:
     """The columns that exist at one place, with their types and origins. Grows as steps add columns."""
 
     types: dict[str, SparkType]
@@ -32,7 +31,7 @@ class Columns:
     """Closed sets of values, of the columns that have one."""
 
     @classmethod
-    def of_table(cls, table: Table) -> Columns:
+    def of_table(cls, table: Table) -> ColumnSet:
         return cls(
             {column.name: column.type.parsed for column in table.columns},
             {column.name: frozenset({f"{table.name}.{column.name}"}) for column in table.columns},
@@ -57,12 +56,12 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Scope:
-    """The two documents, where mistakes go, and the rows that the view has."""
+class ResolutionScope:
+    """The two documents, the mistakes found in the specification, and the rows that the view has."""
 
     spec: FeatureSpec
     registry: Registry
-    findings: Findings
+    findings: ProblemCollector
     grain: Mapping[str, SparkType]
 
     @property
@@ -74,57 +73,41 @@ class Scope:
             return "UTC"
         return self.spec.time.zone
 
-    def report(
-        self, code: str, message: str, remedy: str, field: str, value: object = None, known: Iterable[str] = ()
-    ) -> None:
-        """A mistake in the FSC."""
-        self.findings.in_spec(code, message, remedy, field=field, value=value, known=known)
+    @property
+    def report(self) -> Reporter:
+        """Takes a mistake in the FSC."""
+        return self.findings.report
 
     def table(self, name: str, field: str) -> Table | None:
         """The registry table, or a reported mistake."""
         table = self.registry.table(name)
         if table is None:
-            self.findings.in_spec(
-                "unknown-table",
-                f"The registry has no table {name!r}.",
-                "Register it, or name another.",
-                field=field,
-                value=name,
-                known=[table.name for table in self.registry.tables],
-            )
+            self.report("unknown-table", field, name, [table.name for table in self.registry.tables])
         return table
 
-    def column(self, name: str, columns: Columns, field: str) -> SparkType | None:
+    def column(self, name: str, columns: ColumnSet, field: str) -> SparkType | None:
         """The type of a column, or a reported mistake."""
         if name not in columns and name not in columns.broken:
-            self.findings.in_spec(
-                "unknown-column",
-                f"There is no column {name!r} here.",
-                f"Columns here: {listing(columns.types)}.",
-                field=field,
-                value=name,
-                known=columns.types,
-            )
+            self.report("unknown-column", field, name, columns.types, columns=listing(columns.types))
         return columns.types.get(name)
+
+    def among(self, value: object, column: str, closed: Sequence[object], field: str) -> None:
+        """Reports a value that is not among those of a column with a closed set of them."""
+        if closed and value not in closed:
+            self.report("unknown-value", field, value, map(str, closed), column=column)
 
     def expression(
         self,
         text: str,
-        columns: Columns,
+        columns: ColumnSet,
         field: str,
         *,
         kind: Literal["row", "aggregate"] = "row",
         wanted: Literal["boolean", "numeric", "any"] = "any",
-    ) -> Checked:
+    ) -> CheckedExpression:
         """An expression held against the columns; its mistakes are reported."""
         checked = check(text, columns.types, kind, wanted, known=columns.broken)
-        self.findings.in_expression(checked.faults, field)
+        self.findings.place(checked.faults, field)
         if checked.tree is not None:
-            self.findings.in_expression(oversights(checked.tree, columns.values), field)
+            self.findings.place(oversights(checked.tree, columns.values), field)
         return checked
-
-
-def listing(names: Iterable[str]) -> str:
-    """Names for a message, shortened."""
-    shown = list(names)
-    return ", ".join(shown[:12]) + (", ..." if len(shown) > 12 else "")

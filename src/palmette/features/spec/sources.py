@@ -1,21 +1,20 @@
-"""Sources: a registry table and what the steps make of it."""
+"""Sources: a registry table, what its steps make of it, and which of the rows an aggregation takes."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from palmette.features.spec.aggregates import ORDERED
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import Source
-from palmette.features.spec.fsc_steps import (
-    GapStep,
-    JoinStep,
-    PreviousStep,
-    SessionStep,
-    Step,
-)
-from palmette.features.spec.scope import Columns, Origins, Scope
+from palmette.features.spec.expressions import check
+from palmette.features.spec.fsc import Aggregate, Expression, SourceSpec
+from palmette.features.spec.fsc_steps import GapStep, JoinStep, PreviousStep, SessionStep, Step
+from palmette.features.spec.joins import state_origins
+from palmette.features.spec.scope import ColumnSet, Origins, ResolutionScope
 from palmette.features.spec.steps import StepWalk
+from palmette.features.spec.type_rules import comparable
+from palmette.features.spec.values import Window
 from palmette.features.spec.view import AS_OF, ViewSource, mentions_cutoff
 
 
@@ -24,7 +23,7 @@ class ResolvedSource:
     """A source with what features need to know about it."""
 
     view: ViewSource
-    columns: Columns
+    columns: ColumnSet
     rows: Origins
     """What decides which rows there are, beside the grouping keys."""
     order: tuple[str, ...] | None
@@ -43,21 +42,15 @@ class ResolvedSource:
 class Sources:
     """The sources of a view by name: declared ones, and registry tables that are used as they are."""
 
-    def __init__(self, scope: Scope, omitted: Collection[str] = ()) -> None:
+    def __init__(self, scope: ResolutionScope, omitted: Collection[str] = ()) -> None:
         self.scope = scope
         self.omitted = omitted
         """Names of those that cannot be examined."""
-        self._declared: dict[str, tuple[Source, str]] = {}
+        self._declared: dict[str, tuple[SourceSpec, str]] = {}
         for index, source in enumerate(scope.spec.sources):
             field = f"sources[{index}]"
             if source.name in self._declared:
-                scope.findings.in_spec(
-                    "duplicate-source",
-                    f"There are two sources named {source.name!r}.",
-                    "Rename one.",
-                    field=f"{field}.name",
-                    value=source.name,
-                )
+                scope.report("duplicate-source", f"{field}.name", source.name)
             else:
                 self._declared[source.name] = (source, field)
         self._resolved = {name: self._resolve(*entry) for name, entry in self._declared.items()}
@@ -79,19 +72,12 @@ class Sources:
         if name not in self._resolved:
             if self.scope.registry.table(name) is None:
                 if field is not None:
-                    self.scope.findings.in_spec(
-                        "unknown-source",
-                        f"There is no source and no table {name!r}.",
-                        "Declare it under `sources`, or name a table of the registry.",
-                        field=field,
-                        value=name,
-                        known=self.names,
-                    )
+                    self.scope.report("unknown-source", field, name, self.names)
                 return None
-            self._resolved[name] = self._resolve(Source(name=name), "")
+            self._resolved[name] = self._resolve(SourceSpec(name=name), "")
         return self._resolved[name]
 
-    def _resolve(self, source: Source, field: str) -> ResolvedSource | None:
+    def _resolve(self, source: SourceSpec, field: str) -> ResolvedSource | None:
         table_name = source.table or source.name
         table = self.scope.table(table_name, f"{field}.table" if source.table else f"{field}.name")
         if table is None:
@@ -111,16 +97,9 @@ class Sources:
             dict(walk.columns.types),
             self._late_by(source, field),
         )
-        return ResolvedSource(
-            view,
-            walk.columns,
-            walk.rows,
-            walk.order,
-            frozenset(walk.tables),
-            walk.added,
-        )
+        return ResolvedSource(view, walk.columns, walk.rows, walk.order, frozenset(walk.tables), walk.added)
 
-    def _late_by(self, source: Source, field: str) -> tuple[str, ...] | None:
+    def _late_by(self, source: SourceSpec, field: str) -> tuple[str, ...] | None:
         """The `by` that the steps share that look at other events."""
         shared: tuple[str, ...] | None = None
         for index, step in enumerate(source.steps):
@@ -129,23 +108,12 @@ class Sources:
                 continue
             path = f"{field}.steps[{index}]"
             if shared is not None and set(by) != set(shared):
-                self.scope.findings.in_spec(
-                    "by-differs",
-                    f"The steps of source {source.name!r} look at events of {list(shared)} and of {list(by)}.",
-                    "Give them the same `by`, or make two sources.",
-                    field=path,
-                    value=", ".join(by),
+                self.scope.report(
+                    "by-differs", path, ", ".join(by), source=source.name, shared=str(list(shared)), by=str(list(by))
                 )
             if self.scope.spec.time.cutoff == "spine" and self.scope.grain and not set(by) <= set(self.scope.grain):
                 outside = [name for name in by if name not in self.scope.grain]
-                self.scope.findings.in_spec(
-                    "by-outside-grain",
-                    f"With one cut-off for each row of the spine, steps can look only at events of the "
-                    f"spine's own entities; {outside[0]!r} is not in the grain.",
-                    f"Use keys of the grain: {', '.join(self.scope.grain)}.",
-                    field=path,
-                    value=outside[0],
-                )
+                self.scope.report("by-outside-grain/spine", path, outside[0], grain=self.scope.grain)
             shared = shared or by
         return shared
 
@@ -165,3 +133,97 @@ def _is_late(step: Step, table: Table) -> bool:
     """Whether the step looks at other events, at the state at the cut-off, or at the cut-off."""
     at_cutoff = isinstance(step, JoinStep) and step.join.at == "cutoff"
     return _by(step) is not None or at_cutoff or (table.column(AS_OF) is None and mentions_cutoff(step))
+
+
+class RowSelection:
+    """Checks and completes what aggregates and expressions have in common."""
+
+    def __init__(self, scope: ResolutionScope) -> None:
+        self.scope, self.report = scope, scope.report
+
+    def rows(self, computation: Aggregate | Expression, source: ResolvedSource, path: str) -> Origins:
+        """Checks `where` and the window; gives what decides which rows count."""
+        used, table = source.rows, source.view.table
+        if computation.where is not None:
+            checked = self.scope.expression(computation.where, source.columns, f"{path}.where", wanted="boolean")
+            used |= source.columns.origins_of(checked.columns)
+        used |= state_origins(table, source.columns)
+        window = computation.window
+        if window == Window.ALL:
+            return used
+        if not source.view.is_event:
+            self.report("window-without-events", f"{path}.window", window, table=table.name, table_kind=table.kind)
+            return used
+        length, kept = window.timedelta, table.retention
+        if kept is not None and length is not None and length > kept.timedelta:
+            self.report("window-beyond-retention", f"{path}.window", window, table=table.name, kept=kept)
+        time = source.columns.types.get(table.event_time or "")
+        if window.unit == "h" and time is not None and time.name == "date":
+            self.report("window-finer-than-time", f"{path}.window", window, event_time=table.event_time)
+        return used
+
+    def by(self, computation: Aggregate | Expression, source: ResolvedSource, path: str) -> tuple[str, ...]:
+        grain, columns = self.scope.grain, source.columns
+        if computation.by is None:
+            present = [key for key in grain if key in columns]
+            if len(present) < len(grain):
+                missing = [key for key in grain if key not in present]
+                remedy = (
+                    f"Write `by: [{', '.join(present)}]` to give each row the value of its {', '.join(present)}."
+                    if present
+                    else "Rename or join the key in a step of the source."
+                )
+                self.report("grain-key-missing", f"{path}.source", source.view.name, missing=missing, remedy=remedy)
+            by = tuple(present)
+        else:
+            by = computation.by
+            if not by:
+                self.report("empty-value/by", f"{path}.by")
+        for index, key in enumerate(by):
+            if key not in grain:
+                self.report("by-outside-grain", f"{path}.by[{index}]", key, grain)
+                continue
+            kind = self.scope.column(key, columns, f"{path}.by[{index}]" if computation.by else f"{path}.source")
+            if kind is not None and not comparable(kind, grain[key]):
+                self.report(
+                    "key-type-differs", f"{path}.source", key, kind=kind, source=source.view.name, wanted=grain[key]
+                )
+        return by
+
+    def order(self, aggregate: Aggregate, source: ResolvedSource, path: str) -> tuple[str, ...] | None:
+        """The full order: what the author gives, and the source's own order behind it where it is unique."""
+        if aggregate.function not in ORDERED:
+            return aggregate.order
+        entries = aggregate.order or ()
+        for index, entry in enumerate(entries):
+            words = entry.split()
+            if not words or len(words) > 2 or words[1:] not in ([], ["asc"], ["desc"]):
+                self.report("bad-order", f"{path}.order[{index}]", entry)
+            else:
+                kind = self.scope.column(words[0], source.columns, f"{path}.order[{index}]")
+                if kind is not None and kind.name == "map":
+                    self.report("illegal-type/order", f"{path}.order[{index}]", entry, column=words[0], kind=kind)
+        named = {entry.split()[0] for entry in entries if entry.strip()}
+        why = ""
+        if not entries and not source.view.is_event:
+            why = "rows of a table without events have no order"
+        elif source.order is None and not self._names_the_value(aggregate, source, named):
+            why = f"the keys of {source.view.table.name!r} do not make its rows unique here"
+        if why:
+            self.report(
+                "no-unique-order",
+                f"{path}.order" if entries else f"{path}.function",
+                list(entries) or aggregate.function,
+                function=aggregate.function,
+                why=why,
+            )
+        plain = tuple(entry.removesuffix(" asc") for entry in entries)
+        return (*plain, *(name for name in source.order or () if name not in named))
+
+    def _names_the_value(self, aggregate: Aggregate, source: ResolvedSource, order: set[str]) -> bool:
+        """Whether rows that tie in the order have equal values: the value is made of columns of the order."""
+        return aggregate.of is not None and order >= set(check(aggregate.of, source.columns.types).columns)
+
+    def events_only(self, what: str, source: ResolvedSource, path: str) -> None:
+        if not source.view.is_event:
+            self.report("not-events", path, what, table=source.view.table.name, table_kind=source.view.table.kind)

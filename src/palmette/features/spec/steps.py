@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.expressions import Checked
+from palmette.features.spec.expressions import CheckedExpression, pattern_error
 from palmette.features.spec.fsc_steps import (
     Categorise,
     CategoriseStep,
@@ -24,26 +24,21 @@ from palmette.features.spec.fsc_steps import (
     Step,
 )
 from palmette.features.spec.joins import apply_join
-from palmette.features.spec.literals import from_key, literal_type, to_python
-from palmette.features.spec.oversights import pattern_error
+from palmette.features.spec.literals import from_key, lint_value, literal_type
 from palmette.features.spec.registry_lint import TIME_FIELDS
-from palmette.features.spec.scope import NOTHING, Columns, Origins, Scope
-from palmette.features.spec.type_rules import castable
+from palmette.features.spec.scope import NOTHING, ColumnSet, Origins, ResolutionScope
+from palmette.features.spec.type_rules import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP, castable
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF
-
-INT, DOUBLE, BIGINT, STRING, DATE, TIMESTAMP = map(
-    SparkType, ("int", "double", "bigint", "string", "date", "timestamp")
-)
 
 
 class StepWalk:
     """Applies steps one after the other; mistakes are reported and the walk goes on."""
 
-    def __init__(self, table: Table, scope: Scope) -> None:
+    def __init__(self, table: Table, scope: ResolutionScope) -> None:
         self.table = table
         self.scope, self.report = scope, scope.report
-        self.columns = Columns.of_table(table)
+        self.columns = ColumnSet.of_table(table)
         self.rows: Origins = NOTHING
         """What decides which rows there are."""
         order = tuple(dict.fromkeys((*_times(table)[:1], *table.keys)))
@@ -55,7 +50,7 @@ class StepWalk:
         self.times = frozenset(_times(table))
 
     @property
-    def known(self) -> Columns:
+    def known(self) -> ColumnSet:
         """The columns, and the cut-off, which expressions may name."""
         return replace(self.columns, types={AS_OF: TIMESTAMP, **self.columns.types})
 
@@ -90,29 +85,16 @@ class StepWalk:
     def put(self, name: str, kind: SparkType | None, origins: Origins, field: str) -> None:
         """Adds or replaces a column, if its name may be taken."""
         if name in self.times:
-            self.report(
-                "replaces-time",
-                f"{name!r} is a time of table {self.table.name!r}; a step must not change it.",
-                "Give the column another name.",
-                field,
-                name,
-            )
+            self.report("replaces-time", field, name, table=self.table.name)
             return
         if name == AS_OF and name not in self.columns:
-            self.report("name-collision", "'as_of' is the cut-off.", "Give the column another name.", field, name)
+            self.report("name-collision/step", field, name)
             return
         twin = next(
-            (other for other in self.columns.types if other != name and other.casefold() == name.casefold()),
-            None,
+            (other for other in self.columns.types if other != name and other.casefold() == name.casefold()), None
         )
         if twin:
-            self.report(
-                "name-collision",
-                f"{name!r} differs from {twin!r} only in upper and lower case.",
-                "Spark takes them for one column: rename it.",
-                field,
-                name,
-            )
+            self.report("name-collision/case", field, name, twin=twin)
         if self.order and name in self.table.keys:
             self.order = None
         self.columns.put(name, kind, origins)
@@ -132,15 +114,14 @@ class StepWalk:
         for name, kind, origins, path in results:
             self.put(name, kind, origins, path)
 
-    def _column_type(self, checked: Checked, text: str, path: str) -> SparkType | None:
+    def _column_type(self, checked: CheckedExpression, text: str, path: str) -> SparkType | None:
         """The type that a new column has; None, and reported, when no column can have it."""
         kind = checked.type
         if kind is not None and kind.name in ("null", "interval"):
-            self.report("bad-type", f"{text!r} is {kind}, which no column can be.", "Cast it to a type.", path, text)
+            self.report("bad-type", path, text, kind=kind)
             return None
         if kind is None and not checked.faults and not set(checked.columns) & self.columns.broken:
-            message = f"The type of {text!r} cannot be told."
-            self.report("unknown-type", message, "Write CAST(... AS type) around it.", path, text)
+            self.report("unknown-type", path, text)
         return kind
 
     def _replace(self, step: ReplaceStep, field: str) -> None:
@@ -149,36 +130,13 @@ class StepWalk:
         if kind is None:
             return
         if kind.element:
-            self.report(
-                "illegal-type",
-                f"Column {name!r} is {kind}; only single values can be replaced.",
-                "Use a `compute` step.",
-                path,
-                name,
-            )
+            self.report("illegal-type/replace", path, name, kind=kind)
             return
-        closed = self.columns.values.get(name, ())
+        closed, values = self.columns.values.get(name, ()), f"{field}.replace.values"
         for old, new in step.replace.values.items():
-            if closed and from_key(old, kind) not in closed:
-                self.report(
-                    "unknown-value",
-                    f"{old!r} is not among the values of {name!r}.",
-                    f"Its values are {', '.join(map(str, closed))}.",
-                    f"{field}.replace.values",
-                    old,
-                    [str(one) for one in closed],
-                )
+            self.scope.among(from_key(old, kind), name, closed, values)
             for value in (from_key(old, kind), new):
-                try:
-                    to_python(value, kind, self.scope.zone)
-                except ValueError as error:
-                    self.report(
-                        "value-does-not-fit",
-                        f"Column {name!r} is {kind}: {error}.",
-                        "Mend the value.",
-                        f"{field}.replace.values",
-                        value,
-                    )
+                lint_value(value, kind, name, values, self.report, self.scope.zone)
         self.put(name, kind, self.columns.origins_of([name]), path)
 
     def _convert(self, step: ConvertStep, field: str) -> None:
@@ -188,32 +146,15 @@ class StepWalk:
         if kind is None:
             return
         if not castable(kind, target) or target.name == "null" or (target.element and kind.name == "string"):
-            self.report(
-                "illegal-type",
-                f"Column {convert.column!r} is {kind}, which cannot become {target}.",
-                "Choose another type.",
-                f"{path}.to",
-                target,
-            )
+            self.report("illegal-type/convert", f"{path}.to", target, column=convert.column, kind=kind)
         if convert.format is not None and not (kind == STRING and target.is_temporal):
-            self.report(
-                "superfluous-format",
-                f"A format is for text that becomes a date or time, not for {kind} to {target}.",
-                "Leave `format` out.",
-                f"{path}.format",
-                convert.format,
-            )
+            self.report("superfluous-format", f"{path}.format", convert.format, kind=kind, target=target)
         self.put(convert.column, target, self.columns.origins_of([convert.column]), f"{path}.column")
 
     def _categorise(self, step: CategoriseStep, field: str) -> None:
         categorise, path = step.categorise, f"{field}.categorise"
         if bool(categorise.cases) == (categorise.of is not None):
-            self.report(
-                "cases-or-buckets",
-                "A category has either `cases`, or `of` with `buckets` and `labels`.",
-                "Give one of the two.",
-                path,
-            )
+            self.report("cases-or-buckets", path)
             self.columns.put(categorise.column, None, NOTHING)
         elif categorise.cases:
             self._cases(categorise, path)
@@ -228,20 +169,9 @@ class StepWalk:
         values = [case.then for case in categorise.cases]
         kind = literal_type([*values, *([categorise.otherwise] if categorise.otherwise is not None else [])])
         if kind is None:
-            self.report(
-                "mixed-types",
-                f"The values of {categorise.column!r} are of several types: {values}.",
-                "Give values of one type.",
-                path,
-                categorise.column,
-            )
+            self.report("mixed-types", path, categorise.column, values=str(values))
         if categorise.buckets or categorise.labels:
-            self.report(
-                "cases-or-buckets",
-                "`buckets` and `labels` do not belong to `cases`.",
-                "Leave them out.",
-                path,
-            )
+            self.report("cases-or-buckets/cases", path)
         self.put(categorise.column, kind, used, f"{path}.column")
         found = [*values, *([categorise.otherwise] if categorise.otherwise is not None else [])]
         self.columns.values[categorise.column] = tuple(value for value in found if not isinstance(value, float))
@@ -251,29 +181,18 @@ class StepWalk:
         checked = self.scope.expression(categorise.of, self.known, f"{path}.of", wanted="numeric")
         bounds, labels = categorise.buckets, categorise.labels
         if not bounds or list(bounds) != sorted(set(bounds)):
-            self.report(
-                "bad-buckets",
-                f"The bounds {list(bounds)} are not ascending.",
-                "Give at least one bound, each larger than the one before.",
-                f"{path}.buckets",
-                list(bounds),
-            )
+            self.report("bad-buckets", f"{path}.buckets", list(bounds))
         if len(labels) != len(bounds) + 1:
             self.report(
                 "bad-labels",
-                f"{len(bounds)} bounds make {len(bounds) + 1} buckets; there are {len(labels)} labels.",
-                "Give one label for each bucket.",
                 f"{path}.labels",
                 list(labels),
+                bounds=len(bounds),
+                buckets=len(bounds) + 1,
+                labels=len(labels),
             )
         if categorise.otherwise is not None:
-            self.report(
-                "superfluous-otherwise",
-                "`otherwise` belongs to `cases`: every number is in some bucket.",
-                "Leave it out.",
-                f"{path}.otherwise",
-                categorise.otherwise,
-            )
+            self.report("superfluous-otherwise", f"{path}.otherwise", categorise.otherwise)
         self.put(categorise.column, STRING, self.columns.origins_of(checked.columns), f"{path}.column")
         self.columns.values[categorise.column] = labels
 
@@ -282,12 +201,7 @@ class StepWalk:
         given = [name for name in ("split", "regex", "date_part", "json_field") if getattr(extract, name) is not None]
         kind = self.scope.column(extract.of, self.columns, f"{path}.of")
         if len(given) != 1:
-            self.report(
-                "one-extraction",
-                f"An extraction is one of split, regex, date_part, json_field; here are {given}.",
-                "Give exactly one.",
-                path,
-            )
+            self.report("one-extraction", path, given=str(given))
             self.columns.put(extract.column, None, NOTHING)
             return
         if kind is not None:
@@ -297,73 +211,35 @@ class StepWalk:
 
     def _extractable(self, extract: Extract, kind: SparkType, path: str) -> None:
         if extract.date_part is not None and not kind.is_temporal:
-            self.report(
-                "illegal-type",
-                f"Column {extract.of!r} is {kind}, not a date or time.",
-                f"Compute a time from it first, e.g. timestamp_millis({extract.of})."
-                if kind.is_integer
-                else "Convert it first.",
-                f"{path}.of",
-                extract.of,
-            )
+            problem = "illegal-type/extract-count" if kind.is_integer else "illegal-type/extract-time"
+            self.report(problem, f"{path}.of", extract.of, kind=kind)
         elif extract.date_part in ("hour", "minute") and kind == DATE:
-            self.report(
-                "illegal-type",
-                f"Column {extract.of!r} is a date, which has no {extract.date_part}.",
-                "Use a timestamp.",
-                f"{path}.date_part",
-                extract.date_part,
-            )
+            self.report("illegal-type/extract-hour", f"{path}.date_part", extract.date_part, column=extract.of)
         elif extract.date_part is None and kind != STRING:
-            self.report(
-                "illegal-type",
-                f"Column {extract.of!r} is {kind}, not text.",
-                "Convert it first.",
-                f"{path}.of",
-                extract.of,
-            )
+            self.report("illegal-type/extract-text", f"{path}.of", extract.of, kind=kind)
         if extract.split is not None and (extract.split.part == 0 or not extract.split.by):
-            self.report(
-                "out-of-range",
-                "The parts of a split are counted from 1, or from -1 at the end, and the separator is not empty.",
-                "Mend it.",
-                f"{path}.split",
-                extract.split.part,
-            )
+            self.report("out-of-range/split", f"{path}.split", extract.split.part)
         if extract.regex is not None:
             self._pattern(extract.regex.pattern, extract.regex.group, f"{path}.regex")
 
     def _pattern(self, pattern: str, group: int, path: str) -> None:
         reason = pattern_error(pattern)
         if reason is not None:
-            message = f"{pattern!r} is not a regular expression: {reason}."
-            self.report("bad-pattern", message, "Mend it.", f"{path}.pattern", pattern)
+            self.report("bad-pattern", f"{path}.pattern", pattern, reason=reason)
             return
         try:
             groups = re.compile(pattern).groups
         except re.error:
             return  # Java knows more than Python does
         if not 0 <= group <= groups:
-            self.report(
-                "out-of-range",
-                f"{pattern!r} has {groups} groups; there is no group {group}.",
-                "Add parentheses to the pattern, or use group 0 for the whole match.",
-                f"{path}.group",
-                group,
-            )
+            self.report("out-of-range/group", f"{path}.group", group, pattern=pattern, groups=groups)
 
     def _previous(self, step: PreviousStep, field: str) -> None:
         previous, path = step.previous, f"{field}.previous"
         if not self._events("previous", previous.by, path):
             return
         if self.order is None:
-            self.report(
-                "no-unique-order",
-                f"'previous' needs a unique order of events, and the keys of {self.table.name!r} are not unique here.",
-                "Choose keys that are enforced in the registry.",
-                path,
-                self.table.name,
-            )
+            self.report("no-unique-order/previous", path, self.table.name)
         checked = self.scope.expression(previous.of, self.columns, f"{path}.of")
         origins = self.columns.origins_of([*checked.columns, *previous.by]) | self._time_origins()
         kind = self._column_type(checked, previous.of, f"{path}.of")
@@ -378,13 +254,7 @@ class StepWalk:
         for index, name in enumerate(by):
             self.scope.column(name, self.columns, f"{path}.by[{index}]")
         if self.table.kind != "event":
-            self.report(
-                "not-events",
-                f"'{kind}' looks at other events, and {self.table.name!r} is a {self.table.kind} table.",
-                "Use it on an event table.",
-                path,
-                self.table.name,
-            )
+            self.report("not-events/step", path, self.table.name, kind=kind, table_kind=self.table.kind)
         return self.table.kind == "event"
 
     def _time_origins(self) -> Origins:

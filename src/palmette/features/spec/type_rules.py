@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from typing import Literal
 
-from palmette.features.spec.functions import INTERVAL
 from palmette.features.spec.values import SparkType
 
-BOOLEAN, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP, NULL = map(
-    SparkType,
-    ("boolean", "int", "bigint", "float", "double", "string", "binary", "date", "timestamp", "null"),
-)
+BOOLEAN, INT, BIGINT, FLOAT, DOUBLE = map(SparkType, ("boolean", "int", "bigint", "float", "double"))
+STRING, BINARY, DATE, TIMESTAMP = map(SparkType, ("string", "binary", "date", "timestamp"))
+NTZ, NULL = map(SparkType, ("timestamp_ntz", "null"))
+INTERVAL = SparkType("interval")
+"""Of day-time interval literals and of differences of times."""
+MONTHS = SparkType("months")
+"""Of year-month interval literals. No column may have an interval type."""
 
 Operator = Literal["+", "-", "*", "/", "%", "div"]
 
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+INTEGERS = tuple(BITS)
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+
+
+def array_of(element: SparkType) -> SparkType:
+    return SparkType("array", element=element)
 
 
 def average_type(kind: SparkType) -> SparkType:
     """The type of Spark's `avg`."""
-    return _adjusted(kind.precision + 4, kind.scale + 4) if kind.name == "decimal" else DOUBLE
+    return bounded(kind.precision + 4, kind.scale + 4) if kind.name == "decimal" else DOUBLE
 
 
 def comparable(left: SparkType | None, right: SparkType | None) -> bool:
@@ -39,23 +46,24 @@ def common_type(left: SparkType, right: SparkType) -> SparkType | None:
     if left == NULL:
         return right
     if left.is_numeric and right.is_numeric:
-        return _wider(left, right)
+        return wider(left, right)
     if left.is_temporal and right.is_temporal:
-        return TIMESTAMP if TIMESTAMP in (left, right) else SparkType("timestamp_ntz")
+        return TIMESTAMP if TIMESTAMP in (left, right) else NTZ
     if left.element and right.element and left.name == right.name:
         element = common_type(left.element, right.element)
         return SparkType(left.name, element=element) if element else None
     return None
 
 
-def _wider(left: SparkType, right: SparkType) -> SparkType:
+def wider(left: SparkType, right: SparkType) -> SparkType:
+    """The type in which two numbers meet."""
     if left.is_integer and right.is_integer:
-        return max(left, right, key=lambda kind: _INTEGERS.index(kind.name))
+        return max(left, right, key=lambda kind: INTEGERS.index(kind.name))
     if DOUBLE in (left, right) or FLOAT in (left, right):
         return FLOAT if left == right == FLOAT else DOUBLE
-    one, other = _as_decimal(left), _as_decimal(right)
-    scale = max(one.scale, other.scale)
-    return SparkType("decimal", min(38, max(one.precision - one.scale, other.precision - other.scale) + scale), scale)
+    one, other = as_decimal(left), as_decimal(right)
+    scale, whole = max(one.scale, other.scale), max(one.precision - one.scale, other.precision - other.scale)
+    return SparkType("decimal", min(whole + scale, 38), min(scale, 38 - min(whole, 38)))
 
 
 def arithmetic_type(operator: Operator, left: SparkType, right: SparkType) -> SparkType:
@@ -64,18 +72,18 @@ def arithmetic_type(operator: Operator, left: SparkType, right: SparkType) -> Sp
         return BIGINT
     is_integral = left.is_integer and right.is_integer
     if is_integral or DOUBLE in (left, right) or FLOAT in (left, right):
-        return DOUBLE if operator == "/" else _wider(left, right)
-    one, other = _as_decimal(left), _as_decimal(right)
+        return DOUBLE if operator == "/" else wider(left, right)
+    one, other = as_decimal(left), as_decimal(right)
     (p1, s1), (p2, s2) = (one.precision, one.scale), (other.precision, other.scale)
     if operator == "*":
-        return _adjusted(p1 + p2 + 1, s1 + s2)
+        return bounded(p1 + p2 + 1, s1 + s2)
     if operator == "/":
         scale = max(6, s1 + p2 + 1)
-        return _adjusted(p1 - s1 + s2 + scale, scale)
+        return bounded(p1 - s1 + s2 + scale, scale)
     scale = max(s1, s2)
     if operator == "%":
-        return _adjusted(min(p1 - s1, p2 - s2) + scale, scale)
-    return _adjusted(max(p1 - s1, p2 - s2) + scale + 1, scale)
+        return bounded(min(p1 - s1, p2 - s2) + scale, scale)
+    return bounded(max(p1 - s1, p2 - s2) + scale + 1, scale)
 
 
 def sum_type(kind: SparkType) -> SparkType | None:
@@ -85,14 +93,15 @@ def sum_type(kind: SparkType) -> SparkType | None:
     return BIGINT if kind.is_integer else DOUBLE if kind.is_numeric else None
 
 
-def _adjusted(precision: int, scale: int) -> SparkType:
+def bounded(precision: int, scale: int) -> SparkType:
     """Spark's rule beyond 38 digits: the integral part stays, and up to 6 digits behind the point."""
     if precision <= 38:
         return SparkType("decimal", precision, scale)
     return SparkType("decimal", 38, max(38 - (precision - scale), min(scale, 6)))
 
 
-def _as_decimal(kind: SparkType) -> SparkType:
+def as_decimal(kind: SparkType) -> SparkType:
+    """The decimal type that holds every value of an integer type."""
     return SparkType("decimal", _DIGITS[kind.name], 0) if kind.is_integer else kind
 
 

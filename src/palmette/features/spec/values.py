@@ -120,8 +120,8 @@ class SparkType(NamedTuple):
 class _Parsed:
     """A value written as text: validated by `parse`, serialised by `str`."""
 
-    example: ClassVar[str]
-    pattern: ClassVar[str]
+    schema: ClassVar[dict[str, Any]]
+    """What its JSON schema has beside the type."""
 
     @classmethod
     def parse(cls, text: str) -> Any:
@@ -139,7 +139,7 @@ class _Parsed:
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {"type": "string", "pattern": cls.pattern, "examples": [cls.example]}
+        return {"type": "string", **cls.schema}
 
 
 _LONGEST = timedelta(days=36525)
@@ -157,12 +157,11 @@ class Duration(_Parsed):
     amount: int
     unit: Literal["d", "h", "m"]
 
-    example = "30m"
-    pattern = r"^[1-9][0-9]*\s*[dhm]$"
+    schema: ClassVar[dict[str, Any]] = {"pattern": r"^[1-9][0-9]*\s*[dhm]$", "examples": ["30m"]}
 
     @classmethod
     def parse(cls, text: str) -> Duration:
-        if not re.match(cls.pattern, text):
+        if not re.match(cls.schema["pattern"], text):
             raise ValueError(f"{text!r} is not a length of time; write a whole number and d, h or m, e.g. '30m'")
         amount, minutes = int(text[:-1]), {"d": 24 * 60, "h": 60, "m": 1}[text[-1]]
         if amount * minutes > _LONGEST.total_seconds() / 60:
@@ -185,13 +184,12 @@ class Window(_Parsed):
     amount: int
     unit: Literal["d", "h", "all"]
 
-    example = "30d"
-    pattern = r"^([1-9][0-9]*\s*[dh]|all)$"
+    schema: ClassVar[dict[str, Any]] = {"pattern": r"^([1-9][0-9]*\s*[dh]|all)$", "examples": ["30d"]}
     ALL: ClassVar[Window]
 
     @classmethod
     def parse(cls, text: str) -> Window:
-        if not re.match(cls.pattern, text):
+        if not re.match(cls.schema["pattern"], text):
             raise ValueError(f"{text!r} is not a window; write days or hours, e.g. '30d' or '12h', or 'all'")
         if text == "all":
             return cls.ALL
@@ -210,23 +208,15 @@ class Window(_Parsed):
 Window.ALL = Window(0, "all")
 
 
-class TypeName(str):
+class TypeName(str, _Parsed):
     """A Spark SQL type by name, kept in its canonical spelling; `.parsed` is the `SparkType`."""
+
+    schema: ClassVar[dict[str, Any]] = {"examples": ["bigint", "decimal(12,2)", "array<float>"]}
 
     @property
     def parsed(self) -> SparkType:
         return SparkType.parse(self)
 
     @classmethod
-    def _validate(cls, value: Any) -> TypeName:
-        return cls(SparkType.parse(str(value)))
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            cls._validate, serialization=core_schema.to_string_ser_schema()
-        )
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {"type": "string", "examples": ["bigint", "decimal(12,2)", "array<float>"]}
+    def parse(cls, text: str) -> TypeName:
+        return cls(SparkType.parse(text))

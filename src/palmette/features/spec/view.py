@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.expressions import ExpressionError, parse
 from palmette.features.spec.fsc import Aggregate, Expression, FeatureSpec, Lookup, Spine, UnitTest
 from palmette.features.spec.fsc_steps import CategoriseStep, ComputeStep, FilterStep, Step
+from palmette.features.spec.sql import ExpressionError, parse
 from palmette.features.spec.values import SparkType, Window
 
 Schema = Mapping[str, SparkType]

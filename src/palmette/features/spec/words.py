@@ -2,7 +2,7 @@
 
 `read_words` understands a phrasing completely or asks one precise question; it never guesses. The grammar,
 with examples, is in docs/reference/words.md. Words are read in three moves: the window is taken out, then who
-it is about (`by the user`, `the offer's`), then the condition; what is left must be one of `HEADS`.
+it is about (`by the user`, `the offer's`), then the condition; what is left must be one of `PHRASE_PATTERNS`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 
 from palmette.features.spec.fsc import Feature
+from palmette.features.spec.phrase_patterns import PHRASE_PATTERNS, N, PhraseParts, WordsReading, number
 from palmette.features.spec.values import Window
-from palmette.features.spec.words_arithmetic import arithmetic
-from palmette.features.spec.words_heads import HEADS, N, Reading, Rest, number
-from palmette.features.spec.words_names import AskError, Question, WordsContext
+from palmette.features.spec.words_names import AskError, WordsContext, WordsQuestion
 
-__all__ = ["Question", "Reading", "WordsContext", "read_words"]
+__all__ = ["WordsContext", "WordsQuestion", "WordsReading", "read_words"]
 
 _UNIT = r"(?:minute|hour|day|week|month|quarter|year)"
 _CUTOFF = r"(?:(?:the\s+)?cut-?off|as[ _-]of)\b"
@@ -26,8 +25,7 @@ _WINDOWS = (
         re.I,
     ),
     re.compile(
-        rf"\b(?:in|over|within|during|for|from)\s+the\s+(?:last|past|previous|trailing)\s+(?P<unit>{_UNIT})\b",
-        re.I,
+        rf"\b(?:in|over|within|during|for|from)\s+the\s+(?:last|past|previous|trailing)\s+(?P<unit>{_UNIT})\b", re.I
     ),
     re.compile(rf"\b(?P<n>{N})-(?P<unit>{_UNIT})\b", re.I),
     re.compile(
@@ -66,7 +64,7 @@ _BEYOND = (
         re.compile(rf"\b(?:this|current|calendar)\s+{_UNIT}\b|\b{_UNIT}[- ]to[- ]date\b|\b(?:today|yesterday)\b", re.I),
         "is a period of the calendar; windows go back from the cut-off",
         "Make it a column of a source, e.g. `compute: {is_this_month: \"date_trunc('month', at) = date_trunc('month', "
-        "as_of)\"}`, and ask for rows `where is_this_month`",
+        'as_of)"}`, and ask for rows `where is_this_month`',
     ),
     (
         re.compile(
@@ -76,7 +74,7 @@ _BEYOND = (
         ),
         "does not end at the cut-off, as windows do",
         "A count or sum of it is the difference of two features, with the longer and the shorter window; for anything "
-        "else make the row's age a column of a source, e.g. `compute: {age_days: \"datediff(as_of, at)\"}`",
+        'else make the row\'s age a column of a source, e.g. `compute: {age_days: "datediff(as_of, at)"}`',
     ),
 )
 """Times that are no window: a pattern each, what is wrong with it, and what to do."""
@@ -86,36 +84,36 @@ MOST_WORDS = 1000
 """Characters of a feature's words."""
 
 
-def read_words(feature: Feature, context: WordsContext) -> Reading | Question:
+def read_words(feature: Feature, context: WordsContext) -> WordsReading | WordsQuestion:
     """The computation that a feature's words state, or what must be asked first."""
     words = (feature.words or "").strip().rstrip(".")
     if len(words) > MOST_WORDS:
-        text = f"The words {words[:60]!r}... have {len(words)} characters; {MOST_WORDS} at most say a feature."
-        return Question("unknown-words", text, "Say it shorter, or in several features.")
+        text = f"The words {words[:60]!r}... have {len(words)} characters; at most {MOST_WORDS} are allowed."
+        return WordsQuestion("unknown-words", text, "Shorten them, or write several features.")
     unquoted = re.sub(r"'[^']*'|\"[^\"]*\"", "", words)
     for pattern, wrong, remedy in _BEYOND:
         if found := pattern.search(unquoted):
             text = f"In {words!r}, {found[0]!r} {wrong}."
-            return Question("unknown-words", text, f"{remedy} (docs/reference/words.md).")
+            return WordsQuestion("unknown-words", text, f"{remedy} (docs/reference/words.md).")
     try:
         text, window = _window(words)
-        reading = arithmetic(Rest(feature, " ".join(text.split()), context)) if window is None else None
+        reading = _arithmetic(PhraseParts(feature, " ".join(text.split()), context)) if window is None else None
         if reading is not None:
             return reading
         text, by = _whose(f" {text} ", context)
         text, stated = _stated(text)
-        rest = Rest(feature, " ".join(text.split()), context, window or Window.ALL, by, stated)
-        for pattern, read in HEADS:
+        rest = PhraseParts(feature, " ".join(text.split()), context, window or Window.ALL, by, stated)
+        for pattern, read in PHRASE_PATTERNS:
             found = pattern.fullmatch(rest.text)
             reading = read(rest, found) if found else None
             if reading is not None:
                 return reading
     except AskError as ask:
         return ask.question(words)
-    return Question(
+    return WordsQuestion(
         "unknown-words",
         f"The words {words!r} are not understood. What should be computed?",
-        "Say it like 'number of redemptions of the offer by the user in the last 30 days' "
+        "Write it like 'number of redemptions of the offer by the user in the last 30 days' "
         "(docs/reference/words.md), "
         "or write an `aggregate`, `expression`, `lookup` or `derive`.",
     )
@@ -178,3 +176,25 @@ def _stated(text: str) -> tuple[str, str | None]:
         return text, None
     lacking = found["lacking"]
     return text[: found.start()], " ".join((f"no {lacking}" if lacking else found["condition"]).split())
+
+
+def _arithmetic(rest: PhraseParts) -> WordsReading | None:
+    """Two features and an operation between them."""
+    forms = (
+        (r"(?:the )?ratio (?:of|between) (?P<a>.+?) (?:to|and) (?P<b>.+)", "/"),
+        (r"(?:the )?difference (?:between|of) (?P<a>.+?) and (?P<b>.+)", "-"),
+        (r"(?:the )?product of (?P<a>.+?) and (?P<b>.+)", "*"),
+        (r"(?P<a>.+?) (?:divided by|relative to|as a share of) (?P<b>.+)", "/"),
+        (r"(?P<a>.+?) (?:minus|less(?! than\b)) (?P<b>.+)", "-"),
+        (r"(?P<a>.+?)(?<!number of)(?<!how many) (?:times|multiplied by) (?P<b>.+)", "*"),
+        (r"(?P<a>.+?) plus (?P<b>.+)", "+"),
+        (r"(?P<a>\w+) / (?P<b>\w+)", "/"),
+        (r"(?P<a>\w+) - (?P<b>\w+)", "-"),
+        (r"(?:the )?sum of (?P<a>.+?) and (?P<b>.+)", "+"),
+    )
+    for pattern, operator in forms:
+        found = re.fullmatch(pattern, rest.text, re.I)
+        if found:
+            left, right = (rest.context.feature(found[side], rest.feature.name) for side in "ab")
+            return WordsReading({"derive": f"{left} {operator} {right}"})
+    return None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from palmette.features.spec.dfr import Column, Table
+from palmette.features.spec.dfr import RegisteredColumn, Table
 from palmette.features.spec.fsc import Entity
-from palmette.features.spec.scope import Scope
+from palmette.features.spec.scope import ResolutionScope
 from palmette.features.spec.sources import ResolvedSource, Sources
 from palmette.features.spec.values import SparkType
 
@@ -34,7 +34,7 @@ _AFFIXES = frozenset(["id", "name", "at", "on", "time", "date", "type", "code", 
 
 
 @dataclass(frozen=True)
-class Question:
+class WordsQuestion:
     """What has to be asked before the words can be understood."""
 
     code: str
@@ -58,34 +58,24 @@ class AskError(Exception):
         self.known = tuple(known)
         """What there is, when the phrase means nothing of it."""
 
-    def question(self, words: str) -> Question:
+    def question(self, words: str) -> WordsQuestion:
         """The question to ask about these words."""
         advice = "or write the computation as `aggregate`, `lookup` or `derive`."
         if self.candidates:
             replaced = ((candidate, _replaced(words, self.phrase, candidate)) for candidate in self.candidates)
             readings = tuple(candidate if reading == words else reading for candidate, reading in replaced)
-            return Question(
+            return WordsQuestion(
                 "ambiguous-words",
                 f"In {words!r}, does {self.phrase!r} mean {' or '.join(self.candidates)}?",
-                f"Say it as {' or as '.join(map(repr, readings))}, {advice}",
+                f"Write it as {' or as '.join(map(repr, readings))}, {advice}",
                 readings,
             )
         known = f" ({', '.join(self.known[:12])})" if self.known else ""
-        return Question(
+        return WordsQuestion(
             "unknown-words",
             f"In {words!r}, which {self.wanted}{known} does {self.phrase!r} mean?",
             f"Use its name, {advice}",
         )
-
-
-@dataclass(frozen=True)
-class Named:
-    """Something with a name that a phrase may mean."""
-
-    name: str
-    description: str = ""
-    others: tuple[str, ...] = ()
-    """Further names, less telling than the first."""
 
 
 def tokens(phrase: str) -> tuple[str, ...]:
@@ -111,21 +101,22 @@ def singular(word: str) -> str:
     return word.removesuffix("s")
 
 
-def matches(phrase: str, things: Iterable[Named]) -> list[str]:
-    """Names of what the phrase means, by the strongest kind of match that finds anything."""
-    wanted, things = tokens(phrase), list(things)
-    kinds: list[Callable[[Named], bool]] = [
-        lambda thing: thing.name == phrase.strip(),
-        lambda thing: tokens(thing.name) == wanted,
-        lambda thing: _stem(tokens(thing.name)) == _stem(wanted),
-        lambda thing: any(tokens(other) == wanted for other in thing.others),
-        lambda thing: _contains(tokens(thing.description), wanted),
+def matches(phrase: str, names: Iterable[str], others: Mapping[str, str] | None = None) -> list[str]:
+    """The names that a phrase means, by the strongest kind of match that finds anything.
+
+    Args:
+        others: further names, less telling than the first.
+    """
+    wanted = tokens(phrase)
+    kinds: list[Callable[[str], bool]] = [
+        lambda name: name == phrase.strip(),
+        lambda name: tokens(name) == wanted,
+        lambda name: _stem(tokens(name)) == _stem(wanted),
+        lambda name: others is not None and tokens(others[name]) == wanted,
     ]
-    for fits in kinds:
-        found = [thing.name for thing in things if fits(thing)]
-        if found:
-            return list(dict.fromkeys(found))
-    return []
+    names = list(names)
+    found = ([name for name in names if fits(name)] for fits in kinds)
+    return list(dict.fromkeys(next(filter(None, found), [])))
 
 
 def _stem(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -133,10 +124,6 @@ def _stem(words: tuple[str, ...]) -> tuple[str, ...]:
     for endings in (_AFFIXES, ("at", "on")):
         words = words[:-1] if len(words) > 1 and words[-1] in endings else words
     return words
-
-
-def _contains(words: tuple[str, ...], part: tuple[str, ...]) -> bool:
-    return any(words[start : start + len(part)] == part for start in range(len(words) - len(part) + 1)) and bool(part)
 
 
 def _replaced(words: str, phrase: str, by: str) -> str:
@@ -159,14 +146,8 @@ class ColumnOf:
 class WordsContext:
     """The names that words can mean."""
 
-    scope: Scope
+    scope: ResolutionScope
     sources: Sources
-    features: Mapping[str, str] = field(default_factory=dict)
-    """Feature name to description."""
-
-    @classmethod
-    def of(cls, scope: Scope, sources: Sources) -> WordsContext:
-        return cls(scope, sources, {feature.name: feature.description for feature in scope.spec.features})
 
     def all_sources(self) -> list[ResolvedSource]:
         """Declared sources first, then the tables of the registry as they are."""
@@ -174,10 +155,10 @@ class WordsContext:
 
     def source(self, phrase: str) -> ResolvedSource:
         """The source that a phrase names."""
-        named = [Named(one.view.name, one.view.table.description, (one.view.table.name,)) for one in self.all_sources()]
-        found = matches(phrase, named)
+        tables = {one.view.name: one.view.table.name for one in self.all_sources()}
+        found = matches(phrase, tables, tables)
         if len(found) != 1:
-            raise AskError(phrase, "source", found, [one.name for one in named])
+            raise AskError(phrase, "source", found, list(tables))
         source = self.sources.get(found[0])
         assert source is not None
         return source
@@ -192,11 +173,9 @@ class WordsContext:
 
     def column(self, phrase: str, source: ResolvedSource) -> ColumnOf:
         """The column of a source that a phrase names."""
-        registered = {column.name: column.description for column in source.view.table.columns}
-        named = [Named(name, registered.get(name, "")) for name in source.columns.types]
-        found = matches(phrase, named)
+        found = matches(phrase, source.columns.types)
         if len(found) != 1:
-            raise AskError(phrase, f"column of {source.view.name}", found, [one.name for one in named])
+            raise AskError(phrase, f"column of {source.view.name}", found, list(source.columns.types))
         return ColumnOf(source, found[0])
 
     @property
@@ -233,7 +212,7 @@ class WordsContext:
         return found
 
     def value(self, phrase: str, source: ResolvedSource) -> list[tuple[str, str | int | bool]]:
-        """Columns whose closed set of values has what the phrase says, with the value."""
+        """Columns whose closed set of values contains the phrase, with the value."""
         return [
             (name, value)
             for name, values in source.values.items()
@@ -266,13 +245,13 @@ class WordsContext:
 
     def feature(self, phrase: str, but: str) -> str:
         """The other feature that a phrase names."""
-        named = [Named(name, description) for name, description in self.features.items() if name != but]
-        found = matches(phrase, named)
+        names = [one.name for one in self.scope.spec.features if one.name != but]
+        found = matches(phrase, names)
         if len(found) != 1:
-            raise AskError(phrase, "feature", found, [one.name for one in named])
+            raise AskError(phrase, "feature", found, names)
         return found[0]
 
-    def looked_up(self) -> Iterator[tuple[Table, Column]]:
+    def looked_up(self) -> Iterator[tuple[Table, RegisteredColumn]]:
         """Columns of tables that a key of the grain leads to."""
         for table in self.scope.registry.tables:
             if table.kind != "event" and set(table.keys) <= set(self.scope.grain) and table.keys_enforced:

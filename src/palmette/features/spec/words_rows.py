@@ -1,4 +1,8 @@
-"""Which rows a phrase names: a source, a kind of its rows (`online orders`, `orders returned`), or a verb's events."""
+"""Rows and conditions in words.
+
+Rows are a source, a kind of its rows (`online orders`, `orders returned`), or a verb's events. Conditions are
+`channel is online and amount over 10`, `merchant is missing`, `were redeemed`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,193 @@ from collections.abc import Iterator
 from palmette.features.spec.categories import quoted
 from palmette.features.spec.literals import sql_literal
 from palmette.features.spec.sources import ResolvedSource
-from palmette.features.spec.words_conditions import condition
 from palmette.features.spec.words_names import AskError, WordsContext, singular, tokens
+
+_COMPARISONS = (
+    (r"(?:is |are |was |were )?(?:at least|no less than|not less than|>=)", ">="),
+    (r"(?:is |are |was |were )?(?:at most|no more than|not more than|up to|<=)", "<="),
+    (
+        r"(?:is |are |was |were )?"
+        r"(?:over|above|more than|greater than|larger than|higher than|exceeding|exceeds|>)",
+        ">",
+    ),
+    (r"(?:is |are |was |were )?(?:under|below|less than|smaller than|lower than|<)", "<"),
+    (r"(?:is not|are not|was not|were not|isn't|does not equal|other than|!=|<>)", "!="),
+    (r"(?:is equal to|equals|equal to|is|are|was|were|of|=|:)", "="),
+)
+_OR_EQUAL = tuple(
+    (re.compile(rf"\b(?:{than} than or equal to|equal to or {than} than)\b", re.I), plain)
+    for than, plain in (("(?:greater|higher|larger|more)", "at least"), ("(?:less|lower|smaller)", "at most"))
+)
+"""Comparisons with an `or` of their own."""
+_MISSING = re.compile(r"^(?P<column>.+?) (?:is|are|was) (?P<no>not )?(?:missing|null|empty|unknown|absent)$", re.I)
+_PRESENT = re.compile(r"^(?P<column>.+?) (?:is|are|was) (?:present|known|given|set|there)$", re.I)
+_BETWEEN = re.compile(r"^(?P<column>.+?) (?:is |are |lies )?between (?P<low>\S+) and (?P<high>\S+)$", re.I)
+_ONE_OF = re.compile(r"^(?P<column>.+?) (?:is|are) (?P<no>not )?(?:one of|among|in|any of) (?P<values>.+)$", re.I)
+_HAVING = re.compile(r"^(?:(?P<no>no)|an?|any|some) (?P<column>.+)$", re.I)
+_VERBS = re.compile(r"^(?:have|has|had|having|are|is|was|were|come with|came with)\s+", re.I)
+_NUMBER = re.compile(r"^-?\d+(?:\.\d+)?$")
+
+
+def condition(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+    """The condition that a phrase states, as Spark SQL over the source's columns."""
+    for pattern, plain in _OR_EQUAL:
+        phrase = pattern.sub(plain, phrase)
+    joined = {word: parts for word in ("or", "and") if len(parts := _split(phrase, word)) > 1}
+    if len(joined) > 1:
+        raise AskError(phrase, "grouping of `and` and `or`, of the two that there are,")
+    for word, parts in joined.items():
+        return f" {word.upper()} ".join(f"({_simple(part.strip(), source, context)})" for part in parts)
+    return _simple(phrase.strip(), source, context)
+
+
+def _split(phrase: str, word: str) -> list[str]:
+    """The parts between `and` or `or`, but not inside `between a and b` nor inside a list of values."""
+    if _BETWEEN.match(phrase) or _ONE_OF.match(phrase):
+        return [phrase]
+    pieces = re.split(rf"\s+{word}\s+(?=(?:[^'\"]*['\"][^'\"]*['\"])*[^'\"]*$)", phrase, flags=re.I)
+    merged: list[str] = []
+    for piece in pieces:
+        if merged and word == "and" and re.search(r"\bbetween \S+$", merged[-1], re.I):
+            merged[-1] = f"{merged[-1]} and {piece}"
+        else:
+            merged.append(piece)
+    return merged
+
+
+def _simple(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+    for pattern, form in ((_MISSING, "IS NULL"), (_PRESENT, "IS NOT NULL")):
+        found = pattern.match(phrase)
+        if found:
+            name = quoted(context.column(_noun(found["column"]), source).name)
+            return f"{name} {'IS NOT NULL' if found.groupdict().get('no') else form}"
+    found = _BETWEEN.match(phrase)
+    if found:
+        column = _ordered(found["column"], source, context)
+        low, high = (_value(found[side], column, source, context) for side in ("low", "high"))
+        return f"{quoted(column)} BETWEEN {low} AND {high}"
+    found = _ONE_OF.match(phrase)
+    if found:
+        column = context.column(_noun(found["column"]), source).name
+        values = [
+            _value(item, column, source, context)
+            for item in re.split(r",\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+", found["values"])
+            if item.strip()
+        ]
+        return f"{quoted(column)} {'NOT ' if found['no'] else ''}IN ({', '.join(values)})"
+    return _comparison(phrase, source, context) or _bare(phrase, source, context)
+
+
+def _comparison(phrase: str, source: ResolvedSource, context: WordsContext) -> str | None:
+    for pattern, operator in _COMPARISONS:
+        found = re.match(rf"^(?P<column>.+?)\s+{pattern}\s+(?P<value>.+)$", phrase, re.I)
+        if found:
+            of = _ordered if operator[0] in "<>" else _called
+            column = of(found["column"], source, context)
+            return f"{quoted(column)} {operator} {_value(found['value'], column, source, context)}"
+    return None
+
+
+def _bare(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+    """`are online`, `were redeemed`, `channel online`: a value, a flag, or a column beside its value."""
+    rest = _VERBS.sub("", phrase)
+    negated = bool(re.match(r"not\s+", rest, re.I))
+    rest = re.sub(r"^not\s+", "", rest, flags=re.I)
+    words = rest.split()
+    beside: list[str] = []
+    for cut in range(len(words) - 1, 0, -1):
+        try:
+            column = context.column(" ".join(words[:cut]), source).name
+        except AskError:
+            continue
+        value = " ".join(words[cut:])
+        if source.values.get(column) or _is_literal(value):
+            return f"{quoted(column)} {'!=' if negated else '='} {_value(value, column, source, context)}"
+        if source.columns.types[column].name == "string":
+            beside.append(f"{column} is {'not ' if negated else ''}{value}")
+    options = [
+        f"{quoted(name)} {'!=' if negated else '='} {sql_literal(value)}" for name, value in context.value(rest, source)
+    ]
+    options += [f"NOT {quoted(name)}" if negated else quoted(name) for name in context.flags(rest, source)]
+    if len(options) == 1:
+        return options[0]
+    names = [*source.columns.types]
+    if not options and not beside and (had := _had(rest, source, context)):
+        return had
+    if options:
+        raise AskError(rest, "column", [option.replace(" = ", " is ").replace("'", "") for option in options], names)
+    raise AskError(phrase, f"condition on {source.view.name}", beside, names)
+
+
+def _had(phrase: str, source: ResolvedSource, context: WordsContext) -> str | None:
+    """`orders with a note`, `orders with no note`; a number may be 0, which is not nothing, and is asked."""
+    if not (found := _HAVING.match(phrase)):
+        return None
+    column = context.column(found["column"], source)
+    if column.type.is_numeric or column.type.name == "boolean":
+        return None
+    return f"{quoted(column.name)} IS {'NULL' if found['no'] else 'NOT NULL'}"
+
+
+def _called(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+    """The column that a phrase names."""
+    return context.column(_noun(phrase), source).name
+
+
+def _ordered(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+    """The column that a phrase names, of values that one can be more than another; of text, `9` is more than `10`."""
+    column = context.column(_noun(phrase), source)
+    if column.type.name in ("string", "boolean", "binary"):
+        raise AskError(_noun(phrase), f"number or time of {source.view.name} ({column.name} is {column.type})")
+    return column.name
+
+
+def _noun(phrase: str) -> str:
+    return re.sub(r"^(?:the|its|their|an?|have|has|had)\s+", "", phrase.strip(), flags=re.I)
+
+
+def _states(text: str) -> bool:
+    """Whether a text without quotes may be a condition of its own, and no value."""
+    return any(re.search(rf"\s{pattern}\s", f" {text} ", re.I) for pattern, _ in _COMPARISONS)
+
+
+def _is_literal(text: str) -> bool:
+    return bool(_NUMBER.match(text) or re.match(r"^(['\"]).*\1$", text))
+
+
+def _value(text: str, column: str, source: ResolvedSource, context: WordsContext) -> str:
+    """A value of a column as a literal; a closed set must have it, a number column wants a number."""
+    text = text.strip()
+    kind = source.columns.types[column]
+    values = source.values.get(column)
+    plain = text[1:-1] if re.match(r"^(['\"]).*\1$", text) else text
+    if values:
+        hits = [value for value in values if str(value) == plain] or [
+            value for value in values if tokens(str(value)) == tokens(plain)
+        ]
+        if len(hits) != 1:
+            raise AskError(text, f"value of {column}", [str(hit) for hit in hits], [str(value) for value in values])
+        return sql_literal(hits[0])
+    if kind.is_numeric:
+        if _NUMBER.match(plain):
+            return plain
+        other = context.column(plain, source)
+        if not other.type.is_numeric:
+            raise AskError(text, f"number to compare {column} with", (), ())
+        return quoted(other.name)
+    if kind.name == "boolean":
+        folded = plain.lower()
+        if folded not in ("true", "false", "yes", "no"):
+            raise AskError(text, f"value of {column}", (), ("true", "false"))
+        return "true" if folded in ("true", "yes") else "false"
+    if kind.is_temporal and not re.match(r"^\d{4}-\d{2}-\d{2}", plain):
+        raise AskError(text, f"time to compare {column} with", (), ("2025-03-31",))
+    if kind.name != "string" and not kind.is_temporal:
+        raise AskError(text, f"value of {column}", (), ())
+    if plain == text and (len(text.split()) > 3 or _states(text)):
+        raise AskError(text, f"value of {column}; put it in quotes", (), ())
+    return sql_literal(plain)
+
 
 _IRREGULAR = {"bought": "purchase", "sold": "sale", "paid": "payment", "flew": "flight", "flown": "flight"}
 PAST = rf"(?:\w+ed|{'|'.join(_IRREGULAR)})"
@@ -33,13 +222,13 @@ def rows_of(context: WordsContext, phrase: str) -> tuple[ResolvedSource, str | N
         ]
         options = [option for option in found if option[0].view.name in context.declared] or found
     if len(options) != 1:
-        candidates = [f"{one.view.name} where {said}" for one, _, said in options]
+        candidates = [f"{one.view.name} where {stated}" for one, _, stated in options]
         raise AskError(phrase, "source", candidates, [one.view.name for one in context.all_sources()])
     return options[0][:2]
 
 
 def _kinds(context: WordsContext, phrase: str) -> Iterator[tuple[ResolvedSource, str, str]]:
-    """A source with a value or a flag before or after it: the source, the condition, and how to say it."""
+    """A source with a value or a flag before or after it: the source, the condition, and a phrase for it."""
     words = phrase.split()
     for cut in range(1, len(words)):
         before, after = " ".join(words[:cut]), " ".join(words[cut:])
@@ -66,7 +255,7 @@ def _narrowed(context: WordsContext, phrase: str) -> tuple[ResolvedSource, str] 
 
 
 def happened(context: WordsContext, verb: str) -> ResolvedSource:
-    """The event source that a verb in the past tense is about: by its name, or by what its event time says."""
+    """The event source that a verb in the past tense is about: by its name, or by the name of its event time."""
     events = [one for one in context.all_sources() if one.view.is_event and context.is_about(one)]
     found = [one for one in events if _is_called(one, verb)]
     found = [one for one in found if one.view.name in context.declared] or found

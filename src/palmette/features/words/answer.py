@@ -1,20 +1,20 @@
-"""What a model gives for features in words: computations in the specification's own terms, or a question."""
+"""A model's answer for features in words: computations in the terms of the specification, or questions."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
 from palmette.documents import Model
-from palmette.features.spec.fsc import Aggregate, Expression, Feature, Lookup, Source
+from palmette.features.spec.fsc import Aggregate, Expression, Feature, Lookup, SourceSpec
 from palmette.features.spec.values import Name, TypeName
-from palmette.features.spec.words import Reading
+from palmette.features.spec.words import WordsReading
 from palmette.llm import Answer
 
 FORMS = ("aggregate", "expression", "lookup", "derive")
-"""How a computation is given."""
+"""Forms of a computation."""
 
 
-class Helper(Model):
+class HelperFeature(Model):
     """An internal feature; exactly one of `aggregate`, `expression`, `lookup`."""
 
     name: Name
@@ -24,11 +24,11 @@ class Helper(Model):
     default: str | int | float | bool | None = None
     """Replaces null."""
     aggregate: Aggregate | None = None
-    """From many rows of a source."""
+    """Aggregates the rows of a source."""
     expression: Expression | None = None
-    """From many rows, in SQL."""
+    """The same in SQL."""
     lookup: Lookup | None = None
-    """From one row of a table."""
+    """Looks up a value of one row."""
 
     @property
     def feature(self) -> Feature:
@@ -36,41 +36,41 @@ class Helper(Model):
         return Feature.model_validate({**dict(self), "internal": True})
 
 
-class Understood(Model):
-    """What the words of one feature mean; exactly one of `aggregate`, `expression`, `lookup`, `derive`."""
+class FeatureReading(Model):
+    """The meaning of the words of one feature; exactly one of `aggregate`, `expression`, `lookup`, `derive`."""
 
     name: Name
-    """The feature's."""
+    """Name of the feature."""
     aggregate: Aggregate | None = None
-    """From many rows of a source."""
+    """Aggregates the rows of a source."""
     expression: Expression | None = None
-    """From many rows, in SQL."""
+    """The same in SQL."""
     lookup: Lookup | None = None
-    """From one row of a table."""
+    """Looks up a value of one row."""
     derive: str | None = None
     """Row-wise expression over other features (helpers too), grain keys, kept spine columns and `as_of`."""
-    helpers: tuple[Helper, ...] = ()
-    """What only this feature is derived from."""
+    helpers: tuple[HelperFeature, ...] = ()
+    """Helpers that only this feature uses."""
 
-    def reading(self, sources: tuple[Source, ...] = ()) -> Reading:
+    def reading(self, sources: tuple[SourceSpec, ...] = ()) -> WordsReading:
         """As the resolver takes it."""
         computation = {name: value for name in FORMS if (value := getattr(self, name)) is not None}
-        return Reading(computation, tuple(helper.feature for helper in self.helpers), sources)
+        return WordsReading(computation, tuple(helper.feature for helper in self.helpers), sources)
 
 
-class Open(Model):
+class OpenQuestion(Model):
     """A question to the author."""
 
     feature: Name
-    """Whose words it is about."""
+    """Name of the feature."""
     question: str = Field(min_length=1)
-    """One precise question that names the readings to choose from."""
+    """One precise question that lists the possible readings."""
 
 
 class WordsAnswer(Answer):
-    features: tuple[Understood, ...] = ()
+    features: tuple[FeatureReading, ...] = ()
     """One for each feature that was asked for."""
-    sources: tuple[Source, ...] = ()
-    """Further sources with new names, where a feature needs rows that no source of the specification has."""
-    questions: tuple[Open, ...] = ()
-    """Instead of the rest: what only the author can decide."""
+    sources: tuple[SourceSpec, ...] = ()
+    """Further sources with new names, for rows that no source of the specification has."""
+    questions: tuple[OpenQuestion, ...] = ()
+    """Instead of the rest: decisions for the author."""

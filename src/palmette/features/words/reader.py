@@ -1,4 +1,4 @@
-"""Asks a model what words mean, holds its answer to the resolver and the author's examples, and asks the author."""
+"""Reads words with a model; its answers must pass the resolver and the author's examples, and it may ask the author."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from palmette.documents import Located
 from palmette.engine import Human, Paid, Pay, Spend
 from palmette.errors import InputError, Problem
-from palmette.features import briefs
+from palmette.features import prompt_context
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import Feature, FeatureSpec
-from palmette.features.spec.words import Reading
-from palmette.features.words.answer import FORMS, Helper, Open, Understood, WordsAnswer
+from palmette.features.spec.words import WordsReading
+from palmette.features.words.answer import FORMS, FeatureReading, HelperFeature, OpenQuestion, WordsAnswer
 from palmette.llm import NEEDED, Answerer, Message, Prompt, pack, section
 from palmette.llm.prompt import load_prompt
 from palmette.llm.tokens import estimate_tokens
@@ -23,13 +23,13 @@ from palmette.llm.tokens import estimate_tokens
 ROUNDS = 4
 """How often the model is asked: its answers can be mistaken, or questions."""
 
-Validate = Callable[[Mapping[str, Reading]], Sequence[Problem]]
+Validate = Callable[[Mapping[str, WordsReading]], Sequence[Problem]]
 """What is wrong with the specification when words are read so."""
 
 
 @dataclass(frozen=True)
 class WordsReader:
-    """Whoever understands words: a model, and the author whom it may ask."""
+    """Reads words with a model, which may ask the author."""
 
     model: Answerer
     human: Human
@@ -37,11 +37,11 @@ class WordsReader:
 
     def read(
         self, spec: Located[FeatureSpec], text: str, registry: Registry, open: Sequence[Problem], validate: Validate
-    ) -> dict[str, Reading]:
+    ) -> dict[str, WordsReading]:
         """The readings of the features that `open` is about; `text` is the specification as written.
 
         Raises:
-            InputError: a question that nobody answers, or words for which no reading holds.
+            InputError: an unanswered question, or words without a valid reading.
         """
         asked = {feature.name: (feature, problem) for problem in open if (feature := _of(spec, problem)) is not None}
         tried: list[str] = []
@@ -61,20 +61,20 @@ class WordsReader:
         last = "; ".join(problem.message for problem in problems)
         raise InputError([_unreadable(problem, last) for problem in open])
 
-    def _asked(self, question: Open, asked: Mapping[str, tuple[Feature, Problem]]) -> str:
+    def _asked(self, question: OpenQuestion, asked: Mapping[str, tuple[Feature, Problem]]) -> str:
         """The author's answer; it is remembered by the run, as the answers of models are."""
         if question.feature not in asked:
             return f"A question about {question.feature!r}, which is not asked for."
         feature, problem = asked[question.feature]
 
         def ask() -> Paid:
-            said = self.human.ask(f"The words {feature.words!r} of {feature.name!r}: {question.question}")
-            if not said:
+            answer = self.human.ask(f"The words {feature.words!r} of {feature.name!r}: {question.question}")
+            if not answer:
                 raise InputError([_question(problem, question.question)])
-            return Paid(said, Spend())
+            return Paid(answer, Spend())
 
-        said = self.pay({"question": question.question, "about": feature.words}, Spend(), ask, "author")
-        return f"On {feature.name!r} you asked: {question.question}\nThe author said: {said}"
+        answer = self.pay({"question": question.question, "about": feature.words}, Spend(), ask, "author")
+        return f"On {feature.name!r} you asked: {question.question}\nThe author answered: {answer}"
 
     def _prompt(
         self,
@@ -90,7 +90,7 @@ class WordsReader:
         tables = [*used, *(table for table in registry.tables if table not in used)]
         sections = (
             section("features", *(_feature(*one) for one in asked.values()), rank=NEEDED),
-            briefs.registry(tables).model_copy(update={"rank": 1}),
+            prompt_context.registry(tables).model_copy(update={"rank": 1}),
             section("specification", text, rank=NEEDED, language="yaml"),
             section("tried", *tried, rank=NEEDED),
         )
@@ -110,9 +110,8 @@ def _feature(feature: Feature, problem: Problem) -> str:
     default = f", default {feature.default!r}" if feature.default is not None else ""
     about = f"\n  description: {feature.description}" if feature.description else ""
     null = "" if feature.nullable else " not null"
-    return (
-        f"{feature.name} [{feature.dtype}{null}{default}]: {feature.words}{about}\n  the rules say: {problem.message}"
-    )
+    kind = f"{feature.dtype}{null}{default}"
+    return f"{feature.name} [{kind}]: {feature.words}{about}\n  the rules report: {problem.message}"
 
 
 def _form(answer: WordsAnswer, asked: Mapping[str, object]) -> list[Problem]:
@@ -124,7 +123,7 @@ def _form(answer: WordsAnswer, asked: Mapping[str, object]) -> list[Problem]:
         for name, count in counts.items()
         if count != int(name in asked)
     ]
-    parts: list[Understood | Helper] = [*answer.features]
+    parts: list[FeatureReading | HelperFeature] = [*answer.features]
     parts += [helper for one in answer.features for helper in one.helpers]
     found += [
         f"{part.name!r} has {' and '.join(forms) or 'no computation'}; give exactly one."
@@ -134,18 +133,18 @@ def _form(answer: WordsAnswer, asked: Mapping[str, object]) -> list[Problem]:
     return [Problem("unknown-words", message) for message in found]
 
 
-def _forms(part: Understood | Helper) -> list[str]:
+def _forms(part: FeatureReading | HelperFeature) -> list[str]:
     return [name for name in FORMS if getattr(part, name, None) is not None]
 
 
 def _refused(answer: WordsAnswer, problems: Iterable[Problem], spec: Located[FeatureSpec]) -> str:
     """An answer with what is wrong with it."""
     given = answer.model_dump(mode="json", exclude_defaults=True, exclude={"reason", "fix"})
-    lines = [f"- {_told(problem, spec)}" for problem in problems]
+    lines = [f"- {_located(problem, spec)}" for problem in problems]
     return "\n".join([f"You answered: {json.dumps(given, ensure_ascii=False)}", "It was refused:", *lines])
 
 
-def _told(problem: Problem, spec: Located[FeatureSpec]) -> str:
+def _located(problem: Problem, spec: Located[FeatureSpec]) -> str:
     """A problem without the place in the author's file."""
     names = spec.value.features
     field = re.sub(r"features\[(\d+)\]", lambda found: names[int(found[1])].name, problem.field)
@@ -158,7 +157,7 @@ def _question(problem: Problem, question: str) -> Problem:
     return Problem(
         "ambiguous-words",
         f"The words {problem.value or ''!r} can be read in several ways. {question}",
-        "Say it in the words, or write an `aggregate`, `expression`, `lookup` or `derive`.",
+        "State it in the words, or write an `aggregate`, `expression`, `lookup` or `derive`.",
         problem.file,
         problem.line,
         problem.field,
@@ -170,7 +169,7 @@ def _unreadable(problem: Problem, reason: str) -> Problem:
     return Problem(
         "unknown-words",
         f"No reading of the words {problem.value or ''!r} holds: {reason}",
-        "Say it otherwise, or write an `aggregate`, `expression`, `lookup` or `derive`.",
+        "Rephrase it, or write an `aggregate`, `expression`, `lookup` or `derive`.",
         problem.file,
         problem.line,
         problem.field,

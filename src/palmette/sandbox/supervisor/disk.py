@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _INODE = 4096
 """Bytes that a file takes at least."""
 FILES = 200_000
-"""Empty ones that are too many, whatever the bound: each takes whoever reads or removes it its time."""
+"""Too many files, however small: reading and removing each takes time."""
 _PATIENCE = 4
 """How many times as long as a count takes it is waited before the next."""
 _SHARE = 0.75

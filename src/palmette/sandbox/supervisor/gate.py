@@ -1,8 +1,8 @@
 """A network of its own: made here, handed to those who started this, who may join it or have sockets made in it.
 
 Argument: the file descriptor of a Unix socket. To it goes one message: the file descriptors of the user and the
-network namespace, or words that say why there are none. Then each message that comes, two numbers for the family and
-the type of a socket, is answered with such a socket. Ends with whoever started it.
+network namespace, or the reason why there are none. Then each message that comes, two numbers for the family and
+the type of a socket, is answered with such a socket. Ends with the process that started it.
 
 Or a path, in a container, whose network is there already: the one connection to a Unix socket of that path is spoken
 to as above, and no namespaces come with the first message.
@@ -21,7 +21,7 @@ from typing import Any
 _NEW_USER, _NEW_NET = 0x10000000, 0x40000000
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
 _PATIENCE = 60.0
-"""Seconds that whoever has started a container may take to call."""
+"""Seconds until the process that started the container must have called."""
 
 
 def main() -> None:

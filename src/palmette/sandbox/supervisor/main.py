@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _ENDING_SECONDS = 10.0
 _REMOVING_SECONDS = 5.0
-"""Others with whom the program shares its private folder may still be filling it; how it ended is told in time."""
+"""Other programs may still fill the shared private folder; the report is written in time nevertheless."""
 _FIRST_TO_END = "1000"
 """Where several programs together want more memory than there is, the kernel ends them, however small each is."""
 _SIGNALS = 1024
@@ -49,7 +49,7 @@ _SIGNALS = 1024
 
 def main() -> None:
     control, report = int(sys.argv[1]), int(sys.argv[2])
-    spec = marshal.loads(_told(control, int.from_bytes(_told(control, 8), "little")))
+    spec = marshal.loads(_received(control, int.from_bytes(_received(control, 8), "little")))
     walls.adopt_orphans()
     wake_read, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
@@ -83,12 +83,12 @@ def _end_there(argv: list[str], env: dict[str, str]) -> None:
         kill_tree(program)
 
 
-def _told(control: int, size: int) -> bytes:
+def _received(control: int, size: int) -> bytes:
     text = b""
     while len(text) < size:
         part = os.read(control, size - len(text))
         if not part:
-            sys.exit("palmette ended before it said what to run")
+            sys.exit("palmette ended before it sent what to run")
         text += part
     return text
 

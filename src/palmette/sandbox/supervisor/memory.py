@@ -57,7 +57,7 @@ def _used_kb(disk: os.statvfs_result) -> int:
 
 
 def _share_kb(pid: int) -> int:
-    """Of what a process holds; all of it where that is not told."""
+    """Of what a process holds; all of it where the kernel does not report shares."""
     share = _kb(f"{pid}/smaps_rollup", _SHARE)
     return share + _kb(f"{pid}/status", _HELD[2:]) if share else _kb(f"{pid}/status", _HELD)
 

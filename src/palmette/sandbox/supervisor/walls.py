@@ -1,6 +1,6 @@
 """Walls that a process puts around itself before it becomes the program; kernel calls by way of ctypes.
 
-Elsewhere than on Linux there are none, and nothing here does anything. An OSError says what the kernel refused.
+Elsewhere than on Linux there are none, and nothing here does anything. An OSError names what the kernel refused.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def give_up_privileges() -> None:
     if not _IS_LINUX:
         return
     for capability in range(_CAPABILITIES):
-        _LIBC.prctl(_CAPBSET_DROP, capability, 0, 0, 0)  # refused to whoever has none to give up
+        _LIBC.prctl(_CAPBSET_DROP, capability, 0, 0, 0)  # fails where there is none to give up
     header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
     _checked(_LIBC.capset(header, bytes(24)), "give up capabilities")
     _prctl(_SET_NO_NEW_PRIVS, 1)

@@ -61,7 +61,7 @@ def _exceeded(limits: dict[str, Any], memory: Memory, disk: Disk) -> str:
 
 
 def _ended(status: int, by_other: bool) -> tuple[int, str, str]:
-    """`by_other`: a program in between told the status, and tells signal N as 128 + N, as shells do."""
+    """`by_other`: the status comes from a program in between, which reports signal N as 128 + N, as shells do."""
     code = os.waitstatus_to_exitcode(status)
     if by_other and code - 128 in set(signal.Signals):
         code = 128 - code

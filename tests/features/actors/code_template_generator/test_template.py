@@ -8,7 +8,7 @@ import pytest
 
 from palmette.engine.actor import Context, TextFile, Violation
 from palmette.features.actors.code_template_generator.actor import CodeTemplateGenerator
-from palmette.features.artefacts import Config, Request, Template, Utilities
+from palmette.features.artefacts import Config, RunRequest, Template, Utilities
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 
@@ -46,7 +46,7 @@ EXPECTED = {
 
 @pytest.fixture
 def generate(
-    repository: Callable[[str], Path], run_spec: Run, request_artefact: Request, tmp_path: Path
+    repository: Callable[[str], Path], run_spec: Run, request_artefact: RunRequest, tmp_path: Path
 ) -> Callable[..., tuple[CodeTemplateGenerator, object, Template, Context]]:
     def run(name: str, view: View, utilities: Utilities | None = None):
         config = Config(file=TextFile(path="c.yaml", text=""), class_name=CLASSES.get(name, ""), accessors={})
@@ -85,8 +85,8 @@ def test_nothing_but_a_feature_script_is_overwritten(
         place = actor.root / output.file.path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text("RATE = 3\n" if codes else output.file.text, encoding="utf-8")
-        verdict = actor.check(given, output, context)
-        assert [violation.code for violation in verdict.violations] == codes
+        again = type(actor)(actor.view, actor.run_spec, actor.root)
+        assert [violation.code for violation in again.check(given, output, context).violations] == codes
 
 
 def test_proven_utilities_are_imported(generate: Callable, user_offers: Callable[..., View]) -> None:

@@ -10,7 +10,7 @@ import yaml
 
 from palmette.engine.actor import Context, PastAttempt, TextFile, Violation
 from palmette.features.actors.config_generator.actor import ConfigAnswer, ConfigGenerator
-from palmette.features.artefacts import Config, Request
+from palmette.features.artefacts import Config, RunRequest
 from palmette.features.pyspark.configuration import config_lines
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
@@ -51,7 +51,7 @@ def test_classes(
     user_offers: Callable[..., View],
     run_spec: Run,
     sandbox: Sandbox,
-    request_artefact: Request,
+    request_artefact: RunRequest,
 ) -> None:
     actor = _generator(_repository(tmp_path / "team", case), user_offers(), run_spec, sandbox)
     asked: list[str] = []
@@ -93,7 +93,7 @@ def test_a_class_that_cannot_be_read_is_the_teams_to_mend(
     user_offers: Callable[..., View],
     run_spec: Run,
     sandbox: Sandbox,
-    request_artefact: Request,
+    request_artefact: RunRequest,
 ) -> None:
     root = _repository(tmp_path / "team", {"class": text})
     actor = _generator(root, user_offers(), run_spec, sandbox)
@@ -123,7 +123,7 @@ def test_a_refused_optional_value_is_left_out_at_the_next_attempt(
     user_offers: Callable[..., View],
     run_spec: Run,
     sandbox: Sandbox,
-    request_artefact: Request,
+    request_artefact: RunRequest,
 ) -> None:
     root = _repository(tmp_path / "team", {"class": "from pydantic import field_validator\n" + REFUSING})
     actor = _generator(root, user_offers(), run_spec, sandbox)
@@ -169,7 +169,7 @@ def test_the_class_that_neighbours_parse_into_is_found(
     user_offers: Callable[..., View],
     run_spec: Run,
     sandbox: Sandbox,
-    request_artefact: Request,
+    request_artefact: RunRequest,
 ) -> None:
     expected = {
         "flat": "common:JobSettings",
@@ -196,7 +196,7 @@ def test_configurations_in_json_are_as_good_as_in_yaml(
     user_offers: Callable[..., View],
     run_spec: Run,
     sandbox: Sandbox,
-    request_artefact: Request,
+    request_artefact: RunRequest,
 ) -> None:
     def written(in_json: bool) -> Config:
         actor = ConfigGenerator(user_offers(), run_spec, root, sandbox)
@@ -230,7 +230,7 @@ def test_what_the_rules_would_repeat_is_handed_over(
     user_offers: Callable[..., View],
     run_spec: Run,
     sandbox: Sandbox,
-    request_artefact: Request,
+    request_artefact: RunRequest,
 ) -> None:
     actor = ConfigGenerator(user_offers(), run_spec, repository("flat"), sandbox)
     evidence = (Violation(code="script-failed", message="[PATH_NOT_FOUND] Path does not exist: data/redemptions"),)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from palmette.engine.actor import TextFile
 from palmette.features.actors.config_generator.convert import convert
-from palmette.features.actors.config_generator.layout import Layout, layout_of, write_yaml
+from palmette.features.actors.config_generator.inferred_schema import plain_schema
+from palmette.features.actors.config_generator.layout import YamlLayout, layout_of, write_yaml
 from palmette.features.actors.config_generator.names import STRONG, WEAK, similarity
-from palmette.features.actors.config_generator.observed import NOTHING, Observed
-from palmette.features.actors.config_generator.plain import plain_schema
+from palmette.features.actors.config_generator.neighbour_configs import NOTHING, NeighbourConfigs
 
 
 @pytest.mark.parametrize(("name", "known", "least", "most"), [
@@ -70,7 +70,7 @@ FILES = [TextFile(path=f"{i}.yaml", text=text) for i, text in enumerate([
 
 
 def test_constants_are_what_is_the_same_everywhere() -> None:
-    observed = Observed.read([*FILES, TextFile(path="broken.yaml", text="a: [")])
+    observed = NeighbourConfigs.read([*FILES, TextFile(path="broken.yaml", text="a: [")])
     assert observed.constant(("team",)) == "ml"
     assert observed.constant(("sources", "*", "format")) == "parquet"
     assert observed.constant(("keys",)) is NOTHING
@@ -81,7 +81,12 @@ def test_constants_are_what_is_the_same_everywhere() -> None:
 
 def test_layout_is_the_neighbours() -> None:
     nested = {"m": {"n": 1}, "a": ["x", "y"], "b": [{"c": "1", "d": "decimal(1,1): x"}]}
-    for layout in (Layout(), Layout(False, False), Layout(flow_items=True, double_quotes=True), Layout(indent=4)):
+    for layout in (
+        YamlLayout(),
+        YamlLayout(False, False),
+        YamlLayout(flow_items=True, double_quotes=True),
+        YamlLayout(indent=4),
+    ):
         text = write_yaml(nested, layout)
         assert yaml.safe_load(text) == nested
         again = layout_of([TextFile(path="x", text=text)])
@@ -97,7 +102,7 @@ TEXT_VALUES = st.text(st.characters(codec="ascii") | st.sampled_from("äßé漢 
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT_VALUES, inner, max_size=4),
 ))  # fmt: skip
 def test_what_is_written_reads_back(value: Any) -> None:
-    for layout in (Layout(), Layout(flow_items=True, double_quotes=True, start_marker=True)):
+    for layout in (YamlLayout(), YamlLayout(flow_items=True, double_quotes=True, start_marker=True)):
         assert yaml.safe_load(write_yaml(value, layout)) == value
 
 

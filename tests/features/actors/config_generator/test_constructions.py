@@ -17,7 +17,7 @@ from palmette.features.actors.config_generator import team_program
 from palmette.features.artefacts import Config, Construction
 from palmette.features.pyspark.configuration import config_classes, config_lines
 
-TEAM = '''
+TEAM = """
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ class Config:
     view: str
     limits: ClassVar[dict[str, int]] = {}
     %s
-'''
+"""
 FULL, BARE = {"path": "a/b", "format": "delta", "window": {"days": 30}}, {"path": "c"}
 SHAPES = [
     ("days: int = 3", {}),

@@ -8,14 +8,14 @@ from decimal import Decimal
 import pytest
 
 from palmette.engine.actor import Measurement, Violation
-from palmette.features.actors.pull_request.body import Facts, pull_request_body
+from palmette.features.actors.pull_request.body import BodyFacts, pull_request_body
 from palmette.features.actors.pull_request.change import ChangeClass, change_class, output_columns
 from palmette.features.actors.pull_request.offline import spark_question
-from palmette.features.artefacts import Rejected, Utilities, Utility
+from palmette.features.artefacts import RejectedUtility, Utilities, Utility
 from palmette.features.definitions import definition, steps_of
 from palmette.features.frame import Frame
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import Aggregate, Expression, FeatureSpec, Lookup, Source
+from palmette.features.spec.fsc import Aggregate, Expression, FeatureSpec, Lookup, SourceSpec
 from palmette.features.spec.values import Duration, SparkType, Window
 from palmette.features.spec.view import View, ViewFeature, ViewSource
 
@@ -91,8 +91,8 @@ def view_of(*features: ViewFeature, **more: object) -> View:
     return replace(view, **more)
 
 
-def facts_of(view: View, **more: object) -> Facts:
-    return Facts(view=view, files=("src/v.py",), change=ChangeClass("new view"), **more)
+def facts_of(view: View, **more: object) -> BodyFacts:
+    return BodyFacts(view=view, files=("src/v.py",), change=ChangeClass("new view"), **more)
 
 
 def section(body: str, title: str) -> str:
@@ -235,7 +235,7 @@ def test_backfill_utilities_and_provenance() -> None:
                     ),
                 ),
                 rejected=(
-                    Rejected(
+                    RejectedUtility(
                         name="last_days",
                         module="team.time",
                         need="before_cutoff",
@@ -300,7 +300,7 @@ def test_definitions(computation: Aggregate | Expression | Lookup, expected: str
 
 
 def test_the_steps_of_a_source() -> None:
-    source = Source.model_validate(
+    source = SourceSpec.model_validate(
         {
             "name": "s",
             "steps": [

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from palmette.engine.actor import Context, TextFile
-from palmette.features.actors.pull_request.actor import PullRequest, PullRequestInput
-from palmette.features.artefacts import Config, Delivery, Request, Script, Template, Tests
+from palmette.features.actors.pull_request.actor import PullRequestActor, PullRequestInput
+from palmette.features.artefacts import Config, FeatureDelivery, RunRequest, Script, Template, Tests
 from palmette.features.repository import read_conventions
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
@@ -26,7 +26,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.mark.parametrize("is_reviewed", [False, True], ids=["of runs alone", "with a reviewer's commit"])
 def test_a_repeated_run(
-    is_reviewed: bool, user_offers: Callable[..., View], run_spec: Run, request_artefact: Request, tmp_path: Path
+    is_reviewed: bool, user_offers: Callable[..., View], run_spec: Run, request_artefact: RunRequest, tmp_path: Path
 ) -> None:
     team = tmp_path / "team"
     team.mkdir()
@@ -35,7 +35,7 @@ def test_a_repeated_run(
     template = Template(file=TextFile(path="x.py", text=""), conventions=read_conventions(team, run_spec, "v"))
     bench: Any = SimpleNamespace(run=run_spec, checkout=team, repository=team)
 
-    def run(attempt: str, script: str) -> Delivery:
+    def run(attempt: str, script: str) -> FeatureDelivery:
         given = PullRequestInput(
             request=request_artefact,
             config=Config(file=TextFile(path="configs/v.yaml", text="a: 1\n"), class_name="", accessors={}),
@@ -43,7 +43,7 @@ def test_a_repeated_run(
             tests=Tests(file=TextFile(path="tests/test_v.py", text=f"{attempt} = 1\n")),
             script=Script(file=TextFile(path=script, text="x = 1\n"), entry="build"),
         )
-        output = PullRequest(user_offers(), bench).run(given, Context("pull_request", tmp_path / attempt)).output
+        output = PullRequestActor(user_offers(), bench).run(given, Context("pull_request", tmp_path / attempt)).output
         assert output is not None
         return output
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from palmette.features.actors.pull_request.actor import PullRequest
+from palmette.features.actors.pull_request.actor import PullRequestActor
 
 FILE = SimpleNamespace(path="a.py", text="new\n")
 
@@ -27,4 +27,4 @@ def test_what_stands(branches: dict[str, str | None], pushed_to: str, stands: bo
     bench: Any = SimpleNamespace(file_on=lambda branch, path: branches.get(branch))
     input: Any = SimpleNamespace(script=SimpleNamespace(file=FILE))
     output: Any = SimpleNamespace(branch="features/a", base="main", pushed_to=pushed_to)
-    assert PullRequest(view=None, workbench=bench).stands(input, output) is stands  # type: ignore[arg-type]  # unused
+    assert PullRequestActor(view=None, workbench=bench).stands(input, output) is stands  # type: ignore[arg-type]  # unused

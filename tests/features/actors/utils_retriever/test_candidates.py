@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from palmette.bench.featbench.suite import make_repository, tasks
 from palmette.engine.actor import TextFile
 from palmette.features.actors.config_generator.team import candidates
 from palmette.features.actors.utils_retriever.candidates import WANTS, Demand, bind, find_candidates, unfit
-from palmette.features.actors.utils_retriever.proofs import Setting, proofs
+from palmette.features.actors.utils_retriever.proofs import ProofContext, proofs
 from palmette.features.artefacts import Config, Need
 from palmette.features.harness.connect import ProbeResult
-from palmette.features.repository import Checkout, Function, find_neighbours
+from palmette.features.repository import Checkout, Function
+from palmette_bench.featbench.suite import make_repository, tasks
 
 DAYS, PARTITION, FORMAT = frozenset({"days"}), frozenset({"partition"}), frozenset({"format"})
 NONE: frozenset[str] = frozenset()
@@ -66,7 +66,7 @@ def test_what_makes_a_configuration_of_a_mapping_is_found_and_proven(
     names = ["made_of_mappings:Batch", "made_of_mappings:Plan"]
     assert candidates(checkout) == names
     demand = Demand("load_config", class_name=names[1])
-    (found,) = find_candidates(checkout, demand, (), ())
+    (found,) = find_candidates(checkout, demand)
     assert (found.name, found.call) == ("Plan", "Plan.from_dict({document})")
     monkeypatch.syspath_prepend(tmp_path)
     for suffix, text in (("yaml", "inputs: {a: lake/a}\n"), ("json", '{"inputs":\n\t{"a": "lake/a"}}\n')):
@@ -76,7 +76,7 @@ def test_what_makes_a_configuration_of_a_mapping_is_found_and_proven(
             accessors={"source:a": 'config.inputs["a"]'},
             places={"source:a": ("inputs", "a")},
         )
-        (proof,) = proofs(found, Setting(config=config))
+        (proof,) = proofs(found, ProofContext(config=config))
         given: dict[str, Any] = {}
         exec(proof.probe.code, given)
         assert proof.judge(ProbeResult("config", None, given["result"])) == ""
@@ -119,6 +119,8 @@ def test_what_the_team_uses_and_no_script_can_call_is_refused_with_why(tmp_path:
         for path, text in one.gold().items():
             (tmp_path / path).write_text(text, encoding="utf-8")
     checkout = Checkout(tmp_path)
-    found = unfit(checkout, [Demand("write_table", PARTITION), Demand("latest_per_key")], find_neighbours(checkout))
+    found = unfit(checkout, [Demand("write_table", PARTITION), Demand("latest_per_key")])
     assert {one.name: one.reason for one in found} == {
-        "overwrite": "it takes sink: Sink, which the script has no value for", "publish": "it gives DataFrame"}
+        "overwrite": "it takes sink: Sink, which the script has no value for",
+        "publish": "it gives DataFrame",
+    }

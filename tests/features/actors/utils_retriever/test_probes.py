@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from palmette.features.actors.utils_retriever.offline import RememberedProbes
-from palmette.features.harness.connect import Probe, ProbeResult
+from palmette.features.harness.connect import HarnessProbe, ProbeResult
 
 HERE = Path()
-GOOD, BAD = Probe("good", "result = 1"), Probe("bad", "result = 1 / 0")
+GOOD, BAD = HarnessProbe("good", "result = 1"), HarnessProbe("bad", "result = 1 / 0")
 
 
 class Counting:
@@ -16,7 +16,7 @@ class Counting:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[Probe]) -> list[ProbeResult]:
+    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[ProbeResult]:
         self.asked += [probe.name for probe in probes]
         return [ProbeResult(probe.name, value=1, error="Died" if probe is BAD else "") for probe in probes]
 

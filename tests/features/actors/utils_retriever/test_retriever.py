@@ -7,7 +7,7 @@ import pytest
 
 from palmette.engine.actor import Context, Violation
 from palmette.features.actors.utils_retriever.actor import UtilsRetriever
-from palmette.features.artefacts import Config, Request, Utilities
+from palmette.features.artefacts import Config, RunRequest, Utilities
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
@@ -81,7 +81,7 @@ def test_only_what_does_as_demanded_is_chosen(
 def test_latest_per_key_is_one_row_whatever_the_ties(tmp_path: Path, harness: ConnectHarness) -> None:
     from palmette.features.actors.utils_retriever.candidates import Demand, find_candidates
     from palmette.features.actors.utils_retriever.offline import prove
-    from palmette.features.actors.utils_retriever.proofs import Setting
+    from palmette.features.actors.utils_retriever.proofs import ProofContext
     from palmette.features.repository import Checkout
 
     (tmp_path / "team.py").write_text('''
@@ -102,8 +102,8 @@ def latest_broken(df: DataFrame, keys: list[str], order: str) -> DataFrame:
     return df.select("no_such_column")
 ''', encoding="utf-8")  # fmt: skip
     checkout = Checkout(tmp_path)
-    candidates = find_candidates(checkout, Demand("latest_per_key"), (), ())
-    reasons = dict(zip((c.name for c in candidates), prove(candidates, Setting(), checkout, harness), strict=True))
+    candidates = find_candidates(checkout, Demand("latest_per_key"))
+    reasons = dict(zip((c.name for c in candidates), prove(candidates, ProofContext(), checkout, harness), strict=True))
     assert reasons["latest"] == ""
     assert "two equally new rows" in reasons["latest_rank"]
     assert "older row" in reasons["latest_any"]
@@ -135,7 +135,7 @@ def test_a_check_of_what_no_candidate_is_fails(
     tmp_path: Path,
     user_offers: Callable[..., View],
     run_spec: Run,
-    request_artefact: Request,
+    request_artefact: RunRequest,
     config: Config,
 ) -> None:
     class NoProbes:

@@ -2,58 +2,69 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import time
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from palmette.automl.actors.assembler.earlier import revises_a_score, store_name, with_earlier
-from palmette.automl.actors.assembler.repair import Draft, Repairer
-from palmette.automl.artefacts import Assembly, Code, Plans, TrackCode, TrackRun
-from palmette.automl.candidates import Blueprint, OwnCode
+from palmette.automl.actors import failed
+from palmette.automl.actors.debugger.actor import Debugger, DebuggerInput
+from palmette.automl.actors.rules import SampleInput
+from palmette.automl.artefacts import Assembly, CodeRepair, Plans, TrackCode, TrackRun, WrittenCode
+from palmette.automl.candidates import Blueprint, Candidate, OwnCode
 from palmette.automl.import_policy import objections
-from palmette.automl.own_code import composed, failure_of, sampled, track_of
+from palmette.automl.own_code import SIDES, composed, failure_of, left_out, sampled, side_of, track_of
 from palmette.automl.problems.registry import problem_of
-from palmette.automl.profile import Profile
-from palmette.automl.samples import DataSplits, Samples
+from palmette.automl.samples import Samples
 from palmette.automl.search.job import SearchJob, uses_own_code
 from palmette.automl.search.program import cores
-from palmette.automl.search.results import read_results, write_results
+from palmette.automl.search.results import CandidateLoad, CandidateResult, read_results, write_results
 from palmette.automl.search.runs import Search, SearchRun
 from palmette.automl.store import Store
-from palmette.documents import Model
-from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
+from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.llm import OFFLINE, Models
-from palmette.sandbox import Sandbox, told_from
+from palmette.sandbox import Sandbox, relative_to_root
 
 SAMPLE_SECONDS = 20.0
 """For own code on a sample of rows."""
 FIT_SHARE, LEAST_FIT, MOST_FIT = 0.18, 2.5, 0.4
 """Of the training time, kept for the final fit: this share, but enough seconds to start the program, up to a share."""
 LEAST_SEARCH = 1.0
+REPAIRS = 9
+"""Times that the modules of a run may be repaired; with the first run of the sample that makes ten attempts."""
+PLANNED = {"candidates", "shares", "ensembling", "tuning", "seconds", "remarks"}
+"""What another plan may change without making outputs incomparable."""
+LENGTH = 8
 
 
-class AssemblerInput(Model):
-    samples: Samples
-    profile: Profile
+class AssemblerInput(SampleInput):
     plans: Plans | None = None
     blueprint: Blueprint
-    preprocessing: Code = Code()
+    preprocessing: WrittenCode = WrittenCode()
     models: tuple[TrackCode, ...] = ()
     sampled: bool = True
     """False: the search begins at once, and what fails of own code is only reported."""
+    repaired: bool = True
+    """False: own code that fails goes back to its coder as it is."""
 
     @property
-    def code(self) -> tuple[Code, ...]:
+    def code(self) -> WrittenCode:
         """Own code, features first."""
-        return (self.preprocessing, *self.models)
+        parts = (self.preprocessing, *self.models)
+        return WrittenCode(
+            modules=tuple(one for part in parts for one in part.modules),
+            candidates=tuple(one for part in parts for one in part.candidates),
+            repairs=tuple(one for part in parts for one in part.repairs),
+        )
 
 
 class Assembler(BaseActor):
     """A failure of own code on the sample is located and repaired; where that does not help, the module is left out."""
 
-    roles = ("error_analyser", "debugger")
-    """Tasks beside it that may have a model."""
+    roles = ("debugger",)
+    """The task beside it that may have a model."""
 
     name = "assembler"
     description = "Runs own code on a sample and repairs it, then trains all candidates on all training rows."
@@ -63,32 +74,32 @@ class Assembler(BaseActor):
     has_criterion = True
 
     def __init__(self, sandbox: Sandbox, store: Store, models: Models = OFFLINE) -> None:
-        self.sandbox, self.store, self.repairer = sandbox, store, Repairer(models)
+        self.sandbox, self.store, self.debugger = sandbox, store, Debugger(models)
 
     def run(self, input: AssemblerInput, context: Context) -> Attempt[Assembly]:
         draft = self._draft(input, context)
-        if isinstance(draft, Violation):
-            return Attempt(None, draft.message, TERMINATE, (draft,))
-        own = [one for part in input.code for one in part.candidates]
-        blueprint = composed(input.blueprint, own, draft.modules)
-        name = store_name(blueprint, input.samples, draft.modules)
-        made = Assembly(store=name, tracks=(), modules=draft.modules, repairs=draft.repairs)
+        if draft.output is None:
+            return Attempt(None, draft.reason, draft.fix, draft.violations)
+        modules = draft.output.modules
+        blueprint = composed(input.blueprint, input.code.candidates, modules)
+        name = store_name(blueprint, input.samples, modules)
+        made = Assembly(store=name, tracks=(), modules=modules, repairs=draft.output.repairs)
         search = Search(
             folder=self.store.fresh(name),
             blueprint=blueprint,
-            splits=DataSplits.of(input.samples, input.profile),
+            splits=input.splits,
             sandbox=self.sandbox,
             progress=context.progress,
         )
         started = time.monotonic()
-        wrong = objections(draft.modules)
-        if not wrong and input.sampled and draft.modules:
+        wrong = objections(modules)
+        if not wrong and input.sampled and modules:
             context.progress("own code on a sample")
-            wrong = list(_on_sample(search, draft.modules))
+            wrong = list(_on_sample(search, modules))
         if wrong:
             return Attempt(made.model_copy(update={"failures": tuple(wrong)}), draft.reason, draft.fix)
         allowed = search_seconds(blueprint)
-        run = search.run(max(allowed - (time.monotonic() - started), LEAST_SEARCH), modules=draft.modules)
+        run = search.run(max(allowed - (time.monotonic() - started), LEAST_SEARCH), modules=modules)
         seconds, last = time.monotonic() - started, context.last
         if isinstance(last, Assembly) and revises_a_score(input.plans):
             write_results(search.folder, with_earlier(run.load, name, last, self.store, blueprint))
@@ -124,20 +135,45 @@ class Assembler(BaseActor):
         """To blame where what it had trained is gone."""
         return f"Train again: {violation.message}" if violation.code == "model-missing" else None
 
-    def _draft(self, input: AssemblerInput, context: Context) -> Draft | Violation:
-        """The coders' modules; after a failure of one, with it repaired or left out."""
-        modules = tuple(one for part in input.code for one in part.modules)
-        repairs = tuple(one for part in input.code for one in part.repairs)
+    def _draft(self, input: AssemblerInput, context: Context) -> Attempt[WrittenCode]:
+        """The coders' code; after a failure of a module, with it repaired or left out."""
         last = context.last
         if context.attempt == 1 or not isinstance(last, Assembly) or not last.failures:
-            return Draft(modules, repairs)
-        failure, failed = last.failures[0], Draft(last.modules, last.repairs)
-        if not failed.modules:
-            return failure
-        repaired = self.repairer.repaired(failed, failure, context)
-        if isinstance(repaired, Violation) and len(context.attempts) >= context.attempt:
-            return failed.without(repaired)  # the coder has been asked again, and it fails still
-        return repaired
+            return Attempt(input.code)
+        code = WrittenCode(modules=last.modules, repairs=last.repairs)
+        made = self._repaired(code, last.failures[0], context) if input.repaired else failed(last.failures[:1])
+        if made.output is None and code.modules and len(context.attempts) >= context.attempt:
+            return _without(code, made.violations[0])  # the coder has been asked again, and it fails still
+        return made
+
+    def _repaired(self, code: WrittenCode, failure: Violation, context: Context) -> Attempt[WrittenCode]:
+        """The code with one module patched; where no patch can be had, the failure, for the planner."""
+        if not code.modules or sum(one.by == "model" for one in code.repairs) >= REPAIRS:
+            return failed([failure])
+        # The last attempt is what the debugger is asked about; those before it are past.
+        alone = dataclasses.replace(context, last=None, instruction="", evidence=(), attempts=context.attempts[:-1])
+        done = self.debugger.run(DebuggerInput(failure=failure, modules=code.modules), alone)
+        if (made := done.output) is None:
+            return failed([failure.model_copy(update={"message": f"{failure.message} {done.reason}".strip()})])
+        before = next(one for one in code.modules if one.path == made.path)
+        known = {_digest(before.text), *(one.replaced for one in code.repairs if one.path == made.path)}
+        if _digest(made.text) in known:
+            return failed([failure])
+        context.progress(f"{made.path} is repaired: {done.reason}")
+        side = side_of(made.path) if failure.code in SIDES else "other"
+        facts = {"path": made.path, "failure": side, "reason": done.reason, "replaced": _digest(before.text)}
+        modules = tuple(made if one is before else one for one in code.modules)
+        repairs = (*code.repairs, CodeRepair.model_validate(facts))
+        return Attempt(WrittenCode(modules=modules, repairs=repairs), f"{made.path}: {done.reason}", done.fix)
+
+
+def _without(code: WrittenCode, failure: Violation) -> Attempt[WrittenCode]:
+    """The modules but the one that failed; none where it is not known which."""
+    paths = [one.path for one in code.modules]
+    gone = [failure.subject] if failure.subject in paths else paths
+    kept = tuple(one for one in code.modules if one.path not in gone)
+    repairs = (*code.repairs, *(left_out(path, failure) for path in gone))
+    return Attempt(WrittenCode(modules=kept, repairs=repairs), failure.message, f"{', '.join(gone)}: left out.")
 
 
 def search_seconds(blueprint: Blueprint) -> float:
@@ -167,10 +203,11 @@ def _on_sample(search: Search, modules: Sequence[OwnCode]) -> Iterator[Violation
     rows = int(np.sum(folds == 0)) if problem.has_target else len(folds)
     load = read_results(search.folder / "sample", problem, rows, own, whole=not problem.has_target)
     trials = {one.candidate.name: one for one in load.trials}
-    for one in own:
+    late = {one.candidate.name for one in load.trials if one.status == "stopped"} if load.results else set()
+    for one in (each for each in own if each.name not in late):  # not failing: the sample's time was too short for all
         trial = trials.get(one.name)
         wrong = next((found.message for found in load.violations if found.subject == one.name), "")
-        note = wrong or (trial.note if trial else told_from(search.folder, done.stderr)[-4000:] or done.note)
+        note = wrong or (trial.note if trial else relative_to_root(search.folder, done.stderr)[-4000:] or done.note)
         if wrong or trial is None or trial.status != "finished":
             last = note.strip().splitlines()[-1] if note.strip() else f"it {done.ended}"
             path = one.learner if "." in one.learner else one.features
@@ -200,3 +237,40 @@ def _nothing(run: SearchRun) -> Violation:
     """That no candidate finished."""
     found = (*run.failures, *run.load.violations)
     return found[0] if found else Violation(code="no-candidate", message="No candidate finished.")
+
+
+def store_name(blueprint: Blueprint, samples: Samples, modules: Sequence[OwnCode]) -> str:
+    """Equal for equal blueprints, data and code; begins alike where outputs can be compared."""
+    basis = _digest(blueprint.model_dump_json(exclude=PLANNED), samples.model_dump_json())
+    return f"search-{basis}-{_digest(blueprint.model_dump_json(), *(one.text for one in modules))}"
+
+
+def with_earlier(load: CandidateLoad, name: str, last: Assembly, store: Store, blueprint: Blueprint) -> CandidateLoad:
+    """What was trained now and, where outputs can be compared, in the round before, under a name of its own."""
+    if last.store == name or last.store.split("-")[1] != name.split("-")[1]:
+        return load
+    before = read_results(store.folder(last.store), problem_of(blueprint), blueprint.rows)
+    known = {one.candidate.name: one.candidate for one in load.trials}
+    kept = [_renamed(one, known) for one in before.results if not uses_own_code(one.trial.candidate)]
+    added = [one for one in kept if one.name not in known]
+    return dataclasses.replace(
+        load, trials=(*load.trials, *(one.trial for one in added)), results=(*load.results, *added)
+    )
+
+
+def revises_a_score(plans: Plans | None) -> bool:
+    """Whether the round before missed nothing but a score: candidates that miss another limit are not chosen again."""
+    missed = plans.rounds[-1].missed if plans and plans.rounds else ()
+    return bool(missed) and all(one.quantity == "score" for one in missed)
+
+
+def _renamed(result: CandidateResult, known: dict[str, Candidate]) -> CandidateResult:
+    candidate = result.trial.candidate
+    if known.get(candidate.name, candidate) == candidate:
+        return result
+    other = candidate.model_copy(update={"name": f"{candidate.name}-before"})
+    return CandidateResult(result.trial.model_copy(update={"candidate": other}), result.outputs)
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:LENGTH]

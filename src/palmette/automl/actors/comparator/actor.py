@@ -2,48 +2,64 @@
 
 from __future__ import annotations
 
+import hashlib
+import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from palmette.automl.actors.comparator.fitting import Fitted, Fitter, fit_seconds
-from palmette.automl.artefacts import Assembly, Comparison, LeaderboardRow
-from palmette.automl.candidates import Blueprint
+from palmette.automl.actors import failed, verdict
+from palmette.automl.actors.rules import PlanningInput
+from palmette.automl.artefacts import Assembly, Comparison, LeaderboardRow, MeasuredRound
+from palmette.automl.candidates import Blueprint, substance
 from palmette.automl.composition import facts_of, learner_named, meant
 from palmette.automl.formatting import metric, number
 from palmette.automl.measure import error_reduction
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.measure.scorer import Scorer
-from palmette.automl.own_code import track_of
+from palmette.automl.own_code import located, track_of, used_modules
+from palmette.automl.planning.rounds import EARLIER
 from palmette.automl.problems.registry import problem_of
-from palmette.automl.profile import Profile
-from palmette.automl.samples import DataSplits, Samples
+from palmette.automl.project import BuiltPackage, write_package
+from palmette.automl.samples import DataSplits
 from palmette.automl.search.results import CandidateLoad, CandidateResult, read_results
-from palmette.automl.search.selection import alone, ensemble_outputs, select
+from palmette.automl.search.selection import alone, crossfitted_score, ensemble_outputs, select
+from palmette.automl.search.tuning import is_tuned
 from palmette.automl.store import Store
 from palmette.automl.task_spec.spec import TaskSpec
-from palmette.automl.trials import Selection
-from palmette.documents import Model
-from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
+from palmette.automl.trials import Selection, Trial
+from palmette.engine import Attempt, BaseActor, Context, TextFile, Verdict, Violation
 from palmette.sandbox import Sandbox
 
 SHOWN = 12
-"""The best candidates on the leaderboard; baselines come beside them."""
+"""The best candidates on the leaderboard; of the others, all but those whose settings were searched."""
 OVERRUN = 1.1
 """Share of the training time after which the final fit is to have ended."""
 STARTS = 2.5
 """Seconds that the program of the final fit takes beside the fit."""
 UPPER = ("<", "<=")
+MOST_SECONDS = 600.0
+"""For a fit, at least; a longer one may take some times what is expected."""
+PATIENCE = 5.0
 
 
-class ComparatorInput(Model):
-    task: TaskSpec
-    samples: Samples
-    profile: Profile
+class ComparatorInput(PlanningInput):
     blueprint: Blueprint
     assembly: Assembly
 
 
-class Field(NamedTuple):
+class FittedPackage(NamedTuple):
+    """A package with its fitted model."""
+
+    name: str
+    """Of its folder in the store."""
+    files: tuple[TextFile, ...]
+    seconds: float
+
+
+class ChoiceField(NamedTuple):
     """What is chosen from."""
 
     load: CandidateLoad
@@ -72,30 +88,30 @@ class Comparator(BaseActor):
         self.store, self.sandbox = store, sandbox
 
     def run(self, input: ComparatorInput, context: Context) -> Attempt[Comparison]:
-        field = self._field(input)
+        earlier = _earlier(context)
+        field = self._field(input, earlier.store if earlier else "")
         if not field.load.results:
-            return Attempt(None, "The trained candidates are gone.", TERMINATE, (_missing(input.assembly.store),))
+            return failed([_missing(input.assembly.store)])
         wanted = _wanted(field, input.task)
         left = OVERRUN * input.blueprint.seconds - input.assembly.seconds - STARTS
         taken = _taken(wanted, input, left)
-        chosen = select(wanted, field.scorer, input.blueprint.ensembling, taken)
+        folds = problem_of(input.blueprint).folds(field.splits)
+        chosen = select(wanted, field.scorer, input.blueprint.ensembling, taken, folds)
+        if earlier and earlier.selection:
+            chosen = earlier.selection
         best = field.baseline
         baseline = None if best is None else alone(best, field.scorer)
         board = _leaderboard(field, chosen)
         expected = sum(taken.get(one.candidate.name, 0.0) for one in chosen.members) * max(left, 1.0)
         context.progress(f"final fit of {', '.join(one.candidate.name for one in chosen.members)}")
-        fitter = Fitter(
-            store=self.store,
-            sandbox=self.sandbox,
-            blueprint=input.blueprint,
-            splits=field.splits,
-            modules=input.assembly.modules,
-            scratch=context.workspace / "fit",
-            expected=expected,
-        )
-        made, other = fitter.fitted(chosen, baseline, board)
+        fit = partial(self._fit, input, field.splits, limit=max(MOST_SECONDS, PATIENCE * expected))
+        same, scratch = baseline is not None and baseline.members == chosen.members, context.workspace / "fit"
+        with ThreadPoolExecutor(2) as beside:
+            waiting = beside.submit(fit, scratch / "baseline", baseline, ()) if baseline and not same else None
+            made = fit(scratch / "package", chosen, board)
+            other = waiting.result() if waiting else made if same else None
         if isinstance(made, Violation):
-            return Attempt(None, made.message, TERMINATE, (made,))
+            return failed([made])
         return Attempt(
             Comparison(
                 selection=chosen,
@@ -103,7 +119,8 @@ class Comparator(BaseActor):
                 reason=_reason(field, chosen, baseline),
                 measured=field.scorer.measured,
                 package=made.name,
-                baseline=other.name if isinstance(other, Fitted) else "",
+                store=earlier.store if earlier else "",
+                baseline=other.name if isinstance(other, FittedPackage) else "",
                 files=made.files,
                 fit_seconds=round(made.seconds, 2),
             )
@@ -111,7 +128,7 @@ class Comparator(BaseActor):
 
     def check(self, input: ComparatorInput, output: Comparison, context: Context) -> Verdict:
         """The score, computed again; the fitted model is there."""
-        field, wrong = self._field(input), list[Violation]()
+        field, wrong = self._field(input, output.store), list[Violation]()
         if not (self.store.folder(output.package) / "model").is_dir():
             message = f"The package {output.package!r} is not in the store."
             wrong.append(Violation(code="package-missing", message=message, subject=output.package))
@@ -120,29 +137,66 @@ class Comparator(BaseActor):
         wrong += [_missing(name) for name in gone]
         if not gone:
             outputs = ensemble_outputs(output.selection, field.load.results, field.scorer)
-            again = field.scorer.score(outputs, output.selection.class_weights)
-            if abs(again - output.selection.score) > 1e-9 * max(1.0, abs(again)):
-                message = f"The score is {again!r} when computed again, not {output.selection.score!r}."
-                wrong.append(Violation(code="score-differs", message=message, subject=output.selection.metric))
-        measured = Measurement(name="selection", status="failed" if wrong else "passed", detail=output.reason)
-        return Verdict.of(wrong, [measured])
+            again, chosen = field.scorer.score(outputs, output.selection.class_weights), output.selection
+            folds = problem_of(input.blueprint).folds(field.splits)
+            crossed = crossfitted_score(_wanted(field, input.task), field.scorer, chosen.ensembling, folds)
+            due = again if crossed is None else crossed
+            for found, stated in ((again, chosen.apparent_score), (due, chosen.score)):
+                if abs(found - stated) > 1e-9 * max(1.0, abs(found)):
+                    message = f"The score is {found!r} when computed again, not {stated!r}."
+                    wrong.append(Violation(code="score-differs", message=message, subject=chosen.metric))
+        return verdict("selection", wrong, output.reason)
 
     def implicated(self, violation: Violation, output: Comparison) -> str | None:
-        """To blame where its score or its package is not what it was."""
-        codes = ("score-differs", "package-missing")
+        """To blame where its score or its package is not what it was, and where an earlier round was better."""
+        codes = ("score-differs", "package-missing", EARLIER)
         return f"Choose again: {violation.message}" if violation.code in codes else None
 
-    def _field(self, input: ComparatorInput) -> Field:
-        problem, splits = problem_of(input.blueprint), DataSplits.of(input.samples, input.profile)
-        load = read_results(self.store.folder(input.assembly.store), problem, len(splits.train))
-        return Field(load, problem.scorer(splits), splits, tuple(one.name for one in problem.baselines()))
+    def _fit(
+        self,
+        input: ComparatorInput,
+        splits: DataSplits,
+        scratch: Path,
+        selection: Selection,
+        leaderboard: Sequence[LeaderboardRow],
+        limit: float,
+    ) -> FittedPackage | Violation:
+        """The package of a selection, fitted on all training rows within the limit; why it could not be."""
+        kind = scratch.name
+        modules = input.assembly.modules
+        used = used_modules([one.candidate for one in selection.members], modules)
+        files = write_package(input.blueprint, selection, used, leaderboard)
+        name = f"{kind}-{hashlib.sha256(chr(0).join(one.text for one in files).encode()).hexdigest()[:12]}"
+        package = BuiltPackage(self.store.fresh(name), self.sandbox, input.blueprint)
+        package.write(files)
+        started = time.monotonic()
+        done = package.fit(splits.visible, scratch, limit)
+        if done.ok:
+            return FittedPackage(name, files, time.monotonic() - started)
+        message = f"The final fit of the {kind} fails: {done.last_line[:300]}"
+        wrong = Violation(code="fit-failed", message=message, evidence=done.stderr[-4000:], subject="train.py")
+        return located([wrong], package.folder, modules)[0]
+
+    def _field(self, input: ComparatorInput, store: str = "") -> ChoiceField:
+        problem, splits = problem_of(input.blueprint), input.splits
+        load = read_results(self.store.folder(store or input.assembly.store), problem, len(splits.train))
+        dummy, *others = problem.baselines()
+        same = {*map(substance, others)}
+        names = (one.name for one in load.results if substance(one.trial.candidate) in same)
+        return ChoiceField(load, problem.scorer(splits), splits, (dummy.name, *names))
+
+
+def _earlier(context: Context) -> MeasuredRound | None:
+    """The round whose model is delivered after all, where the planner sends that back."""
+    found = next((one for one in context.evidence if one.code == EARLIER), None)
+    return MeasuredRound.model_validate_json(found.evidence) if found else None
 
 
 def _missing(name: str) -> Violation:
     return Violation(code="model-missing", message=f"The trained model {name!r} is not in the store.", subject=name)
 
 
-def _wanted(field: Field, task: TaskSpec) -> list[CandidateResult]:
+def _wanted(field: ChoiceField, task: TaskSpec) -> list[CandidateResult]:
     """What may be delivered: no dummy, and only learners that the request allows, where there are others."""
     required, forbidden = (
         {learner for one in task.learners if one.level == level for learner in meant(one.name)}
@@ -161,7 +215,7 @@ def _taken(results: Sequence[CandidateResult], input: ComparatorInput, left: flo
     sizes = [one.value for one in input.task.constraints if one.quantity == "size" and one.comparison in UPPER]
     shares = {}
     for one in results:
-        share = times * fit_seconds(one.trial.seconds, blueprint.folds.count) / max(left, 1.0)
+        share = times * fit_seconds(one.trial, blueprint.folds.count) / max(left, 1.0)
         if sizes:
             megabytes = learner_named(one.trial.candidate.learner).cost(facts).megabytes
             share = max(share, megabytes * 1e6 / max(min(sizes), 1.0))
@@ -169,7 +223,7 @@ def _taken(results: Sequence[CandidateResult], input: ComparatorInput, left: flo
     return shares
 
 
-def _reason(field: Field, chosen: Selection, baseline: Selection | None) -> str:
+def _reason(field: ChoiceField, chosen: Selection, baseline: Selection | None) -> str:
     """The choice with its out-of-fold score beside that of the best baseline; the hold-out gives the verdict."""
     names = ", ".join(one.candidate.name for one in chosen.members)
     score = f"{metric(chosen.metric)} {number(chosen.score, 3)} {field.scorer.measured} by {names}"
@@ -177,42 +231,46 @@ def _reason(field: Field, chosen: Selection, baseline: Selection | None) -> str:
     return f"{score}{other}. {chosen.reason}".rstrip(". ") + "."
 
 
-def _leaderboard(field: Field, chosen: Selection) -> tuple[LeaderboardRow, ...]:
+def _leaderboard(field: ChoiceField, chosen: Selection) -> tuple[LeaderboardRow, ...]:
     scorer, results = field.scorer, field.load.results
     ranked = sorted(results, key=lambda one: -scorer.utility(one.outputs))
     members = {one.candidate.name for one in chosen.members}
-    listed = [one for place, one in enumerate(ranked) if place < SHOWN or one.name in {*members, *field.baselines}]
+    kept = {*members, *field.baselines}
     dummy = next((scorer.score(one.outputs) for one in results if one.name == field.baselines[0]), None)
-    single = len(members) == 1
+
+    def row(outputs: Floats, weights: tuple[float, ...] | None, **facts: Any) -> LeaderboardRow:
+        score, range = scorer.score(outputs, weights), scorer.interval(outputs, weights)
+        reduction = 0.0 if dummy is None else error_reduction(scorer.metric, score, dummy)
+        return LeaderboardRow(score=score, low=range.low, high=range.high, error_reduction=reduction, **facts)
+
     rows = [
-        LeaderboardRow(
+        row(
+            one.outputs,
+            scorer.class_weights(one.outputs),
             name=one.name,
             track="baseline" if one.name in field.baselines else track_of(one.trial.candidate),
             learner=one.trial.candidate.learner,
             seconds=one.trial.seconds,
-            chosen=single and one.name in members,
-            **_figures(scorer, one.outputs, scorer.class_weights(one.outputs), dummy),
+            chosen=members == {one.name},
+            candidate=one.trial.candidate,
         )
-        for one in listed
+        for place, one in enumerate(ranked)
+        if place < SHOWN or one.name in kept or not is_tuned(one.trial.candidate)
     ]
-    if not single:
-        outputs = ensemble_outputs(chosen, results, scorer)
-        whole = LeaderboardRow(
-            name="ensemble",
-            track="ensemble",
-            learner=", ".join(dict.fromkeys(one.candidate.learner for one in chosen.members)),
-            seconds=sum(one.trial.seconds for one in results if one.name in members),
-            chosen=True,
-            **_figures(scorer, outputs, chosen.class_weights, dummy),
-        )
-        rows.insert(0, whole)
-    return tuple(rows)
+    if len(members) == 1:
+        return tuple(rows)
+    whole = row(
+        ensemble_outputs(chosen, results, scorer),
+        chosen.class_weights,
+        name="ensemble",
+        track="ensemble",
+        learner=", ".join(dict.fromkeys(one.candidate.learner for one in chosen.members)),
+        seconds=sum(one.trial.seconds for one in results if one.name in members),
+        chosen=True,
+    )
+    return (whole, *rows)
 
 
-def _figures(
-    scorer: Scorer, outputs: Floats, weights: tuple[float, ...] | None, dummy: float | None
-) -> dict[str, float]:
-    """Score, interval and error reduction, by their names on the leaderboard."""
-    score, range = scorer.score(outputs, weights), scorer.interval(outputs, weights)
-    reduction = 0.0 if dummy is None else error_reduction(scorer.metric, score, dummy)
-    return {"score": score, "low": range.low, "high": range.high, "error_reduction": reduction}
+def fit_seconds(trial: Trial, folds: int) -> float:
+    """What a candidate's fit on all rows is expected to take, by what its folds took."""
+    return trial.seconds / (folds - 1) + trial.encoding

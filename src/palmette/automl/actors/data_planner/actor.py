@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import cycle
 
 from palmette.automl import context as shown
-from palmette.automl.artefacts import DataPlan, DataPlans, Plan, Plans
+from palmette.automl.actors.rules import PlanningInput, RuledAgent
+from palmette.automl.artefacts import DataPlan, DataPlans, Plans
 from palmette.automl.composition import encoder_named, encoders, learner_named
 from palmette.automl.planning.columns import ColumnEdits, data_plan, edited, objections, unsound
-from palmette.automl.planning.drafting import PlanContext
-from palmette.automl.planning.request import leak_lines, request_section
-from palmette.automl.profile import Profile
-from palmette.automl.samples import DataSplits, Samples
-from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
-from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
-from palmette.llm import NEEDED, Agent, Answer, Section, section
+from palmette.engine import Attempt, Context, Verdict, Violation
+from palmette.llm import NEEDED, Answer, Section, section
 
 
-class DataPlannerInput(Model):
-    task: TaskSpec
-    samples: Samples
-    profile: Profile
+class DataPlannerInput(PlanningInput):
     plans: Plans
 
 
@@ -37,7 +31,7 @@ class DataAnswer(Answer, ColumnEdits):
     """Encoders that suit some plans better than the usual one of their kind."""
 
 
-class DataPlanner(Agent):
+class DataPlanner(RuledAgent):
     """Treats columns by their kind, the request and the leaks; a model edits the result."""
 
     name = "data_planner"
@@ -46,61 +40,61 @@ class DataPlanner(Agent):
     Input = DataPlannerInput
     Output = DataPlans
     Answer = DataAnswer
-    has_criterion = True
+    codes = ("data-plan",)
 
-    def offline(self, input: DataPlannerInput, context: Context) -> Attempt[DataPlans]:
-        made = _carried(input, context) or by_rule(input)
-        if any(self.implicated(violation, made) for violation in context.evidence):
-            return Attempt(None, "The rules decide the same again.", TERMINATE, context.evidence)
-        used = sum(one.kind != "drop" for one in made.data_plans[0].treatments)
-        context.progress(f"{used} columns, {len(made.data_plans[0].derived)} derived features")
-        return Attempt(made)
+    def by_rule(self, input: DataPlannerInput, context: Context) -> DataPlans:
+        return _carried(input, context) or _same_for_all(input, [_drawn(input)])
+
+    def in_short(self, output: DataPlans) -> str:
+        first = next(iter(output.data_plans))
+        used = sum(one.kind != "drop" for one in first.treatments)
+        return f"{used} columns are used, {len(first.derived)} derived features"
 
     def is_settled(self, input: DataPlannerInput, context: Context) -> bool:
         """Plans were revised: what was decided about the columns stands."""
         return _carried(input, context) is not None
 
-    def brief(self, input: DataPlannerInput, context: Context) -> tuple[Section, ...]:
-        known = PlanContext.of(input.task, input.samples, input.profile)
-        gone = (f"{one.name}: {one.reason}" for one in known.blueprint.dropped)
+    def sections(self, input: DataPlannerInput, context: Context) -> tuple[Section, ...]:
+        known = input.known(rounds=input.plans.rounds)
+        listed = [one for one in encoders() if one.kind in known.facts.kinds]
+        fitting = [f"{'usual ' if one.usual else ''}for {', '.join(sorted(one.layouts))}" for one in listed]
+        lines = [f"{one.kind}: {one.name} ({of}): {one.description}" for one, of in zip(listed, fitting, strict=True)]
         return (
-            request_section(known),
+            shown.request(known),
             section("plans", "\n".join(f"{one.name}: {one.idea}" for one in input.plans.plans), rank=NEEDED),
             shown.task(known.blueprint, input.profile),
             shown.columns(known.blueprint, input.profile),
-            section("dropped", *gone, rank=1),
-            section("encoders", "\n".join(_encoders(known)), rank=1),
-            section("leaks", *leak_lines(known), rank=1),
+            shown.findings(input.profile),
+            shown.dropped(known.blueprint),
+            section("encoders", "\n".join(lines), rank=1),
+            shown.leaks(known),
         )
 
     def objection(self, answer: DataAnswer, input: DataPlannerInput) -> str:
-        drawn = by_rule(input).data_plans[0]
-        return " ".join([*objections(answer, drawn, input.samples), *_misfits(answer, input)])
+        return " ".join([*objections(answer, _drawn(input), input.samples), *_misfits(answer, input)])
 
     def read(self, answer: DataAnswer, input: DataPlannerInput, context: Context) -> Attempt[DataPlans]:
-        drawn = by_rule(input).data_plans
-        made = [_with_encoders(edited(one, answer), answer) for one in drawn]
-        return Attempt(DataPlans(data_plans=tuple(made)), answer.reason, answer.fix)
+        drawn = edited(_drawn(input), answer).model_copy(update={"reason": answer.reason})
+        made = []
+        for plan in input.plans.plans:
+            wanted = [one.encoder for one in answer.encoders if not one.plans or plan.name in one.plans]
+            made.append(drawn.model_copy(update={"encoders": {encoder_named(name).kind: name for name in wanted}}))
+        return Attempt(_same_for_all(input, made), answer.reason, answer.fix)
 
     def check(self, input: DataPlannerInput, output: DataPlans, context: Context) -> Verdict:
         """One data plan for each plan, with every column once; what may not be used is dropped."""
-        found = [*_violations(input, output)]
-        used = sum(one.kind != "drop" for one in output.data_plans[0].treatments) if output.data_plans else 0
-        measured = Measurement(
-            name="data plans", status="failed" if found else "passed", detail=f"{used} columns are used"
-        )
-        return Verdict.of(found, [measured])
-
-    def implicated(self, violation: Violation, output: DataPlans) -> str | None:
-        """It answers for its own check."""
-        return f"Plan the data again: {violation.message}" if violation.code.startswith("data-plan") else None
+        return self.verdict(output, _violations(input, output))
 
 
-def by_rule(input: DataPlannerInput) -> DataPlans:
-    """The same treatment for every plan."""
-    rows = DataSplits.of(input.samples, input.profile).train
-    made = data_plan(input.task, input.samples, input.profile, rows)
-    return DataPlans(data_plans=tuple(made.model_copy(update={"plan": one.name}) for one in input.plans.plans))
+def _drawn(input: DataPlannerInput) -> DataPlan:
+    """The treatment by the rules."""
+    return data_plan(input.task, input.samples, input.profile, input.splits.train)
+
+
+def _same_for_all(input: DataPlannerInput, data: Iterable[DataPlan]) -> DataPlans:
+    """A data plan for each plan; a single one stands for all."""
+    turns = zip(input.plans.plans, cycle(data), strict=False)
+    return DataPlans(data_plans=tuple(one.model_copy(update={"plan": plan.name}) for plan, one in turns))
 
 
 def _carried(input: DataPlannerInput, context: Context) -> DataPlans | None:
@@ -108,49 +102,28 @@ def _carried(input: DataPlannerInput, context: Context) -> DataPlans | None:
     last = context.last
     if not isinstance(last, DataPlans) or not input.plans.plans[0].revision or context.evidence or context.attempt > 1:
         return None
-    first = last.data_plans[0]
-    return DataPlans(data_plans=tuple(first.model_copy(update={"plan": one.name}) for one in input.plans.plans))
-
-
-def _layouts(plan: Plan) -> set[str]:
-    return {learner_named(one.learner).layout for one in plan.candidates}
-
-
-def _encoders(known: PlanContext) -> Iterator[str]:
-    for one in encoders():
-        if one.kind in known.facts.kinds:
-            usual = (
-                "usual for " + ", ".join(sorted(one.layouts)) if one.usual else f"for {', '.join(sorted(one.layouts))}"
-            )
-            yield f"{one.kind}: {one.name} ({usual}): {one.description}"
+    return _same_for_all(input, last.data_plans[:1])
 
 
 def _misfits(answer: DataAnswer, input: DataPlannerInput) -> Iterator[str]:
     known = {one.name: one for one in encoders()}
-    plans = {one.name: one for one in input.plans.plans}
+    layouts = {one.name: {learner_named(each.learner).layout for each in one.candidates} for one in input.plans.plans}
     for one in answer.encoders:
-        encoder = known.get(one.encoder)
-        if encoder is None:
+        if one.encoder not in known:
             yield f"{one.encoder!r} is not a listed encoder."
             continue
-        for name in one.plans or plans:
-            if name not in plans:
+        for name in one.plans or layouts:
+            if name not in layouts:
                 yield f"There is no plan {name!r}."
-            elif not encoder.layouts & _layouts(plans[name]):
+            elif not known[one.encoder].layouts & layouts[name]:
                 yield f"No learner of {name!r} takes the layouts of {one.encoder!r}."
-
-
-def _with_encoders(plan: DataPlan, answer: DataAnswer) -> DataPlan:
-    wanted = [one.encoder for one in answer.encoders if not one.plans or plan.plan in one.plans]
-    found = {encoder_named(name).kind: name for name in wanted}
-    return plan.model_copy(update={"encoders": found, "reason": answer.reason})
 
 
 def _violations(input: DataPlannerInput, output: DataPlans) -> Iterator[Violation]:
     if [one.plan for one in output.data_plans] != [one.name for one in input.plans.plans]:
         message = "There is not one data plan for each plan, in their order."
         yield Violation(code="data-plan-missing", message=message)
-    due = {one.column: one for one in by_rule(input).data_plans[0].treatments}
+    due = {one.column: one for one in _drawn(input).treatments}
     for plan in output.data_plans:
         if sorted(one.column for one in plan.treatments) != sorted(due):
             message = f"The data plan of {plan.plan!r} does not treat every column once."

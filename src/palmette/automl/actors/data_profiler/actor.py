@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Literal
 
+from palmette.automl.actors import verdict
 from palmette.automl.kinds import UNUSABLE
 from palmette.automl.profile import Leak, LeakDecision, Profile
 from palmette.automl.samples import Samples, SplitRequest
-from palmette.automl.splitting.data_splits import split_of
-from palmette.automl.splitting.split_request import named_column, split_request_of
+from palmette.automl.splitting.data_splits import split_of, split_request_of
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
-from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
+from palmette.engine import Attempt, BaseActor, Context, Verdict, Violation
 
 
 class ProfilerInput(Model):
@@ -48,8 +48,7 @@ class DataProfiler(BaseActor):
             if getattr(again, name) != getattr(output, name)
         ]
         detail = f"{len(output.columns)} columns and {len(output.meta)} meta-features, computed again"
-        measured = Measurement(name="profile", status="failed" if violations else "passed", detail=detail)
-        return Verdict.of(violations, [measured])
+        return verdict("profile", violations, detail)
 
     def implicated(self, violation: Violation, output: Profile) -> str | None:
         own = violation.code in ("figures-differ", "leak-found")
@@ -80,7 +79,7 @@ def compute(task: TaskSpec, samples: Samples) -> Profile:
 
 
 def _columns(names: Iterable[str], samples: Samples) -> tuple[str, ...]:
-    return tuple(named_column(samples, name) for name in names)
+    return tuple(samples.require(name, "The request").name for name in names)
 
 
 @lru_cache(maxsize=4)

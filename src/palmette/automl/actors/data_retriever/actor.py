@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-from palmette.automl.samples import DataSource, Samples, TableError
+from palmette.automl.actors import verdict
+from palmette.automl.samples import DataSource, Samples
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
-from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
-from palmette.errors import UserError, nearest
-
-if TYPE_CHECKING:
-    from palmette.automl.samples.load import Loaded
+from palmette.engine import Attempt, BaseActor, Context, Verdict, Violation
+from palmette.errors import UserError, did_you_mean
 
 
-class RetrieverInput(Model):
+class DataRetrieverInput(Model):
     places: DataSource
     task: TaskSpec | None = None
     """Its threshold makes classes of the target's numbers."""
@@ -27,14 +22,15 @@ class DataRetriever(BaseActor):
     name = "data_retriever"
     description = "Reads the named files, folder or set into one table, and reports how each was read and repaired."
     produces = "samples"
-    Input = RetrieverInput
+    Input = DataRetrieverInput
     Output = Samples
     has_criterion = True
 
-    def run(self, input: RetrieverInput, context: Context) -> Attempt[Samples]:
+    def run(self, input: DataRetrieverInput, context: Context) -> Attempt[Samples]:
+        from palmette.automl.samples.load import load
         from palmette.automl.splitting.targets import in_classes
 
-        loaded = _loaded(input.places, context.ask)
+        loaded = load(input.places.named, input.places.table, input.places.arrays)
         if input.task and input.task.threshold:
             loaded = in_classes(loaded, input.task.threshold)
         samples = loaded.samples
@@ -42,32 +38,15 @@ class DataRetriever(BaseActor):
         context.progress(f"{samples.rows} rows, {len(samples.columns)} columns, {repaired} repairs")
         return Attempt(samples)
 
-    def check(self, input: RetrieverInput, output: Samples, context: Context) -> Verdict:
+    def check(self, input: DataRetrieverInput, output: Samples, context: Context) -> Verdict:
         """The files have not changed, give the same samples again, and have the target."""
         violations = [*_changed(output), *_lacking(input.task.target if input.task else "", output)]
         detail = f"{output.rows} rows and {len(output.columns)} columns, as in the {len(output.files)} files"
-        measured = Measurement(name="data", status="failed" if violations else "passed", detail=detail)
-        return Verdict.of(violations, [measured])
+        return verdict("data", violations, detail)
 
     def implicated(self, violation: Violation, output: Samples) -> str | None:
         codes = ("data-changed", "data-differ", "target-missing", "no-rows")
         return f"Read the data again: {violation.message}" if violation.code in codes else None
-
-
-def _loaded(source: DataSource, ask: Callable[[str], str | None]) -> Loaded:
-    """The data; where several tables could be meant, after one question."""
-    from palmette.automl.samples.load import load
-
-    try:
-        return load(source.named, source.table)
-    except TableError as error:
-        if source.table:
-            raise
-        answer = ask(f"{error.message} Which one is meant: {', '.join(map(repr, error.options))}?")
-        chosen = (answer or "").strip().strip("'\"`")
-        if chosen not in error.options:
-            raise
-        return load(source.named, chosen)
 
 
 def _changed(output: Samples) -> list[Violation]:
@@ -92,8 +71,7 @@ def _lacking(target: str, output: Samples) -> list[Violation]:
         found.append(Violation(code="no-rows", message=message, subject=output.files[0].path))
     column = output.column(target) if target else None
     if target and column is None:
-        near = nearest(target, [one.name for one in output.columns])
-        hint = f" Did you mean {near!r}?" if near else ""
+        hint = did_you_mean(target, [one.name for one in output.columns])
         listed = ", ".join(repr(one.name) for one in output.columns[:12])
         message = f"There is no column {target!r}.{hint} The columns are {listed}."
         found.append(Violation(code="target-missing", message=message, subject=target))

@@ -6,28 +6,23 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from palmette.automl.actors import failed
+from palmette.automl.actors.rules import PlanningInput
 from palmette.automl.artefacts import Assessment, Comparison, Delivery
-from palmette.automl.blame import located
 from palmette.automl.candidates import Blueprint
-from palmette.automl.endpoint import differing, of_tests, place, read_manifest, require_replaceable
-from palmette.automl.endpoint.folder import CACHES
-from palmette.automl.profile import Profile
+from palmette.automl.endpoint.checking import of_tests
+from palmette.automl.endpoint.folder import CACHES, differing, place, read_manifest, require_replaceable
+from palmette.automl.own_code import located
 from palmette.automl.project import FITTED, MODEL, BuiltPackage
-from palmette.automl.samples import Samples
 from palmette.automl.store import Store
-from palmette.automl.task_spec.spec import TaskSpec
-from palmette.documents import Model
-from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
+from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.errors import DeveloperError
 from palmette.sandbox import ExecutionResult, Sandbox
 
 TESTS = "own tests"
 
 
-class DeployerInput(Model):
-    task: TaskSpec
-    samples: Samples
-    profile: Profile
+class DeployerInput(PlanningInput):
     blueprint: Blueprint
     comparison: Comparison
     assessment: Assessment
@@ -53,11 +48,11 @@ class Deployer(BaseActor):
         project = context.workspace / "project"
         shutil.copytree(self._fitted(input), project, ignore=shutil.ignore_patterns(*CACHES))
         if wrong := list(_strayed(input.comparison, project)):
-            return Attempt(None, wrong[0].message, TERMINATE, tuple(wrong))
+            return failed(wrong)
         context.progress("running the package's own tests")
-        tests, failed = of_tests(self.sandbox, project)
-        if failed:
-            return Attempt(None, failed.message, TERMINATE, located([failed], project, ()))
+        tests, broken = of_tests(self.sandbox, project)
+        if broken:
+            return failed(located([broken], project, ()))
         answers = self._answers(input, project, context.workspace / "answers")
         manifest = place(project, folder)
         context.progress(f"delivered to {folder}")
@@ -109,8 +104,7 @@ class Deployer(BaseActor):
             return None
         made = BuiltPackage(project, self.sandbox, input.blueprint).predict(loaded.inference, scratch)
         if isinstance(made, ExecutionResult):
-            last = (made.stderr.strip().splitlines() or [made.note])[-1]
-            detail = f"the {len(loaded.inference)} rows without a target cannot be predicted: {last}"
+            detail = f"the {len(loaded.inference)} rows without a target cannot be predicted: {made.last_line}"
             return Measurement(name="new rows", status="warning", detail=detail, evidence=made.stderr[-2000:])
         name, frame = answered(loaded, made, input.blueprint.target, input.blueprint.positive)
         frame.to_csv(project / name, index=False)

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
 from palmette.automl import context as shown
-from palmette.automl.actors.execution_verifier.offline import ChoiceInput, Judgement, choice_of, eligible, judged
-from palmette.automl.artefacts import Choice
+from palmette.automl.actors import verdict
+from palmette.automl.actors.rules import PlanningInput, RuledAgent
+from palmette.automl.artefacts import Choice, Plans, Proposal, Proposals, RejectedPlan
+from palmette.automl.learners.learner import Cost
+from palmette.automl.planning.constraints import MARGIN, needs
 from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.planning.estimates import estimated
-from palmette.automl.planning.request import request_section
 from palmette.automl.planning.rounds import REJECTED, can_revise
+from palmette.automl.planning.scores import expected_score
+from palmette.automl.problems.registry import problem_of
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
 from palmette.errors import did_you_mean
-from palmette.llm import NEEDED, Agent, Answer, Section, section
+from palmette.llm import NEEDED, Answer, Section, section
+
+ALONE, TOGETHER = 0.01, 0.02
+"""Error reduction that many candidates are taken to add to the best one: delivered alone, and together."""
+NO_REASONS: Mapping[str, str] = {}
+
+
+class ChoiceInput(PlanningInput):
+    plans: Plans
+    proposals: Proposals
 
 
 class PlanReason(Model):
@@ -30,7 +46,27 @@ class ChoiceAnswer(Answer):
     """The other plans, each with what speaks against it."""
 
 
-class ExecutionVerifier(Agent):
+class Judgement(NamedTuple):
+    """A proposal, held against the request."""
+
+    proposal: Proposal
+    problems: tuple[Violation, ...]
+    """Limits that no candidate of it is expected to keep, by a wide margin."""
+    kept: int
+    """Limits that the delivered model is expected to keep."""
+    promise: float
+    """Expected error reduction of the delivered model."""
+
+    @property
+    def name(self) -> str:
+        return self.proposal.plan.name
+
+    @property
+    def alone(self) -> bool:
+        return self.proposal.plan.ensembling == "single"
+
+
+class ExecutionVerifier(RuledAgent):
     """Rejects proposals that cannot keep the request, and chooses among the others."""
 
     name = "execution_verifier"
@@ -39,81 +75,163 @@ class ExecutionVerifier(Agent):
     Input = ChoiceInput
     Output = Choice
     Answer = ChoiceAnswer
-    has_criterion = True
+    codes = ("choice",)
 
     def offline(self, input: ChoiceInput, context: Context) -> Attempt[Choice]:
-        judgements = judged(input)
-        fine = eligible(judgements, _final(input, context))
-        if not fine:
-            return Attempt(None, "No plan can keep the request.", TERMINATE, _problems(judgements))
-        made = choice_of(fine[0], judgements)
-        if any(self.implicated(violation, made) for violation in context.evidence):
-            return Attempt(None, "The rules choose the same again.", TERMINATE, context.evidence)
-        context.progress(f"{fine[0].name} is carried out")
-        return Attempt(made)
+        if _eligible(input, context):
+            return super().offline(input, context)
+        problems = [problem for one in _judged(input) for problem in one.problems]
+        none = Violation(code=REJECTED, message="There is no proposal to choose from.")
+        return Attempt(None, "No plan can keep the request.", TERMINATE, tuple(problems) or (none,))
+
+    def by_rule(self, input: ChoiceInput, context: Context) -> Choice:
+        return _choice(_eligible(input, context)[0], _judged(input))
+
+    def in_short(self, output: Choice) -> str:
+        return f"{output.proposal.plan.name} is carried out"
 
     def is_settled(self, input: ChoiceInput, context: Context) -> bool:
-        """At most one plan can be chosen."""
-        return len(eligible(judged(input), _final(input, context))) < 2
+        """At most one plan can be chosen, or nothing measured or estimated tells the plans apart."""
+        fine = _eligible(input, context)
+        scored = any(one.score is not None for each in fine for one in each.proposal.estimates)
+        return len(fine) < 2 or (not scored and len({one.kept for one in fine}) == 1)
 
-    def brief(self, input: ChoiceInput, context: Context) -> tuple[Section, ...]:
-        known = PlanContext.of(input.task, input.samples, input.profile)
-        fine = eligible(judged(input), _final(input, context))
+    def sections(self, input: ChoiceInput, context: Context) -> tuple[Section, ...]:
+        known, fine = input.known(rounds=input.plans.rounds), _eligible(input, context)
         every = {each.candidate.name: each for one in fine for each in one.proposal.estimates}
         return (
-            request_section(known),
+            shown.request(known),
             shown.task(known.blueprint, input.profile),
             section("plans", *map(_shown, fine), rank=NEEDED),
             section("candidates", "\n".join(map(estimated, every.values())), rank=NEEDED),
         )
 
     def objection(self, answer: ChoiceAnswer, input: ChoiceInput) -> str:
-        names = [one.name for one in judged(input)]
+        names = [one.name for one in _judged(input)]
         return "" if answer.plan in names else f"There is no plan {answer.plan!r}.{did_you_mean(answer.plan, names)}"
 
     def read(self, answer: ChoiceAnswer, input: ChoiceInput, context: Context) -> Attempt[Choice]:
-        judgements = judged(input)
+        judgements = _judged(input)
         chosen = next(one for one in judgements if one.name == answer.plan)
-        made, reasons = choice_of(chosen, judgements, answer.why), {one.plan: one.reason for one in answer.rejected}
-        rejected = tuple(one.model_copy(update={"reason": reasons.get(one.plan, one.reason)}) for one in made.rejected)
-        return Attempt(made.model_copy(update={"rejected": rejected}), answer.reason, answer.fix)
+        reasons = {one.plan: one.reason for one in answer.rejected}
+        return Attempt(_choice(chosen, judgements, answer.why, reasons), answer.reason, answer.fix)
 
     def check(self, input: ChoiceInput, output: Choice, context: Context) -> Verdict:
         """The choice is one of the proposals, and one that keeps the limits if any can; every other has its reason."""
-        judgements = judged(input)
-        found = []
-        chosen = [one for one in judgements if one.proposal == output.proposal]
-        if not chosen:
+        judgements, found = _judged(input), list[Violation]()
+        chosen = next((one for one in judgements if one.proposal == output.proposal), None)
+        problems = chosen.problems if chosen else ()
+        if chosen is None:
             message = f"The chosen {output.proposal.plan.name!r} is none of the proposals."
             found.append(Violation(code="choice-unknown", message=message))
-        elif chosen[0] not in eligible(judgements, final=True):
-            message = " ".join(problem.message for problem in chosen[0].problems)
-            found.append(Violation(code="choice-rejected", message=message, subject=chosen[0].name))
-        others = sorted(one.name for one in judgements if one not in chosen[:1])
+        elif problems and not all(one.problems for one in judgements):
+            message = " ".join(problem.message for problem in problems)
+            found.append(Violation(code="choice-rejected", message=message, subject=chosen.name))
+        others = sorted(one.name for one in judgements if one is not chosen)
         if sorted(one.plan for one in output.rejected) != others:
             message = f"Reasons are due against {', '.join(others) or 'no plan'}, each once."
             found.append(Violation(code="choice-reasons", message=message))
         sound = sum(not one.problems for one in judgements)
         detail = f"{sound} of {len(judgements)} plans can keep the request, by estimate"
-        measured = [Measurement(name="choice", status="failed" if found else "passed", detail=detail)]
-        doubts = [problem.message for one in chosen[:1] for problem in one.problems]
-        measured += [Measurement(name="limit in doubt", status="warning", detail=doubt) for doubt in doubts]
-        return Verdict.of(found, measured)
-
-    def implicated(self, violation: Violation, output: Choice) -> str | None:
-        """It answers for its own check."""
-        return f"Choose again: {violation.message}" if violation.code.startswith("choice") else None
+        doubts = (Measurement(name="limit in doubt", status="warning", detail=one.message) for one in problems)
+        return verdict("choice", found, detail, *doubts)
 
 
-def _final(input: ChoiceInput, context: Context) -> bool:
-    """Whether plans were sent back in this run already, or no other is known: then the measurement of one decides."""
+def _judged(input: ChoiceInput) -> list[Judgement]:
+    """Every proposal, the best first: by limits, then by promise; in the plans' order after a round, or where something
+    counts beside the score."""
+    known = input.known(rounds=input.plans.rounds)
+    found = [_judge(one, known) for one in input.proposals.proposals]
+    in_order = bool(known.rounds or known.constraints.preferences)
+    return sorted(found, key=lambda one: (-one.kept, 0.0 if in_order else -one.promise))
+
+
+def _eligible(input: ChoiceInput, context: Context) -> list[Judgement]:
+    """Those that may be chosen; where no other plans follow, also those that seem too costly.
+
+    None follow where plans were sent back in this run already, or no other is known: a measurement decides then.
+    """
+    judgements = _judged(input)
+    if fine := [one for one in judgements if not one.problems]:
+        return fine
     before = any(violation.code == REJECTED for past in context.attempts for violation in past.violations)
-    return before or not can_revise(input.task, input.samples, input.profile, input.plans)
+    final = before or not can_revise(input.task, input.samples, input.profile, input.plans)
+    return judgements if final else []
 
 
-def _problems(judgements: list[Judgement]) -> tuple[Violation, ...]:
-    found = [problem for one in judgements for problem in one.problems]
-    return tuple(found) or (Violation(code=REJECTED, message="There is no proposal to choose from."),)
+def _choice(
+    chosen: Judgement, judgements: Sequence[Judgement], reason: str = "", reasons: Mapping[str, str] = NO_REASONS
+) -> Choice:
+    """The choice of a proposal, with the reasons against the others."""
+    return Choice(
+        proposal=chosen.proposal,
+        reason=reason or _for(chosen),
+        rejected=tuple(
+            RejectedPlan(plan=one.name, reason=reasons.get(one.name) or _against(one, chosen))
+            for one in judgements
+            if one.name != chosen.name
+        ),
+    )
+
+
+def _judge(proposal: Proposal, known: PlanContext) -> Judgement:
+    limits, single = known.constraints.limits, proposal.plan.ensembling == "single"
+    needed = [needs(Cost(one.seconds, one.megabytes, one.milliseconds), limits) for one in proposal.estimates]
+    best = [min(ways, key=lambda one: one.ratio) for ways in zip(*needed, strict=True)]
+    whole = needed[0] if single else needs(known.costs.together([one.candidate for one in proposal.estimates]), limits)
+    return Judgement(
+        proposal=proposal,
+        problems=(
+            *(_rejected(proposal, str(one), one.constraint.quantity) for one in best if one.ratio > MARGIN),
+            *_too_long(proposal, known.seconds),
+        ),
+        kept=sum(one.ratio <= 1 for one in whole),
+        promise=_promise(proposal, known),
+    )
+
+
+def _rejected(proposal: Proposal, why: str, quantity: str) -> Violation:
+    message = f"The plan {proposal.plan.name!r} is rejected: {why}."
+    return Violation(code=REJECTED, message=message, subject=proposal.plan.name, evidence=quantity)
+
+
+def _too_long(proposal: Proposal, seconds: float) -> Iterator[Violation]:
+    least = min(one.seconds for one in proposal.estimates)
+    if least > MARGIN * seconds:
+        why = f"its fastest candidate takes about {least:.2g} s to train, and {seconds:.0f} s are left"
+        yield _rejected(proposal, why, "training_time")
+
+
+def _promise(proposal: Proposal, known: PlanContext) -> float:
+    """The expected error reduction of the best candidate, and a little for every other one."""
+    metric = problem_of(known.blueprint).metric
+    scores = (expected_score(one.candidate.learner, known.profile, metric) for one in proposal.estimates)
+    found = [one.reduction or 0.0 for one in scores]
+    return max(found) + (ALONE if proposal.plan.ensembling == "single" else TOGETHER) * (1 - 1 / len(found))
+
+
+def _for(one: Judgement) -> str:
+    best = max(one.proposal.estimates, key=lambda each: (each.score is not None, each is one.proposal.estimates[0]))
+    name = best.candidate.name
+    words = [
+        f"{name} is trained first" if best.score is None else f"{name} is expected to reach about {best.score:.3g}"
+    ]
+    words.append("one model is delivered" if one.alone else "several models may be delivered together")
+    words += [f"although {problem.message.removesuffix('.')}" for problem in one.problems[:1]]
+    return f"{'; '.join(words)}."
+
+
+def _against(one: Judgement, chosen: Judgement) -> str:
+    if one.problems:
+        return " ".join(dict.fromkeys(problem.message for problem in one.problems))
+    if one.kept != chosen.kept:
+        return f"It is expected to keep {one.kept} limits on time and size; {chosen.name} keeps {chosen.kept}."
+    if chosen.promise - one.promise > TOGETHER:
+        own = f"{max(one.promise, 0):.1%} of the dummy's error"
+        return f"It is expected to remove {own}; {chosen.name}, {chosen.promise:.1%}."
+    counts = [len(each.proposal.estimates) for each in (one, chosen)]
+    fewer = f", and trains {counts[0]} candidates of {counts[1]}" if counts[0] < counts[1] else ""
+    return f"It promises no more than {chosen.name}{fewer}."
 
 
 def _shown(one: Judgement) -> str:

@@ -3,30 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from palmette.automl import context as shown
-from palmette.automl.actors.guideline_writer.offline import Basis, GuidelineInput, basis_of, blueprint_of, noted
-from palmette.automl.candidates import Blueprint
-from palmette.automl.planning import variants
-from palmette.automl.planning.columns import ColumnEdits, edited, may_be, objections
-from palmette.automl.planning.estimates import encoded
-from palmette.automl.planning.request import leak_lines, request_section
-from palmette.engine import Attempt, Context, Measurement, Verdict, Violation
-from palmette.llm import Agent, Answer, Section, section
+from palmette.automl.actors.rules import PlanningInput, RuledAgent
+from palmette.automl.artefacts import Choice, DataPlan, Knowledge, Plan, Plans, Proposals
+from palmette.automl.candidates import Blueprint, Candidate, first_of_each
+from palmette.automl.planning.blueprints import blueprint
+from palmette.automl.planning.columns import ColumnEdits, data_plan, edited, may_be, objections
+from palmette.automl.planning.drafting import PlanContext, affordable, draft, plan_of
+from palmette.automl.planning.strategies import PlanStrategy
+from palmette.automl.profile import Profile
+from palmette.automl.samples import DataSplits
+from palmette.engine import Attempt, Context, Verdict, Violation
+from palmette.llm import Answer, Section, section
 
-EDITABLE = frozenset({"columns", "dropped", "derived", "candidates", "remarks"})
-MOST_CANDIDATES = 4
-"""That a model adds."""
+EDITABLE = frozenset({"columns", "dropped", "derived", "remarks"})
+UNGUIDED = PlanStrategy("first-configurations", "Every learner with its first configuration.", each=1, tuning=False)
+
+
+class GuidelineInput(PlanningInput):
+    choice: Choice | None = None
+    proposals: Proposals | None = None
+    plans: Plans | None = None
+    knowledge: Knowledge | None = None
+    guided: bool = True
+    """False: by kinds and the request alone, without the profile and without a plan."""
 
 
 class GuidelineAnswer(Answer, ColumnEdits):
-    candidates: tuple[variants.NewCandidate, ...] = ()
-    """At most 4, trained beside those of the plan."""
     remarks: tuple[str, ...] = ()
     """What the coders must know about these data beyond the figures; a sentence each."""
 
 
-class GuidelineWriter(Agent):
+class BlueprintBasis(NamedTuple):
+    """What a blueprint rests on."""
+
+    plan: Plan
+    data: DataPlan
+    candidates: tuple[Candidate, ...]
+    context: PlanContext
+
+
+class GuidelineWriter(RuledAgent):
     """Turns the chosen plan into a blueprint; what the request, the data and the plan determine stays as it is."""
 
     name = "guideline_writer"
@@ -35,69 +54,100 @@ class GuidelineWriter(Agent):
     Input = GuidelineInput
     Output = Blueprint
     Answer = GuidelineAnswer
-    has_criterion = True
+    codes = ("blueprint",)
 
-    def offline(self, input: GuidelineInput, context: Context) -> Attempt[Blueprint]:
-        return Attempt(_finished(blueprint_of(input, basis_of(input)), input, context))
+    def by_rule(self, input: GuidelineInput, context: Context) -> Blueprint:
+        return _noted(blueprint_of(input, basis_of(input)), input.profile)
 
-    def brief(self, input: GuidelineInput, context: Context) -> tuple[Section, ...]:
+    def in_short(self, output: Blueprint) -> str:
+        counts = {"columns": output.columns, "derived features": output.derived, "candidates": output.candidates}
+        listed = ", ".join(f"{len(found)} {name}" for name, found in counts.items() if found)
+        return f"{listed}, compared by {output.metric}; {output.seconds:.0f} s"
+
+    def sections(self, input: GuidelineInput, context: Context) -> tuple[Section, ...]:
         basis = basis_of(input)
         due = blueprint_of(input, basis)
-        known = input.knowledge.insights if input.knowledge and not input.plans else ()
-        guided = input.guided
         return (
-            request_section(basis.context),
+            shown.request(basis.context),
             shown.task(due, input.profile),
             shown.columns(due, input.profile),
-            section("dropped", *(f"{one.name}: {one.reason}" for one in due.dropped), rank=1),
+            shown.dropped(due),
             shown.plan(due),
-            section("learners", "\n".join(variants.learner_lines(basis.context)), rank=1),
-            section("leaks", *(leak_lines(basis.context) if guided else ()), rank=1),
-            section("insights", *(f"{one.text} (applies: {one.because})" for one in known if guided), rank=2),
+            shown.findings(input.profile),
+            shown.leaks(basis.context) if input.guided else section("leaks"),
+            shown.insights(input.knowledge if input.guided else None),
         )
 
     def objection(self, answer: GuidelineAnswer, input: GuidelineInput) -> str:
-        basis = basis_of(input)
-        found = [*objections(answer, basis.data, input.samples), *variants.objections(answer.candidates, basis.context)]
-        if len(answer.candidates) > MOST_CANDIDATES:
-            found.append(f"There are {len(answer.candidates)} candidates; the most is {MOST_CANDIDATES}.")
-        return " ".join(found)
+        return " ".join(objections(answer, basis_of(input).data, input.samples))
 
     def read(self, answer: GuidelineAnswer, input: GuidelineInput, context: Context) -> Attempt[Blueprint]:
         basis = basis_of(input)
-        made = blueprint_of(input, _patched(basis, answer))
+        made = blueprint_of(input, basis._replace(data=edited(basis.data, answer)))
         remarks = tuple(text for one in answer.remarks if (text := " ".join(one.split())))
-        made = made.model_copy(update={"remarks": (*made.remarks, *remarks)})
-        return Attempt(_finished(made, input, context), answer.reason, answer.fix)
+        made = _noted(made.model_copy(update={"remarks": (*made.remarks, *remarks)}), input.profile)
+        return Attempt(made, answer.reason, answer.fix)
 
     def check(self, input: GuidelineInput, output: Blueprint, context: Context) -> Verdict:
-        """Only columns, features, additional candidates and remarks may differ from the rules' blueprint."""
-        basis = basis_of(input)
-        found = list(_differing(output, blueprint_of(input, basis), input, basis))
-        detail = f"{len(output.columns)} columns, {len(output.candidates)} candidates, compared by {output.metric}"
-        measured = Measurement(name="blueprint", status="failed" if found else "passed", detail=detail)
-        return Verdict.of(found, [measured])
-
-    def implicated(self, violation: Violation, output: Blueprint) -> str | None:
-        return f"Write the blueprint again: {violation.message}" if violation.code.startswith("blueprint") else None
+        """Only columns, features and remarks may differ from the rules' blueprint."""
+        return self.verdict(output, _differing(output, blueprint_of(input, basis_of(input)), input))
 
 
-def _finished(made: Blueprint, input: GuidelineInput, context: Context) -> Blueprint:
-    derived = f", {len(made.derived)} derived features" if made.derived else ""
-    context.progress(f"{len(made.columns)} columns{derived}, {len(made.candidates)} candidates, {made.seconds:.0f} s")
-    return noted(made, input.profile)
+def basis_of(input: GuidelineInput) -> BlueprintBasis:
+    """The chosen proposal, else the first one, else the first plan, else the first plan of the rules."""
+    profile = input.profile if input.guided else input.profile.model_copy(update={"decisions": ()})
+    context = PlanContext.of(
+        input.task,
+        input.samples,
+        profile,
+        input.plans.rounds if input.plans else (),
+        input.knowledge or Knowledge(),
+        revisable=input.choice is not None,
+    )
+    proposals = input.proposals.proposals if input.proposals else ()
+    chosen = input.choice.proposal if input.choice else next(iter(proposals), None)
+    if chosen and input.guided:
+        return BlueprintBasis(chosen.plan, chosen.data, tuple(one.candidate for one in chosen.estimates), context)
+    data = data_plan(input.task, input.samples, profile, DataSplits.of(input.samples, profile).train)
+    if not input.guided:
+        data = data.model_copy(update={"derived": ()})
+        plan = plan_of(UNGUIDED, first_of_each(affordable(context)), context)
+    else:
+        drafted = input.plans or draft(context)
+        assert drafted is not None  # nothing was tried before
+        plan = drafted.plans[0]
+    return BlueprintBasis(plan, data, plan.candidates, context)
 
 
-def _patched(basis: Basis, answer: GuidelineAnswer) -> Basis:
-    """The basis with a model's edits; its candidates follow those of the plan."""
-    data, made = edited(basis.data, answer), [*basis.candidates]
-    for one in answer.candidates:
-        candidate = variants.made_of(one, basis.context.strategies[0], {each.name for each in made})
-        made.append(encoded(candidate, data))
-    return basis._replace(data=data, candidates=tuple(made))
+def blueprint_of(input: GuidelineInput, basis: BlueprintBasis) -> Blueprint:
+    """The blueprint of a plan, with its policy, and the seconds of this round.
+
+    Raises:
+        UserError: no column is left to learn from, or the target cannot be learnt so.
+    """
+    plan = basis.plan
+    drawn = blueprint(input.task, input.samples, input.profile, basis.data, basis.candidates)
+    return drawn.model_copy(
+        update={
+            "shares": plan.shares,
+            "ensembling": plan.ensembling,
+            "tuning": plan.tuning,
+            "seconds": basis.context.round_seconds,
+            "remarks": (plan.idea,) if input.guided else (),
+        }
+    )
 
 
-def _differing(output: Blueprint, due: Blueprint, input: GuidelineInput, basis: Basis) -> Iterator[Violation]:
+def _noted(blueprint: Blueprint, profile: Profile) -> Blueprint:
+    """With figures at the head of the columns' notes, for readers of the delivered code."""
+    notes = ("; ".join(filter(None, (shown.noted(one.name, profile), one.note))) for one in blueprint.columns)
+    columns = zip(blueprint.columns, notes, strict=True)
+    return blueprint.model_copy(
+        update={"columns": tuple(one.model_copy(update={"note": note}) for one, note in columns)}
+    )
+
+
+def _differing(output: Blueprint, due: Blueprint, input: GuidelineInput) -> Iterator[Violation]:
     for name in Blueprint.model_fields.keys() - EDITABLE:
         if getattr(output, name) != getattr(due, name):
             message = f"The blueprint's {name} is determined by request, data and plan, and differs."
@@ -111,10 +161,3 @@ def _differing(output: Blueprint, due: Blueprint, input: GuidelineInput, basis: 
         elif (one.source, one.reading) != (rule.source, rule.reading) or not may_be(column, one.kind):
             message = f"Column {one.name!r} is not read as it is written in the file."
             yield Violation(code="blueprint-column", message=message, subject=one.name)
-    if output.candidates[: len(due.candidates)] != due.candidates:
-        message = "The blueprint's candidates do not begin with those of the plan."
-        yield Violation(code="blueprint-candidates", message=message, subject="candidates")
-    for each in output.candidates[len(due.candidates) :]:
-        if each.learner not in basis.context.constraints.allowed:
-            message = f"The request does not allow {each.learner!r}."
-            yield Violation(code="blueprint-candidates", message=message, subject=each.name)

@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 from palmette.automl import formatting
-from palmette.automl.actors.implementation_verifier.curve import learning_curve
-from palmette.automl.actors.implementation_verifier.endpoint import measured
-from palmette.automl.actors.implementation_verifier.evaluation import Evaluation, Evaluator
-from palmette.automl.actors.implementation_verifier.judging import Measured, judged, missed_by, overall
-from palmette.automl.actors.implementation_verifier.parameters import parameters_of
-from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, ConstraintResult, Latency, Plans, Score
-from palmette.automl.blame import located
-from palmette.automl.candidates import Blueprint
-from palmette.automl.endpoint import Service
-from palmette.automl.planning.rounds import can_revise, measured_round
-from palmette.automl.profile import Profile
-from palmette.automl.project import MODEL, BuiltPackage
-from palmette.automl.samples import DataSplits, Samples
-from palmette.automl.search.runs import Search
+from palmette.automl.actors import failed
+from palmette.automl.actors.implementation_verifier.evaluation import Evaluator, ImplementationInput, endpoint_measured
+from palmette.automl.actors.implementation_verifier.judging import (
+    MeasuredModel,
+    judged,
+    missed_by,
+    overall,
+    parameters_of,
+)
+from palmette.automl.artefacts import Assessment, ConstraintResult, Score
+from palmette.automl.endpoint.service import Service
+from palmette.automl.own_code import located
+from palmette.automl.planning.rounds import EARLIER, better_before, can_revise, measured_round
+from palmette.automl.problems.registry import problem_of
+from palmette.automl.project import MODEL
 from palmette.automl.store import Store
-from palmette.automl.task_spec.spec import TaskSpec
-from palmette.documents import Model
-from palmette.engine import TERMINATE, Attempt, BaseActor, Context, Measurement, Verdict, Violation
+from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.sandbox import ExecutionResult, Sandbox
-
-
-class ImplementationInput(Model):
-    task: TaskSpec
-    samples: Samples
-    profile: Profile
-    blueprint: Blueprint
-    plans: Plans | None = None
-    choice: Choice | None = None
-    assembly: Assembly
-    comparison: Comparison
-    revises: bool = True
-    """False: what is missed is reported, and no plan is revised."""
 
 
 class ImplementationVerifier(BaseActor):
@@ -56,39 +39,32 @@ class ImplementationVerifier(BaseActor):
     def run(self, input: ImplementationInput, context: Context) -> Attempt[Assessment]:
         if context.attempt > 1 and isinstance(context.last, Assessment):
             return Attempt(context.last)  # measured once: another try would measure until something passes
-        evaluator = self._evaluator(input, context.workspace / "evaluation")
-        package, splits, modules = evaluator.package, evaluator.splits, input.assembly.modules
+        splits, modules = input.splits, input.assembly.modules
+        evaluator = Evaluator(input, splits, self.store, self.sandbox, context.workspace / "evaluation")
+        package = evaluator.package
         context.progress(f"{len(splits.holdout)} rows that no training saw")
         with Service(self.sandbox, package.folder) as service:  # it starts while the hold-out is predicted
             found = evaluator.evaluated()
             if isinstance(found, ExecutionResult):
-                return _failed(located([_violation(found)], package.folder, modules))
-            search = Search(context.workspace / "curve", input.blueprint, splits, self.sandbox)
-            curve = learning_curve(search, input.comparison)
+                return failed(located([_violation(found)], package.folder, modules))
             batch = any(one.quantity == "batch_time" for one in input.task.constraints)
-            latency, wrong = measured(service, input.blueprint, splits.judged.holdout, found.predictions, batch)
+            latency, wrong = endpoint_measured(service, input.blueprint, splits.judged, found.predictions, batch)
         if wrong:
-            return _failed(located(wrong, package.folder, modules))
-        numbers = self._numbers(input, package, found, latency, context.workspace)
-        results = tuple(judged(input.task, numbers))
-        return Attempt(
-            Assessment(
-                rows=len(splits.holdout),
-                scores=found.scores,
-                unmeasured=found.unmeasured,
-                better=found.better,
-                better_reason=found.better_reason,
-                results=results,
-                status=overall(results),
-                training_seconds=numbers.training_seconds,
-                megabytes=numbers.megabytes,
-                latency=latency,
-                parameters=numbers.parameters,
-                importances=found.importances,
-                curve=curve,
-                answers=found.answers,
-            )
+            return failed(located(wrong, package.folder, modules))
+        counted = any(one.quantity == "parameters" for one in input.task.constraints)
+        size = sum(file.stat().st_size for file in (package.folder / MODEL).rglob("*") if file.is_file())
+        made = found.assessment.model_copy(
+            update={
+                "training_seconds": round(input.assembly.seconds + input.comparison.fit_seconds, 1),
+                "megabytes": round(size / 1e6, 3),
+                "latency": latency,
+                "parameters": parameters_of(package, context.workspace / "parameters") if counted else None,
+            }
         )
+        scored = "on the hold-out" if made.answers else input.comparison.measured
+        learners = tuple(one.candidate.learner for one in input.comparison.selection.members)
+        results = tuple(judged(input.task, MeasuredModel(made, scored, learners)))
+        return Attempt(made.model_copy(update={"results": results, "status": overall(results)}))
 
     def check(self, input: ImplementationInput, output: Assessment, context: Context) -> Verdict:
         """Every constraint has its result; one that another plan may keep goes back while time is left."""
@@ -109,42 +85,15 @@ class ImplementationVerifier(BaseActor):
             return []
         limits = [one.constraint for one in missed if one.constraint]
         plan = input.choice.proposal.plan.name
-        done = measured_round(plan, input.blueprint, input.comparison, output, limits)
-        if not can_revise(input.task, input.samples, input.profile, input.plans, done):
+        done = measured_round(plan, input.assembly.store, input.comparison, output, limits)
+        if can_revise(input.task, input.samples, input.profile, input.plans, done):
+            return [_revision(one, done.model_dump_json()) for one in missed]
+        greater = problem_of(input.blueprint).metric.greater_is_better
+        best = better_before(input.plans.rounds, done, greater)
+        if best is None or input.comparison.store:
             return []
-        return [_revision(one, done.model_dump_json()) for one in missed]
-
-    def _evaluator(self, input: ImplementationInput, scratch: Path) -> Evaluator:
-        return Evaluator(
-            task=input.task,
-            blueprint=input.blueprint,
-            assembly=input.assembly,
-            comparison=input.comparison,
-            splits=DataSplits.of(input.samples, input.profile),
-            store=self.store,
-            sandbox=self.sandbox,
-            scratch=scratch,
-        )
-
-    def _numbers(
-        self,
-        input: ImplementationInput,
-        package: BuiltPackage,
-        found: Evaluation,
-        latency: Latency | None,
-        scratch: Path,
-    ) -> Measured:
-        counted = any(one.quantity == "parameters" for one in input.task.constraints)
-        size = sum(file.stat().st_size for file in (package.folder / MODEL).rglob("*") if file.is_file())
-        return Measured(
-            scores={one.metric: one for one in found.scores},
-            scored="on the hold-out" if found.answers else input.comparison.measured,
-            training_seconds=round(input.assembly.seconds + input.comparison.fit_seconds, 1),
-            megabytes=round(size / 1e6, 3),
-            latency=latency,
-            learners=tuple(one.candidate.learner for one in input.comparison.selection.members),
-            parameters=parameters_of(package, scratch / "parameters") if counted else None,
-        )
+        message = f"The plan {best.plan!r} of an earlier round misses less, or scores better, than {plan!r}."
+        return [Violation(code=EARLIER, message=message, evidence=best.model_dump_json(), subject=best.plan)]
 
 
 def _of_score(score: Score, where: str, better: bool) -> Measurement:
@@ -165,10 +114,5 @@ def _revision(missed: ConstraintResult, evidence: str) -> Violation:
 
 
 def _violation(done: ExecutionResult) -> Violation:
-    last = (done.stderr.strip().splitlines() or [done.note])[-1]
-    message = f"Prediction of the hold-out fails: {last}"
+    message = f"Prediction of the hold-out fails: {done.last_line}"
     return Violation(code="prediction-failed", message=message, evidence=done.stderr[-4000:], subject="predict.py")
-
-
-def _failed(wrong: Sequence[Violation]) -> Attempt[Assessment]:
-    return Attempt(None, wrong[0].message, TERMINATE, tuple(wrong))

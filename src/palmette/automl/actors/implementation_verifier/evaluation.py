@@ -1,54 +1,87 @@
-"""The delivered model and the best baseline on the hold-out, or out of fold where there is none."""
+"""What is delivered, measured: scores on the hold-out, or out of fold; answers and latency of the endpoint."""
 
 from __future__ import annotations
 
+import http
+import io
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from palmette.automl.artefacts import Assembly, Comparison, FeatureImportance, LeaderboardRow, Score
+from palmette.automl.actors.rules import PlanningInput
+from palmette.automl.artefacts import (
+    Assembly,
+    Assessment,
+    Choice,
+    Comparison,
+    FeatureImportance,
+    Latency,
+    LeaderboardRow,
+    Occlusion,
+    Plans,
+    Score,
+)
 from palmette.automl.candidates import Blueprint
+from palmette.automl.endpoint.checking import (
+    answers_of,
+    check_endpoint,
+    exchanges,
+    measure_batch,
+    measure_latency,
+    row_exchanges,
+    rows_of_requests,
+)
+from palmette.automl.endpoint.service import Service
 from palmette.automl.formatting import fixed, measured, metric
 from palmette.automl.measure import Predictions
+from palmette.automl.problems.problem import FIRST_ROWS
 from palmette.automl.problems.registry import problem_of
-from palmette.automl.project import ANSWERS, BuiltPackage
+from palmette.automl.project import ANSWERS, BuiltPackage, in_file_form
 from palmette.automl.samples import DataSplits
 from palmette.automl.search.results import read_results
 from palmette.automl.search.selection import ensemble_outputs
 from palmette.automl.store import Store
-from palmette.automl.task_spec.spec import TaskSpec
-from palmette.engine import TextFile
+from palmette.engine import TextFile, Violation
 from palmette.sandbox import ExecutionResult, Sandbox
 from palmette.sandbox.reading import read_made
 
 if TYPE_CHECKING:
     import pandas as pd
 
+COMPARED = 100
+"""Rows whose answers are compared."""
+COMPARED_FILES = 20
+"""The same where rows have files."""
+ASKED = 20
+"""Different rows of the requests that are timed."""
 
-@dataclass(frozen=True)
-class Evaluation:
+
+class ImplementationInput(PlanningInput):
+    blueprint: Blueprint
+    plans: Plans | None = None
+    choice: Choice | None = None
+    assembly: Assembly
+    comparison: Comparison
+    revises: bool = True
+    """False: what is missed is reported, and no plan is revised."""
+
+
+class Evaluation(NamedTuple):
     """Scores with what they are compared with."""
 
-    scores: tuple[Score, ...]
-    unmeasured: str
-    """Why the metric of the run is not among them, in a sentence."""
-    better: bool
-    better_reason: str
+    assessment: Assessment
+    """Without costs and results."""
     predictions: Predictions
     """Of the rows of the hold-out; of the first training rows where there is none."""
-    importances: tuple[FeatureImportance, ...] = ()
-    answers: TextFile | None = None
 
 
 @dataclass(frozen=True)
 class Evaluator:
     """A fitted package, the fitted baseline, and the rows of the run. The target never goes to either."""
 
-    task: TaskSpec
-    blueprint: Blueprint
-    assembly: Assembly
-    comparison: Comparison
+    input: ImplementationInput
     splits: DataSplits
     store: Store
     sandbox: Sandbox
@@ -56,77 +89,111 @@ class Evaluator:
 
     @property
     def package(self) -> BuiltPackage:
-        return BuiltPackage(self.store.folder(self.comparison.package), self.sandbox, self.blueprint)
+        return BuiltPackage(self.store.folder(self.input.comparison.package), self.sandbox, self.input.blueprint)
 
     def evaluated(self) -> Evaluation | ExecutionResult:
         """The evaluation; how the package ended where it fails."""
         return self._on_holdout() if len(self.splits.holdout) else self._out_of_fold()
 
     def _on_holdout(self) -> Evaluation | ExecutionResult:
-        problem, rows = problem_of(self.blueprint), self.splits.holdout
+        problem = problem_of(self.input.blueprint)
         with ThreadPoolExecutor(2) as beside:
             importances = beside.submit(self._importances)
-            made = self.package.predict(rows, self.scratch / "model")
-            if isinstance(made, ExecutionResult):
-                return made
-            other = self._baseline(rows, made)
+            answered = self._answered(self.package, "model")
+            if isinstance(answered, ExecutionResult):
+                return answered
+            made, text = answered
+            other = self._baseline(made)
             found = importances.result()
-        why, where = problem.unmeasured(self.splits), f"{len(rows)} held-out rows"
+        why, where = problem.unmeasured(self.splits), f"{len(self.splits.holdout)} held-out rows"
         scores = tuple(problem.scores(self.splits, made, other, self._asked))
         first = scores[0] if scores and not why else None
-        return Evaluation(
+        return self._evaluation(
+            made,
             scores=scores,
             unmeasured=self._unmeasured(why) if why else "",
             better=not why and other is not None and problem.better(self.splits, made, other),
             better_reason=self._compared(first, other, where),
-            predictions=made,
             importances=found,
-            answers=TextFile(path="answers.csv", text=read_made(self.scratch / "model", ANSWERS).decode()),
+            occlusions=self._occlusions(made),
+            answers=TextFile(path="answers.csv", text=text),
         )
 
+    def _answered(self, package: BuiltPackage, place: str) -> tuple[Predictions, str] | ExecutionResult:
+        """What a package answers about the hold-out, and all its answers as CSV; how it ended where it fails."""
+        import pandas as pd
+
+        problem = problem_of(self.input.blueprint)
+        first, *others = problem.asked(self.splits)
+        made = package.predict(first, self.scratch / place)
+        if isinstance(made, ExecutionResult):
+            return made
+        texts = [read_made(self.scratch / place, ANSWERS).decode()]
+        if others:
+            with Service(self.sandbox, package.folder) as service:
+                service.is_healthy()
+                texts += [self._answer(service, rows) for rows in others]
+        text = "".join([texts[0], *(one.partition("\n")[2] for one in texts[1:])])
+        table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+        return problem.predictions(table, len(self.splits.holdout)), text
+
     def _out_of_fold(self) -> Evaluation | ExecutionResult:
-        problem, selection = problem_of(self.blueprint), self.comparison.selection
-        results = read_results(self.store.folder(self.assembly.store), problem, len(self.splits.train)).results
+        problem, selection = problem_of(self.input.blueprint), self.input.comparison.selection
+        folder = self.store.folder(self.input.comparison.store or self.input.assembly.store)
+        results = read_results(folder, problem, len(self.splits.train)).results
         scorer, baseline = problem.scorer(self.splits), self._best_baseline
         outputs = ensemble_outputs(selection, results, scorer)
         base = next((one.outputs for one in results if baseline and one.name == baseline.name), None)
         other = None if base is None else scorer.predictions(base, scorer.class_weights(base))
         made = scorer.predictions(outputs, selection.class_weights)
         scores = tuple(problem.scores(self.splits.judged, made, other, self._asked))
-        asked = self.package.predict(self.splits.train.head(100), self.scratch / "model")
+        asked = self.package.predict(self.splits.train.head(FIRST_ROWS), self.scratch / "model")
         if isinstance(asked, ExecutionResult):
             return asked
-        return Evaluation(
+        return self._evaluation(
+            asked,
             scores=scores,
-            unmeasured="",
             better=base is not None and scorer.gain(outputs, base).low > 0,
             better_reason=self._compared(scores[0] if scores else None, other, f"the training rows {scorer.measured}"),
-            predictions=asked,
         )
+
+    def _evaluation(self, made: Predictions, **facts: Any) -> Evaluation:
+        unknown: dict[str, Any] = {"status": "pass", "training_seconds": 0.0, "megabytes": 0.0}
+        return Evaluation(Assessment(rows=len(self.splits.holdout), **unknown, **facts), made)
 
     @property
     def _asked(self) -> list[str]:
         """The metrics that constraints name."""
-        return [one.metric for one in self.task.constraints if one.metric]
+        return [one.metric for one in self.input.task.constraints if one.metric]
 
     @property
     def _best_baseline(self) -> LeaderboardRow | None:
-        rows = [one for one in self.comparison.leaderboard if one.track == "baseline"]
+        rows = [one for one in self.input.comparison.leaderboard if one.track == "baseline"]
         return max(rows, key=lambda one: one.error_reduction, default=None)
 
-    def _baseline(self, rows: pd.DataFrame, made: Predictions) -> Predictions | None:
+    def _answer(self, service: Service, rows: pd.DataFrame) -> str:
+        """What a package's endpoint answers to rows together, as CSV; ValueError where it has no answer."""
+        import pandas as pd
+
+        body = {problem_of(self.input.blueprint).together: rows_of_requests(in_file_form(rows, self.input.blueprint))}
+        reply = service.call("POST", "/predict", body)
+        if reply.status != http.HTTPStatus.OK:
+            raise ValueError(f"the endpoint answers with {reply.status}: {reply.text[:300]}")
+        return str(pd.DataFrame(next(iter(reply.data().values()))).to_csv(index=False))
+
+    def _baseline(self, made: Predictions) -> Predictions | None:
         """Predictions of the fitted baseline; None where there is none."""
-        if self.comparison.baseline == self.comparison.package:
+        if self.input.comparison.baseline == self.input.comparison.package:
             return made
-        if not self.comparison.baseline:
+        if not self.input.comparison.baseline:
             return None
-        package = BuiltPackage(self.store.folder(self.comparison.baseline), self.sandbox, self.blueprint)
-        found = package.predict(rows, self.scratch / "baseline")
-        return None if isinstance(found, ExecutionResult) else found
+        package = BuiltPackage(self.store.folder(self.input.comparison.baseline), self.sandbox, self.input.blueprint)
+        found = self._answered(package, "baseline")
+        return None if isinstance(found, ExecutionResult) else found[0]
 
     def _compared(self, score: Score | None, other: Predictions | None, where: str) -> str:
         """Both scores, in a sentence."""
-        if self.comparison.baseline == self.comparison.package:
+        if self.input.comparison.baseline == self.input.comparison.package:
             return "The delivered model is the best baseline; no other candidate was chosen."
         if score is None or other is None or score.baseline is None:
             return f"It cannot be compared with a baseline on {where}."
@@ -136,18 +203,67 @@ class Evaluator:
         return f"{metric(score.metric)} {value} on {where}; the best baseline, {name}, has {other_value}."
 
     def _unmeasured(self, why: str) -> str:
-        selection, measured = self.comparison.selection, self.comparison.measured
+        selection, measured = self.input.comparison.selection, self.input.comparison.measured
         other = f"; {measured} it is {selection.score:.4g}"
         return f"{selection.metric} cannot be computed on the hold-out, because {why}{other}."
 
-    def _importances(self) -> tuple[FeatureImportance, ...]:
+    def _occlusions(self, made: Predictions) -> tuple[Occlusion, ...]:
+        try:
+            return problem_of(self.input.blueprint).occlusions(self.splits, made, self._asks("covered"))
+        except ValueError:  # a package that fails on covered files
+            return ()
+
+    def _asks(self, place: str) -> Callable[[pd.DataFrame], Predictions]:
         def ask(rows: pd.DataFrame) -> Predictions:
-            made = self.package.predict(rows, self.scratch / "shuffled")
+            made = self.package.predict(rows, self.scratch / place)
             if isinstance(made, ExecutionResult):
                 raise ValueError(made.note)
             return made
 
+        return ask
+
+    def _importances(self) -> tuple[FeatureImportance, ...]:
         try:
-            return problem_of(self.blueprint).importances(self.splits, ask)
+            return problem_of(self.input.blueprint).importances(self.splits, self._asks("shuffled"))
         except ValueError:  # a metric that a sample does not allow for, or a package that fails on it
             return ()
+
+
+def endpoint_measured(
+    service: Service, blueprint: Blueprint, splits: DataSplits, predictions: Predictions, batch: bool
+) -> tuple[Latency | None, tuple[Violation, ...]]:
+    """Latency of requests in the form of the user's file, and what is wrong with the answers.
+
+    Args:
+        service: Of the package; it may still be starting.
+        blueprint: The blueprint.
+        splits: Its hold-out has typed rows; those with predictions come first.
+        predictions: By `predict.py`.
+        batch: Whether all rows are predicted in requests of many, too.
+    """
+    rows = splits.holdout
+    hidden = [name for name in (blueprint.target, blueprint.labels) if name in rows]
+    compared = min(COMPARED if not blueprint.file_columns else COMPARED_FILES, len(predictions))
+    asked = rows.drop(columns=hidden) if batch else rows.drop(columns=hidden).head(max(compared, ASKED))
+    requests = rows_of_requests(in_file_form(asked, blueprint))
+    numbers = [one.in_file for one in blueprint.columns if one.kind == "number"]
+    if not service.is_healthy():
+        message, log = "The endpoint of the package does not start.", service.output()[-3000:]
+        return None, (Violation(code="endpoint-unhealthy", message=message, evidence=log, subject="serve.py"),)
+    problem = problem_of(blueprint)
+    own = [
+        exchange
+        for one in problem.requests(splits, predictions)
+        for exchange in exchanges(
+            problem.together, rows_of_requests(in_file_form(one.rows, blueprint)), one.answer, numbers
+        )
+    ]
+    answers = answers_of(predictions)[:compared]
+    checked = check_endpoint(service, own or row_exchanges(requests[:compared], answers, numbers))
+    if checked.violations:
+        return None, checked.violations
+    if own:
+        return measure_latency(service, [one.body for one in own if not one.refused]), ()
+    latency = measure_latency(service, requests[:ASKED])
+    seconds = round(measure_batch(service, requests), 3) if batch else None
+    return latency.model_copy(update={"batch_seconds": seconds}), ()

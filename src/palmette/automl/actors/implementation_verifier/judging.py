@@ -2,22 +2,57 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from palmette.automl import formatting
-from palmette.automl.artefacts import ConstraintResult, Latency, Score, Status
+from palmette.automl.artefacts import Assessment, ConstraintResult, Status
 from palmette.automl.composition import meant
 from palmette.automl.formatting import seconds
+from palmette.automl.planning.constraints import HOLDS
+from palmette.automl.project import MODEL, BuiltPackage, run_program
 from palmette.automl.task_spec.spec import Constraint, LearnerWish, TaskSpec
 from palmette.automl.trials import Selection
+from palmette.sandbox.reading import read_json
 
-COMPARISONS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
+SECONDS = 120.0
+MOST = 1 << 10
+"""Bytes of the answer."""
+PROGRAM = """
+import json, pathlib, sys
+import joblib
+import numpy as np
+
+WEIGHTS = ("coef_", "intercept_", "coefs_", "intercepts_")
+
+def found(one, seen):
+    if id(one) in seen or isinstance(one, (str, bytes, type)):
+        return
+    seen[id(one)] = one
+    if hasattr(one, "named_parameters"):
+        yield from ((id(part), part.numel()) for part in one.parameters())
+    elif isinstance(one, dict):
+        for part in one.values():
+            yield from found(part, seen)
+    elif isinstance(one, (list, tuple)):
+        for part in one:
+            yield from found(part, seen)
+    else:
+        own = getattr(one, "__dict__", {})
+        for name in own.keys() & set(WEIGHTS):
+            parts = own[name] if isinstance(own[name], list) else [own[name]]
+            yield from ((id(part), int(np.size(part))) for part in parts)
+        yield from found({name: part for name, part in own.items() if name not in WEIGHTS}, seen)
+
+model, out = map(pathlib.Path, sys.argv[1:])
+count = sum(dict(found(joblib.load(model), {})).values())
+out.write_text(json.dumps(count), encoding="utf-8")
+"""
 
 
-class Quantity(NamedTuple):
+class MeasuredQuantity(NamedTuple):
     """A measured number in the unit of its constraint, with its spread."""
 
     value: float
@@ -27,24 +62,18 @@ class Quantity(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Measured:
-    """The numbers that constraints are judged by."""
+class MeasuredModel:
+    """What constraints are judged by."""
 
-    scores: Mapping[str, Score]
-    """By metric; the metric of the run first."""
+    assessment: Assessment
+    """Without results."""
     scored: str
     """Where the scores are from, in words."""
-    training_seconds: float
-    megabytes: float
-    latency: Latency | None
-    """None where the endpoint did not start."""
     learners: tuple[str, ...]
     """Of the members."""
-    parameters: int | None = None
-    """None where they cannot be counted."""
 
 
-def judged(task: TaskSpec, measured: Measured) -> Iterator[ConstraintResult]:
+def judged(task: TaskSpec, measured: MeasuredModel) -> Iterator[ConstraintResult]:
     """The result of every constraint, of the learners and the number of models that were asked for, and of wishes that
     cannot be met."""
     for constraint in task.constraints:
@@ -60,7 +89,7 @@ def judged(task: TaskSpec, measured: Measured) -> Iterator[ConstraintResult]:
 
 
 def missed_by(results: Sequence[ConstraintResult], selection: Selection) -> Iterator[ConstraintResult]:
-    """The constraints that another plan may keep. A score counts out of fold: the hold-out sends nobody back."""
+    """The constraints that another plan may keep. A score counts out of fold: the hold-out never causes a revision."""
     for one in results:
         limit = one.constraint
         if limit is None:
@@ -69,7 +98,7 @@ def missed_by(results: Sequence[ConstraintResult], selection: Selection) -> Iter
             yield one
         if limit.quantity == "score" and limit.metric in ("", selection.metric):
             words = f"{selection.metric} {selection.score:.4f} out of fold"
-            if not COMPARISONS[limit.comparison](selection.score, limit.value):
+            if not HOLDS[limit.comparison](selection.score, limit.value):
                 yield one.model_copy(update={"measured": words, "status": "fail"})
 
 
@@ -79,12 +108,12 @@ def overall(results: Sequence[ConstraintResult]) -> Status:
     return "pass" if statuses <= {"pass"} else "fail" if statuses == {"fail"} else "partly"
 
 
-def of_constraint(constraint: Constraint, measured: Measured) -> ConstraintResult:
+def of_constraint(constraint: Constraint, measured: MeasuredModel) -> ConstraintResult:
     """partly where the limit lies within the spread of the measurement, else by the value."""
     found, wish = _quantity(constraint, measured), formatting.constraint(constraint)
     if isinstance(found, str):
         return ConstraintResult(constraint=constraint, wish=wish, measured=f"not measured: {found}", status="fail")
-    holds = COMPARISONS[constraint.comparison]
+    holds = HOLDS[constraint.comparison]
     status: Status = "pass" if holds(found.value, constraint.value) else "fail"
     if found.low is not None and found.high is not None:
         ends = {holds(end, constraint.value) for end in (found.low, found.high)}
@@ -92,38 +121,39 @@ def of_constraint(constraint: Constraint, measured: Measured) -> ConstraintResul
     return ConstraintResult(constraint=constraint, wish=wish, measured=found.words, status=status)
 
 
-def _quantity(constraint: Constraint, measured: Measured) -> Quantity | str:
+def _quantity(constraint: Constraint, measured: MeasuredModel) -> MeasuredQuantity | str:
     """The number that a constraint is about; why there is none."""
+    found = measured.assessment
     match constraint.quantity:
         case "score":
             return _score(constraint, measured)
         case "training_time":
-            return Quantity(measured.training_seconds, seconds(measured.training_seconds))
+            return MeasuredQuantity(found.training_seconds, seconds(found.training_seconds))
         case "size":
-            return Quantity(measured.megabytes * 1e6, formatting.size(measured.megabytes))
-        case "parameters" if measured.parameters is None:
+            return MeasuredQuantity(found.megabytes * 1e6, formatting.size(found.megabytes))
+        case "parameters" if found.parameters is None:
             return "the model has none that can be counted"
         case "parameters":
-            return Quantity(float(measured.parameters or 0), f"{formatting.number(measured.parameters)} parameters")
-    latency = measured.latency
+            return MeasuredQuantity(float(found.parameters or 0), f"{formatting.number(found.parameters)} parameters")
+    latency = found.latency
     if latency is None:
         return "the endpoint did not start"
     if constraint.quantity == "latency":
         middle, low, high = latency.p50 / 1000, latency.low / 1000, latency.high / 1000
-        return Quantity(middle, f"{seconds(middle)} ({seconds(low)} to {seconds(high)})", low, high)
+        return MeasuredQuantity(middle, f"{seconds(middle)} ({seconds(low)} to {seconds(high)})", low, high)
     if latency.batch_seconds is None:
         return "the endpoint refuses that many rows"
-    return Quantity(latency.batch_seconds, f"{seconds(latency.batch_seconds)} for all held-out rows")
+    return MeasuredQuantity(latency.batch_seconds, f"{seconds(latency.batch_seconds)} for all held-out rows")
 
 
-def _score(constraint: Constraint, measured: Measured) -> Quantity | str:
-    first = next(iter(measured.scores.values()), None)
-    score = measured.scores.get(constraint.metric) if constraint.metric else first
+def _score(constraint: Constraint, measured: MeasuredModel) -> MeasuredQuantity | str:
+    scores = measured.assessment.scores
+    score = next((one for one in scores if constraint.metric in ("", one.metric)), None)
     if score is None:
         return f"{constraint.metric or 'the metric'} cannot be computed on these rows"
     value, interval, _ = formatting.measured(score.value, score.low, score.high)
     words = f"{formatting.metric(score.metric)} {value} {measured.scored} (95 % interval {interval})"
-    return Quantity(score.value, words, score.low, score.high)
+    return MeasuredQuantity(score.value, words, score.low, score.high)
 
 
 def _of_learners(wishes: Sequence[LearnerWish], used: Sequence[str]) -> Iterator[ConstraintResult]:
@@ -136,3 +166,16 @@ def _of_learners(wishes: Sequence[LearnerWish], used: Sequence[str]) -> Iterator
         if names:
             wish = f"{only} {' or '.join(names)}"
             yield ConstraintResult(wish=wish, measured=words, status="pass" if holds else "fail")
+
+
+def parameters_of(package: BuiltPackage, scratch: Path) -> int | None:
+    """The parameters of the fitted model of a package; None where it has none that can be counted."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    out, model = scratch / "parameters.json", package.folder / MODEL / "model.joblib"
+    given = ("-c", PROGRAM, str(model), str(out))
+    done = run_program(package.sandbox, package.folder, *given, seconds=SECONDS, write=scratch)
+    try:
+        count = read_json(scratch, out.name, MOST) if done.ok else None
+    except (OSError, ValueError):  # whatever the package has left there
+        return None
+    return count if isinstance(count, int) and count > 0 else None

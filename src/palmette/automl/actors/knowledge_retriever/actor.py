@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 
 from palmette.automl import context as shown
+from palmette.automl.actors.rules import PlanningInput, RuledAgent
 from palmette.automl.artefacts import Insight, Knowledge
-from palmette.automl.planning.drafting import PlanContext
-from palmette.automl.planning.request import request_section
-from palmette.automl.profile import Profile
-from palmette.automl.samples import Samples
-from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
-from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
-from palmette.knowledge import Finding, Found, Subject, look_up
-from palmette.llm import Agent, Answer, Section, section
+from palmette.engine import Attempt, Context, Verdict, Violation
+from palmette.knowledge import KnowledgeFinding, Subject, look_up
+from palmette.llm import Answer, Section, section
 
 MOST = 8
 """Insights that are handed on."""
@@ -35,13 +31,7 @@ WORDS = {
 """By code of a suggestion: what papers call it."""
 
 
-class KnowledgeInput(Model):
-    task: TaskSpec
-    samples: Samples
-    profile: Profile
-
-
-class Chosen(Model):
+class ChosenFinding(Model):
     number: int
     """Of the finding."""
     text: str
@@ -51,76 +41,61 @@ class Chosen(Model):
 
 
 class KnowledgeAnswer(Answer):
-    insights: tuple[Chosen, ...]
+    insights: tuple[ChosenFinding, ...]
     """At most 8, the most useful first; none where nothing applies."""
 
 
-class KnowledgeRetriever(Agent):
+class KnowledgeRetriever(RuledAgent):
     """Asks every source of knowledge; an insight always comes from one of them."""
 
     name = "knowledge_retriever"
     description = "Looks up what is known about such data and tasks: cases from the literature, papers if allowed."
     produces = "knowledge"
-    Input = KnowledgeInput
+    Input = PlanningInput
     Output = Knowledge
     Answer = KnowledgeAnswer
-    has_criterion = True
+    codes = ("insight",)
 
-    def offline(self, input: KnowledgeInput, context: Context) -> Attempt[Knowledge]:
-        found = look_up(subject_of(input))
-        insights = tuple(_insight(one) for one in usable(found, _allowed(input))[:MOST])
-        made = Knowledge(insights=insights, sources=tuple(one.note for one in found))
-        if any(self.implicated(violation, made) for violation in context.evidence):
-            return Attempt(None, "The sources give the same again.", TERMINATE, context.evidence)
-        context.progress(f"{len(made.insights)} insights apply")
-        return Attempt(made)
+    def by_rule(self, input: PlanningInput, context: Context) -> Knowledge:
+        findings, notes = _looked_up(input)
+        return Knowledge(insights=tuple(map(_insight, findings[:MOST])), sources=notes)
 
-    def is_settled(self, input: KnowledgeInput, context: Context) -> bool:
-        return len(usable(look_up(subject_of(input)), _allowed(input))) <= FEW
+    def in_short(self, output: Knowledge) -> str:
+        return f"{len(output.insights)} insights, each from a source. {' '.join(output.sources)}"
 
-    def brief(self, input: KnowledgeInput, context: Context) -> tuple[Section, ...]:
-        known = PlanContext.of(input.task, input.samples, input.profile)
-        listed = usable(look_up(subject_of(input)), known.constraints.allowed)[:SHOWN]
-        findings = [f"{number}. {one.text} (applies: {one.because})" for number, one in enumerate(listed, start=1)]
+    def is_settled(self, input: PlanningInput, context: Context) -> bool:
+        return len(_looked_up(input)[0]) <= FEW
+
+    def sections(self, input: PlanningInput, context: Context) -> tuple[Section, ...]:
+        listed = enumerate(_looked_up(input)[0][:SHOWN], start=1)
+        findings = (f"{number}. {one.text} (applies: {one.because})" for number, one in listed)
+        known = input.known()
         return (
-            request_section(known),
+            shown.request(known),
             shown.task(known.blueprint, input.profile),
             section("findings", *findings, rank=1),
         )
 
-    def objection(self, answer: KnowledgeAnswer, input: KnowledgeInput) -> str:
+    def objection(self, answer: KnowledgeAnswer, input: PlanningInput) -> str:
         numbers = [one.number for one in answer.insights]
-        count = len(usable(look_up(subject_of(input)), _allowed(input))[:SHOWN])
+        count = len(_looked_up(input)[0][:SHOWN])
         strange = [number for number in numbers if not 1 <= number <= count or numbers.count(number) > 1]
         return f"Finding {strange[0]} is not listed, or chosen twice." if strange else ""
 
-    def read(self, answer: KnowledgeAnswer, input: KnowledgeInput, context: Context) -> Attempt[Knowledge]:
-        found = look_up(subject_of(input))
-        listed = usable(found, _allowed(input))
+    def read(self, answer: KnowledgeAnswer, input: PlanningInput, context: Context) -> Attempt[Knowledge]:
+        findings, notes = _looked_up(input)
         insights = tuple(
-            _insight(listed[one.number - 1]).model_copy(update={"text": one.text, "because": one.because})
+            _insight(findings[one.number - 1]).model_copy(update={"text": one.text, "because": one.because})
             for one in answer.insights
         )
-        return Attempt(
-            Knowledge(insights=insights, sources=tuple(one.note for one in found)), answer.reason, answer.fix
-        )
+        return Attempt(Knowledge(insights=insights, sources=notes), answer.reason, answer.fix)
 
-    def check(self, input: KnowledgeInput, output: Knowledge, context: Context) -> Verdict:
+    def check(self, input: PlanningInput, output: Knowledge, context: Context) -> Verdict:
         """Every insight comes from a source, speaks for no more learners than it, and occurs once."""
-        found = look_up(subject_of(input))
-        wrong = list(_violations(output, usable(found, _allowed(input))))
-        if output.sources != (due := tuple(one.note for one in found)):
-            wrong.append(Violation(code="insight-sources", message=f"The notes of the sources are: {' '.join(due)}"))
-        detail = f"{len(output.insights)} insights, each from a source. {' '.join(output.sources)}"
-        measured = Measurement(name="knowledge", status="failed" if wrong else "passed", detail=detail)
-        return Verdict.of(wrong, [measured])
-
-    def implicated(self, violation: Violation, output: Knowledge) -> str | None:
-        """It answers for its own check."""
-        return f"Choose insights again: {violation.message}" if violation.code.startswith("insight") else None
+        return self.verdict(output, _violations(output, _looked_up(input)[0]))
 
 
-def subject_of(input: KnowledgeInput) -> Subject:
+def subject_of(input: PlanningInput) -> Subject:
     """What to look for; nothing in it is a value of the data."""
     profile, task = input.profile, input.task
     codes = [fact.code for fact in profile.suggestions]
@@ -139,34 +114,28 @@ def subject_of(input: KnowledgeInput) -> Subject:
     )
 
 
-def usable(sources: tuple[Found, ...], allowed: tuple[str, ...]) -> list[Finding]:
-    """The findings of all sources in turn, without those for learners that are not available."""
-    turns = zip_longest(*(one.findings for one in sources))
-    found = [one for one in chain.from_iterable(turns) if one is not None]
-    return [one for one in found if not one.algorithms or {*allowed} & {*one.algorithms}]
+def _looked_up(input: PlanningInput) -> tuple[list[KnowledgeFinding], tuple[str, ...]]:
+    """The findings of all sources in turn, without those for learners that are not available, and a note of each."""
+    sources, allowed = look_up(subject_of(input)), {*input.known().constraints.allowed}
+    found = [one for one in chain.from_iterable(zip_longest(*(one.findings for one in sources))) if one is not None]
+    usable = [one for one in found if not one.algorithms or allowed & {*one.algorithms}]
+    return usable, tuple(one.note for one in sources)
 
 
-def _allowed(input: KnowledgeInput) -> tuple[str, ...]:
-    return PlanContext.of(input.task, input.samples, input.profile).constraints.allowed
-
-
-def _insight(one: Finding) -> Insight:
+def _insight(one: KnowledgeFinding) -> Insight:
     return Insight(text=one.text, source=one.source, because=one.because, learners=one.algorithms)
 
 
-def _violations(output: Knowledge, findings: list[Finding]) -> Iterator[Violation]:
-    known, seen = {one.source: one for one in findings}, set[str]()
+def _violations(output: Knowledge, findings: Sequence[KnowledgeFinding]) -> Iterator[Violation]:
+    known = {one.source: one for one in findings}
     if len(output.insights) > MOST:
         message = f"There are {len(output.insights)} insights; the most is {MOST}."
         yield Violation(code="insight-many", message=message)
     for one in output.insights:
-        finding = known.get(one.source)
-        if finding is None or one.source in seen:
-            message = f"{one.source[:80]!r} is not what a source gave, or occurs twice."
-            yield Violation(code="insight-unsourced", message=message, subject=one.source[:80])
+        finding, name = known.pop(one.source, None), one.source[:80]
+        if finding is None or not one.text.strip():
+            message = f"{name!r} is not what a source gave, occurs twice, or has no text."
+            yield Violation(code="insight-unsourced", message=message, subject=name)
         elif not {*one.learners} <= {*finding.algorithms}:
-            message = f"{one.source[:80]!r} speaks for {', '.join(finding.algorithms) or 'no learner'} only."
-            yield Violation(code="insight-overstated", message=message, subject=one.source[:80])
-        if not one.text.strip():
-            yield Violation(code="insight-empty", message="An insight has no text.", subject=one.source[:80])
-        seen.add(one.source)
+            message = f"{name!r} speaks for {', '.join(finding.algorithms) or 'no learner'} only."
+            yield Violation(code="insight-overstated", message=message, subject=name)

@@ -2,59 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 from pydantic import Field
 
 from palmette.automl import context as shown
-from palmette.automl.artefacts import Code, TrackCode
-from palmette.automl.blame import answers_for
-from palmette.automl.candidates import Blueprint, Candidate, OwnCode, Setting, Strategy
-from palmette.automl.composition import available_learners, learner_named, unavailable
-from palmette.automl.import_policy import objections
+from palmette.automl.actors.coder import Coder, CoderInput
+from palmette.automl.artefacts import TrackCode, WrittenCode
+from palmette.automl.candidates import Blueprint, Candidate, OwnCode
+from palmette.automl.composition import unavailable, usable_learners
 from palmette.automl.kinds import Track
-from palmette.automl.own_code import ContractCheck, learner_module, module_of, track_of
-from palmette.automl.profile import Profile
-from palmette.automl.retry_policy import left_out, retries_exhausted
-from palmette.automl.samples import DataSplits, Samples
-from palmette.automl.task_spec.spec import TaskSpec
-from palmette.documents import Model
-from palmette.engine import Attempt, Context, Measurement, Verdict, Violation
-from palmette.llm import OFFLINE, Agent, Answer, Models, Python, Section, section
-from palmette.llm.brief import fenced
-from palmette.sandbox import Sandbox
-
-OWN = ("contract-misused", "reaches-outside")
-"""Codes that it answers for, where the subject is its module."""
+from palmette.automl.own_code import learner_module, module_of, track_of
+from palmette.automl.planning.estimates import NewCandidate, candidate_objections
+from palmette.engine import Attempt, Context, Measurement, Verdict
+from palmette.llm import Answer, Python, Section, section
 
 
-class ModelingInput(Model):
+class ModelingInput(CoderInput):
     track: Track
-    blueprint: Blueprint
-    task: TaskSpec = TaskSpec()
-    samples: Samples
-    profile: Profile
-    preprocessing: Code = Code()
-    executed: bool = True
-    """False: the module is only read, and runs with the search."""
+    preprocessing: WrittenCode = WrittenCode()
 
 
-class ProposedCandidate(Model):
+class ProposedCandidate(NewCandidate):
     learner: str
     """A learner of the list, or the class that you write."""
-    settings: Mapping[str, Setting] = Field(default_factory=dict)
-    """Only those that differ from the learner's usual ones."""
-    target_transform: Literal["none", "log", "log1p"] = "none"
-    """Of a regression."""
-    class_weights: Literal["none", "balanced"] = "none"
     own_features: bool = False
     """Whether it is given the own features, where there are any."""
     tuned: bool = False
     """Whether its settings are searched with the time that is left."""
-    reason: str
-    """Why these data favour it; one sentence."""
 
 
 class ModelsAnswer(Answer):
@@ -64,7 +40,7 @@ class ModelsAnswer(Answer):
     """The whole module of an own learner; seldom needed."""
 
 
-class ModelingCoder(Agent):
+class ModelingCoder(Coder):
     """What a model proposes is trained beside the plan's candidates, and out-of-fold scores decide."""
 
     name = "modeling_coder"
@@ -73,107 +49,78 @@ class ModelingCoder(Agent):
     Input = ModelingInput
     Output = TrackCode
     Answer = ModelsAnswer
-    has_criterion = True
+    owns = ("contract-misused", "reaches-outside")
 
-    def __init__(self, sandbox: Sandbox, models: Models = OFFLINE) -> None:
-        super().__init__(models)
-        self.sandbox = sandbox
+    def path(self, input: ModelingInput) -> str:
+        return learner_module(input.track)
 
-    def offline(self, input: ModelingInput, context: Context) -> Attempt[TrackCode]:
-        failed = retries_exhausted(context) if self.model else None
-        repairs = (left_out(learner_module(input.track), failed),) if failed else ()
-        return Attempt(TrackCode(track=input.track, unavailable=unavailable(input.track), repairs=repairs))
+    def tried(self, output: TrackCode) -> Iterator[Candidate]:
+        return (one.model_copy(update={"features": ""}) for one in output.candidates if "." in one.learner)
+
+    def nothing(self, input: ModelingInput) -> TrackCode:
+        return TrackCode(track=input.track, unavailable=unavailable(input.track))
 
     def is_settled(self, input: ModelingInput, context: Context) -> bool:
         """A track that is not installed, or that the plan does not use, or a model whose answers were refused."""
         is_planned = any(track_of(one) == input.track for one in input.blueprint.candidates)
-        return bool(unavailable(input.track)) or not is_planned or retries_exhausted(context) is not None
+        return bool(unavailable(input.track)) or not is_planned or super().is_settled(input, context)
 
-    def brief(self, input: ModelingInput, context: Context) -> tuple[Section, ...]:
+    def sections(self, input: ModelingInput, context: Context) -> tuple[Section, ...]:
         own = input.preprocessing.modules
         return (
-            shown.task(input.blueprint, input.profile, input.task.sentence),
-            shown.columns(input.blueprint, input.profile),
-            shown.plan(input.blueprint),
-            shown.settings(input.blueprint, input.track),
+            *super().sections(input, context),
+            *track_sections(input.blueprint, input.track),
             section("features", *(one.text for one in own), rank=2, language="python"),
-            section("module", learner_module(input.track)),
         )
 
     def objection(self, answer: ModelsAnswer, input: ModelingInput) -> str:
-        return " ".join(objections_to(answer, input))
+        return " ".join(models_objections(answer, input.blueprint, input.track))
 
     def read(self, answer: ModelsAnswer, input: ModelingInput, context: Context) -> Attempt[TrackCode]:
-        return Attempt(made_of(answer, input), answer.reason, answer.fix)
-
-    def recalled(self, output: TrackCode) -> str:
-        listed = "\n".join(map(shown.described, output.candidates))
-        return "\n\n".join([fenced(listed), *(fenced(one.text, "python") for one in output.modules)])
+        return Attempt(written_models(answer, input.track, input.preprocessing), answer.reason, answer.fix)
 
     def check(self, input: ModelingInput, output: TrackCode, context: Context) -> Verdict:
         """Its learner uses what it may, and keeps the estimator contract on a sample of training rows."""
         if output.unavailable:
             skipped = Measurement(name=f"{output.track} models", status="skipped", detail=output.unavailable)
             return Verdict(ok=True, measurements=(skipped,))
-        wrong = objections(output.modules)
-        tried = [one for one in output.candidates if "." in one.learner]
-        if tried and input.executed and not wrong:
-            check = ContractCheck(
-                input.blueprint,
-                DataSplits.of(input.samples, input.profile),
-                self.sandbox,
-                context.workspace / "trial",
-            )
-            alone = tried[0].model_copy(update={"features": ""})
-            wrong = check.violations(output.modules, alone, learner_module(output.track))
-        names = ", ".join(one.name for one in output.candidates)
-        status: Literal["passed", "failed"] = "failed" if wrong else "passed"
-        measured = Measurement(name=f"{output.track} models", status=status, detail=names or "those of the plan")
-        return Verdict.of(wrong, [measured])
-
-    def implicated(self, violation: Violation, output: TrackCode) -> str | None:
-        """To blame where its learner takes the features for something else than was agreed, or fails in the package."""
-        if not answers_for(violation, {one.path for one in output.modules}, OWN):
-            return None
-        return f"The own learner of {output.track} fails: {violation.message}"
+        return super().check(input, output, context)
 
 
-def objections_to(answer: ModelsAnswer, input: ModelingInput) -> Iterator[str]:
+def track_sections(blueprint: Blueprint, track: Track) -> tuple[Section, ...]:
+    """The learners of a track with their settings, and the module of an own one."""
+    learners = usable_learners(blueprint, track)
+    return shown.learners(learners), section("module", learner_module(track))
+
+
+def models_objections(answer: ModelsAnswer, blueprint: Blueprint, track: Track) -> Iterator[str]:
     """What in an answer cannot be used: unknown learners or settings, a module without a learner."""
-    kinds = [one.kind for one in input.blueprint.columns]
-    found = available_learners(input.blueprint.problem, kinds, (input.track,), input.blueprint.rows)
-    known = {name: learner_named(name).settings() for name in found}
-    classes = _module(answer, input).classes if answer.own_learner.strip() else ()
+    classes = [name for one in _modules(answer, track) for name in one.classes]
     if answer.own_learner.strip() and not classes:
         yield "The module has no public class with a method `fit`."
-    for one in answer.candidates:
-        if one.learner in classes:
-            continue
-        if one.learner not in known:
-            yield f"{one.learner!r} is not a learner of the list, nor a class of your module."
-        elif strange := sorted(set(one.settings) - set(known[one.learner])):
-            yield f"{one.learner} does not accept the settings {', '.join(strange)}."
+    registered = [one for one in answer.candidates if one.learner not in classes]
+    yield from candidate_objections(registered, usable_learners(blueprint, track), blueprint)
 
 
-def made_of(answer: ModelsAnswer, input: ModelingInput) -> TrackCode:
+def written_models(answer: ModelsAnswer, track: Track, features: WrittenCode) -> TrackCode:
     """The candidates and the module of an answer."""
-    modules = (_module(answer, input),) if answer.own_learner.strip() else ()
+    modules = _modules(answer, track)
     own = {name: f"{Path(one.path).stem}.{name}" for one in modules for name in one.classes}
-    features = next((one.features for one in input.preprocessing.candidates if one.features), "")
+    with_features = next((one.features for one in features.candidates if one.features), "")
     candidates = tuple(
         Candidate(
             name=f"{own[one.learner].partition('.')[0] if one.learner in own else one.learner}-own-{number}",
             learner=own.get(one.learner, one.learner),
             settings=one.settings,
-            strategy=Strategy(target_transform=one.target_transform, class_weights=one.class_weights),
-            features=features if one.own_features else "",
+            strategy=one.strategy,
+            features=with_features if one.own_features else "",
             tuned=one.tuned and one.learner not in own,
             reason=one.reason,
         )
         for number, one in enumerate(answer.candidates, start=1)
     )
-    return TrackCode(track=input.track, modules=modules, candidates=candidates)
+    return TrackCode(track=track, modules=modules, candidates=candidates)
 
 
-def _module(answer: ModelsAnswer, input: ModelingInput) -> OwnCode:
-    return module_of(learner_module(input.track), answer.own_learner, "fit")
+def _modules(answer: ModelsAnswer, track: Track) -> tuple[OwnCode, ...]:
+    return (module_of(learner_module(track), answer.own_learner, "fit"),) if answer.own_learner.strip() else ()

@@ -1,71 +1,52 @@
-"""The actor `pipeline_coder`: own features and candidates in one answer, run on a sample, then trained."""
+"""The actor `pipeline_coder`: own features and candidates in one answer, which the assembler runs as a whole."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from palmette.automl.actors.assembler.actor import Assembler, AssemblerInput
-from palmette.automl.actors.modeling_coder import actor as modeling
-from palmette.automl.actors.preprocessing_coder import actor as preprocessing
-from palmette.automl.artefacts import Assembly, Code, TrackCode
-from palmette.automl.blame import AT_WORK
-from palmette.automl.candidates import Blueprint
+from palmette.automl.actors.coder import Coder, CoderInput
+from palmette.automl.actors.modeling_coder.actor import ModelsAnswer, models_objections, track_sections, written_models
+from palmette.automl.actors.preprocessing_coder.actor import FeaturesAnswer, features_objection, written_features
+from palmette.automl.artefacts import WrittenCode
 from palmette.automl.composition import unavailable
 from palmette.automl.kinds import Track
-from palmette.automl.own_code import FEATURES
-from palmette.automl.profile import Profile
-from palmette.automl.retry_policy import left_out, retries_exhausted
-from palmette.automl.samples import Samples
-from palmette.automl.store import Store
-from palmette.automl.task_spec.spec import TaskSpec
-from palmette.documents import Model
-from palmette.engine import Attempt, Context, Verdict, Violation
-from palmette.llm import OFFLINE, Agent, Models, Python, Section
-from palmette.llm.brief import fenced
+from palmette.automl.own_code import FEATURES, SIDES
+from palmette.engine import Attempt, Context
+from palmette.llm import Section
 from palmette.llm.prompt import load_prompt
-from palmette.sandbox import Sandbox
-
-OWN = {*preprocessing.OWN, *modeling.OWN, "model-missing", *AT_WORK}
-"""Codes that it answers for: nobody else has written or trained anything."""
 
 
-class PipelineInput(Model):
-    task: TaskSpec = TaskSpec()
-    samples: Samples
-    profile: Profile
-    blueprint: Blueprint
+class PipelineInput(CoderInput):
     tracks: tuple[Track, ...]
+    executed: bool = False
+
+    @property
+    def track(self) -> Track | None:
+        """The first track that can be used here: the one that candidates are proposed for."""
+        return next((track for track in self.tracks if not unavailable(track)), None)
 
 
-class PipelineAnswer(modeling.ModelsAnswer):
-    own_features: Python = ""
-    """The whole module of own features; left out where no feature is worth adding."""
+class PipelineAnswer(ModelsAnswer, FeaturesAnswer):
+    """Both parts."""
 
 
-class PipelineCoder(Agent):
-    """What the coders do, and the assembler, as one: a failure comes back whole, and no module is repaired apart."""
+class PipelineCoder(Coder):
+    """The work of both coders as one: a failure comes back whole."""
 
     name = "pipeline_coder"
-    description = "Writes features and candidates as one, runs them on a sample, then trains all candidates."
-    produces = "assembly"
+    description = "Writes features and candidates as one."
+    produces = "preprocessing"
     Input = PipelineInput
-    Output = Assembly
+    Output = WrittenCode
     Answer = PipelineAnswer
-    has_criterion = True
+    owns = (*SIDES, "reaches-outside")
 
-    def __init__(self, sandbox: Sandbox, store: Store, models: Models = OFFLINE) -> None:
-        super().__init__(models)
-        self.assembler, self.modeling = Assembler(sandbox, store), modeling.ModelingCoder(sandbox)
-
-    def offline(self, input: PipelineInput, context: Context) -> Attempt[Assembly]:
-        failed = retries_exhausted(context) if self.model else None
-        repairs = (left_out(FEATURES, failed),) if failed else ()
-        return self._assembled(input, context, Code(repairs=repairs), ())
+    def path(self, input: PipelineInput) -> str:
+        return FEATURES
 
     def is_settled(self, input: PipelineInput, context: Context) -> bool:
-        return retries_exhausted(context) is not None or not _track(input)
+        return not input.track or super().is_settled(input, context)
 
     def parts(self, input: PipelineInput) -> Mapping[str, str]:
         folders = ("preprocessing_coder", "modeling_coder")
@@ -78,58 +59,17 @@ class PipelineCoder(Agent):
             "models_example": models.example,
         }
 
-    def brief(self, input: PipelineInput, context: Context) -> tuple[Section, ...]:
-        found = self.modeling.brief(_modeling(input, Code()), context)
-        return tuple(one for one in found if one.name != "features")
+    def sections(self, input: PipelineInput, context: Context) -> tuple[Section, ...]:
+        return (*super().sections(input, context), *track_sections(input.blueprint, input.track or "traditional"))
 
     def objection(self, answer: PipelineAnswer, input: PipelineInput) -> str:
-        found = modeling.objections_to(answer, _modeling(input, Code()))
-        return " ".join(filter(None, (preprocessing.objection_to(answer.own_features), *found)))
+        found = models_objections(answer, input.blueprint, input.track or "traditional")
+        return " ".join(filter(None, (features_objection(answer.own_features), *found)))
 
-    def read(self, answer: PipelineAnswer, input: PipelineInput, context: Context) -> Attempt[Assembly]:
-        code = preprocessing.made_of(answer.own_features, input.blueprint, answer.reason)
-        made = self._assembled(input, context, code, (modeling.made_of(answer, _modeling(input, code)),))
-        return dataclasses.replace(made, reason=answer.reason or made.reason, fix=answer.fix or made.fix)
-
-    def recalled(self, output: Assembly) -> str:
-        return "\n\n".join(f"{one.path}:\n{fenced(one.text, 'python')}" for one in output.modules)
-
-    def check(self, input: PipelineInput, output: Assembly, context: Context) -> Verdict:
-        """As of the assembler: candidates have finished, with sound outputs."""
-        return self.assembler.check(_assembling(input, Code(), ()), output, context)
-
-    def implicated(self, violation: Violation, output: Assembly) -> str | None:
-        """To blame for whatever is wrong with code or models."""
-        return f"Write and train the whole again: {violation.message}" if violation.code in OWN else None
-
-    def _assembled(
-        self, input: PipelineInput, context: Context, code: Code, models: Sequence[TrackCode]
-    ) -> Attempt[Assembly]:
-        alone = dataclasses.replace(context, attempt=1, attempts=(), last=None, evidence=(), instruction="")
-        return self.assembler.run(_assembling(input, code, models), alone)
-
-
-def _track(input: PipelineInput) -> Track | None:
-    """The first track that can be used here: the one that candidates are proposed for."""
-    return next((track for track in input.tracks if not unavailable(track)), None)
-
-
-def _modeling(input: PipelineInput, code: Code) -> modeling.ModelingInput:
-    return modeling.ModelingInput(
-        track=_track(input) or "traditional",
-        task=input.task,
-        blueprint=input.blueprint,
-        samples=input.samples,
-        profile=input.profile,
-        preprocessing=code,
-    )
-
-
-def _assembling(input: PipelineInput, code: Code, models: Sequence[TrackCode]) -> AssemblerInput:
-    return AssemblerInput(
-        samples=input.samples,
-        profile=input.profile,
-        blueprint=input.blueprint,
-        preprocessing=code,
-        models=tuple(models),
-    )
+    def read(self, answer: PipelineAnswer, input: PipelineInput, context: Context) -> Attempt[WrittenCode]:
+        features = written_features(answer.own_features, input.blueprint, answer.reason)
+        models = written_models(answer, input.track or "traditional", features)
+        made = WrittenCode(
+            modules=(*features.modules, *models.modules), candidates=(*features.candidates, *models.candidates)
+        )
+        return Attempt(made, answer.reason, answer.fix)

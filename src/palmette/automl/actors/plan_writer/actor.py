@@ -4,45 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from palmette.automl import context as shown
+from palmette.automl.actors.rules import PlanningInput, RuledAgent
 from palmette.automl.artefacts import Knowledge, Plan, Plans
-from palmette.automl.candidates import Candidate, Ensembling
-from palmette.automl.composition import learner_named, unavailable
+from palmette.automl.candidates import Ensembling, first_of_each
+from palmette.automl.composition import learner_named, meant, unavailable
 from palmette.automl.planning.costs import digest
-from palmette.automl.planning.drafting import PlanContext, Revision, affordable, draft, plan_of
-from palmette.automl.planning.request import request_section
+from palmette.automl.planning.drafting import PlanContext, Revision, affordable, chosen_by, draft, plan_of
 from palmette.automl.planning.rounds import MISSED, REJECTED, revised
 from palmette.automl.planning.strategies import PlanStrategy
-from palmette.automl.profile import Profile
-from palmette.automl.samples import Samples
-from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
-from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
+from palmette.engine import TERMINATE, Attempt, Context, Verdict, Violation
 from palmette.errors import did_you_mean
-from palmette.llm import NEEDED, Agent, Answer, AnswerError, Section, section
+from palmette.llm import NEEDED, Answer, AnswerError, Section, section
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 ANCHORS = 4
 """Leading configurations that every plan of a model trains, unless it delivers a single model."""
-CODES = (
-    REJECTED,
-    *MISSED,
-    "plans-missing",
-    "plan-name",
-    "plan-twice",
-    "plan-repeated",
-    "plan-candidate",
-    "ensemble-misfit",
-)
-"""What it answers for."""
 
 
-class PlanWriterInput(Model):
-    task: TaskSpec
-    samples: Samples
-    profile: Profile
+class PlanWriterInput(PlanningInput):
     knowledge: Knowledge = Knowledge()
 
 
@@ -51,8 +33,8 @@ class PlanDraft(Model):
     """A few words, kebab-case."""
     idea: str
     """The belief about these data that sets it apart; one sentence."""
-    candidates: tuple[str, ...]
-    """Names of listed configurations, in the order of training."""
+    learners: tuple[str, ...] = ()
+    """Listed learners or families, in the order of training; empty for all, the most promising first."""
     ensembling: Ensembling = "best"
     tuning: bool = True
     """Whether time that is left is spent on the settings of the leading candidates."""
@@ -65,16 +47,19 @@ class PlansAnswer(Answer):
     """As many as are wanted, the most promising first."""
 
 
-class PlanWriter(Agent):
-    """Drafts plans of candidates that can be trained here, within what the request demands."""
+class PlanWriter(RuledAgent):
+    """Drafts plans in outline; which candidates stand for a learner follows from its portfolio and the request."""
 
     name = "plan_writer"
-    description = "Drafts independent plans: the candidates to train, ensembling and tuning, each with its reasons."
+    description = "Drafts independent plans: families of models, ensembling and tuning, each with its reasons."
     produces = "plans"
     Input = PlanWriterInput
     Output = Plans
     Answer = PlansAnswer
-    has_criterion = True
+    codes = ("plan-", "plans-", "ensemble-misfit", *MISSED)
+
+    def in_short(self, output: Plans) -> str:
+        return "; ".join(f"{one.name}: {', '.join(each.name for each in one.candidates)}" for one in output.plans)
 
     def offline(self, input: PlanWriterInput, context: Context) -> Attempt[Plans]:
         known, revision = _begin(input, context)
@@ -86,37 +71,40 @@ class PlanWriter(Agent):
         context.progress(", ".join(one.name for one in made.plans))
         return Attempt(made)
 
-    def brief(self, input: PlanWriterInput, context: Context) -> tuple[Section, ...]:
+    def sections(self, input: PlanWriterInput, context: Context) -> tuple[Section, ...]:
         known, _ = _begin(input, context)
         if not known.portfolio:
             raise AnswerError("No learner is left to plan.", violations=(_unavailable(known),))
-        listed = affordable(known)
-        insights = (f"{one.text} (applies: {one.because})" for one in input.knowledge.insights)
         return (
             section("count", str(input.task.plans), rank=NEEDED),
-            request_section(known),
+            shown.request(known),
             shown.task(known.blueprint, input.profile),
             shown.columns(known.blueprint, input.profile),
-            section("configurations", "\n".join(_configured(one, known) for one in listed), rank=NEEDED),
-            section("insights", *insights, rank=2),
+            shown.findings(input.profile),
+            section("learners", "\n".join(_outlined(known)), rank=NEEDED),
+            shown.insights(input.knowledge),
         )
 
-    def told(self, violation: Violation) -> Violation:
+    def redacted(self, violation: Violation) -> Violation:
         return violation.model_copy(update={"evidence": ""})
 
     def recalled(self, output: Plans) -> str:
         return "\n".join(f"{one.name}: {one.idea}" for one in output.plans)
 
+    def objection(self, answer: PlansAnswer, input: PlanWriterInput) -> str:
+        """Learners that are not listed; the rest is held by the criterion, so that the next attempt sees all of it."""
+        allowed = {*input.known().constraints.allowed}
+        families = {word for name in allowed for word in (name, *learner_named(name).families)}
+        named = [(one.name, name) for one in answer.plans for name in one.learners if not allowed & meant(name)]
+        return " ".join(
+            f"{plan!r} trains {name!r}, which is not listed.{did_you_mean(name, families)}" for plan, name in named
+        )
+
     def read(self, answer: PlansAnswer, input: PlanWriterInput, context: Context) -> Attempt[Plans]:
         known, revision = _begin(input, context)
-        listed = {one.name: one for one in affordable(known)}
-        unknown = [
-            _unknown(one.name, name, listed) for one in answer.plans for name in one.candidates if name not in listed
-        ]
-        unknown += [_unknown(one.name, "", listed) for one in answer.plans if not one.candidates]
-        if unknown or not answer.plans:
-            return Attempt(None, answer.reason, answer.fix, tuple(unknown) or (_missing(0, input.task.plans),))
-        made = [_read(one, listed, known, revision) for one in answer.plans]
+        if not answer.plans:
+            return Attempt(None, answer.reason, answer.fix, (_missing(0, input.task.plans),))
+        made = [_read(one, known, revision) for one in answer.plans]
         plans = Plans(plans=tuple(made), rounds=known.rounds, tried=revision.tried)
         return Attempt(plans, answer.reason, answer.fix)
 
@@ -126,35 +114,35 @@ class PlanWriter(Agent):
         found = [*_of_number(known, revision, output), *_of_names(output, revision)]
         for one in output.plans:
             found += _of_candidates(one, known)
-        detail = "; ".join(f"{one.name}: {', '.join(each.name for each in one.candidates)}" for one in output.plans)
-        return Verdict.of(found, [Measurement(name="plans", status="failed" if found else "passed", detail=detail)])
+        return self.verdict(output, found)
 
     def implicated(self, violation: Violation, output: Plans) -> str | None:
         """It answers for its own check, for plans that were rejected, and for constraints that were missed."""
         if violation.code in (REJECTED, *MISSED):
             return f"Write other plans than {', '.join(one.name for one in output.plans)}: {violation.message}"
-        return f"Write the plans again: {violation.message}" if violation.code in CODES else None
+        return super().implicated(violation, output)
 
 
 def _begin(input: PlanWriterInput, context: Context) -> tuple[PlanContext, Revision]:
     start = revised(context)
-    known = PlanContext.of(input.task, input.samples, input.profile)
-    return replace(known, knowledge=input.knowledge, rounds=start.rounds), start.revision
+    return input.known(rounds=start.rounds, knowledge=input.knowledge), start.revision
 
 
-def _configured(one: Candidate, known: PlanContext) -> str:
-    """A configuration as a model sees it."""
-    cost = known.costs.of(one)
-    return (
-        f"{shown.described(one)}; {learner_named(one.learner).track}; {one.reason}; "
-        f"{cost.seconds:g} s, {cost.megabytes:g} MB, {cost.milliseconds:g} ms"
-    )
+def _outlined(known: PlanContext) -> Iterator[str]:
+    """The learners that can be afforded, with what the first configuration of each is expected to cost."""
+    for one in first_of_each(affordable(known)):
+        learner, cost = learner_named(one.learner), known.costs.of(one)
+        families = f" [{', '.join(sorted(learner.families))}]" if learner.families else ""
+        costs = f"{cost.seconds:g} s, {cost.megabytes:g} MB, {cost.milliseconds:g} ms"
+        yield f"{learner.name}{families}: {learner.description} {learner.track}; {costs}"
 
 
-def _read(one: PlanDraft, listed: dict[str, Candidate], known: PlanContext, revision: Revision) -> Plan:
-    names = [*one.candidates, *([] if one.ensembling == "single" else list(listed)[:ANCHORS])]
-    strategy = PlanStrategy(one.name, one.idea, tuning=one.tuning, ensembling=one.ensembling)
-    made = plan_of(strategy, [listed[name] for name in dict.fromkeys(names)], known)
+def _read(one: PlanDraft, known: PlanContext, revision: Revision) -> Plan:
+    fitting = affordable(known)
+    strategy = PlanStrategy(one.name, one.idea, one.learners, tuning=one.tuning, ensembling=one.ensembling)
+    anchors = [] if one.ensembling == "single" else fitting[:ANCHORS]
+    found = {each.name: each for each in (*chosen_by(strategy, fitting, known.constraints), *anchors)}
+    made = plan_of(strategy, list(found.values()) or fitting[:1], known)
     reasons = (*one.reasons, *((revision.why,) if revision.why else ()))
     return made.model_copy(update={"reasons": reasons, "revision": revision.number})
 
@@ -167,15 +155,6 @@ def _unavailable(known: PlanContext) -> Violation:
     message = " ".join([f"{message} of {known.facts.problem}.", *reasons])
     remedy = "Install its library, or ask for another learner or track."
     return Violation(code="learner-unavailable", message=f"{message} {remedy}", subject=", ".join(wanted))
-
-
-def _unknown(plan: str, name: str, listed: dict[str, Candidate]) -> Violation:
-    message = (
-        f"{plan!r} trains {name!r}, which is not listed.{did_you_mean(name, listed)}"
-        if name
-        else f"{plan!r} trains nothing."
-    )
-    return Violation(code="plan-candidate", message=message, subject=plan)
 
 
 def _missing(count: int, wanted: int) -> Violation:

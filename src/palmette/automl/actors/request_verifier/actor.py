@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from palmette.automl.actors import verdict
 from palmette.automl.task_spec.relevance import require_relevant
 from palmette.automl.task_spec.request import DataSummary, Request
 from palmette.automl.task_spec.sentence import read_sentence
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
-from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
+from palmette.engine import Attempt, BaseActor, Context, Verdict, Violation
 from palmette.errors import UserError
 
 
@@ -45,7 +46,7 @@ class RequestVerifier(BaseActor):
             _require(input)
         except UserError as error:
             return Verdict.of([Violation(code=error.code, message=error.message, subject="request")])
-        return Verdict.of([], [Measurement(name="request", status="passed", detail=output.reason)])
+        return verdict("request", (), output.reason)
 
 
 def _require(input: VerifierInput) -> None:

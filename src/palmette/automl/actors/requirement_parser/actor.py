@@ -4,40 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from palmette.automl.actors.request_verifier.actor import Verification
+from palmette.automl.actors.request_verifier.actor import Verification, VerifierInput
 from palmette.automl.actors.requirement_parser.answer import SentenceAnswer, mistakes, reading_of
+from palmette.automl.actors.rules import RuledAgent
 from palmette.automl.kinds import Kind, Track
 from palmette.automl.task_spec.completion import Learners, OpenTarget, chosen_target, completed, resolved
 from palmette.automl.task_spec.merging import merged
 from palmette.automl.task_spec.relevance import require_relevant, require_understood, unsupported
-from palmette.automl.task_spec.request import DataSummary, Reading, Request
+from palmette.automl.task_spec.request import SentenceReading
 from palmette.automl.task_spec.sentence import read_sentence
-from palmette.automl.task_spec.spec import Source, TaskSpec
+from palmette.automl.task_spec.spec import FieldSource, TaskSpec
 from palmette.automl.task_spec.vocabulary import vocabulary
-from palmette.documents import Model
-from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
+from palmette.engine import Attempt, Context, Measurement, Verdict, Violation
 from palmette.errors import UserError
-from palmette.llm import NEEDED, Agent, Section, section
+from palmette.llm import NEEDED, Section, section
 
-CODES = frozenset({
+CODES = (
     "target-missing", "column-missing", "metric-misfit", "metric-unsuited", "problem-misfit", "unknown-metric",
     "no-times", "no-groups", "no-numbers", "no-columns", "no-such-column", "no-such-class", "bad-target",
     "target-excluded", "column-contradiction",
-})  # fmt: skip
+)  # fmt: skip
 """What it answers for."""
 EXAMPLES = 4
 """Values of a column that a model is shown."""
 
 
-class ParserInput(Model):
-    request: Request
-    columns: DataSummary = DataSummary()
-    given_task: TaskSpec = TaskSpec()
-    """Of flags and task file."""
+class ParserInput(VerifierInput):
     verification: Verification | None = None
 
 
-class RequirementParser(Agent):
+class RequirementParser(RuledAgent):
     """Reads the sentence by rules or with one call, merges it with what was given, and completes it by the data."""
 
     name = "requirement_parser"
@@ -46,21 +42,23 @@ class RequirementParser(Agent):
     Input = ParserInput
     Output = TaskSpec
     Answer = SentenceAnswer
-    has_criterion = True
+    codes = CODES
 
     def is_settled(self, input: ParserInput, context: Context) -> bool:
         """Without a sentence there is nothing to read."""
         return not input.request.text.strip()
 
-    def offline(self, input: ParserInput, context: Context) -> Attempt[TaskSpec]:
-        if any(self.implicated(violation, TaskSpec()) for violation in context.evidence):
-            return Attempt(None, "The rules read the same again.", TERMINATE, context.evidence)
+    def by_rule(self, input: ParserInput, context: Context) -> TaskSpec:
         reading = read_sentence(input.request.text, input.columns, input.request.files)
         require_relevant(input.request, input.columns, input.given_task, reading)
         require_understood(input.request, input.given_task, reading)
-        return Attempt(_finished(input, reading, context))
+        return _finished(input, reading, context)
 
-    def brief(self, input: ParserInput, context: Context) -> tuple[Section, ...]:
+    def in_short(self, output: TaskSpec) -> str:
+        aim = f"{output.problem} of {output.target!r}" if output.target else output.problem
+        return f"{aim}: {', '.join(map(str, output.constraints)) or 'no limits'}"
+
+    def sections(self, input: ParserInput, context: Context) -> tuple[Section, ...]:
         given = [f"{field}: {source.words}" for field, source in input.given_task.sources.items()]
         metrics: dict[str, list[str]] = {}
         for name, words in vocabulary().metrics.items():
@@ -79,12 +77,14 @@ class RequirementParser(Agent):
             section("metrics", *(f"{problem}: {', '.join(names)}" for problem, names in metrics.items()), rank=NEEDED),
         )
 
+    def objection(self, answer: SentenceAnswer, input: ParserInput) -> str:
+        """What it misreads; a refusal quotes nothing."""
+        found = mistakes(answer, input.request.text, input.columns) if answer.asks_for == "model" else ()
+        return " ".join(found)
+
     def read(self, answer: SentenceAnswer, input: ParserInput, context: Context) -> Attempt[TaskSpec]:
         if answer.asks_for != "model":
             raise _refusal(answer)
-        wrong = tuple(mistakes(answer, input.request.text, input.columns))
-        if wrong:
-            return Attempt(None, answer.reason, answer.fix, wrong)
         try:
             made = _finished(input, reading_of(answer, input.request.text, input.columns), context)
         except UserError as error:
@@ -102,16 +102,11 @@ class RequirementParser(Agent):
             completed(resolved(output, input.columns), input.columns, find_learners)
         except UserError as error:
             wrong = [Violation(code=error.code, message=error.message, subject="task")]
-        measured = [
-            Measurement(name="task", status="failed" if wrong else "passed", detail=_in_short(output)),
+        warnings = [
             *(Measurement(name="not understood", status="warning", detail=words) for words in output.unread),
             *(Measurement(name="cannot be met", status="warning", detail=wish) for wish in output.unmet),
         ]
-        return Verdict.of(wrong, measured)
-
-    def implicated(self, violation: Violation, output: TaskSpec) -> str | None:
-        """To blame for names and combinations that turn out wrong later."""
-        return f"Read the request again: {violation.message}" if violation.code in CODES else None
+        return self.verdict(output, wrong, *warnings)
 
 
 def find_learners(problem: str, kinds: Collection[Kind], tracks: Collection[Track] = ()) -> Learners:
@@ -124,26 +119,19 @@ def find_learners(problem: str, kinds: Collection[Kind], tracks: Collection[Trac
     return Learners(usable, available, frozenset(name for names in named.values() for name in names))
 
 
-def _finished(input: ParserInput, reading: Reading, context: Context) -> TaskSpec:
+def _finished(input: ParserInput, reading: SentenceReading, context: Context) -> TaskSpec:
     """The reading merged with what was given, and completed; a person is asked for a target that is open.
 
     Raises:
-        UserError: parts contradict each other, or the target is open and nobody can be asked.
+        UserError: parts contradict each other, or the target is open and there is no person to ask.
     """
     task = resolved(merged(input.given_task, reading.task), input.columns)
     chosen = chosen_target(task, input.columns, reading.candidates)
     if isinstance(chosen, OpenTarget):
         name = chosen.answered(context.ask(chosen.question))
-        sources = {**task.sources, "target": Source(origin="answer", words=name)}
+        sources = {**task.sources, "target": FieldSource(origin="answer", words=name)}
         chosen = task.model_copy(update={"target": name, "sources": sources})
-    made = completed(chosen, input.columns, find_learners)
-    context.progress(_in_short(made))
-    return made
-
-
-def _in_short(task: TaskSpec) -> str:
-    aim = f"{task.problem} of {task.target!r}" if task.target else task.problem
-    return f"{aim}: {', '.join(map(str, task.constraints)) or 'no limits'}"
+    return completed(chosen, input.columns, find_learners)
 
 
 def _refusal(answer: SentenceAnswer) -> UserError:

@@ -10,19 +10,18 @@ from pydantic import Field, ValidationError
 
 from palmette.automl.task_spec.amounts import amount_pattern, parse_amount
 from palmette.automl.task_spec.limits import parse_constraint
-from palmette.automl.task_spec.request import DataSummary, Reading
+from palmette.automl.task_spec.request import DataSummary, SentenceReading
 from palmette.automl.task_spec.sentence import uncovered
-from palmette.automl.task_spec.spec import Constraint, LearnerWish, Preference, Source, TaskSpec
+from palmette.automl.task_spec.spec import Constraint, FieldSource, Preference
 from palmette.automl.task_spec.task_file import TaskFile, parse_learner, task_of
 from palmette.documents import Model
-from palmette.engine import Violation
 from palmette.errors import did_you_mean
 from palmette.llm import Answer
 
-_COLUMNS = ("target", "labels", "group_by", "time", "include", "exclude", "known_after", "candidates")
+_COLUMNS = ("labels", "series", "known_ahead", "group_by", "time", "include", "exclude", "known_after", "candidates")
 _PLAIN = (
     "target", "problem", "metric", "positive", "threshold", "clusters", "labels", "include", "exclude", "known_after",
-    "group_by", "time", "split", "prefer", "ensemble", "budget",
+    "horizon", "frequency", "series", "known_ahead", "group_by", "time", "split", "prefer", "ensemble", "budget",
 )  # fmt: skip
 """Fields that are written as in a task file."""
 
@@ -44,15 +43,15 @@ class Impossible(Model):
 
 class SentenceAnswer(Answer):
     asks_for: Literal["model", "unsupported", "irrelevant"] = "model"
-    """unsupported: a model of another kind than tables allow, such as a forecast of a series; irrelevant: no model."""
+    """unsupported: a model of another kind than tables and series allow, such as of images; irrelevant: no model."""
     example: str = ""
     """Where it is not a model: a request that would work, as close as possible."""
     target: str = ""
     """The column to predict; empty for a clustering, and where two columns fit equally."""
     candidates: tuple[str, ...] = ()
     """Where two or more columns fit the words equally: these."""
-    problem: Literal["", "classification", "regression", "clustering"] = ""
-    """Only where the words say so."""
+    problem: Literal["", "classification", "regression", "clustering", "node_classification", "forecasting"] = ""
+    """Only where the words say so; forecasting where the next rows of a series are wanted."""
     metric: str = ""
     """What models are compared by, where the words say so; one of the list."""
     positive: str = ""
@@ -69,6 +68,14 @@ class SentenceAnswer(Answer):
     """Columns that no model may use."""
     known_after: tuple[str, ...] = ()
     """Columns that the writer says are not known yet when a prediction is made."""
+    horizon: str = ""
+    """Of a forecast: steps, or a time such as `24 hours`."""
+    frequency: str = ""
+    """Of a forecast, where the words say so: a pandas offset such as `h` or `MS`."""
+    series: str = ""
+    """Of a forecast: the column that names the series of each row."""
+    known_ahead: tuple[str, ...] = ()
+    """Of a forecast: columns whose values are known for the rows that are forecast."""
     group_by: str = ""
     """The column of a customer, patient or the like whose rows must not be in two parts."""
     time: str = ""
@@ -94,7 +101,7 @@ class SentenceAnswer(Answer):
     """Wishes that are clear, and that no field can express."""
 
 
-def reading_of(answer: SentenceAnswer, text: str, data: DataSummary) -> Reading:
+def reading_of(answer: SentenceAnswer, text: str, data: DataSummary) -> SentenceReading:
     """The answer as a reading; words that it leaves out and that look like a wish are unread.
 
     Raises:
@@ -103,13 +110,13 @@ def reading_of(answer: SentenceAnswer, text: str, data: DataSummary) -> Reading:
     fields = {name: getattr(answer, name) for name in _PLAIN if getattr(answer, name) not in ("", (), None)}
     task = task_of(TaskFile.model_validate(fields), "model")
     sources = {
-        path: Source(origin="model", words=answer.words.get(path.partition(".")[0], "")) for path in task.sources
+        path: FieldSource(origin="model", words=answer.words.get(path.partition(".")[0], "")) for path in task.sources
     }
     limits = tuple(parse_constraint(one.value).model_copy(update={"words": one.words}) for one in answer.constraints)
     learners = tuple(parse_learner(one.value).model_copy(update={"words": one.words}) for one in answer.learners)
     for name, wishes in (("constraints", answer.constraints), ("learners", answer.learners)):
         if wishes:
-            sources[name] = Source(origin="model", words=" … ".join(dict.fromkeys(one.words for one in wishes)))
+            sources[name] = FieldSource(origin="model", words=" … ".join(dict.fromkeys(one.words for one in wishes)))
     quotes = [*_quotations(answer), *answer.unread]
     made = task.model_copy(
         update={
@@ -121,32 +128,34 @@ def reading_of(answer: SentenceAnswer, text: str, data: DataSummary) -> Reading:
             "unmet": tuple(f"{one.words!r}: {one.reason}" for one in answer.unmet),
         }
     )
-    return Reading(made, answer.candidates)
+    return SentenceReading(made, answer.candidates)
 
 
-def mistakes(answer: SentenceAnswer, text: str, data: DataSummary) -> Iterator[Violation]:
+def mistakes(answer: SentenceAnswer, text: str, data: DataSummary) -> Iterator[str]:
     """What in an answer is not so in the sentence and the data."""
     for quote in (*_quotations(answer), *answer.unread):
         if _plain(quote) not in _plain(text):
-            yield _violation("quote-not-found", f"The request has no words {quote!r}. Quote it letter by letter.")
+            yield f"The request has no words {quote!r}. Quote it letter by letter."
     for name in _PLAIN:
         if getattr(answer, name) not in ("", (), None) and not answer.words.get(name):
-            yield _violation("words-missing", f'"words" has no entry for {name!r}. Quote what it was read from.', name)
-    for name in _COLUMNS:
-        value = getattr(answer, name)
+            yield f'"words" has no entry for {name!r}. Quote what it was read from.'
+    several = answer.problem == "forecasting" and data.column(answer.target) is None
+    targets = [one.strip() for one in answer.target.split(",")] if several else [answer.target]
+    named = {"target": [one for one in targets if one != "all"], **{name: getattr(answer, name) for name in _COLUMNS}}
+    for name, value in named.items():
         for column in (value,) if isinstance(value, str) else value:
             if column and data.column(column) is None:
                 hint = did_you_mean(column, data.names)
-                yield _violation("column-missing", f"{name} names {column!r}, which is no column.{hint}", name)
+                yield f"{name} names {column!r}, which is no column.{hint}"
     try:
         made = reading_of(answer, text, data).task
     except (ValidationError, ValueError) as error:
-        said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-        yield _violation("value-unreadable", said)
+        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+        yield f"A value cannot be read: {reason}."
         return
     for one in made.constraints:
         if not _has_number(one):
-            yield _violation("number-not-found", f"{str(one)!r} cannot be read from {one.words!r}.", "constraints")
+            yield f"{str(one)!r} cannot be read from {one.words!r}."
 
 
 def _quotations(answer: SentenceAnswer) -> list[str]:
@@ -167,10 +176,3 @@ def _has_number(one: Constraint) -> bool:
 def _plain(text: str) -> str:
     marks = str.maketrans("‘’“”–—", "''\"\"--")
     return " ".join(text.translate(marks).split()).casefold()
-
-
-def _violation(code: str, message: str, subject: str = "") -> Violation:
-    return Violation(code=code, message=message, subject=subject)
-
-
-__all__ = ["Impossible", "LearnerWish", "SentenceAnswer", "TaskSpec", "Wish", "mistakes", "reading_of"]

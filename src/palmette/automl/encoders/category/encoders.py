@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palmette.automl.calls import Call, pipeline
+from palmette.automl.calls import Call, Name, pipeline
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, Encoder, Layout, Transformer
 from palmette.automl.encoders.scaled import standard
@@ -17,10 +17,11 @@ class Codes(Encoder):
     name = "category_codes"
     kind = "category"
     layouts = frozenset({"tree"})
-    description = "The rank of each category by frequency, declared as categorical to trees that can use it."
+    description = "A code for each category, declared as categorical to trees that can use it; rare ones share one."
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
-        return Call("palmette.automl.encoders.category.category_codes.CategoryCodes")
+        unknown = {"handle_unknown": "use_encoded_value", "unknown_value": Name("numpy.nan")}
+        return Call("sklearn.preprocessing.OrdinalEncoder", {"min_frequency": 2, **unknown})
 
     def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
         return (True,) * len(columns)
@@ -46,7 +47,9 @@ class OneHot(Encoder):
 def _indicators(layout: Layout) -> Call:
     """Categories that occur once, and unknown ones, share a column."""
     rare = {"min_frequency": 2, "handle_unknown": "infrequent_if_exist"}
-    return Call("sklearn.preprocessing.OneHotEncoder", {**rare, "sparse_output": layout == "sparse"})
+    return Call(
+        "sklearn.preprocessing.OneHotEncoder", {**rare, **({} if layout == "sparse" else {"sparse_output": False})}
+    )
 
 
 def _means(facts: DataFacts) -> Call:

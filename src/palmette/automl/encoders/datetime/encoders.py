@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from palmette.automl.calls import Call
+from palmette.automl.calls import function_step
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, Encoder, Layout, Transformer
 from palmette.automl.encoders.scaled import scaled
@@ -19,7 +19,7 @@ class Parts(Encoder):
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         parts = {one.name: list(one.parts or USUAL) for one in columns}
-        made = Call("palmette.automl.encoders.datetime.datetime_parts.DatetimeParts", {"parts": parts})
+        made = function_step("palmette.automl.encoders.datetime.datetime_parts.datetime_parts", parts=parts)
         return scaled(layout, facts, ("parts", made))
 
     def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:

@@ -35,6 +35,17 @@ class Splines(Encoder):
         return pipeline(("impute", imputer(facts)), ("features", union))
 
 
+class Shares(Encoder):
+    name = "number_shares"
+    kind = "number"
+    layouts = frozenset({"sparse"})
+    usual = False
+    description = "Numbers as shares of their row, whose squares add up to 1: for counts of many words."
+
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
+        return pipeline(("impute", imputer(facts)), ("shares", Call("sklearn.preprocessing.Normalizer")))
+
+
 class Squashed(Encoder):
     name = "number_squashed"
     kind = "number"

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from palmette.automl.calls import Call
+from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
-from palmette.automl.encoders.encoder import DataFacts, Encoder, Layout, Transformer
-from palmette.automl.encoders.scaled import scaled
+from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
+from palmette.automl.encoders.scaled import scaled, standard
+from palmette.automl.encoders.scored import Scored, score_step
 
 DIRECTIONS = 30
 STATISTICS, OVERLAPS = 5, 8
 """Features of a column, and of a pair of columns."""
 MOST_PAIRED = 3
 """Columns of which pairs are compared."""
-MANY_WORDS = 400_000
-"""Words of all rows above which characters take too long."""
-VOCABULARY = 100_000
+MOST = 100_000
+"""Features of a TF-IDF at most."""
+BESIDE_OTHERS = 6.0
+"""Places later in the order where texts are not all that there is."""
+PAIRS_FIRST = 0.9
+"""Places earlier where texts are compared."""
+PENALTY = 0.03
+"""The `C` of a linear model on vectors."""
 FEATURES, PAIRS = (f"palmette.automl.encoders.text.{module}" for module in ("text_features", "text_pairs"))
 Parts = list[tuple[str, Any, Any]]
 
@@ -39,11 +45,11 @@ class Directions(_Texts):
         "for trees also the cross-fitted output of a ridge regression on the words."
     )
 
-    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Call:
         statistics = scaled(layout, facts, ("statistics", Call(f"{FEATURES}.TextStatistics")))
         found: Parts = [("statistics", statistics, [one.name for one in columns])]
         directions = Call(f"{FEATURES}.TextDirections", {"n_components": DIRECTIONS})
-        scores = Call(f"{FEATURES}.TextScores", {"kind": "classes" if facts.classes else "number"})
+        scores = pipeline(("words", Call(f"{FEATURES}.Words", {"grams": 2})), score_step(facts, alpha=1.0))
         for end, name in _ended(columns):
             found.append((f"directions{end}", directions, name))
             if facts.supervised and layout == "tree":
@@ -58,33 +64,139 @@ class Directions(_Texts):
 class Tfidf(_Texts):
     name = "text_tfidf"
     layouts = frozenset({"sparse"})
-    description = (
-        "TF-IDF of words and pairs of words, and of 2 to 5 characters where rows are not too many; "
-        "of two text columns also their overlap and the words of one side only."
-    )
+    description = "TF-IDF of words and pairs of words, and the overlap of two text columns."
+    characters: ClassVar[bool] = False
+    word: ClassVar[float] = 5e-6
+    """Seconds for a word."""
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
-        found: Parts = []
-        for end, name in _ended(columns):
-            found.append((f"words{end}", _tfidf(token_pattern=r"\w+", ngram_range=(1, 2)), name))
-            if _has_characters(facts):
-                found.append((f"characters{end}", _tfidf(analyzer="char_wb", ngram_range=(2, 5)), name))
+        words = _tfidf(token_pattern=r"\w+", ngram_range=(1, 2))
+        characters = _tfidf(analyzer="char_wb", ngram_range=(2, 5))
+        found: Parts = [(f"words{end}", words, name) for end, name in _ended(columns)]
+        of_all = [("words", words)] * (len(columns) > 1) + [("characters", characters)] * self.characters
+        for name, part in of_all:
+            joined = pipeline(("joined", Call(f"{FEATURES}.JoinedTexts")), (name, part))
+            found.append((f"all_{name}", joined, [one.name for one in columns]))
         found.extend(_overlaps(columns, layout, facts))
-        one_sided = Call(f"{PAIRS}.OneSidedWords")
-        found.extend((f"one_sided{end}", one_sided, names) for end, names in _pairs(columns))
         return Call("sklearn.compose.ColumnTransformer", {"transformers": found})
 
     def seconds(self, facts: DataFacts) -> float:
-        return 0.05 + (4e-5 if _has_characters(facts) else 5e-6) * facts.rows * facts.words
+        return 0.05 + self.word * facts.rows * facts.words
 
 
-def _has_characters(facts: DataFacts) -> bool:
-    return facts.rows * facts.words < MANY_WORDS
+class Characters(Tfidf):
+    name = "text_characters"
+    usual = False
+    description = "TF-IDF of words, pairs of words, and 2 to 5 characters, which know parts and misspellings of words."
+    characters = True
+    word = 4e-5
+
+    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
+        reason = "on words and their parts"
+        later = 0.0 if facts.is_text_alone else BESIDE_OTHERS
+        ranks = {"nb_svm": 1.3, "ridge_classifier": 1.7, "linear_svc": 2.7} if facts.classes else {"linear": 1.7}
+        return tuple(EncoderStart(learner, rank + later, reason) for learner, rank in ranks.items())
+
+
+class Contrast(_Texts):
+    name = "text_contrast"
+    layouts = frozenset({"sparse"})
+    usual = False
+    description = "How much two text columns overlap, and the TF-IDF of words that only one of them has."
+
+    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
+        reason = "on what one text has and the other has not"
+        starts = (EncoderStart("linear", 0.0, reason), EncoderStart("linear_svc", 0.3, reason))
+        return starts if facts.is_text_alone and facts.pairs else ()
+
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
+        one_sided = Call(f"{PAIRS}.OneSidedWords")
+        found = [(f"one_sided{end}", one_sided, names) for end, names in _pairs(columns)]
+        return Call("sklearn.compose.ColumnTransformer", {"transformers": [*found, *_overlaps(columns, layout, facts)]})
+
+    def seconds(self, facts: DataFacts) -> float:
+        return 0.05 + 1e-5 * facts.rows * facts.words
+
+
+class _Vectors(_Texts):
+    """By a model that was trained elsewhere."""
+
+    usual = False
+    once = True
+    path: ClassVar[str]
+    size: ClassVar[int]
+    word: ClassVar[float]
+    """Seconds for a word."""
+    rank: ClassVar[float]
+    """Of the first start, as in `DefaultConfig`."""
+
+    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
+        pairs = facts.is_text_alone and facts.pairs  # words by themselves do not compare texts
+        first = self.rank + (0.0 if facts.is_text_alone else BESIDE_OTHERS) - (PAIRS_FIRST if pairs else 0.0)
+        reason = "on vectors of a model that has read many other texts"
+        return (
+            EncoderStart("linear", first, reason, {"C": PENALTY} if facts.classes else {"alpha": 100.0}),
+            EncoderStart("lightgbm", first + (0.3 if pairs else 6.0), reason),
+            EncoderStart("svc", first + 3.0, reason),
+        )
+
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
+        vectors = Call(self.path, {"paired": MOST_PAIRED})
+        steps = vectors if layout == "tree" else pipeline(("vectors", vectors), *standard(facts))
+        found: Parts = [("vectors", steps, [one.name for one in columns]), *_overlaps(columns, layout, facts)]
+        return Call("sklearn.compose.ColumnTransformer", {"transformers": found}) if len(found) > 1 else steps
+
+    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
+        pair = 2 * self.size + 1 + OVERLAPS
+        return (False,) * (self.size * len(columns) + pair * len(list(_pairs(columns))))
+
+    def seconds(self, facts: DataFacts) -> float:
+        return self.word * facts.rows * facts.words / facts.folds  # once for all folds
+
+
+class Static(_Vectors):
+    name = "text_static"
+    requires = ("safetensors", "tokenizers")
+    weights = ("wordllama", "wordllama-tokenizer")
+    description = "The mean of static vectors of the words, from WordLlama: quick, and knows words that are alike."
+    path = "palmette.automl.encoders.text.static_vectors.StaticVectors"
+    size = 256
+    word = 1e-5
+    rank = 1.0
+
+
+class StaticScores(Scored, Static):
+    name = "text_scores"
+    layouts = frozenset({"tree"})
+    description = "As text_directions, and for each column the cross-fitted output of a regression on static vectors."
+
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
+        words = Directions().transformer(columns, layout, facts)
+        vectors = [
+            (f"vectors{end}", super(StaticScores, self).transformer([one], layout, facts), [one.name])
+            for (end, _), one in zip(_ended(columns), columns, strict=True)
+        ]
+        return words.where(transformers=[*words.arguments["transformers"], *vectors])
+
+    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
+        return Directions().categorical(columns, layout, facts) + super().categorical(columns, layout, facts)
+
+
+class Sentences(_Vectors):
+    name = "text_sentences"
+    requires = ("safetensors", "tokenizers", "torch")
+    weights = ("minilm", "minilm-tokenizer")
+    description = "Vectors of whole sentences by the network MiniLM: slow, and knows what sentences mean."
+    path = "palmette.automl.encoders.text.sentence_network.SentenceVectors"
+    size = 384
+    word = 6e-4
+    rank = 1.05
 
 
 def _tfidf(**given: Any) -> Call:
-    most = {"sublinear_tf": True, "max_features": VOCABULARY}
-    return Call("sklearn.feature_extraction.text.TfidfVectorizer", {**given, **most})
+    return Call(
+        "sklearn.feature_extraction.text.TfidfVectorizer", {**given, "sublinear_tf": True, "max_features": MOST}
+    )
 
 
 def _overlaps(columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Iterator[tuple[str, Any, list[str]]]:

@@ -7,20 +7,18 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from palmette.automl.calls import Call
+from palmette.automl.calls import Call, function_step, pipeline
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import LABELS, DefaultConfig, FoldData, Learner, Measured, Settings, Setup
 from palmette.automl.learners.ranges import Range, choice, whole
 
-MOST_ROUNDS, HIST_ROUNDS = 4000, 500
+MOST_ROUNDS = 4000
 LEAST_GAIN = 1e-4
 """Of the log loss, in so many rounds as `patience` allows: where classes are easy to tell it falls for ever."""
 SMALL = 2_000
 """Rows below which leaves of a few rows are worth a try."""
 MEDIUM, LARGE = 200_000, 2_000_000
 """Work from which a step of learning is larger, so that training ends within a minute, or within minutes."""
-OWN = "palmette.automl.learners.boosting.categorical_boosting"
-LABELS = "palmette.automl.learners.labels.LabelEncodedClassifier"
 FAMILIES = frozenset({"gradient_boosting", "tree_ensemble", "boosting", "gbm"})
 
 
@@ -39,21 +37,27 @@ def least_gain(fold: FoldData) -> float:
     return LEAST_GAIN if fold.has_classes else 0.0
 
 
+def seeded(name: str, setup: Setup) -> dict[str, Any]:
+    """The seed, where it is not the one that these libraries have anyway."""
+    return {name: setup.seed} if setup.seed else {}
+
+
 class LightGBM(Learner):
     name = "lightgbm"
     families = FAMILIES | {"lgbm", "lgb"}
     requires = ("lightgbm",)
+    stops_early = True
     description = "Boosted trees that grow leaf by leaf: fast, strong on most tables."
     measured = Measured(0.027, 2.5e-6, kilobytes=190.0, row=0.019, milliseconds=1.1, by_output=True)
 
     def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
         usual: dict[str, Any] = {"n_estimators": rounds or MOST_ROUNDS, "learning_rate": 0.05}
         usual |= {"objective": "regression_l1"} if setup.is_absolute else {}
-        fixed = {"n_jobs": setup.threads, "random_state": setup.seed, "deterministic": True, "force_row_wise": True}
+        fixed = {"n_jobs": setup.threads, **seeded("random_state", setup)}
+        fixed |= {"deterministic": True, "force_row_wise": True} if setup.threads > 1 else {}
         bagging = {"subsample_freq": 1} if "subsample" in settings else {}
-        call = Call(setup.path("lightgbm.LGBM"), {**usual, **settings, **bagging, **fixed, "verbose": -1})
-        columns = setup.places
-        return Call(f"{OWN}.LightGBMCategories", {"estimator": call, "columns": columns}) if columns else call
+        codes = {"categorical_column": setup.places} if setup.places else {}
+        return Call(setup.path("lightgbm.LGBM"), {**usual, **settings, **bagging, **fixed, "verbose": -1, **codes})
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         step = usual_step(facts)
@@ -90,19 +94,19 @@ class LightGBM(Learner):
             if time.monotonic() > deadline:
                 raise lightgbm.callback.EarlyStopException(state.iteration, state.evaluation_result_list or [])
 
-        rounds = patience(getattr(estimator, "estimator", estimator).learning_rate)
+        rounds = patience(estimator.learning_rate)
         stop = lightgbm.early_stopping(rounds, verbose=False, min_delta=least_gain(fold))
         rows, target = fold.stopping
         stops = {"eval_X": rows, "eval_y": target, "callbacks": [stop, stop_in_time]}
         estimator.fit(fold.train, fold.target, **stops, **fold.options)
-        fitted = getattr(estimator, "estimator_", estimator)
-        return int(fitted.best_iteration_ or fitted.booster_.current_iteration())
+        return int(estimator.best_iteration_ or estimator.booster_.current_iteration())
 
 
 class XGBoost(Learner):
     name = "xgboost"
     families = FAMILIES | {"xgb"}
     requires = ("xgboost",)
+    stops_early = True
     description = "Boosted trees that grow level by level, on samples of rows and columns."
     measured = Measured(0.039, 2.5e-6, kilobytes=300.0, row=0.019, milliseconds=1.4, by_output=True)
 
@@ -110,7 +114,7 @@ class XGBoost(Learner):
         usual: dict[str, Any] = {"n_estimators": rounds or MOST_ROUNDS, "learning_rate": 0.08, "max_depth": 6}
         usual |= {"subsample": 0.9, "colsample_bytree": 0.8}
         usual |= {"objective": "reg:absoluteerror"} if setup.is_absolute else {}
-        fixed: dict[str, Any] = {"n_jobs": setup.threads, "random_state": setup.seed}
+        fixed: dict[str, Any] = {"n_jobs": setup.threads, **seeded("random_state", setup)}
         if setup.places and not setup.more:
             types = ["c" if is_code else "q" for is_code in setup.categorical]
             fixed |= {"feature_types": types, "enable_categorical": True}
@@ -152,16 +156,19 @@ class CatBoost(Learner):
     name = "catboost"
     families = FAMILIES
     requires = ("catboost",)
+    stops_early = True
     description = "Boosted symmetric trees, strong on categories; slower to train."
     measured = Measured(0.108, 1e-5, kilobytes=380.0, row=0.019, milliseconds=1.1, by_output=True)
 
     def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
         usual: dict[str, Any] = {"iterations": rounds or MOST_ROUNDS, "learning_rate": 0.08}
         usual |= {"loss_function": "MAE"} if setup.is_absolute else {}
-        fixed = {"thread_count": setup.threads, "random_seed": setup.seed, "allow_writing_files": False}
+        fixed = {"thread_count": setup.threads, **seeded("random_seed", setup), "allow_writing_files": False}
         call = Call(setup.path("catboost.CatBoost"), {**usual, **settings, **fixed, "verbose": False})
-        columns = setup.places
-        return Call(f"{OWN}.CatBoostCategories", {"estimator": call, "columns": columns}) if columns else call
+        if not (places := setup.places):
+            return call
+        whole = function_step("palmette.automl.learners.boosting.categorical_boosting.whole_codes", columns=places)
+        return pipeline(("codes", whole), ("model", call.where(cat_features=tuple(places))))
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         step: Settings = {"learning_rate": round(1.6 * usual_step(facts), 3)}
@@ -176,8 +183,11 @@ class CatBoost(Learner):
         }
 
     def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
-        rounds = patience(getattr(estimator, "estimator", estimator).get_params()["learning_rate"])
-        least = least_gain(fold)
+        codes, model = (estimator[:-1], estimator[-1]) if hasattr(estimator, "steps") else (None, estimator)
+        train, (valid, valid_target) = fold.train, fold.stopping
+        if codes is not None:
+            train, valid = codes.fit_transform(train), codes.transform(valid)
+        rounds, least = patience(model.get_params()["learning_rate"]), least_gain(fold)
 
         class Stop:
             lowest, since = math.inf, 0
@@ -188,38 +198,6 @@ class CatBoost(Learner):
                 self.lowest, self.since = (losses[-1], 0) if gains else (self.lowest, self.since + 1)
                 return self.since < rounds and time.monotonic() < deadline
 
-        stops = {"eval_set": fold.stopping, "use_best_model": True, "callbacks": [Stop()]}
-        estimator.fit(fold.train, fold.target, **stops, **fold.options)
-        return int(getattr(estimator, "estimator_", estimator).tree_count_)
-
-
-class HistGradientBoosting(Learner):
-    name = "hist_gradient_boosting"
-    families = FAMILIES | {"histgradientboosting", "hgb"}
-    description = "scikit-learn's boosted trees, with a little L2 that keeps them stable."
-    measured = Measured(0.1, 4e-6, kilobytes=300.0, milliseconds=2.0, by_output=True)
-
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
-        usual: dict[str, Any] = {"max_iter": rounds or HIST_ROUNDS, "learning_rate": 0.08, "l2_regularization": 1.0}
-        usual |= {"loss": "absolute_error"} if setup.is_absolute else {}
-        fixed = {"early_stopping": rounds is None, "n_iter_no_change": 20, "random_state": setup.seed}
-        return Call(setup.path("sklearn.ensemble.HistGradientBoosting"), {**usual, **settings, **fixed})
-
-    def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
-        step: Settings = {"learning_rate": round(1.6 * usual_step(facts), 3)}
-        return (DefaultConfig(self.name, step, "the trees of scikit-learn, which need no other library", 40),)
-
-    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
-        return {
-            "learning_rate": Range(0.03, 0.2, 0.08, log=True),
-            "max_leaf_nodes": whole(6, 128, 31, log=True),
-            "min_samples_leaf": whole(2, 100, 20, log=True),
-            "l2_regularization": Range(1e-2, 30.0, 1.0, log=True),
-            "max_features": Range(0.3, 1.0, 1.0, "share of the columns of each split"),
-        }
-
-    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
-        rows, target = fold.stopping
-        valid = {"X_val": rows, "y_val": target} if estimator.early_stopping else {}
-        estimator.fit(fold.train, fold.target, **valid, **fold.options)
-        return int(estimator.n_iter_)
+        stops = {"eval_set": (valid, valid_target), "use_best_model": True, "callbacks": [Stop()]}
+        model.fit(train, fold.target, **stops, **fold.options)
+        return int(model.tree_count_)

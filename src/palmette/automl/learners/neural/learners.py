@@ -21,6 +21,7 @@ FAMILIES = frozenset({"neural_network", "deep_learning", "pytorch"})
 class _Neural(Learner):
     track = "neural"
     requires = ("torch",)
+    stops_early = True
 
     def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
         layers = {**LAYERS, **{name: value for name, value in settings.items() if name in LAYERS}}

@@ -26,7 +26,7 @@ class Waves(nn.Module):
         return functional.relu(self.mix(waves)).flatten(1)
 
 
-class Inputs(nn.Module):
+class RowVectors(nn.Module):
     """A row as one vector of length `size`: waves of its numbers, and a learnt vector for each category."""
 
     def __init__(self, numbers: int, categories: Sequence[int], spread: float) -> None:
@@ -41,7 +41,7 @@ class Inputs(nn.Module):
         return torch.cat([self.waves(numbers), *parts], dim=1)
 
 
-class Shared(nn.Module):
+class SharedLinear(nn.Module):
     """A linear layer for several networks at once, which differ in scales and shifts only."""
 
     def __init__(self, members: int, inputs: int, outputs: int) -> None:
@@ -72,10 +72,10 @@ def shared_layers(inputs: int, outputs: int, width: int, depth: int, dropout: fl
     """Several networks in one that learn together and answer as their mean: TabM (Gorishniy et al., 2024)."""
     sizes = [inputs] + [width] * depth
     layers = [
-        nn.Sequential(Shared(members, before, after), nn.ReLU(), nn.Dropout(dropout))
+        nn.Sequential(SharedLinear(members, before, after), nn.ReLU(), nn.Dropout(dropout))
         for before, after in itertools.pairwise(sizes)
     ]
-    return nn.Sequential(nn.Unflatten(1, (1, inputs)), *layers, Shared(members, width, outputs))
+    return nn.Sequential(nn.Unflatten(1, (1, inputs)), *layers, SharedLinear(members, width, outputs))
 
 
 def residual_layers(inputs: int, outputs: int, width: int, depth: int, dropout: float) -> nn.Module:

@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn import functional
 
 from palmette.automl.encoders.scaling import SquashingScaler
-from palmette.automl.learners.neural.network_layers import Inputs, residual_layers, shared_layers
+from palmette.automl.learners.neural.network_layers import RowVectors, residual_layers, shared_layers
 
 STEPS_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH = 16, 64, 512
 """Of gradient descent, where batches of such sizes allow it."""
@@ -80,7 +80,8 @@ class _Network(BaseEstimator):
             weights = torch.as_tensor(_check_sample_weight(sample_weight, X)).float()
             rows, held = self._started(X, y), valid and (self._tensors(np.asarray(valid[0], dtype="float64")), valid[1])
             target = torch.as_tensor(self._learnt(y))
-            descent = torch.optim.AdamW(self.network_.parameters(), **{**DESCENT, **(self.descent or {})})
+            settings: dict[str, Any] = {**DESCENT, **(self.descent or {})}
+            descent = torch.optim.AdamW(self.network_.parameters(), **settings)
             best, lowest, taken = copy.deepcopy(self.network_.state_dict()), math.inf, 0
             for epoch in range(1, self.epochs + 1):
                 self._learn(rows, target, weights / weights.mean(), descent)
@@ -102,7 +103,7 @@ class _Network(BaseEstimator):
         count = self.scales_.fit_transform(numbers).shape[1] if numbers.shape[1] else 0
         self.counts_ = [int(column.max()) + 1 for column in categories.T]
         shape: dict[str, Any] = {**SHAPE, **(self.layers or {})}
-        inputs = Inputs(count, self.counts_, shape.pop("spread"))
+        inputs = RowVectors(count, self.counts_, shape.pop("spread"))
         body = ARCHITECTURES[self.architecture](inputs.size, self._outputs_of(y), **shape)
         self.network_ = nn.ModuleList([inputs, body])
         return self._tensors(X)
@@ -126,7 +127,7 @@ class _Network(BaseEstimator):
     def _learn(self, rows: list[torch.Tensor], target: torch.Tensor, weights: torch.Tensor, descent: Any) -> None:
         self.network_.train()
         batch = min(LARGEST_BATCH, max(SMALLEST_BATCH, len(target) // STEPS_AN_EPOCH))
-        for some in torch.randperm(len(target)).split(batch):
+        for some in torch.split(torch.randperm(len(target)), batch):
             descent.zero_grad()
             outputs = self._forward([part[some] for part in rows])
             members = outputs.shape[1]
@@ -138,7 +139,7 @@ class _Network(BaseEstimator):
     def _outputs(self, rows: list[torch.Tensor]) -> torch.Tensor:
         self.network_.eval()
         with torch.inference_mode():
-            parts = zip(*(part.split(ROWS_AT_ONCE) for part in rows), strict=True)
+            parts = zip(*(torch.split(part, ROWS_AT_ONCE) for part in rows), strict=True)
             return torch.cat([self._forward(some) for some in parts])
 
     def _asked(self, X: Any) -> torch.Tensor:

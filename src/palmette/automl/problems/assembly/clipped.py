@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 
 
-class ClippedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
-    """Keeps the predictions of a regressor within the range of its training targets and a margin.
-
-    Beyond that range a line goes on where nothing is known. `margin` is a share of the range; predictions are never
-    negative where no target is.
-    """
+class ClippedRegressor(RegressorMixin, BaseEstimator):
+    """Keeps predictions within the range of the training targets and a share of it; not below 0 where no target is."""
 
     def __init__(self, regressor: Any, margin: float = 0.1) -> None:
         self.regressor = regressor
         self.margin = margin
 
-    def fit(self, X: Any, y: Any) -> ClippedRegressor:
-        low, high = float(np.min(y)), float(np.max(y))
-        beyond = self.margin * (high - low)
-        self.range_ = (max(low - beyond, 0.0) if low >= 0 else low - beyond, high + beyond)
+    def fit(self, X: Any, y: Any) -> Self:
+        low, beyond = float(np.min(y)), self.margin * float(np.ptp(y))
+        self.range_ = (max(low - beyond, 0.0) if low >= 0 else low - beyond, float(np.max(y)) + beyond)
         self.regressor_ = clone(self.regressor).fit(X, y)
         return self
 

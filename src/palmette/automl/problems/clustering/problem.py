@@ -14,15 +14,15 @@ from palmette.automl.artefacts import FeatureImportance, Score
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, Strategy
 from palmette.automl.measure import METRICS, Metric, Predictions, interval, metric_of, score
-from palmette.automl.measure.metrics import Floats
+from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.problems.clustering.matrix import Matrix
 from palmette.automl.problems.clustering.scorer import ClusterScorer, degenerate
 from palmette.automl.problems.clustering.traits import traits_of
 from palmette.automl.problems.importance import Measure, importance
-from palmette.automl.problems.problem import Member, Objective
+from palmette.automl.problems.problem import Member, Objective, RowByRow
 from palmette.automl.problems.supervised import checked
 from palmette.automl.profile import Profile
-from palmette.automl.report_data import Clustering as Clusters
+from palmette.automl.report_data import ClusterResults as Clusters
 from palmette.automl.report_data import ReportData
 from palmette.automl.samples import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
@@ -50,13 +50,15 @@ SEEN = frozenset({"number", "datetime", "category", "boolean"})
 
 
 @dataclass(frozen=True)
-class Clustering:
+class Clustering(RowByRow):
     """Candidates are compared by how well they divide the harness's own matrix of the training rows."""
 
     name: ClassVar[str] = "clustering"
     has_target: ClassVar[bool] = False
     words: ClassVar = frozenset({"clustering", "cluster", "clusters", "segment", "segmentation", "group"})
     fits_all_rows: ClassVar[bool] = True
+    task: ClassVar[Task] = "clustering"
+    blends: ClassVar[bool] = False
 
     blueprint: Blueprint
 
@@ -101,10 +103,11 @@ class Clustering:
     def baselines(self) -> tuple[Candidate, ...]:
         """Clusters at random, and plain k-means, in a usual number."""
         tried = self.blueprint.clusters
-        usual = {"n_clusters": min(tried[-1], max(tried[0], 8))}
+        count = min(tried[-1], max(tried[0], 8))
+        usual = {"n_clusters": count}
         return (
             Candidate(name="dummy", learner="dummy", settings=usual, reason="clusters at random"),
-            Candidate(name="kmeans-baseline", learner="kmeans", settings=usual, reason="plain k-means"),
+            Candidate(name=f"kmeans-{count}-standard", learner="kmeans", settings=usual, reason="plain k-means"),
         )
 
     def folds(self, splits: DataSplits) -> NDArray[np.int64]:
@@ -179,9 +182,8 @@ class Clustering:
     ) -> ReportData:
         """The clusters of the training rows, and the best silhouette by their number."""
         measured = "How far the clusters become others (1 less the adjusted Rand index)"
-        missing = {"curve": "more rows do not make clusters better by any of these measures"}
         if best not in outputs:
-            return ReportData(importance=measured, missing=missing)  # type: ignore[arg-type]  # a literal
+            return ReportData(importance=measured)
         scorer, tried = self.scorer(splits), dict[int, float]()
         for one in outputs.values() if len(self.blueprint.clusters) > 1 else ():
             count = len(np.unique(one[:, 0]))
@@ -191,7 +193,7 @@ class Clustering:
         sizes = tuple(int(count) for count in np.bincount(chosen))
         traits = tuple(traits_of(splits.train, self.blueprint.columns, chosen))
         clusters = Clusters(sizes, tuple(sorted(tried.items())), places, chosen, traits)
-        return ReportData(importance=measured, missing=missing, clustering=clusters)  # type: ignore[arg-type]  # a literal
+        return ReportData(importance=measured, clustering=clusters)
 
     def _external(self, rows: pd.DataFrame, made: Predictions, baseline: Predictions | None) -> list[Score]:
         labels = rows[self.blueprint.labels]

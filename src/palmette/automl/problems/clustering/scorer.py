@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.measure import Interval, Metric, Predictions, metric_of
+from palmette.automl.measure import Metric, Predictions, ScoreInterval, metric_of
 from palmette.automl.measure.metrics import Floats
 
 MOST_ROWS = 2_000
@@ -55,11 +55,14 @@ class ClusterScorer:
     def score(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> float:
         return float(self._silhouettes(outputs).mean())
 
-    def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Interval:
+    def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> ScoreInterval:
         return _interval(self._silhouettes(outputs))
 
-    def gain(self, outputs: Floats, other: Floats) -> Interval:
+    def gain(self, outputs: Floats, other: Floats) -> ScoreInterval:
         return _interval(self._silhouettes(outputs) - self._silhouettes(other))
+
+    def shares(self, outputs: Sequence[Floats]) -> None:
+        """Clusters have none."""
 
     def blended(self, outputs: Sequence[Floats], weights: Sequence[float]) -> Floats:
         """Clusters of several models have no common numbers."""
@@ -113,9 +116,9 @@ def degenerate(clusters: NDArray[np.int64]) -> str:
     return ""
 
 
-def _interval(values: Floats, seed: int = 0) -> Interval:
+def _interval(values: Floats, seed: int = 0) -> ScoreInterval:
     """Of the mean of values of independent rows."""
     random = np.random.default_rng(seed)
     means = [values[random.integers(0, len(values), len(values))].mean() for _ in range(ROUNDS)]
     low, high = np.percentile(means, [2.5, 97.5])
-    return Interval(low=float(low), high=float(high))
+    return ScoreInterval(low=float(low), high=float(high))

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from palmette.automl.kinds import UNUSABLE, Kind
+from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind
+from palmette.automl.problem_traits import learning_task
 from palmette.automl.profile.association import (
     COARSE,
     FINE,
@@ -23,7 +24,7 @@ from palmette.automl.profile.association import (
 )
 from palmette.automl.samples import SplitRequest
 from palmette.automl.splitting.row_groups import Hashes, row_hashes
-from palmette.automl.splitting.split import Split
+from palmette.automl.splitting.split import RowSplit
 
 SAMPLE = 20_000
 """Training rows that detectors look at; more make nothing more certain."""
@@ -35,7 +36,7 @@ class LeakContext:
 
     table: pd.DataFrame
     request: SplitRequest
-    split: Split
+    split: RowSplit
     kinds: Mapping[str, Kind]
     known_after: tuple[str, ...] = ()
     """Columns that the request declares to be known only after the outcome."""
@@ -49,12 +50,14 @@ class LeakContext:
 
     @property
     def problem(self) -> str:
-        return self.request.problem
+        """The task of the problem."""
+        return learning_task(self.request.problem)
 
     @cached_property
     def features(self) -> list[str]:
         """All columns that a model may be given: none that the request leaves out, and none that names the parts."""
         aside = {self.target, self.request.column, *self.known_after, *self.excluded}
+        aside |= {name for name, kind in self.kinds.items() if kind in STRUCTURE}
         return [str(name) for name in self.table.columns if name not in aside]
 
     @cached_property

@@ -15,15 +15,12 @@ REPORTED = 0.3
 """Reduction of error by a key, or by the order of the file, from which it is reported."""
 NEARLY = 0.5
 """Different values as a share of rows, from which a column with the name of a key is suspect."""
-FEWEST = 200
 AHEAD, BEHIND = 0.9, 0.4
 """Reduction of error by a suspicious column, and by the next one behind it."""
 
 
 def identifier_tells(context: LeakContext) -> Iterator[Leak]:
     """Keys that predict the target: assigned after it, or in its order."""
-    if not context.target or len(context.rows) < FEWEST:
-        return
     for name in context.features:
         sure = context.kinds[name] == "identifier"
         nearly = is_id_name(name) and context.rows[name].nunique() > NEARLY * len(context.rows)
@@ -41,8 +38,6 @@ def identifier_tells(context: LeakContext) -> Iterator[Leak]:
 
 def row_order(context: LeakContext) -> Iterator[Leak]:
     """A file that is sorted by the target, or by something close to it."""
-    if not context.target or len(context.rows) < FEWEST:
-        return
     blocks = np.arange(len(context.rows)) * BLOCKS // len(context.rows)
     alone = context.reduction_of(blocks)
     if alone > REPORTED:
@@ -58,7 +53,7 @@ def row_order(context: LeakContext) -> Iterator[Leak]:
 def suspicious_jump(context: LeakContext) -> Iterator[Leak]:
     """One column that predicts nearly all, where the next best predicts little."""
     names = context.informative
-    if not context.target or len(names) < 3 or len(context.rows) < FEWEST:
+    if len(names) < 3:
         return
     ordered = sorted(names, key=lambda name: (-context.error_reduction(name), name))
     first, second = (context.error_reduction(name) for name in ordered[:2])

@@ -14,7 +14,6 @@ TELLING = 0.9
 """Reduction of error by the presence of a value alone, from which it gives the outcome away."""
 STRONG = 0.5
 """Reduction of error from which a column with the name of an outcome is suspect."""
-FEWEST = 20
 GENERIC = {"type", "class", "label", "target", "value", "category", "name", "status", "score", "group", "level", "kind"}
 """Names of targets that other columns have in theirs without being computed from them."""
 AFTERWARDS = re.compile(
@@ -43,8 +42,6 @@ def known_after(context: LeakContext) -> Iterator[Leak]:
 
 def missing_tells(context: LeakContext) -> Iterator[Leak]:
     """Columns that are filled, or left empty, only when the outcome is known."""
-    if not context.target or len(context.rows) < FEWEST:
-        return
     for name in context.informative:
         missing = context.rows[name].isna().to_numpy()
         if not 0.005 < missing.mean() < 0.995:
@@ -64,8 +61,6 @@ def missing_tells(context: LeakContext) -> Iterator[Leak]:
 
 def known_afterwards(context: LeakContext) -> Iterator[Leak]:
     """Columns with the name of an outcome that predict the target strongly, by value or by being there."""
-    if not context.target or len(context.rows) < FEWEST:
-        return
     for name in context.informative:
         if not AFTERWARDS.search(_split(name)):
             continue
@@ -77,7 +72,7 @@ def known_afterwards(context: LeakContext) -> Iterator[Leak]:
 def derived_from_target(context: LeakContext) -> Iterator[Leak]:
     """Columns that have the target's name in their own: ratios, reasons and dates of it."""
     target = _split(context.target).lower().split()
-    if not context.target or len("".join(target)) < 3 or set(target) <= GENERIC or len(context.rows) < FEWEST:
+    if len("".join(target)) < 3 or set(target) <= GENERIC:
         return
     for name in context.informative:
         words = _split(name).lower().split()

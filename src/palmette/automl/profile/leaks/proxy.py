@@ -28,8 +28,6 @@ SUM_SAMPLE = 5000
 
 def target_copy(context: LeakContext) -> Iterator[Leak]:
     """Columns whose values are the target's under other names, or on another scale."""
-    if not context.target or len(context.rows) < FEWEST:
-        return
     for name in context.features:
         if context.kinds[name] in ("constant", "text"):
             continue
@@ -78,7 +76,7 @@ def _rescaled(context: LeakContext, name: str) -> str:
 
 def target_parts(context: LeakContext) -> Iterator[Leak]:
     """Columns of which the target is the sum, the difference, the product or the quotient."""
-    if not context.target or context.is_classes or len(context.rows) < FEWEST:
+    if context.is_classes:
         return
     names = [name for name in context.informative if context.kinds[name] == "number"]
     names = sorted(names, key=lambda name: (-context.error_reduction(name), name))[:MOST_PARTS]
@@ -123,8 +121,6 @@ def _weights(parts: dict[str, Any], goal: Any) -> dict[str, float]:
 
 def target_in_text(context: LeakContext) -> Iterator[Leak]:
     """Keys and texts whose first or last characters, or length, give the target."""
-    if not context.target or len(context.rows) < FEWEST:
-        return
     for name in context.features:
         if context.kinds[name] not in ("identifier", "text", "category"):
             continue
@@ -157,7 +153,7 @@ def target_proxy(context: LeakContext) -> Iterator[Leak]:
     """Columns that alone predict the target nearly without error. Some are honest, so they are reported and kept."""
     for name in context.informative:
         alone = context.error_reduction(name)
-        if alone >= PERFECT and len(context.rows) >= FEWEST:
+        if alone >= PERFECT:
             yield Leak(
                 code="target-proxy",
                 severity="medium",

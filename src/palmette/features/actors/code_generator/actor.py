@@ -8,21 +8,21 @@ from functools import partial
 
 from palmette.documents import Model
 from palmette.engine.actor import Attempt, Context, TextFile, Verdict, Violation
-from palmette.features import briefs
+from palmette.features import prompt_context
 from palmette.features.actors.code_generator.offline import draft, is_own_fault
-from palmette.features.artefacts import Config, Request, Script, Template, Tests, Utilities, Utility
+from palmette.features.artefacts import Config, RunRequest, Script, Template, Tests, Utilities, Utility
 from palmette.features.checks import OWNERS, registered, run_checks
-from palmette.features.checks.base import Check, Subject
+from palmette.features.checks.base import Check, ScriptUnderTest
 from palmette.features.checks.mutation import MutationCheck
 from palmette.features.checks.team import TeamSuiteCheck
 from palmette.features.checks.tests import TestsCheck
 from palmette.features.harness.connect import ConnectHarness
-from palmette.features.reach import Reach
+from palmette.features.import_policy import FeatureImportPolicy
 from palmette.features.repository import Checkout
-from palmette.features.signature import Bound, shape_of, signature
+from palmette.features.sample_run import SampleRun
+from palmette.features.signature import BoundParameter, shape_of, signature
 from palmette.features.spec.view import View
 from palmette.features.team_document import is_json
-from palmette.features.trial import Trial
 from palmette.features.workbench import Workbench
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Python, Section, section
 from palmette.sandbox import Sandbox
@@ -30,7 +30,7 @@ from palmette.sandbox.temporary import temporary_folder
 
 
 class ScriptInput(Model):
-    request: Request
+    request: RunRequest
     config: Config
     template: Template
     utilities: Utilities = Utilities()
@@ -62,20 +62,20 @@ class CodeGenerator(Agent):
         written = draft(self.view, input.template, input.config, input.utilities, failed)
         return Attempt(self._script(input, written.text), written.reason, written.fix)
 
-    def brief(self, input: ScriptInput, context: Context) -> tuple[Section, ...]:
-        """Everything but the tests: who writes the script must not write it for them."""
+    def sections(self, input: ScriptInput, context: Context) -> tuple[Section, ...]:
+        """Everything but the tests: the author of the script must not fit it to them."""
         failed = context.attempts[-1] if context.attempt > 1 else None
         if failed and not is_own_fault(failed):
-            raise AnswerError("All that failed is for others to mend.", code="not-mine", violations=failed.violations)
+            raise AnswerError("Other actors must correct every failure.", code="not-mine", violations=failed.violations)
         checkout = Checkout(self.workbench.repository)
         return (
-            briefs.meaning(self.view),
-            briefs.registry_of(self.view),
+            prompt_context.meaning(self.view),
+            prompt_context.registry_of(self.view),
             section("template", input.template.file.text, rank=NEEDED, language="python"),
             section("places", *_places(self.view, input.config, input.template), rank=NEEDED),
-            briefs.utilities(input.utilities, _utility),
-            briefs.readme(checkout, self.workbench.run.repository.readme, "scripts"),
-            briefs.neighbour(checkout, self.view),
+            prompt_context.utilities(input.utilities, _utility),
+            prompt_context.readme(checkout, self.workbench.run.repository.readme, "scripts"),
+            prompt_context.neighbour(checkout, self.view),
         )
 
     def read(self, answer: ScriptAnswer, input: ScriptInput, context: Context) -> Attempt[Script]:
@@ -90,12 +90,12 @@ class CodeGenerator(Agent):
         """The script runs on Spark, writes its data, and every check holds."""
         bench = self.workbench
         files = [input.config.file, output.file, *([input.tests.file] if input.tests else [])]
-        reach = Reach.of(self.view, bench.run, Checkout(bench.repository), input.template.file.path)
+        reach = FeatureImportPolicy.of(self.view, bench.run, Checkout(bench.repository), input.template.file.path)
         if refused := reach.objections(input.config.file, output.file, tests=input.tests.file if input.tests else None):
             return Verdict.of(refused)
         root = bench.assemble(files, context.workspace / "checkout")
         with ThreadPoolExecutor(1) as beside, bench.attempt() as harness:
-            subject = Subject(
+            subject = ScriptUnderTest(
                 view=self.view,
                 script=root / output.file.path,
                 root=root,
@@ -113,7 +113,7 @@ class CodeGenerator(Agent):
             try:
                 verdicts = [*self._measured(input, output, subject, files, harness, context), suite.result()]
             except BaseException:
-                apart.interrupt()  # nobody wants to know what the suite says any more
+                apart.interrupt()  # the result of the suite is no longer needed
                 raise
         return Verdict(
             ok=all(verdict.ok for verdict in verdicts),
@@ -125,7 +125,7 @@ class CodeGenerator(Agent):
         self,
         input: ScriptInput,
         output: Script,
-        subject: Subject,
+        subject: ScriptUnderTest,
         files: list[TextFile],
         harness: ConnectHarness,
         context: Context,
@@ -135,7 +135,7 @@ class CodeGenerator(Agent):
         # In a checkout of its own, because the sample's configuration takes the place of the real one; where Spark
         # may write.
         with temporary_folder(within=harness.spark.sandbox.folder) as folder:
-            trial = Trial(self.view, self.workbench, input.template.conventions, harness).run(
+            trial = SampleRun(self.view, self.workbench, input.template.conventions, harness).run(
                 input.config, output, self.workbench.assemble(files, folder)
             )
         verdicts = [Verdict.of(trial.violations, [trial.measurement])]
@@ -157,7 +157,7 @@ class CodeGenerator(Agent):
     def implicated(self, violation: Violation, output: Script) -> str | None:
         if OWNERS.get(violation.code) != self.name:
             return None
-        return f"{output.file.path} does not do what the specification says: {violation.message}"
+        return f"{output.file.path} does not do what the specification demands: {violation.message}"
 
 
 def _checks(context: Context) -> list[Check]:
@@ -176,26 +176,26 @@ def _utility(utility: Utility) -> str:
     return f"{utility.need}: from {utility.module} import {utility.name}\ncall: {utility.call}{doc}"
 
 
-def _parameter(bound: Bound, view: View) -> str:
+def _parameter(bound: BoundParameter, view: View) -> str:
     """What is passed for a parameter."""
     names = ", ".join(sorted(view.tables))
     kind = bound.annotation.replace(" ", "").lower()
-    instant = "as ISO 8601 text" if kind.startswith("str") else "an aware datetime, of any zone"
-    told = {
+    timestamp = "as ISO 8601 text" if kind.startswith("str") else "an aware datetime, of any zone"
+    passed = {
         "spark": "the Spark session",
         "config": "None: it must not be needed here",
         "tables": f"a dict from table name to data frame: {names}",
         "table": f"the data frame of {bound.table or names}",
         "frame": f"the data frame of {names}",
-        "as_of": f"the cut-off T, {'a date' if kind.endswith('date') else instant}",
+        "as_of": f"the cut-off T, {'a date' if kind.endswith('date') else timestamp}",
         "argv": "nothing",
         "other": "nothing",
     }
-    return f"- {bound.name}: {told[bound.meaning]}"
+    return f"- {bound.name}: {passed[bound.meaning]}"
 
 
 def _places(view: View, config: Config, template: Template) -> list[str]:
-    """Where the script finds what is configured."""
+    """Where the script finds its configuration."""
     conventions = template.conventions
     read = "the JSON document, as json.loads" if is_json(config.file.path) else "the YAML document, as yaml.safe_load"
     kind = config.class_name.replace(":", ".") or f"{read} gives it"

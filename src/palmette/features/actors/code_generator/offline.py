@@ -1,4 +1,4 @@
-"""The offline rules of the code generator: the view says everything, so the script is derived, not searched for."""
+"""The offline rules of the code generator: the view is complete, so the script is derived, not searched for."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from palmette.features.pyspark import write_script
 from palmette.features.spec.view import View
 
 
-class Draft(NamedTuple):
-    """A script before it is formatted, and what is different from the last attempt's."""
+class ScriptDraft(NamedTuple):
+    """A script before it is formatted, and its differences from the last attempt's."""
 
     text: str
     reason: str = ""
@@ -21,13 +21,13 @@ class Draft(NamedTuple):
 
 def draft(
     view: View, template: Template, config: Config, utilities: Utilities, failed: PastAttempt | None = None
-) -> Draft:
+) -> ScriptDraft:
     """The script; after a failure that is the script's own, without the repository's utilities."""
     if failed is None or not utilities.chosen or not is_own_fault(failed):
-        return Draft(write_script(view, template, config, utilities))
+        return ScriptDraft(write_script(view, template, config, utilities))
     failures = "; ".join(violation.message for violation in failed.violations)
     names = ", ".join(utility.name for utility in utilities.chosen)
-    return Draft(
+    return ScriptDraft(
         write_script(view, template, config, Utilities()),
         reason=f"The script that uses {names} failed: {failures}",
         fix="Use Spark's own functions instead.",
@@ -35,6 +35,6 @@ def draft(
 
 
 def is_own_fault(failed: PastAttempt) -> bool:
-    """Whether what failed may be the script's; what nobody owns may be."""
+    """Whether the failure may be the script's; a failure without an owner may be."""
     owners = {OWNERS.get(violation.code, "code_generator") for violation in failed.violations}
     return not owners or "code_generator" in owners

@@ -6,15 +6,16 @@ import ast
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from palmette.documents import Model
 from palmette.engine.actor import Attempt, Context, Measurement, TextFile, Verdict, Violation
-from palmette.features import briefs
-from palmette.features.actors.code_template_generator.offline import declared, write_template
-from palmette.features.artefacts import Config, Conventions, Request, Role, Template, Utilities
+from palmette.features import prompt_context
+from palmette.features.actors.code_template_generator.offline import write_template
+from palmette.features.artefacts import Config, Conventions, Role, RunRequest, Template, Utilities
 from palmette.features.repository import Checkout, find_neighbours, read_conventions
-from palmette.features.signature import signature
+from palmette.features.signature import declared, signature
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Python, Section, section
@@ -28,7 +29,7 @@ _ROLES: Mapping[Role, str] = {
 
 
 class TemplateInput(Model):
-    request: Request
+    request: RunRequest
     config: Config
     utilities: Utilities | None = None
 
@@ -53,43 +54,46 @@ class CodeTemplateGenerator(Agent):
         super().__init__(models)
         self.view, self.run_spec, self.root = view, run_spec, repository_root
 
+    @cached_property
+    def checkout(self) -> Checkout:
+        """Read once: the repository does not change during a run."""
+        return Checkout(self.root)
+
+    @cached_property
+    def conventions(self) -> Conventions:
+        return read_conventions(self.root, self.run_spec, self.view.name, self.checkout)
+
     def offline(self, input: TemplateInput, context: Context) -> Attempt[Template]:
-        checkout = Checkout(self.root)
-        conventions = self._conventions(checkout)
+        conventions = self.conventions
         context.progress(f"{len(conventions.functions)} predefined functions, {len(conventions.rules)} rules")
         text = write_template(
             self.view,
             conventions,
             input.config,
             input.utilities,
-            find_neighbours(checkout),
-            checkout.packages,
+            find_neighbours(self.checkout),
+            self.checkout.packages,
         )
-        return Attempt(self._template(conventions, text))
+        return Attempt(self._template(text))
 
-    def brief(self, input: TemplateInput, context: Context) -> tuple[Section, ...]:
-        checkout = Checkout(self.root)
-        conventions = self._conventions(checkout)
+    def sections(self, input: TemplateInput, context: Context) -> tuple[Section, ...]:
+        conventions = self.conventions
         return (
-            section("view", *_about(self.view), rank=NEEDED),
-            section("functions", *_functions(self.view, conventions), rank=NEEDED, language="python"),
-            section("habits", *_habits(conventions, input.config), rank=NEEDED),
-            briefs.utilities(input.utilities, lambda one: f"from {one.module} import {one.name}"),
-            briefs.readme(checkout, self.run_spec.repository.readme, "scripts"),
-            briefs.neighbour(checkout, self.view, outlined=True),
+            section("view", _about(self.view), rank=NEEDED),
+            section("functions", "\n".join(_functions(self.view, conventions)), rank=NEEDED, language="python"),
+            section("habits", _habits(conventions, input.config), rank=NEEDED),
+            prompt_context.utilities(input.utilities, lambda one: f"from {one.module} import {one.name}"),
+            prompt_context.readme(self.checkout, self.run_spec.repository.readme, "scripts"),
+            prompt_context.neighbour(self.checkout, self.view, outlined=True),
         )
 
     def read(self, answer: TemplateAnswer, input: TemplateInput, context: Context) -> Attempt[Template]:
         """The model's skeleton in its place; the conventions stay what the rules read: evidence for later steps."""
-        template = self._template(self._conventions(Checkout(self.root)), f"{answer.template.strip()}\n")
-        return Attempt(template, answer.reason, answer.fix)
+        return Attempt(self._template(f"{answer.template.strip()}\n"), answer.reason, answer.fix)
 
-    def _conventions(self, checkout: Checkout) -> Conventions:
-        return read_conventions(self.root, self.run_spec, self.view.name, checkout)
-
-    def _template(self, conventions: Conventions, text: str) -> Template:
-        path = conventions.script_path.replace("{view}", self.view.name)
-        return Template(file=TextFile(path=path, text=text), conventions=conventions)
+    def _template(self, text: str) -> Template:
+        path = self.conventions.script_path.replace("{view}", self.view.name)
+        return Template(file=TextFile(path=path, text=text), conventions=self.conventions)
 
     def check(self, input: TemplateInput, output: Template, context: Context) -> Verdict:
         """The skeleton compiles, has all predefined functions, lies where it may, and its imports resolve."""
@@ -97,29 +101,18 @@ class CodeTemplateGenerator(Agent):
         try:
             tree = ast.parse(output.file.text)
         except SyntaxError as error:
-            return Verdict.of(
-                [
-                    Violation(
-                        code="template-syntax",
-                        subject=path,
-                        evidence=output.file.text[:3000],
-                        message=f"{path}:{error.lineno} is not valid Python: {error.msg}.",
-                    )
-                ]
-            )
+            message, evidence = f"{path}:{error.lineno} is not valid Python: {error.msg}.", output.file.text[:3000]
+            return Verdict.of([Violation(code="template-syntax", subject=path, evidence=evidence, message=message)])
         missing = _missing_functions(tree, output, self.view)
-        imports = _unresolved(tree, path, Checkout(self.root))
-        misplaced = [*_misplaced(output, self.view), *_taken(path, Checkout(self.root))]
+        imports = _unresolved(tree, path, self.checkout)
+        misplaced = [*_misplaced(output, self.view), *_taken(path, self.checkout)]
         names = ", ".join(shape.name for shape in output.conventions.functions)
+        detail = f"{len(_imported(tree))} names resolved"
         return Verdict.of(
             [*missing, *imports, *misplaced],
             [
                 Measurement(name="predefined functions", status="failed" if missing else "passed", detail=names),
-                Measurement(
-                    name="imports",
-                    status="failed" if imports else "passed",
-                    detail=f"{len(_imported(tree))} names resolved",
-                ),
+                Measurement(name="imports", status="failed" if imports else "passed", detail=detail),
             ],
         )
 
@@ -146,16 +139,16 @@ class CodeTemplateGenerator(Agent):
 
 
 def _misread(conventions: Conventions) -> Iterator[tuple[str, str]]:
-    """What an error says where the team has no such thing, and the thing."""
+    """Error patterns for things that the team does not have, and the thing."""
     if conventions.fixture:
         yield rf"fixture '{re.escape(conventions.fixture)}' not found", f"fixture {conventions.fixture!r}"
     if conventions.package:
         yield rf"No module named '{re.escape(conventions.package)}['.]", f"package {conventions.package!r}"
 
 
-def _about(view: View) -> list[str]:
-    """What a docstring may say of the view."""
-    told = {
+def _about(view: View) -> str:
+    """Facts about the view for a docstring."""
+    known = {
         "feature view": view.name,
         "description": view.description,
         "owner": view.owner,
@@ -165,26 +158,24 @@ def _about(view: View) -> list[str]:
         "features": ", ".join(feature.name for feature in view.features if not feature.internal),
         "output": view.table_name,
     }
-    return ["\n".join(f"{name}: {text}" for name, text in told.items() if text)]
+    return prompt_context.facts(known)
 
 
-def _functions(view: View, conventions: Conventions) -> list[str]:
+def _functions(view: View, conventions: Conventions) -> Iterator[str]:
     """The predefined functions as they must be declared, in the order of the file."""
-    found = []
     for shape in conventions.functions:
         returns = f" -> {shape.returns}" if shape.returns else ""
         parameters = ", ".join(declared(view, conventions, shape))
-        found.append(f"def {shape.name}({parameters}){returns}: ...  # {_ROLES[shape.role]}")
-    return ["\n".join(found)]
+        yield f"def {shape.name}({parameters}){returns}: ...  # {_ROLES[shape.role]}"
 
 
-def _habits(conventions: Conventions, config: Config) -> list[str]:
-    told = {
+def _habits(conventions: Conventions, config: Config) -> str:
+    known = {
         "line length": str(conventions.line_length),
         "options of main": f"{conventions.config_option}, {conventions.as_of_option}",
         "class of the configuration": config.class_name,
     }
-    return ["\n".join(f"{name}: {text}" for name, text in told.items() if text)]
+    return prompt_context.facts(known)
 
 
 def _missing_functions(tree: ast.Module, output: Template, view: View) -> list[Violation]:
@@ -198,41 +189,26 @@ def _missing_functions(tree: ast.Module, output: Template, view: View) -> list[V
         wanted = [bound.name for bound in signature(view, output.conventions, shape.role)]
         if defined.get(shape.name) != wanted:
             has = f"has ({', '.join(defined[shape.name])})" if shape.name in defined else "is not there"
-            found.append(
-                Violation(
-                    code="missing-function",
-                    subject=shape.name,
-                    message=f"{output.file.path}: function {shape.name}({', '.join(wanted)}) {has}.",
-                )
-            )
+            message = f"{output.file.path}: function {shape.name}({', '.join(wanted)}) {has}."
+            found.append(Violation(code="missing-function", subject=shape.name, message=message))
     return found
 
 
 def _misplaced(output: Template, view: View) -> list[Violation]:
     path = PurePosixPath(output.file.path)
     expected = output.conventions.script_path.replace("{view}", view.name)
-    if path.is_absolute() or ".." in path.parts or str(path) != expected:
-        return [
-            Violation(
-                code="path-not-allowed",
-                subject=str(path),
-                message=f"The script is at {str(path)!r}; the conventions place it at {expected!r}.",
-            )
-        ]
-    return []
+    if not path.is_absolute() and ".." not in path.parts and str(path) == expected:
+        return []
+    message = f"The script is at {str(path)!r}; the conventions place it at {expected!r}."
+    return [Violation(code="path-not-allowed", subject=str(path), message=message)]
 
 
 def _taken(path: str, checkout: Checkout) -> list[Violation]:
     """A view may take the place of its own script, and of nothing else that the team has."""
     if path not in checkout.paths or path in {neighbour.module.path for neighbour in find_neighbours(checkout)}:
         return []
-    return [
-        Violation(
-            code="path-taken",
-            subject=path,
-            message=f"{path} is there already and is no feature script; rename `feature_view` in the specification.",
-        )
-    ]
+    message = f"{path} is there already and is no feature script; rename `feature_view` in the specification."
+    return [Violation(code="path-taken", subject=path, message=message)]
 
 
 def _imported(tree: ast.Module) -> list[str]:
@@ -249,12 +225,9 @@ def _unresolved(tree: ast.Module, path: str, checkout: Checkout) -> list[Violati
     """Imports of neither the standard library, nor the repository, nor anything that it already imports."""
     used = {name.split(".")[0] for module in checkout.modules for name in module.imports.values()}
     known = {*sys.stdlib_module_names, "pyspark", *(used - checkout.packages)}
+    missing = "which the repository does not have"
     return [
-        Violation(
-            code="unresolved-import",
-            subject=name,
-            message=f"{path} imports {name!r}, which the repository does not have.",
-        )
+        Violation(code="unresolved-import", subject=name, message=f"{path} imports {name!r}, {missing}.")
         for name in _imported(tree)
         if name.split(".")[0] not in known and not checkout.resolves(name)
     ]

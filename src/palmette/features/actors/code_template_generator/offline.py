@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from palmette.features.artefacts import Config, Conventions, FunctionShape, Role, Utilities
 from palmette.features.repository import Neighbour
-from palmette.features.signature import Bound, signature
+from palmette.features.signature import declared, signature
 from palmette.features.spec.view import View
 
 _DOCS: Mapping[Role, str] = {
@@ -33,7 +33,7 @@ _HOMES: Mapping[str, str] = {
     "Iterable": "collections.abc",
     "Path": "pathlib",
 }
-"""Where annotations come from when no neighbour says so."""
+"""Modules of annotations that no neighbour imports."""
 
 
 class _Import(NamedTuple):
@@ -42,7 +42,7 @@ class _Import(NamedTuple):
 
     @property
     def group(self) -> int:
-        """Standard library, third parties, the team's own; the last is told by who calls."""
+        """Standard library or third parties; the caller separates the team's own."""
         first = self.module.split(".")[0]
         return 0 if first == "__future__" else 1 if first in sys.stdlib_module_names else 2
 
@@ -144,26 +144,13 @@ def _function(view: View, conventions: Conventions, shape: FunctionShape, neighb
     return f'{head}\n    """{_doc(shape, neighbours)}"""\n    raise NotImplementedError'
 
 
-def declared(view: View, conventions: Conventions, shape: FunctionShape) -> list[str]:
-    """The parameters of a predefined function as source text."""
-    defaults = {parameter.name: parameter.default for parameter in shape.parameters}
-    return [_parameter(bound, defaults.get(bound.name)) for bound in signature(view, conventions, shape.role)]
-
-
-def _parameter(bound: Bound, default: str | None) -> str:
-    text = f"{bound.name}: {bound.annotation}" if bound.annotation else bound.name
-    if default is None:
-        return text
-    return f"{text} = {default}" if bound.annotation else f"{text}={default}"
-
-
 def _doc(shape: FunctionShape, neighbours: Sequence[Neighbour]) -> str:
     """The neighbours' own words where they are always the same, for what every script does alike."""
     own = _DOCS[shape.role]
     if shape.role == "build":
         return own
-    said = {function.doc for neighbour in neighbours if (function := neighbour.function(shape.name))}
-    common = said.pop().strip() if len(neighbours) > 1 and len(said) == 1 else ""
+    docs = {function.doc for neighbour in neighbours if (function := neighbour.function(shape.name))}
+    common = docs.pop().strip() if len(neighbours) > 1 and len(docs) == 1 else ""
     return common if common and "\n" not in common and '"' not in common and "\\" not in common else own
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import getitem
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,12 +14,13 @@ import yaml
 
 from palmette.documents import Model, load_plain
 from palmette.engine.actor import TERMINATE, Attempt, Context, Measurement, TextFile, Verdict, Violation
-from palmette.features import briefs
-from palmette.features.actors.config_generator.facts import NAME, Record, facts_of
-from palmette.features.actors.config_generator.filling import Missing
-from palmette.features.actors.config_generator.locating import locate, same
-from palmette.features.actors.config_generator.offline import Known, Written, write_config
-from palmette.features.actors.config_generator.plain import plain_schema
+from palmette.features import prompt_context
+from palmette.features.actors.config_generator.facts import NAME, FactRecord, facts_of
+from palmette.features.actors.config_generator.filling import FilledValue, MissingField, fill
+from palmette.features.actors.config_generator.inferred_schema import plain_schema
+from palmette.features.actors.config_generator.layout import write_document
+from palmette.features.actors.config_generator.locating import keyed_facts, locate, same
+from palmette.features.actors.config_generator.neighbour_configs import NeighbourConfigs
 from palmette.features.actors.config_generator.schema import TeamSchema
 from palmette.features.actors.config_generator.team import (
     TeamAnswer,
@@ -28,7 +28,7 @@ from palmette.features.actors.config_generator.team import (
     find_schema,
     neighbouring_configs,
 )
-from palmette.features.artefacts import Config, Request
+from palmette.features.artefacts import Config, RunRequest
 from palmette.features.repository import Checkout, read_conventions
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
@@ -48,7 +48,7 @@ NEIGHBOURS = 2
 
 
 class ConfigInput(Model):
-    request: Request
+    request: RunRequest
 
 
 class ConfigAnswer(Answer):
@@ -66,7 +66,7 @@ class _Team(NamedTuple):
 
 
 class ConfigGenerator(Agent):
-    """Fills the team's configuration class with what is known about the view."""
+    """Fills the team's configuration class with the facts about the view."""
 
     name = "config_generator"
     description = "Writes the view's YAML configuration and has the team's own class parse it."
@@ -84,6 +84,15 @@ class ConfigGenerator(Agent):
         self._known_team: _Team | None = None
         """Read once: the repository does not change during a run."""
 
+    @cached_property
+    def _facts(self) -> FactRecord:
+        return facts_of(self.view, self.run_spec)
+
+    @cached_property
+    def _known(self) -> dict[str, Any]:
+        """Facts that scripts read from a configuration, by key."""
+        return {fact.key: fact.value for fact in keyed_facts(self._facts)}
+
     def offline(self, input: ConfigInput, context: Context) -> Attempt[Config]:
         team, failed = self._team(context)
         if team is None:
@@ -91,49 +100,51 @@ class ConfigGenerator(Agent):
         refused = frozenset(v.subject for a in context.attempts for v in a.violations if v.code == "config-refused")
         if "" in refused:
             return _stuck("The class refuses the values as a whole.", context.attempts[-1].violations)
-        facts = facts_of(self.view, self.run_spec)
-        written = self._write(team, facts, Known(team.files, refused=refused))
-        if written.missing:
-            answers = _ask(written.missing, team, self.view.name, context)
-            written = self._write(team, facts, Known(team.files, answers, refused))
-        if written.missing:
-            return _stuck("Required fields have no value.", tuple(_missing(item, team) for item in written.missing))
-        if any(self.implicated(violation, written.config) for violation in context.evidence):
+        filled = self._fill(team, {}, refused)
+        if filled.missing:
+            filled = self._fill(team, _ask(filled.missing, team, self.view.name, context), refused)
+        if filled.missing:
+            return _stuck("Required fields have no value.", tuple(_missing(item, team) for item in filled.missing))
+        config = self._config(team, write_document(filled.value, team.path, team.files, team.width))
+        if any(self.implicated(violation, config) for violation in context.evidence):
             return _stuck("The rules write the same configuration again.", context.evidence)
         reason = f"The class refused {', '.join(sorted(refused))}." if refused else ""
         fix = "Left out or asked for what was refused." if refused else ""
-        if written.learnt:
-            fix += f" Taken over from neighbouring configurations: {', '.join(written.learnt)}."
-        return Attempt(written.config, reason=reason, fix=fix.strip())
+        if filled.learnt:
+            fix += f" Taken over from neighbouring configurations: {', '.join(filled.learnt)}."
+        return Attempt(config, reason=reason, fix=fix.strip())
 
-    def brief(self, input: ConfigInput, context: Context) -> tuple[Section, ...]:
+    def sections(self, input: ConfigInput, context: Context) -> tuple[Section, ...]:
         team, failed = self._team(context)
         if team is None:
             raise AnswerError("The team's configuration class cannot be read.", code=failed[0].code, violations=failed)
         checkout = Checkout(self.root)
         files = [f"# {file.path}\n{file.text}" for file in team.files[:NEIGHBOURS]]
-        facts = facts_of(self.view, self.run_spec)
         return (
-            section("facts", *_told(facts, self.view, self.run_spec), rank=NEEDED),
+            section("facts", *_shown_facts(self._known, self.view, self.run_spec), rank=NEEDED),
             section("class", *_sources(team.schema, checkout), rank=NEEDED, language="python"),
             section("neighbours", *files, rank=1, language="json" if is_json(team.path) else "yaml"),
-            briefs.readme(checkout, self.run_spec.repository.readme, "config"),
-            briefs.registry_of(self.view),
+            prompt_context.readme(checkout, self.run_spec.repository.readme, "config"),
+            prompt_context.registry_of(self.view),
             section("specification", without_cases(input.request.fsc.text), rank=NEEDED, language="yaml"),
         )
 
     def read(self, answer: ConfigAnswer, input: ConfigInput, context: Context) -> Attempt[Config]:
-        """The model's file, where the team keeps such files, and where in it the known facts stand."""
+        """The model's file; one in JSON may be answered in YAML."""
         team, failed = self._team(context)
         if team is None:
             return _stuck("The team's configuration class cannot be read.", failed)
         try:
             document = parse_text(team.path, answer.config)
-        except yaml.YAMLError:  # a file in JSON, answered in YAML
+        except yaml.YAMLError:
             document = load_plain(answer.config)
-        placed = locate(team.schema, facts_of(self.view, self.run_spec), document)
         text = json_text(document) if is_json(team.path) else f"{answer.config.strip()}\n"
-        config = Config(
+        return Attempt(self._config(team, text), answer.reason, answer.fix)
+
+    def _config(self, team: _Team, text: str) -> Config:
+        """The file, where the team keeps such files, and where in it the known facts stand."""
+        placed = locate(team.schema, self._facts, parse_text(team.path, text))
+        return Config(
             file=TextFile(path=team.path.replace("{view}", self.view.name), text=text),
             class_name=team.schema.class_name,
             construction=team.schema.construction,
@@ -141,19 +152,17 @@ class ConfigGenerator(Agent):
             accessors={key: spot.code for key, spot in sorted(placed.items())},
             places={key: spot.keys for key, spot in sorted(placed.items())},
         )
-        return Attempt(config, answer.reason, answer.fix)
 
     def check(self, input: ConfigInput, output: Config, context: Context) -> Verdict:
         """The document parses into the team's class, and its accessors give the view's facts."""
-        said = TeamCode(self.sandbox, self.root, context.workspace).parse(output)
-        if said.failure:
-            return Verdict.of([_team_failed(output.class_name, said)])
+        reply = TeamCode(self.sandbox, self.root, context.workspace).parse(output)
+        if reply.failure:
+            return Verdict.of([_team_failed(output.class_name, reply)])
         name = output.class_name or "a plain mapping"
-        refused = [_refused(item, output) for item in said.answer.get("errors", ())]
+        refused = [_refused(item, output) for item in reply.answer.get("errors", ())]
         if refused:
             return Verdict.of(refused)
-        facts = facts_of(self.view, self.run_spec)
-        wrong = _wrong_facts(facts, said.answer["facts"], output) + _mixed_up(facts, output)
+        wrong = _wrong_facts(self._known, reply.answer["facts"], output) + _mixed_up(self._known, output)
         wrong += self._absent_facts(output, context)
         parsed = Measurement(name="team class", status="passed", detail=f"{output.file.path} parses into {name}")
         read = Measurement(
@@ -180,34 +189,30 @@ class ConfigGenerator(Agent):
             below = _UPWARDS.sub("", value)  # an error names the place that a relative path leads to
             if len(below) > 1 and (keys in noted or "/" in value) and below in text:
                 place = ".".join(map(str, keys))
-                what = noted.get(keys, "what nobody has noted")
-                return f"{output.file.path} says {value!r} for {what}, which was not found; check {place}."
+                what = noted.get(keys, "an unknown fact")
+                return f"{output.file.path} has {value!r} for {what}, which was not found; check {place}."
         return None
 
     def _absent_facts(self, output: Config, context: Context) -> list[Violation]:
         """Facts that have a place in such a configuration, as the rules fill it, and stand nowhere in this one."""
-        facts = facts_of(self.view, self.run_spec)
-        known = {key: value for key, value in known_facts(facts).items() if not key.startswith(NAME)}
-        absent = {key: value for key, value in known.items() if key not in output.accessors}
+        absent = {key: value for key, value in self._known.items() if key not in output.accessors}
         team = self._team(context)[0] if absent else None
         if team is None:
             return []
-        places = self._write(team, facts, Known(team.files)).config.places
+        places = locate(team.schema, self._facts, self._fill(team, {}).value)
         return [
             Violation(
                 code="config-fact",
                 subject=key,
-                message=f"{output.file.path} says nowhere that the {key} is {value!r}; "
-                f"it belongs at {'.'.join(map(str, places[key]))}.",
+                message=f"{output.file.path} does not state that the {key} is {value!r}; "
+                f"it belongs at {places[key].dotted}.",
             )
             for key, value in absent.items()
             if key in places
         ]
 
-    def _write(self, team: _Team, facts: Record, known: Known) -> Written:
-        written = write_config(self.view, facts, team.schema, known, team.path, team.width)
-        stored = written.config.model_copy(update={"storage": self.run_spec.output.storage})
-        return replace(written, config=stored)
+    def _fill(self, team: _Team, answers: Mapping[str, Any], refused: frozenset[str] = frozenset()) -> FilledValue:
+        return fill(team.schema, self._facts, NeighbourConfigs.read(team.files), answers, refused)
 
     def _team(self, context: Context) -> tuple[_Team | None, tuple[Violation, ...]]:
         if self._known_team:
@@ -225,11 +230,11 @@ class ConfigGenerator(Agent):
         return self._known_team, ()
 
 
-def _told(facts: Record, view: View, run: Run) -> list[str]:
-    """What the configuration must hold, value by value, as far as it has a place for it; and what it may say."""
+def _shown_facts(facts: Mapping[str, Any], view: View, run: Run) -> list[str]:
+    """What the configuration must hold, value by value, where it has a place for it; and optional values."""
     known = {
         "output partition" if key == "partition" else key: value
-        for key, value in known_facts(facts).items()
+        for key, value in facts.items()
         if not key.startswith(NAME)
     }
     beside = {
@@ -237,7 +242,7 @@ def _told(facts: Record, view: View, run: Run) -> list[str]:
         "format of the output": run.output.format,
         **{f"format of {name}": table.format for name, table in view.tables.items() if table.path is not None},
     }
-    return ["\n".join(f"{key}: {value}" for key, value in told.items()) for told in (known, beside)]
+    return [prompt_context.facts(known), prompt_context.facts(beside)]
 
 
 def _sources(schema: TeamSchema, checkout: Checkout) -> Iterator[str]:
@@ -260,41 +265,41 @@ def _stuck(reason: str, violations: tuple[Violation, ...]) -> Attempt[Config]:
     return Attempt(None, reason=reason, fix=TERMINATE, violations=violations)
 
 
-def _ask(missing: tuple[Missing, ...], team: _Team, view: str, context: Context) -> dict[str, Any]:
-    """What the human says about each missing field, by dotted path."""
+def _ask(missing: tuple[MissingField, ...], team: _Team, view: str, context: Context) -> dict[str, Any]:
+    """The person's answer for each missing field, by dotted path."""
     answers: dict[str, Any] = {}
     for item in missing:
         meaning = f" ({item.description})" if item.description else ""
-        said = context.ask(
+        reply = context.ask(
             f"What is {item.field!r} of feature view {view!r}? "
             f"{team.schema.class_name or team.path} needs it{meaning}: {item.type}."
         )
-        if said is None:
+        if reply is None:
             continue
         try:
-            answers[item.field] = load_plain(said) if not item.type.startswith("string") else said.strip()
+            answers[item.field] = load_plain(reply) if not item.type.startswith("string") else reply.strip()
         except yaml.YAMLError:
-            answers[item.field] = said
+            answers[item.field] = reply
     return answers
 
 
-def _missing(item: Missing, team: _Team) -> Violation:
+def _missing(item: MissingField, team: _Team) -> Violation:
     meaning = f" ({item.description})" if item.description else ""
     return Violation(
         code="config-field-missing",
         subject=item.field,
         message=f"{team.schema.class_name or 'The configuration'} needs {item.field!r}{meaning}, {item.type} "
-        "and neither the specification, the registry, the run file nor the other configurations say it. "
+        "and neither the specification, the registry, the run file nor the other configurations state it. "
         "Answer the question in an interactive run (`human: console`), or give the field a default.",
     )
 
 
-def _team_failed(name: str, said: TeamAnswer) -> Violation:
+def _team_failed(name: str, reply: TeamAnswer) -> Violation:
     return Violation(
         code="team-code-failed",
         subject=name,
-        evidence=said.trace,
-        message=f"The configuration class {name!r} cannot be used: {said.failure}. Check "
+        evidence=reply.trace,
+        message=f"The configuration class {name!r} cannot be used: {reply.failure}. Check "
         "`repository.config_class` in the run file, and that the repository's dependencies are installed.",
     )
 
@@ -309,23 +314,21 @@ def _refused(item: Mapping[str, str], output: Config) -> Violation:
     )
 
 
-def _wrong_facts(facts: Record, values: Mapping[str, Any], output: Config) -> list[Violation]:
-    found = []
-    for key, expected in known_facts(facts).items():
-        if key in values and not same(values[key], expected):
-            found.append(
-                Violation(
-                    code="config-fact",
-                    subject=key,
-                    message=f"{output.accessors[key]} gives {values[key]!r} where the {key} is {expected!r}.",
-                )
-            )
-    return found
+def _wrong_facts(known: Mapping[str, Any], values: Mapping[str, Any], output: Config) -> list[Violation]:
+    return [
+        Violation(
+            code="config-fact",
+            subject=key,
+            message=f"{output.accessors[key]} gives {values[key]!r} where the {key} is {expected!r}.",
+        )
+        for key, expected in known.items()
+        if key in values and not same(values[key], expected)
+    ]
 
 
-def _mixed_up(facts: Record, output: Config) -> list[Violation]:
+def _mixed_up(known: Mapping[str, Any], output: Config) -> list[Violation]:
     """Places of the file that are noted for one fact, and hold another."""
-    known, found = known_facts(facts), []
+    found = []
     document = parse_text(output.file.path, output.file.text)
     for key, place in output.places.items():
         value = _at(document, place)
@@ -343,15 +346,6 @@ def _at(document: Any, place: Sequence[str | int]) -> Any:
         return reduce(getitem, place, document)
     except (KeyError, IndexError, TypeError):
         return None
-
-
-def known_facts(record: Record) -> dict[str, Any]:
-    """Facts that scripts read from a configuration, by key."""
-    found = {fact.key: fact.value for fact in record.facts if fact.key and fact.value is not None}
-    for collection in record.collections:
-        for item in collection.items.values():
-            found |= known_facts(item)
-    return found
 
 
 def _texts(document: Any, keys: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from palmette.features.actors.config_generator.names import tokens
-from palmette.features.actors.config_generator.observed import NOTHING
+from palmette.features.actors.config_generator.neighbour_configs import NOTHING
 
 Json = Mapping[str, Any]
 
@@ -41,7 +41,7 @@ def spellings(value: str) -> tuple[str, ...]:
 
 
 def _base(value: str) -> str:
-    """A type without what is in its brackets."""
+    """A type without its brackets."""
     return re.split(r"[(<]", value)[0]
 
 
@@ -65,7 +65,7 @@ def nearest_member(value: Any, members: Sequence[Any]) -> Any:
 def convert(value: Any, schema: Json, name: str = "", seen: Sequence[Any] = ()) -> Any:
     """`value` as the JSON value that `schema` (without references) wants; NOTHING when it is of another kind.
 
-    `name` tells the unit of a whole number of time; `seen` are the values that neighbours have at this place.
+    `name` gives the unit of a whole number of time; `seen` are the values that neighbours have at this place.
     """
     if "const" in schema:
         return schema["const"] if nearest_member(value, [schema["const"]]) is not NOTHING else NOTHING
@@ -94,9 +94,9 @@ def _text(value: Any, schema: Json, seen: Sequence[Any]) -> Any:
     if not isinstance(value, str):
         return NOTHING
     known = {item for item in seen if isinstance(item, str)}
-    # A team that writes Spark's own names means them: `double` among them says nothing about a decimal.
-    told = () if {_base(item) for item in known} <= {*_DTYPES} else spellings(value)
-    text = next((spelling for spelling in told if spelling in known), value)
+    # A team that writes Spark's own names means them: `double` among them does not imply a decimal.
+    known_spellings = () if {_base(item) for item in known} <= {*_DTYPES} else spellings(value)
+    text = next((spelling for spelling in known_spellings if spelling in known), value)
     pattern = schema.get("pattern")
     if isinstance(pattern, str) and not _matches(pattern, text):
         return NOTHING
@@ -125,7 +125,7 @@ def _number(value: Any, schema: Json, name: str) -> Any:
 
 
 def _duration(text: str, name: str) -> Any:
-    """A window as a number of the unit that the field's name says; days when it says none.
+    """A window as a number of the unit in the field's name; days if it names none.
 
     >>> _duration("48h", "window_days")
     2

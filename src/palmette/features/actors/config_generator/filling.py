@@ -6,21 +6,20 @@ What no rule fits stays missing; nothing is invented.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from palmette.features.actors.config_generator.convert import convert
-from palmette.features.actors.config_generator.facts import FORMATS, NAME, VIEW, Collection, Fact, Record
+from palmette.features.actors.config_generator.facts import FORMATS, NAME, VIEW, ConfigFact, FactCollection, FactRecord
 from palmette.features.actors.config_generator.names import STRONG, WEAK, best_similarity
-from palmette.features.actors.config_generator.observed import ANY, NOTHING, Observed
-from palmette.features.actors.config_generator.schema import Json, Resolved, TeamSchema, quoted, type_text
-from palmette.features.actors.config_generator.spot import Spot, typed
+from palmette.features.actors.config_generator.neighbour_configs import ANY, NOTHING, NeighbourConfigs
+from palmette.features.actors.config_generator.schema import ConfigLocation, Json, ResolvedSchema, TeamSchema, type_text
 
 _PERHAPS = 0.8
-"""What a name that may mean a fact counts, against one that says it for certain."""
+"""The weight of a name that may mean a fact, relative to one that certainly does."""
 
 
-class Missing(NamedTuple):
+class MissingField(NamedTuple):
     """A required field that nothing fits."""
 
     field: str
@@ -30,73 +29,74 @@ class Missing(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledValue:
     """A value for a part of the schema (or NOTHING), and how it came about."""
 
     value: Any = NOTHING
-    placed: Mapping[str, Spot] = field(default_factory=dict)
-    """Key of a fact to where it was put."""
+    read: frozenset[str] = frozenset()
+    """Keys of the facts that went in and that scripts read."""
     facts: int = 0
     """How many facts went in."""
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingField, ...] = ()
     learnt: tuple[str, ...] = ()
     """Dotted paths of values taken over from neighbouring documents."""
 
     @property
     def rank(self) -> tuple[int, int, int]:
         """For choosing among alternatives: nothing missing, then facts that scripts read, then any facts."""
-        return (-len(self.missing), len(self.placed), self.facts)
+        return (-len(self.missing), len(self.read), self.facts)
 
 
 def fill(
     schema: TeamSchema,
-    facts: Record,
-    observed: Observed,
+    facts: FactRecord,
+    observed: NeighbourConfigs,
     answers: Mapping[str, Any],
     refused: frozenset[str] = frozenset(),
-) -> Filled:
+) -> FilledValue:
     """A document of the schema.
 
     Args:
         answers: A person's values, by dotted path.
         refused: Dotted paths whose value by rules the class did not take; only answers and defaults go there.
     """
-    return _Filler(schema, observed, answers, refused).object(schema.top, (facts,), Spot())
+    return _Filler(schema, observed, answers, refused).object(schema.top, (facts,), ConfigLocation())
 
 
 @dataclass(frozen=True)
 class _Filler:
     schema: TeamSchema
-    observed: Observed
+    observed: NeighbourConfigs
     answers: Mapping[str, Any]
     refused: frozenset[str] = frozenset()
 
-    def object(self, of: Resolved, scope: tuple[Record, ...], spot: Spot) -> Filled:
+    def object(self, of: ResolvedSchema, scope: tuple[FactRecord, ...], spot: ConfigLocation) -> FilledValue:
         """A mapping with the model's fields; the innermost record of `scope` comes first."""
         required = set(of.schema.get("required", ()))
-        parts: dict[str, Filled] = {}
+        parts: dict[str, FilledValue] = {}
         for attribute, inner in of.schema.get("properties", {}).items():
             key = self.schema.key(of.model, attribute)
-            place = Spot((*spot.keys, key), self.schema.access(of.model, spot.access, attribute), (*spot.pattern, key))
-            parts[key] = self.field(inner, scope, place, attribute in required, attribute)
+            parts[key] = self.field(inner, scope, spot.field(key), attribute in required, attribute)
         order = self.observed.order(spot.pattern)
         keys = sorted(parts, key=lambda key: order.index(key) if key in order else len(order))
         value = {key: parts[key].value for key in keys if parts[key].value is not NOTHING}
         return _merged([parts[key] for key in keys], value)
 
-    def field(self, of: Json, scope: tuple[Record, ...], spot: Spot, required: bool, attribute: str) -> Filled:
+    def field(
+        self, of: Json, scope: tuple[FactRecord, ...], spot: ConfigLocation, required: bool, attribute: str
+    ) -> FilledValue:
         """An answer, then certain facts, then a constant of the team, then likely facts, then the default.
 
-        Inside an item, what only one neighbour has is about its item: likely facts go before it. Items that only one
-        has are its own, too: the facts that fill such a part go before them.
+        Inside an item, a value of only one neighbour is about its own item, so likely facts take precedence. So do the
+        facts that fill a collection of which only one neighbour has items.
         """
         if spot.dotted in self.answers:
-            return Filled(self.answers[spot.dotted])
+            return FilledValue(self.answers[spot.dotted])
         options, nullable = self.schema.options(of)
         if not required and not self.observed.values(spot.pattern):
             options = [option for option in options if self._is_about_something(option, scope, spot, attribute)]
         if spot.dotted in self.refused:
-            return Filled() if not required else self._lacking(of, spot)
+            return FilledValue() if not required else self._lacking(of, spot)
         certain = self._best(options, scope, spot, attribute, STRONG)
         if certain is not None and not certain.missing and self._wanted(certain, of, spot, required):
             return certain
@@ -109,50 +109,59 @@ class _Filler:
         if constant is not NOTHING and written:
             shared = not isinstance(constant, list | dict) or self.observed.constant(spot.pattern) is not NOTHING
             own = None if shared else self._required(options, scope, spot)
-            return own if own and not own.missing else Filled(constant, learnt=(spot.dotted,))
+            return own if own and not own.missing else FilledValue(constant, learnt=(spot.dotted,))
         if likely is not None and suits:
             return likely
         if not required:
-            return Filled()
+            return FilledValue()
         partial = certain or likely
         if partial is not None and partial.facts and partial.missing:
             return partial
         if nullable:
-            return Filled(None)
+            return FilledValue(None)
         found = self._required(options, scope, spot)
         return found or self._lacking(of, spot)
 
-    def _lacking(self, of: Json, spot: Spot) -> Filled:
-        return Filled(missing=(Missing(spot.dotted, type_text(self.schema, of), str(of.get("description", ""))),))
+    def _lacking(self, of: Json, spot: ConfigLocation) -> FilledValue:
+        return FilledValue(
+            missing=(MissingField(spot.dotted, type_text(self.schema, of), str(of.get("description", ""))),)
+        )
 
-    def _is_about_something(self, of: Resolved, scope: tuple[Record, ...], spot: Spot, attribute: str) -> bool:
+    def _is_about_something(
+        self, of: ResolvedSchema, scope: tuple[FactRecord, ...], spot: ConfigLocation, attribute: str
+    ) -> bool:
         """Whether an optional model has a section of its own; it also ends the walk through recursive classes."""
         return not of.schema.get("properties") or _section_of(scope[0], attribute, spot, STRONG) is not None
 
-    def _wanted(self, filled: Filled, of: Json, spot: Spot, required: bool) -> bool:
-        """An optional field is written where neighbours write it, or where it says other than its default."""
+    def _wanted(self, filled: FilledValue, of: Json, spot: ConfigLocation, required: bool) -> bool:
+        """An optional field is written where neighbours write it, or where its value differs from the default."""
         return (
             required
-            or bool(filled.placed)
+            or bool(filled.read)
             or self.observed.always(spot.pattern)
             or (filled.value != of.get("default", NOTHING) and not (filled.value in ([], {}) and "default" not in of))
         )
 
     def _best(
-        self, options: list[Resolved], scope: tuple[Record, ...], spot: Spot, attribute: str, least: float
-    ) -> Filled | None:
+        self,
+        options: list[ResolvedSchema],
+        scope: tuple[FactRecord, ...],
+        spot: ConfigLocation,
+        attribute: str,
+        least: float,
+    ) -> FilledValue | None:
         found = [
             filled for option in options if (filled := self._option(option, scope, spot, attribute, least)) is not None
         ]
         return max(found, key=lambda filled: filled.rank, default=None)
 
     def _option(
-        self, of: Resolved, scope: tuple[Record, ...], spot: Spot, attribute: str, least: float
-    ) -> Filled | None:
+        self, of: ResolvedSchema, scope: tuple[FactRecord, ...], spot: ConfigLocation, attribute: str, least: float
+    ) -> FilledValue | None:
         kind = of.schema.get("type")
         if of.model in self.schema.roots:
-            inner = Resolved({k: v for k, v in of.schema.items() if k != "title"}, "")
-            return self._option(inner, scope, replace(spot, access=f"{spot.access}.root"), attribute, least)
+            inner = ResolvedSchema({k: v for k, v in of.schema.items() if k != "title"}, "")
+            return self._option(inner, scope, spot, attribute, least)
         if kind == "object" and of.schema.get("properties"):
             return self._section(of, scope, spot, attribute, least)
         if kind == "object":
@@ -164,8 +173,8 @@ class _Filler:
         return self._scalar(of, scope, spot, attribute, least)
 
     def _section(
-        self, of: Resolved, scope: tuple[Record, ...], spot: Spot, attribute: str, least: float
-    ) -> Filled | None:
+        self, of: ResolvedSchema, scope: tuple[FactRecord, ...], spot: ConfigLocation, attribute: str, least: float
+    ) -> FilledValue | None:
         """A nested model: the section of facts that has its name, else more of the same record."""
         section = _section_of(scope[0], attribute, spot, least)
         inner = (section, *scope) if section is not None else scope
@@ -173,8 +182,8 @@ class _Filler:
         return filled if section is not None or filled.facts else None
 
     def _collection(
-        self, of: Resolved, scope: tuple[Record, ...], spot: Spot, attribute: str, least: float
-    ) -> Filled | None:
+        self, of: ResolvedSchema, scope: tuple[FactRecord, ...], spot: ConfigLocation, attribute: str, least: float
+    ) -> FilledValue | None:
         named = _named(scope[0].collections, attribute, spot, least)
         if named is None:
             return None
@@ -184,11 +193,13 @@ class _Filler:
         found = [filled for collection in every if (filled := self._items(of, collection, scope, spot)) is not None]
         return max(found, key=lambda filled: filled.rank, default=None)
 
-    def _items(self, of: Resolved, collection: Collection, scope: tuple[Record, ...], spot: Spot) -> Filled | None:
+    def _items(
+        self, of: ResolvedSchema, collection: FactCollection, scope: tuple[FactRecord, ...], spot: ConfigLocation
+    ) -> FilledValue | None:
         """All items of a collection, as a list or as a mapping by key."""
         is_list = of.schema.get("type") == "array"
         inner = of.schema.get("items" if is_list else "additionalProperties", {})
-        parts: list[Filled] = []
+        parts: list[FilledValue] = []
         for index, (key, record) in enumerate(collection.items.items()):
             filled = self._item(
                 inner if isinstance(inner, dict) else {},
@@ -199,11 +210,13 @@ class _Filler:
             )
             if filled is None:
                 return None
-            parts.append(_by_name(filled, spot.item(index), spot.access if is_list else "", key))
+            parts.append(replace(filled, read=filled.read - {f"{NAME}{key}"}))
         values = [part.value for part in parts]
         return _merged(parts, values if is_list else dict(zip(collection.items, values, strict=True)))
 
-    def _item(self, of: Json, collection: Collection, key: str, scope: tuple[Record, ...], spot: Spot) -> Filled | None:
+    def _item(
+        self, of: Json, collection: FactCollection, key: str, scope: tuple[FactRecord, ...], spot: ConfigLocation
+    ) -> FilledValue | None:
         options, _ = self.schema.options(of)
         models = [option for option in options if option.schema.get("properties")]
         if models:
@@ -212,10 +225,12 @@ class _Filler:
             for fact in self._representatives(collection, key, scope[0], spot):
                 value = convert(fact.value, option.schema, spot.name, self.observed.values(spot.pattern))
                 if value is not NOTHING and value is not None:
-                    return _placed(fact, value, typed(spot, option.schema))
+                    return _filled(fact, value)
         return None
 
-    def _representatives(self, collection: Collection, key: str, record: Record, spot: Spot) -> list[Fact]:
+    def _representatives(
+        self, collection: FactCollection, key: str, record: FactRecord, spot: ConfigLocation
+    ) -> list[ConfigFact]:
         """What stands for an item where one value is wanted: in a list its name, or its place."""
         stands = [fact for name in collection.stands_for if (fact := record.fact(name)) is not None]
         if isinstance(spot.keys[-1], str):
@@ -226,19 +241,18 @@ class _Filler:
             if seen
             else best_similarity(spot.name, ("paths", "locations", "uris", "source_paths", "input_paths")) >= STRONG
         )
-        return stands if located else [Fact(key, ("name",))]
+        return stands if located else [ConfigFact(key, ("name",))]
 
     def _scalar(
-        self, of: Resolved, scope: tuple[Record, ...], spot: Spot, attribute: str, least: float
-    ) -> Filled | None:
+        self, of: ResolvedSchema, scope: tuple[FactRecord, ...], spot: ConfigLocation, attribute: str, least: float
+    ) -> FilledValue | None:
         if "const" in of.schema:
-            return Filled(of.schema["const"])
+            return FilledValue(of.schema["const"])
         seen = self.observed.values(spot.pattern)
         known = seen or [of.schema.get("default")]
-        spot = typed(spot, of.schema)
         own = next((fact for fact in scope[-1].facts if fact.key == VIEW), None)
         if own is not None and self.observed.names_itself(spot.pattern):
-            return _placed(own, own.value, spot)
+            return _filled(own, own.value)
         for depth, record in enumerate(scope):
             bar = least if depth == 0 else max(least, STRONG)
             ranked = sorted(
@@ -255,14 +269,16 @@ class _Filler:
                     continue
                 value = convert(fact.value, of.schema, attribute, seen)
                 if value is not NOTHING:
-                    return _placed(fact, value, spot)
+                    return _filled(fact, value)
             if ranked:
                 return None
         return None
 
-    def _required(self, options: list[Resolved], scope: tuple[Record, ...], spot: Spot) -> Filled | None:
+    def _required(
+        self, options: list[ResolvedSchema], scope: tuple[FactRecord, ...], spot: ConfigLocation
+    ) -> FilledValue | None:
         """A required part with an unusual name: the one collection or section that fills it without a gap."""
-        found: list[Filled] = []
+        found: list[FilledValue] = []
         for option in options:
             if option.schema.get("properties"):
                 inner = self.object(option, scope, spot)
@@ -281,87 +297,66 @@ class _Filler:
         return whole[-1] if whole and (len(whole) == 1 or whole[-1].rank > whole[-2].rank) else None
 
 
-def _known_absent(scope: tuple[Record, ...], spot: Spot, attribute: str) -> bool:
+def _known_absent(scope: tuple[FactRecord, ...], spot: ConfigLocation, attribute: str) -> bool:
     """Whether an item is known to have no such value; what other items have is then no guide."""
     return len(scope) > 1 and any(
         fact.value is None and best_similarity(attribute, fact.names, spot.context) >= STRONG for fact in scope[0].facts
     )
 
 
-def _score_beside(known: list[Any], fact: Fact, attribute: str, spot: Spot) -> float:
+def _score_beside(known: list[Any], fact: ConfigFact, attribute: str, spot: ConfigLocation) -> float:
     """The score of a fact for a field that has such values elsewhere: where they are formats of files, it is one."""
     if not any(value in FORMATS for value in known):
         return score(fact, attribute, spot)
     return best_similarity(attribute, (*fact.names, *fact.perhaps), spot.context) if fact.value in FORMATS else 0.0
 
 
-def score(fact: Fact, attribute: str, spot: Spot) -> float:
-    """How surely a field is what a fact is called, from 0 to 1."""
+def score(fact: ConfigFact, attribute: str, spot: ConfigLocation) -> float:
+    """How surely a field means a fact, from 0 to 1."""
     return max(
         best_similarity(attribute, fact.names, spot.context),
         _PERHAPS * best_similarity(attribute, fact.perhaps, spot.context),
     )
 
 
-def _named(known: tuple[Any, ...], attribute: str, spot: Spot, least: float) -> Any:
+def _named(known: tuple[Any, ...], attribute: str, spot: ConfigLocation, least: float) -> Any:
     """The section or collection that has the field's name."""
     scored = [(best_similarity(attribute, item.names, spot.context), -index, item) for index, item in enumerate(known)]
     best = max(scored, key=lambda item: item[:2], default=None)
     return best[2] if best is not None and best[0] >= least else None
 
 
-def _section_of(record: Record, attribute: str, spot: Spot, least: float) -> Record | None:
+def _section_of(record: FactRecord, attribute: str, spot: ConfigLocation, least: float) -> FactRecord | None:
     """The section that has the field's name, or the collection that has it with its items as sections."""
-    section: Record | None = _named(record.sections, attribute, spot, least)
+    section: FactRecord | None = _named(record.sections, attribute, spot, least)
     if section is not None:
         return section
     collection = _named(record.collections, attribute, spot, least)
     return None if collection is None else _as_section(collection)
 
 
-def _as_section(collection: Collection) -> Record:
-    """A model with one field per item: each item is a section, and its main fact goes by the item's key."""
+def _as_section(collection: FactCollection) -> FactRecord:
+    """A model with one field per item: each item is a section, and its main fact has the item's key as its name."""
     facts = [
-        Fact(fact.value, (key,), key=fact.key)
+        ConfigFact(fact.value, (key,), key=fact.key)
         for key, record in collection.items.items()
         if (fact := record.fact(collection.stands_for[0])) is not None
     ]
-    return Record(
+    return FactRecord(
         collection.names,
         tuple(facts),
         tuple(replace(record, names=(key,)) for key, record in collection.items.items()),
     )
 
 
-def _by_name(filled: Filled, spot: Spot, items: str, key: str) -> Filled:
-    """An item of the list `items` is found by its name, where it has one: the list may get another order."""
-    named = filled.placed.get(f"{NAME}{key}")
-    if named is None:
-        return filled
-    access = spot.access
-    if items:
-        name = named.access.removeprefix(access)
-        access = f"next(item for item in {items} if item{name} == {quoted(key)})"
-    found = {
-        fact: replace(place, access=access + place.access.removeprefix(spot.access))
-        for fact, place in filled.placed.items()
-        if place is not named
-    }
-    return replace(filled, placed=found)
+def _filled(fact: ConfigFact, value: Any) -> FilledValue:
+    return FilledValue(value, frozenset({fact.key} - {""}), 1)
 
 
-def _placed(fact: Fact, value: Any, spot: Spot) -> Filled:
-    return Filled(value, {fact.key: spot} if fact.key else {}, 1)
-
-
-def _merged(parts: list[Filled], value: Any) -> Filled:
-    placed: dict[str, Spot] = {}
-    for part in parts:
-        for key, spot in part.placed.items():
-            placed.setdefault(key, spot)
-    return Filled(
+def _merged(parts: list[FilledValue], value: Any) -> FilledValue:
+    return FilledValue(
         value,
-        placed,
+        frozenset[str]().union(*(part.read for part in parts)),
         sum(part.facts for part in parts),
         tuple(m for part in parts for m in part.missing),
         tuple(path for part in parts for path in part.learnt),

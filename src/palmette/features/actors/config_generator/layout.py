@@ -12,7 +12,7 @@ from palmette.engine.actor import TextFile
 from palmette.features.team_document import is_json, json_text
 
 
-class Layout(NamedTuple):
+class YamlLayout(NamedTuple):
     """The habits of a team's YAML files."""
 
     indent_lists: bool = True
@@ -27,7 +27,7 @@ class Layout(NamedTuple):
     indent: int = 2
 
 
-def layout_of(files: Sequence[TextFile]) -> Layout:
+def layout_of(files: Sequence[TextFile]) -> YamlLayout:
     """The habits that the files show; plain ones where they show none."""
     nodes = [node for file in files for node in _nodes(file.text)]
     lists = [node for node in nodes if isinstance(node, yaml.SequenceNode) and node.value]
@@ -47,7 +47,7 @@ def layout_of(files: Sequence[TextFile]) -> Layout:
         if isinstance(item, yaml.MappingNode) and item.value and not item.flow_style
     ]
     items = [item for node in lists for item in node.value if isinstance(item, yaml.MappingNode)]
-    return Layout(
+    return YamlLayout(
         indent_lists=not indented or sum(indented) * 2 >= len(indented),
         flow_lists=not scalars or sum(bool(node.flow_style) for node in scalars) * 2 >= len(scalars),
         flow_items=bool(items) and sum(bool(node.flow_style) for node in items) * 2 > len(items),
@@ -86,7 +86,7 @@ def write_document(value: Any, path: str, files: Sequence[TextFile], width: int 
     return json_text(value, max(indents, key=indents.count, default=2))
 
 
-def write_yaml(value: Any, layout: Layout, width: int = 100) -> str:
+def write_yaml(value: Any, layout: YamlLayout, width: int = 100) -> str:
     """`value` as a YAML document."""
 
     class Dumper(yaml.SafeDumper):

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 STRONG = 0.9
-"""From here on, a name says what the field holds."""
+"""From this score on, a name identifies the content of a field."""
 WEAK = 0.6
-"""From here on, a name may mean it, if nothing speaks against it."""
+"""From this score on, a name may identify it, if nothing contradicts it."""
 
 _SHORT = {
     "out": "output",
@@ -58,7 +58,7 @@ def _singular(word: str) -> str:
 
 
 def similarity(name: str, known: str, context: Iterable[str] = ()) -> float:
-    """How surely a field `name` is what is called `known`, from 0 to 1; `context` names what encloses it.
+    """How surely a field `name` means `known`, from 0 to 1; `context` has the names of the enclosing sections.
 
     >>> similarity("eventTimeColumn", "event_time")
     0.95

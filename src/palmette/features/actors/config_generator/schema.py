@@ -1,4 +1,4 @@
-"""The team's configuration class as data: its JSON Schema by attribute, and the keys used in documents."""
+"""The team's configuration class as data: its JSON Schema by attribute, keys of documents, and places of values."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from palmette.features.actors.config_generator.neighbour_configs import ANY, Pattern
 from palmette.features.artefacts import Construction
 
 Json = Mapping[str, Any]
 
 
-class Resolved(NamedTuple):
+class ResolvedSchema(NamedTuple):
     """A schema without references, and the name of the model that it describes (empty for anything else)."""
 
     schema: Json
@@ -35,11 +36,11 @@ class TeamSchema:
     """How a document becomes an object of a class that is no Pydantic one."""
 
     @property
-    def top(self) -> Resolved:
+    def top(self) -> ResolvedSchema:
         resolved = self.resolve(self.schema)
-        return resolved if resolved.model else Resolved(resolved.schema, self.class_name.rpartition(":")[2])
+        return resolved if resolved.model else ResolvedSchema(resolved.schema, self.class_name.rpartition(":")[2])
 
-    def resolve(self, schema: Json) -> Resolved:
+    def resolve(self, schema: Json) -> ResolvedSchema:
         """Follows `$ref` and a single `allOf`; what stands beside a reference (a default) stays."""
         model = ""
         while True:
@@ -47,18 +48,18 @@ class TeamSchema:
             if reference is None and len(schema.get("allOf", ())) == 1:
                 reference = schema["allOf"][0].get("$ref")
             if not isinstance(reference, str):
-                return Resolved(schema, model)
+                return ResolvedSchema(schema, model)
             model = reference.rpartition("/")[2]
             beside = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
             schema = {**self.schema.get("$defs", {}).get(model, {}), **beside}
 
-    def options(self, schema: Json) -> tuple[list[Resolved], bool]:
+    def options(self, schema: Json) -> tuple[list[ResolvedSchema], bool]:
         """The alternatives of a field, and whether null is one of them."""
         resolved = self.resolve(schema)
         branches = resolved.schema.get("anyOf") or resolved.schema.get("oneOf")
         if not branches:
             return [resolved], resolved.schema.get("type") == "null"
-        found: list[Resolved] = []
+        found: list[ResolvedSchema] = []
         nullable = False
         for branch in branches:
             inner, inner_nullable = self.options(branch)
@@ -87,7 +88,7 @@ def type_text(schema: TeamSchema, of: Json) -> str:
     return " or ".join(dict.fromkeys(words)) or "anything"
 
 
-def _option_text(schema: TeamSchema, option: Resolved) -> str:
+def _option_text(schema: TeamSchema, option: ResolvedSchema) -> str:
     if "const" in option.schema:
         return repr(option.schema["const"])
     if "enum" in option.schema:
@@ -98,3 +99,43 @@ def _option_text(schema: TeamSchema, option: Resolved) -> str:
         return option.model or "mapping"
     pattern = option.schema.get("pattern")
     return str(option.schema.get("type", "anything")) + (f" matching {pattern!r}" if pattern else "")
+
+
+MADE_OF_TEXT = frozenset({"path", "file-path", "directory-path", "uri"})
+"""Formats of texts in a schema of which objects hold something else: Pydantic's paths and URLs."""
+
+
+@dataclass(frozen=True)
+class ConfigLocation:
+    """The place of a value: in the document, in the neighbours' documents, and in the parsed object."""
+
+    keys: tuple[str | int, ...] = ()
+    pattern: Pattern = ()
+    access: str = "config"
+    is_text: bool = True
+    """Whether what the object holds there is a text (or no text at all), and not a path or a URL made of one."""
+
+    @property
+    def code(self) -> str:
+        """The expression that scripts read it by; Spark takes no paths but as texts."""
+        return self.access if self.is_text else f"str({self.access})"
+
+    @property
+    def name(self) -> str:
+        return next((key for key in reversed(self.keys) if isinstance(key, str)), "")
+
+    @property
+    def dotted(self) -> str:
+        return ".".join(str(key) for key in self.keys)
+
+    @property
+    def context(self) -> tuple[str, ...]:
+        """Names of the enclosing sections."""
+        return tuple(key for key in self.keys[:-1] if isinstance(key, str))
+
+    def field(self, key: str, access: str = "") -> ConfigLocation:
+        return ConfigLocation((*self.keys, key), (*self.pattern, key), access)
+
+    def item(self, key: str | int) -> ConfigLocation:
+        index = quoted(key) if isinstance(key, str) else str(key)
+        return ConfigLocation((*self.keys, key), (*self.pattern, ANY), f"{self.access}[{index}]")

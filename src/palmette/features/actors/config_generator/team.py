@@ -17,8 +17,9 @@ from palmette.engine.actor import TextFile
 from palmette.features.actors.config_generator.schema import TeamSchema
 from palmette.features.artefacts import Config, Construction, Conventions
 from palmette.features.pyspark.configuration import config_classes, config_lines
-from palmette.features.repository.checkout import Checkout, Module, dotted_name, source_of
+from palmette.features.repository.checkout import Checkout, Module, dotted_name
 from palmette.features.repository.neighbours import find_neighbours
+from palmette.features.signature import source_of
 from palmette.sandbox import Access, Limits, Sandbox, python_command
 from palmette.sandbox.reading import read_json
 
@@ -32,7 +33,7 @@ _ANSWER_BYTES = 1 << 26
 
 
 class TeamAnswer(NamedTuple):
-    """What the sandboxed program said."""
+    """The answer of the sandboxed program."""
 
     answer: Mapping[str, Any]
     failure: str = ""
@@ -93,25 +94,10 @@ class TeamCode:
 
 def neighbouring_configs(checkout: Checkout, conventions: Conventions, own: str) -> tuple[TextFile, ...]:
     """The other files that the pattern of configurations fits; `own` is the path of the one to be written."""
-    before, _, after = conventions.config_path.partition("{view}")
-    if not after:
-        return ()
-    after_path = after.replace("{view}", "*")
-    found = [
-        path
-        for path in checkout.paths
-        if path != own and path.startswith(before) and _fits(path.removeprefix(before), after_path)
-    ]
+    first, *rest = map(re.escape, conventions.config_path.split("{view}"))
+    pattern = re.compile(f"{first}(?P<view>[^/]+){'(?P=view)'.join(rest)}")
+    found = [path for path in checkout.paths if path != own and rest and pattern.fullmatch(path)]
     return tuple(TextFile(path=path, text=checkout.text(path)) for path in found)
-
-
-def _fits(rest: str, after: str) -> bool:
-    if "*" in after:
-        parts = rest.split("/")
-        wanted = after.lstrip("/").replace("*", parts[0])
-        return "/".join(parts[1:]) == wanted
-    name = rest.removesuffix(after)
-    return rest.endswith(after) and bool(name) and "/" not in name
 
 
 def find_schema(
@@ -125,12 +111,12 @@ def find_schema(
     names = [configured] if configured else candidates(checkout)[:_MOST_CANDIDATES]
     described: list[tuple[int, TeamSchema]] = []
     for name in names:
-        said = code.describe(name, documents)
-        if said.failure:
+        reply = code.describe(name, documents)
+        if reply.failure:
             if configured:
-                return None, said
+                return None, reply
             continue
-        refused = len(said.answer["refused"])
+        refused = len(reply.answer["refused"])
         if documents and refused == len(documents) and not configured:
             continue
         described.append(
@@ -138,11 +124,11 @@ def find_schema(
                 refused,
                 TeamSchema(
                     class_name=name,
-                    schema=said.answer["schema"],
-                    aliases=said.answer["aliases"],
-                    roots=frozenset(said.answer["roots"]),
-                    mappings=frozenset(said.answer["mappings"]),
-                    construction=Construction.model_validate(made) if (made := said.answer["construction"]) else None,
+                    schema=reply.answer["schema"],
+                    aliases=reply.answer["aliases"],
+                    roots=frozenset(reply.answer["roots"]),
+                    mappings=frozenset(reply.answer["mappings"]),
+                    construction=Construction.model_validate(made) if (made := reply.answer["construction"]) else None,
                 ),
             )
         )
@@ -152,7 +138,7 @@ def find_schema(
 def candidates(checkout: Checkout) -> list[str]:
     """Pydantic classes and dataclasses that could be a view's configuration, the likeliest first, as `module:Class`.
 
-    Likely: what scripts annotate their `config` with; then what parses documents; then what its name says.
+    Likely: what scripts annotate their `config` with; then what parses documents; then a telling name.
     """
     models = _models(checkout)
     held = {name for module, node in models.values() for name in _held(node)}

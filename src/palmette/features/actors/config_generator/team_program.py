@@ -41,6 +41,7 @@ _COLLECTIONS: dict[Any, str] = {
     collections.abc.MutableMapping: "mapping",
 }
 
+
 class _Lenient(GenerateJsonSchema):
     """A type that JSON Schema has no word for is described as anything."""
 
@@ -57,7 +58,7 @@ def load(name: str) -> Any:
 
 
 def adapter(cls: Any) -> TypeAdapter[Any]:
-    """What reads documents into a class: a Pydantic one as it says itself, any other one by the types of its fields.
+    """Reads documents into a class: a Pydantic class by its own rules, any other class by the types of its fields.
 
     A dataclass takes the names of its fields and no others.
     """
@@ -122,15 +123,15 @@ def refusal(cls: Any, path: str, text: str) -> str:
     try:
         document = parsed(path, text)
         cls(**document) if made_by_itself(cls) else adapter(cls).validate_python(document)
-    except Exception as error:  # noqa: BLE001 - a validator may raise anything; what it says is the answer
+    except Exception as error:  # noqa: BLE001 - a validator may raise anything; its message is the answer
         return f"{type(error).__name__}: {error}"[:2000]
     return ""
 
 
 def construction(kind: Any, within: tuple[Any, ...] = ()) -> dict[str, Any] | None:
-    """How a part of a document becomes a value of this type; None where it is one already, or nothing says how.
+    """How a part of a document becomes a value of this type; None if no conversion is needed or none is known.
 
-    Not said: one of several classes, a class that the document cannot name, and a class within itself.
+    Not covered: one of several classes, a class that the document cannot name, and a class within itself.
     """
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
@@ -165,7 +166,7 @@ def _of_union(kinds: tuple[Any, ...], within: tuple[Any, ...]) -> dict[str, Any]
 
 
 def _fields(kind: Any, within: tuple[Any, ...]) -> dict[str, Any]:
-    """The fields of a class whose parts somebody else has to make."""
+    """The fields of a class that must be built before the object is."""
     if is_pydantic_dataclass(kind) or not dataclasses.is_dataclass(kind):
         return {}
     hints, own, found = typing.get_type_hints(kind), made_by_itself(kind), {}
@@ -197,7 +198,7 @@ def made_by_itself(kind: Any) -> set[str]:
 
 
 def _makes_something(part: ast.AST) -> bool:
-    """Whether it calls, itself or item by item, what is neither built in nor a method of the object."""
+    """Whether it calls, itself or for each item, anything but built-in functions and methods of the object."""
     if not isinstance(part, ast.Call | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
         return False
     calls = [part] if isinstance(part, ast.Call) else [each for each in ast.walk(part) if isinstance(each, ast.Call)]
@@ -213,15 +214,15 @@ def parse(request: dict[str, Any]) -> dict[str, Any]:
     try:
         exec("\n".join(request["lines"]), names)
         facts = {fact: plain(eval(expression, names)) for fact, expression in request["accessors"].items()}
-    except Exception as error:  # noqa: BLE001 - the team's class may raise anything; what it says is the answer
-        said = {"field": "", "message": f"{type(error).__name__}: {error}"[:2000], "value": ""}
-        return {"errors": refusals(request["class"], request["path"], text) or [said]}
+    except Exception as error:  # noqa: BLE001 - the team's class may raise anything; its message is the answer
+        whole = {"field": "", "message": f"{type(error).__name__}: {error}"[:2000], "value": ""}
+        return {"errors": refusals(request["class"], request["path"], text) or [whole]}
     errors = refusals(request["class"], request["path"], text)
     return {"errors": errors} if errors else {"facts": facts}
 
 
 def refusals(name: str, path: str, text: str) -> list[dict[str, str]]:
-    """What does not have the types that the class declares, place by place, as far as these can be told."""
+    """Values that do not have the types that the class declares, place by place, as far as the types are known."""
     try:
         adapter(load(name) if name else Any).validate_python(parsed(path, text))
     except ValidationError as error:

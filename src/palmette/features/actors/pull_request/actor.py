@@ -4,38 +4,28 @@ from __future__ import annotations
 
 from palmette.delivery import Change, Target, Worktree, deliver
 from palmette.delivery.paths import is_obeyed
-from palmette.documents import Model
 from palmette.engine.actor import Attempt, BaseActor, Context, TextFile, Verdict, Violation
-from palmette.features.actors.pull_request.offline import Made, describe
-from palmette.features.artefacts import Config, Delivery, Request, Script, Template, Tests, Utilities
+from palmette.features.actors.pull_request.offline import PullRequestInput, describe
+from palmette.features.artefacts import FeatureDelivery
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
 from palmette.sandbox.temporary import temporary_folder
 
 
-class PullRequestInput(Model):
-    request: Request
-    config: Config
-    template: Template
-    utilities: Utilities = Utilities()
-    tests: Tests
-    script: Script
-
-
-class PullRequest(BaseActor):
-    """Commits the view's files on a branch, and opens a pull request where the run file says so."""
+class PullRequestActor(BaseActor):
+    """Commits the view's files on a branch, and opens a pull request if the run file asks for one."""
 
     name = "pull_request"
     description = "Commits configuration, script and tests on a branch of the repository and opens the pull request."
     produces = "pull_request"
     Input = PullRequestInput
-    Output = Delivery
+    Output = FeatureDelivery
     has_criterion = True
 
     def __init__(self, view: View, workbench: Workbench) -> None:
         self.view, self.workbench = view, workbench
 
-    def run(self, input: PullRequestInput, context: Context) -> Attempt[Delivery]:
+    def run(self, input: PullRequestInput, context: Context) -> Attempt[FeatureDelivery]:
         settings, name = self.workbench.run.pull_request, self.view.name
         wanted = settings.branch or f"features/{name}"
         files = {file.path: file.text for file in (input.config.file, input.script.file, input.tests.file)}
@@ -47,9 +37,8 @@ class PullRequest(BaseActor):
                 base=self.workbench.run.repository.base,
             )
             verdict = context.verdicts.get("code_generator", Verdict(ok=True))
-            made = Made(input.request, input.config, input.template, input.utilities, input.tests, input.script)
             beside = wanted if worktree.branch.name != wanted else ""
-            words = describe(self.view, self.workbench.run, made, verdict, self.workbench.repository, beside)
+            words = describe(self.view, self.workbench.run, input, verdict, self.workbench.repository, beside)
             change = Change(
                 files=files,
                 allow=(*(path for path in files if not is_obeyed(path)), *self.workbench.run.repository.allow),
@@ -61,7 +50,7 @@ class PullRequest(BaseActor):
             done = deliver(worktree, change, target, context.workspace)
             patch = worktree.patch()
         return Attempt(
-            Delivery(
+            FeatureDelivery(
                 repository=str(self.workbench.checkout),
                 branch=done.branch,
                 base=done.base,
@@ -73,13 +62,13 @@ class PullRequest(BaseActor):
             )
         )
 
-    def stands(self, input: PullRequestInput, output: Delivery) -> bool:
-        """Its branch is there, or was merged; one that was pushed is the affair of its remote."""
+    def stands(self, input: PullRequestInput, output: FeatureDelivery) -> bool:
+        """Its branch exists or was merged; a branch that was pushed belongs to its remote."""
         file, on = input.script.file, self.workbench.file_on
         is_merged = on(output.base, file.path) == file.text
         return bool(output.pushed_to) or is_merged or on(output.branch, file.path) is not None
 
-    def check(self, input: PullRequestInput, output: Delivery, context: Context) -> Verdict:
+    def check(self, input: PullRequestInput, output: FeatureDelivery, context: Context) -> Verdict:
         """The branch holds exactly the files that passed the checks."""
         return Verdict.of(
             [

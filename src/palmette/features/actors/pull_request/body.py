@@ -35,7 +35,7 @@ NEEDS: Mapping[Need, str] = {
 
 
 @dataclass(frozen=True)
-class Facts:
+class BodyFacts:
     """What the description is made of."""
 
     view: View
@@ -60,7 +60,7 @@ class Facts:
     """Digest of the specification, version of palmette, model, seed, ..."""
 
 
-def pull_request_body(facts: Facts) -> str:
+def pull_request_body(facts: BodyFacts) -> str:
     """The description in Markdown."""
     return sections(
         (
@@ -84,7 +84,7 @@ def visible(view: View) -> list[ViewFeature]:
     return [feature for feature in view.features if not feature.internal]
 
 
-def _what(facts: Facts) -> str:
+def _what(facts: BodyFacts) -> str:
     view = facts.view
     cutoff = {
         "run": "one cut-off for the whole run, `as_of`",
@@ -139,7 +139,7 @@ def _lineage(view: View) -> str:
     return "\n\n".join(filter(None, (items(sources), made, forbidden)))
 
 
-def _verification(facts: Facts) -> str:
+def _verification(facts: BodyFacts) -> str:
     if not facts.measurements:
         return "Nothing was measured."
     rows = [
@@ -149,7 +149,7 @@ def _verification(facts: Facts) -> str:
     return table(("check", "status", "evidence"), rows)
 
 
-def _survivors(facts: Facts) -> str:
+def _survivors(facts: BodyFacts) -> str:
     if facts.survivors:
         return "No test notices these changes of the script:\n\n" + "\n\n".join(
             f"{prose(item.message)}\n\n{block(item.evidence, 'diff')}" for item in facts.survivors
@@ -158,7 +158,7 @@ def _survivors(facts: Facts) -> str:
     return "None: the tests notice every mutant that was tried." if tried else "Not measured."
 
 
-def _preview(facts: Facts) -> str:
+def _preview(facts: BodyFacts) -> str:
     frame, masked = facts.preview, facts.view.personal
     if frame is None or not frame.rows:
         return (
@@ -202,9 +202,9 @@ def _shown(value: object) -> str:
             return str(value)
 
 
-def _change(facts: Facts) -> str:
+def _change(facts: BodyFacts) -> str:
     advice = {
-        "new view": "Nobody reads it yet.",
+        "new view": "It has no readers yet.",
         "unchanged columns": "Readers go on as before; values can differ where the definition changed.",
         "columns added": "Readers that name their columns go on as before.",
         "breaking": "Readers of the removed columns must change first.",
@@ -212,7 +212,7 @@ def _change(facts: Facts) -> str:
     return f"**{text(facts.change)}**. {advice}"
 
 
-def _backfill(facts: Facts) -> str:
+def _backfill(facts: BodyFacts) -> str:
     commands = "\n".join(shlex.join(command) for command in facts.backfill)
     place = code(facts.destination) if facts.destination else "the configured output"
     rollback = f"Roll back by reverting this pull request; it writes only to {place}."
@@ -224,7 +224,7 @@ def _backfill(facts: Facts) -> str:
     return f"{block(commands, 'sh')}\n\nRepeating a command is safe: {written}. {rollback}" if commands else rollback
 
 
-def _questions(facts: Facts) -> list[str]:
+def _questions(facts: BodyFacts) -> list[str]:
     read = [
         f"{code(feature.name)} was written as “{text(feature.words)}” "
         f"and read as {code(definition(feature, facts.view))}{_helpers(feature, facts.view)}. Is that what was meant?"
@@ -248,7 +248,7 @@ def _helpers(feature: ViewFeature, view: View) -> str:
     return "".join(f", where {code(one.name)} is {code(definition(one, view))}" for one in found)
 
 
-def _utilities(facts: Facts) -> str:
+def _utilities(facts: BodyFacts) -> str:
     """What the script takes from the repository, and why it does not take the rest."""
     used: list[str] = []
     left: list[str] = []

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import palmette
+from palmette.documents import Model
 from palmette.engine.actor import Verdict
-from palmette.features.actors.pull_request.body import Facts, pull_request_body
+from palmette.features.actors.pull_request.body import BodyFacts, pull_request_body
 from palmette.features.actors.pull_request.change import change_class
-from palmette.features.artefacts import Config, Request, Script, Template, Tests, Utilities
+from palmette.features.artefacts import Config, RunRequest, Script, Template, Tests, Utilities
 from palmette.features.cutoffs import arguments, cutoffs
 from palmette.features.frame import Frame
 from palmette.features.frame_json import decode_row
@@ -25,37 +26,39 @@ SAMPLE_RUN = "sample run"
 """Name of the measurement whose evidence holds rows that the script wrote."""
 
 
-class Words(NamedTuple):
-    """What a pull request says."""
+class PullRequestText(NamedTuple):
+    """The texts of a pull request."""
 
     title: str
     message: str
     body: str
 
 
-class Made(NamedTuple):
+class PullRequestInput(Model):
     """The artefacts that a pull request is made of."""
 
-    request: Request
+    request: RunRequest
     config: Config
     template: Template
-    utilities: Utilities
+    utilities: Utilities = Utilities()
     tests: Tests
     script: Script
 
 
-def describe(view: View, run: Run, made: Made, verdict: Verdict, base: Path, beside: str = "") -> Words:
+def describe(
+    view: View, run: Run, made: PullRequestInput, verdict: Verdict, base: Path, beside: str = ""
+) -> PullRequestText:
     """The words of the pull request.
 
     Args:
         base: The repository as it is on the base branch.
-        beside: The branch that it was to be, where that one is somebody's.
+        beside: The intended branch, if it is already taken.
     """
     paths = (made.config.file.path, made.script.file.path, made.tests.file.path)
     before = base / made.script.file.path
     newer = spark_question(made.script.file.text, oldest_spark(Checkout(base)))
     change = change_class(view, before.read_text(encoding="utf-8") if before.is_file() else None)
-    facts = Facts(
+    facts = BodyFacts(
         view=view,
         files=paths,
         change=change,
@@ -71,9 +74,9 @@ def describe(view: View, run: Run, made: Made, verdict: Verdict, base: Path, bes
     )
     verb = "Add" if change.kind == "new view" else "Update"
     passed = ", ".join(item.name for item in verdict.measurements if item.status == "passed")
-    return Words(
+    return PullRequestText(
         f"{verb} feature view {view.name}",
-        # On one line: what was measured, and who has read it, is not the description's to say.
+        # On one line, so that a description cannot forge lines about measurements or reviews.
         f"{' '.join(view.description.split())}\n\nPassed: {passed or 'nothing was measured'}.",
         pull_request_body(facts),
     )
@@ -118,19 +121,15 @@ def _preview(view: View, verdict: Verdict) -> Frame | None:
     return Frame.of(view.output, [decode_row(view.output, row) for row in json.loads(evidence)])
 
 
-def _backfill(view: View, run: Run, made: Made) -> tuple[tuple[str, ...], ...]:
-    conventions = made.template.conventions
+def _backfill(view: View, run: Run, made: PullRequestInput) -> tuple[tuple[str, ...], ...]:
+    conventions, script, config = made.template.conventions, made.script.file.path, made.config.file.path
     return tuple(
-        (
-            "spark-submit",
-            made.script.file.path,
-            *arguments(conventions.config_option, made.config.file.path, conventions.as_of_option, as_of),
-        )
+        ("spark-submit", script, *arguments(conventions.config_option, config, conventions.as_of_option, as_of))
         for as_of in cutoffs(view, run.interval)
     )
 
 
-def _provenance(run: Run, request: Request) -> dict[str, str]:
+def _provenance(run: Run, request: RunRequest) -> dict[str, str]:
     digests = {file.path: hashlib.sha256(file.text.encode()).hexdigest()[:12] for file in (request.fsc, request.dfr)}
     return {
         "specification": digests["fsc.yaml"],

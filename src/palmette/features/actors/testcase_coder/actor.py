@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import PurePosixPath
 
 from palmette.documents import Model
-from palmette.engine.actor import (
-    Attempt,
-    Context,
-    Measurement,
-    TextFile,
-    Verdict,
-    Violation,
-)
-from palmette.features import briefs
-from palmette.features.actors.testcase_coder.offline import OWN_FIXTURE, arguments, file_of_tests
-from palmette.features.actors.testcase_coder.ready_made import MARK, filled, marked, ready_made
-from palmette.features.actors.testcase_coder.stand_in import stand_in
+from palmette.engine.actor import Attempt, Context, Measurement, TextFile, Verdict, Violation
+from palmette.features import prompt_context
+from palmette.features.actors.testcase_coder.offline import assertion, file_of_tests, fixture_of
+from palmette.features.actors.testcase_coder.placeholders import MARK, filled, marked, ready_made
+from palmette.features.actors.testcase_coder.stub_script import stand_in
 from palmette.features.artefacts import Conventions, Template, TestCases, Tests
-from palmette.features.harness.harness import SuiteResult
+from palmette.features.harness.connect import SuiteResult
+from palmette.features.import_policy import CODE, FeatureImportPolicy
 from palmette.features.pyspark.io import needed_columns
-from palmette.features.reach import CODE, Reach
 from palmette.features.repository import Checkout
 from palmette.features.signature import shape_of
 from palmette.features.spec.view import View
@@ -33,7 +27,7 @@ SHARE = 0.8
 EVIDENCE = 3000
 
 
-class Inputs(Model):
+class CoderInput(Model):
     cases: TestCases
     template: Template
 
@@ -53,7 +47,7 @@ class TestcaseCoder(Agent):
     name = "testcase_coder"
     description = "Writes the pytest file of the view from its test cases, and runs it."
     produces = "tests"
-    Input = Inputs
+    Input = CoderInput
     Output = Tests
     Answer = TestsAnswer
     has_criterion = True
@@ -62,33 +56,33 @@ class TestcaseCoder(Agent):
         super().__init__(models)
         self.view, self.workbench = view, workbench
 
-    def offline(self, input: Inputs, context: Context) -> Attempt[Tests]:
+    def offline(self, input: CoderInput, context: Context) -> Attempt[Tests]:
         module, conventions = module_of(input.template, self.view), input.template.conventions
         return Attempt(self._tests(input, file_of_tests(self.view, self._cases(input), conventions, module)))
 
-    def brief(self, input: Inputs, context: Context) -> tuple[Section, ...]:
-        """Everything but the script and what it should compute: who tests it must not know how it is made."""
+    def sections(self, input: CoderInput, context: Context) -> tuple[Section, ...]:
+        """Everything but the script and what it should compute: the author of the tests must not know the script."""
         checkout, conventions = Checkout(self.workbench.repository), input.template.conventions
         return (
             section("call", *_call(self.view, input.template, input.cases, self._path(conventions)), rank=NEEDED),
             section("cases", "\n".join(f"{case.name}: {case.why}" for case in input.cases.cases), rank=NEEDED),
-            briefs.readme(checkout, self.workbench.run.repository.readme, "tests"),
-            briefs.neighbour_test(checkout, self.view, conventions),
+            prompt_context.readme(checkout, self.workbench.run.repository.readme, "tests"),
+            prompt_context.neighbour_test(checkout, self.view, conventions),
         )
 
-    def read(self, answer: TestsAnswer, input: Inputs, context: Context) -> Attempt[Tests]:
+    def read(self, answer: TestsAnswer, input: CoderInput, context: Context) -> Attempt[Tests]:
         parts = ready_made(self.view, self._cases(input), input.template.conventions)
         return Attempt(self._tests(input, filled(answer.tests, parts)), answer.reason, answer.fix)
 
     def recalled(self, output: Tests) -> str:
         return f"{output.file.path}:\n{fenced(marked(output.file.text), 'python')}"
 
-    def _cases(self, input: Inputs) -> TestCases:
+    def _cases(self, input: CoderInput) -> TestCases:
         """The cases with no other columns than the view reads."""
         read = {table.name: {*needed_columns(self.view, table)} for table in self.view.tables.values()}
         return TestCases(cases=tuple(case.of_columns(read) for case in input.cases.cases))
 
-    def _tests(self, input: Inputs, text: str) -> Tests:
+    def _tests(self, input: CoderInput, text: str) -> Tests:
         conventions = input.template.conventions
         file = TextFile(path=self._path(conventions), text=text)
         return Tests(file=self.workbench.formatted(file, conventions))
@@ -96,10 +90,10 @@ class TestcaseCoder(Agent):
     def _path(self, conventions: Conventions) -> str:
         return conventions.test_path.replace("{view}", self.view.name)
 
-    def check(self, input: Inputs, output: Tests, context: Context) -> Verdict:
+    def check(self, input: CoderInput, output: Tests, context: Context) -> Verdict:
         """The tests run, and more than 80 % of them pass, and not on wrong answers; every failure is reported."""
         bench = self.workbench
-        reach = Reach.of(self.view, bench.run, Checkout(bench.repository), input.template.file.path)
+        reach = FeatureImportPolicy.of(self.view, bench.run, Checkout(bench.repository), input.template.file.path)
         if refused := reach.objections(tests=output.file):
             return Verdict.of(refused)
         script = input.template.file.path
@@ -122,12 +116,12 @@ class TestcaseCoder(Agent):
 
     def implicated(self, violation: Violation, output: Tests) -> str | None:
         if violation.code in ("test-failed", "tests-not-run", "test-cannot-fail"):
-            return f"{output.file.path} does not test what the cases say: {violation.message}"
+            return f"{output.file.path} does not test what the cases demand: {violation.message}"
         if violation.code == CODE and violation.subject == output.file.path:
             return f"{output.file.path} does more than test: {violation.message}"
         return None
 
-    def told(self, violation: Violation) -> Violation:
+    def redacted(self, violation: Violation) -> Violation:
         """Without the lines of the script that a trace quotes."""
         errors = [line for line in violation.evidence.splitlines() if line.startswith("E ")]
         return violation.model_copy(update={"evidence": "\n".join(errors)})
@@ -152,14 +146,10 @@ def verdict(result: SuiteResult, on_wrong: SuiteResult, count: int, path: str) -
     )
     if (error := result.error or on_wrong.error) or total < count:
         reason = error or f"{total} tests ran, but there are {count} cases"
-        violation = Violation(
-            code="tests-not-run",
-            subject=path,
-            evidence=reason[:EVIDENCE],
-            message=f"{path} cannot be run: {_gist(reason)}",
-        )
+        message = f"{path} cannot be run: {_gist(reason)}"
+        violation = Violation(code="tests-not-run", subject=path, evidence=reason[:EVIDENCE], message=message)
         return Verdict(ok=False, violations=(violation,), measurements=(measurement,))
-    failures = tuple(
+    failures = [
         Violation(
             code="test-failed",
             subject=name,
@@ -167,20 +157,16 @@ def verdict(result: SuiteResult, on_wrong: SuiteResult, count: int, path: str) -
             message=f"Test {name!r} fails although the script answers what the case expects.",
         )
         for name, trace in result.failed.items()
-    )
-    failures += tuple(
-        Violation(
-            code="test-cannot-fail",
-            subject=name,
-            message=f"Test {name!r} passes also when the script gives no rows for some, and some for none.",
-        )
-        for name in idle
-    )
-    return Verdict(ok=len(result.passed) - len(idle) > SHARE * total, violations=failures, measurements=(measurement,))
+    ]
+    for name in idle:
+        message = f"Test {name!r} passes also when the script gives no rows for some, and some for none."
+        failures.append(Violation(code="test-cannot-fail", subject=name, message=message))
+    ok = len(result.passed) - len(idle) > SHARE * total
+    return Verdict(ok=ok, violations=tuple(failures), measurements=(measurement,))
 
 
 def _gist(reason: str) -> str:
-    """The line of a trace or a runner's report that says what is wrong: the last error, else the first line."""
+    """The decisive line of a trace or a runner's report: the last error, else the first line."""
     lines = [line.strip() for line in reason.splitlines() if line.strip()]
     errors = [line for line in lines if re.match(r"E\s|(?:[\w.]+)?(?:Error|Exception)\b", line)]
     return (errors[-1] if errors else lines[0]).removeprefix("E ").strip()[:200]
@@ -190,17 +176,11 @@ def _call(view: View, template: Template, cases: TestCases, path: str) -> list[s
     """What is tested, and the lines of a test that every case has."""
     conventions = template.conventions
     entry = shape_of(conventions, "build").name
-    fixture = conventions.fixture or OWN_FIXTURE
-    some = any(set(case.expect[0]) != set(view.output) for case in cases.cases if case.expect)
+    whole = all(set(case.expect[0]) == set(view.output) for case in cases.cases if case.expect)
     whose = "the team's fixture" if conventions.fixture else "a fixture that the helpers define"
+    lines = [f"{MARK}<name of the case>", *assertion(view, conventions, whole=whole)]
     return [
         f"The file is {path}. The function under test: from {module_of(template, view)} import {entry}",
-        f"Every test takes `{fixture}`, {whose}, and has these lines:",
-        "\n".join(
-            [
-                f"    {MARK}<name of the case>",
-                f"    actual = {entry}({arguments(view, conventions)})",
-                f"    assertDataFrameEqual(actual{'.select(expected.columns)' if some else ''}, expected)",
-            ]
-        ),
+        f"Every test takes `{fixture_of(conventions)}`, {whose}, and has these lines:",
+        textwrap.indent("\n".join(lines), "    "),
     ]

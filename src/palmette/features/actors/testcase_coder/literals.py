@@ -19,7 +19,7 @@ def schema_text(schema: Schema) -> str:
 
 
 FEW = 2
-"""Rows up to which each says all that it holds."""
+"""Up to this number of rows, each is written in full."""
 
 
 def rows_text(schema: Schema, rows: Sequence[Mapping[str, Any]]) -> str:

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 
 from palmette.features.actors.testcase_coder.literals import rows_text, schema_text
 from palmette.features.artefacts import Conventions, TestCase, TestCases
-from palmette.features.frame_json import instant_of
-from palmette.features.signature import Bound, shape_of, signature
+from palmette.features.frame_json import timestamp_of
+from palmette.features.signature import BoundParameter, shape_of, signature
 from palmette.features.spec.view import Schema, View
 
 
 def file_of_tests(view: View, cases: TestCases, conventions: Conventions, module: str) -> str:
     """The source text of the test file; `module` is the import name of the script. Not yet formatted."""
     entry = shape_of(conventions, "build").name
-    tests = [_test(view, case, conventions, entry) for case in cases.cases]
+    tests = [_test(view, case, conventions) for case in cases.cases]
     head = [_head(view, module, entry, conventions), *helpers(view, conventions, tests)]
     return "\n\n\n".join([*head, *tests]) + "\n"
 
@@ -40,7 +40,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession"""
-"""What the helpers and the rows take from elsewhere; the formatter drops what is not used."""
+"""Imports of the helpers and the rows; the formatter drops those that are not used."""
 
 
 def helpers(view: View, conventions: Conventions, tests: Iterable[str]) -> list[str]:
@@ -72,6 +72,11 @@ def _wrapped(text: str, conventions: Conventions) -> str:
 OWN_FIXTURE = "spark"
 """Name of the fixture in tests of a team that has none."""
 
+
+def fixture_of(conventions: Conventions) -> str:
+    return conventions.fixture or OWN_FIXTURE
+
+
 _FIXTURE = f'''@pytest.fixture(scope="module")
 def {OWN_FIXTURE}() -> Iterator[SparkSession]:
     """A local session."""
@@ -83,7 +88,7 @@ _AT = '''def at(text: str) -> datetime:
     return datetime.fromisoformat(text)'''
 
 ALIKE = '''def alike(usual: Row, *rows: Row) -> list[Row]:
-    """Rows that hold what is usual, but for what each says itself."""
+    """Rows with the usual values, except where a row has its own."""
     return [{**usual, **row} for row in rows]'''
 
 _FRAMES = '''def frame(spark: SparkSession, schema: str, rows: Sequence[Row]) -> DataFrame:
@@ -97,47 +102,38 @@ def tables(spark: SparkSession, **rows: Sequence[Row]) -> dict[str, DataFrame]:
     return {name: frame(spark, schema, rows.get(name, ())) for name, schema in TABLES.items()}'''
 
 
-def _test(view: View, case: TestCase, conventions: Conventions, entry: str) -> str:
-    fixture = conventions.fixture or OWN_FIXTURE
-    bound = signature(view, conventions, "build")
-    names = ", ".join(filter(None, (_argument(view, case, each, fixture) for each in bound)))
-    schema, columns = _schema(view, case, conventions), _compared(view, case)
+def _test(view: View, case: TestCase, conventions: Conventions) -> str:
     lines = [
         _docstring(case.why, conventions),
-        _given(view, case, fixture),
-        f"expected = {rows_text(columns, case.expect)}",
-        f"actual = {entry}({names})" + ("" if schema == "OUTPUT" else f".select({', '.join(map(repr, columns))})"),
-        f"assertDataFrameEqual(actual, frame({fixture}, {schema}, expected))",
+        rows_of(view, case, conventions),
+        *assertion(view, conventions, whole=_compared(view, case) == view.output),
     ]
-    head = f"def test_{case.name}({fixture}: SparkSession) -> None:"
+    head = f"def test_{case.name}({fixture_of(conventions)}: SparkSession) -> None:"
     return "\n".join([head, textwrap.indent("\n".join(lines), "    ")])
 
 
-def _given(view: View, case: TestCase, fixture: str) -> str:
-    given = [f"{name}={rows_text(table_schema(view, name), rows)}," for name, rows in case.given.items()]
-    return "\n".join(["given = tables(", f"{fixture},", *given, ")"])
-
-
 def rows_of(view: View, case: TestCase, conventions: Conventions) -> str:
-    """The lines of a test that say what is given (`given`, `as_of`) and what must come out, as data frames."""
-    fixture = conventions.fixture or OWN_FIXTURE
-    expected = rows_text(_compared(view, case), case.expect)
+    """The lines of a test with its inputs (`given`, `as_of`) and the expected output, as data frames."""
+    fixture, columns = fixture_of(conventions), _compared(view, case)
+    given = [f"{name}={rows_text(table_schema(view, name), rows)}," for name, rows in case.given.items()]
+    schema = "OUTPUT" if columns == view.output else _wrapped(schema_text(columns), conventions)
     cutoffs = [each for each in signature(view, conventions, "build") if each.meaning == "as_of"]
     lines = [
-        _given(view, case, fixture),
-        f"expected = frame({fixture}, {_schema(view, case, conventions)}, {expected})",
-        *(f"as_of = {_argument(view, case, each, fixture)}" for each in cutoffs),
+        *("given = tables(", f"{fixture},", *given, ")"),
+        f"expected = frame({fixture}, {schema}, {rows_text(columns, case.expect)})",
+        *(f"as_of = {_as_of(case.as_of, each.annotation)}" for each in cutoffs),
     ]
     return "\n".join(lines)
 
 
-def arguments(view: View, conventions: Conventions) -> str:
-    """How a test calls the function under test, with the names that `rows_of` gives."""
-    fixture = conventions.fixture or OWN_FIXTURE
-    anything = TestCase(name="any", why="", as_of=None, given={}, expect=())
-    bound = signature(view, conventions, "build")
-    named = ("as_of" if each.meaning == "as_of" else _argument(view, anything, each, fixture) for each in bound)
-    return ", ".join(filter(None, named))
+def assertion(view: View, conventions: Conventions, *, whole: bool) -> list[str]:
+    """The lines of a test that call the function with what `rows_of` gives; `whole`: all columns are expected."""
+    given = (_argument(view, each, fixture_of(conventions)) for each in signature(view, conventions, "build"))
+    actual = "actual" if whole else "actual.select(expected.columns)"
+    return [
+        f"actual = {shape_of(conventions, 'build').name}({', '.join(filter(None, given))})",
+        f"assertDataFrameEqual({actual}, expected)",
+    ]
 
 
 def _docstring(why: str, conventions: Conventions) -> str:
@@ -149,12 +145,6 @@ def _docstring(why: str, conventions: Conventions) -> str:
     return "\n".join([f'"""{first}', *rest, '"""'])
 
 
-def _schema(view: View, case: TestCase, conventions: Conventions) -> str:
-    """What the expected rows are made with, as code."""
-    columns = _compared(view, case)
-    return "OUTPUT" if list(columns) == list(view.output) else _wrapped(schema_text(columns), conventions)
-
-
 def _compared(view: View, case: TestCase) -> Schema:
     """Columns of the output that the case names."""
     if not case.expect:
@@ -162,7 +152,7 @@ def _compared(view: View, case: TestCase) -> Schema:
     return {name: kind for name, kind in view.output.items() if any(name in row for row in case.expect)}
 
 
-def _argument(view: View, case: TestCase, bound: Bound, fixture: str) -> str:
+def _argument(view: View, bound: BoundParameter, fixture: str) -> str:
     match bound.meaning:
         case "spark":
             return fixture
@@ -172,19 +162,21 @@ def _argument(view: View, case: TestCase, bound: Bound, fixture: str) -> str:
             return f'given["{bound.table}"]'
         case "table" | "frame" if len(view.tables) == 1:
             return f'given["{next(iter(view.tables))}"]'
-        case "as_of" if case.as_of is not None:
-            return _as_of(case.as_of, bound.annotation)
-        case "as_of" | "config":
+        case "as_of":
+            return "as_of"
+        case "config":
             return "None"
         case _:
             return ""
 
 
-def _as_of(text: str, annotation: str) -> str:
-    instant = instant_of(text)
+def _as_of(text: str | None, annotation: str) -> str:
+    if text is None:
+        return "None"
+    timestamp = timestamp_of(text)
     kind = annotation.replace(" ", "").lower()
     if kind.startswith("str"):
-        return repr(instant.isoformat())
+        return repr(timestamp.isoformat())
     if kind.endswith("date") and "datetime" not in kind.split(".")[-1]:
-        return f"date({instant.year}, {instant.month}, {instant.day})"
-    return f"at({instant.isoformat(sep=' ')!r})"
+        return f"date({timestamp.year}, {timestamp.month}, {timestamp.day})"
+    return f"at({timestamp.isoformat(sep=' ')!r})"

@@ -1,1 +1,1 @@
-"""Chooses test cases by the deviations from the specification that they tell apart."""
+"""Chooses test cases by the deviations from the specification that they detect."""

@@ -1,11 +1,11 @@
-"""The actor that says by example what the feature view must do; it never sees a script."""
+"""The actor that specifies the feature view by example; it never sees a script."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -13,13 +13,13 @@ from pydantic import Field
 
 from palmette.documents import Model
 from palmette.engine.actor import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
-from palmette.features import briefs
-from palmette.features.actors.testcase_generator.offline import MOST, Suite, case_of, situation
+from palmette.features import prompt_context
+from palmette.features.actors.testcase_generator.offline import MOST, CaseSelector, case_of, situation
 from palmette.features.actors.testcase_generator.recipe import recipe
 from palmette.features.actors.testcase_generator.rows import Row, completed
-from palmette.features.artefacts import Request, Template, TestCase, TestCases
+from palmette.features.artefacts import RunRequest, Template, TestCase, TestCases
 from palmette.features.checks.mutation import output_change
-from palmette.features.frame_json import encode, encode_row, instant_of
+from palmette.features.frame_json import encode, encode_row, timestamp_of
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
 from palmette.features.spec.view import View
@@ -34,8 +34,8 @@ OWN = frozenset(
 UNCOMPUTABLE = "The oracle cannot compute this view."
 
 
-class Inputs(Model):
-    request: Request
+class GeneratorInput(Model):
+    request: RunRequest
     template: Template | None = None
 
 
@@ -60,14 +60,14 @@ class CasesAnswer(Answer):
 
 
 class TestcaseGenerator(Agent):
-    """Chooses the fewest adversarial rows that tell the view from everything that could be built by mistake."""
+    """Chooses the fewest adversarial rows that detect every mistake in building the view."""
 
     __test__ = False
 
     name = "testcase_generator"
     description = "Writes at most ten test cases that cover paths and boundaries, with expectations from the oracle."
     produces = "cases"
-    Input = Inputs
+    Input = GeneratorInput
     Output = TestCases
     Answer = CasesAnswer
     has_criterion = True
@@ -75,20 +75,20 @@ class TestcaseGenerator(Agent):
     def __init__(self, view: View, seed: int = 0, models: Models = OFFLINE) -> None:
         super().__init__(models)
         self.view = view
-        self.suite = lru_cache(maxsize=1)(lambda: Suite(view, seed))
+        self.suite = lru_cache(maxsize=1)(lambda: CaseSelector(view, seed))
 
-    def brief(self, input: Inputs, context: Context) -> tuple[Section, ...]:
+    def sections(self, input: GeneratorInput, context: Context) -> tuple[Section, ...]:
         if not self.suite().possible:
             raise AnswerError(UNCOMPUTABLE, code="no-oracle", violations=(self._uncomputable(),))
         return (
-            briefs.meaning(self.view),
-            briefs.registry_of(self.view),
+            prompt_context.meaning(self.view),
+            prompt_context.registry_of(self.view),
             section("mistakes", *self._mistakes(), rank=NEEDED),
             section("recipe", *recipe(self.suite()), rank=NEEDED),
         )
 
     def _mistakes(self) -> list[str]:
-        """Those that some case can tell apart; the boundaries first, because each of them must be."""
+        """The mistakes that some case can detect; the boundaries first, because each of them must be detected."""
         possible = self.suite().possible
         found: dict[bool, dict[str, list[str]]] = {True: defaultdict(list), False: defaultdict(list)}
         for other in self.suite().deviants:
@@ -105,23 +105,23 @@ class TestcaseGenerator(Agent):
             f"These should show too:\n{lines[False]}" if lines[False] else "",
         ]
 
-    def read(self, answer: CasesAnswer, input: Inputs, context: Context) -> Attempt[TestCases]:
+    def read(self, answer: CasesAnswer, input: GeneratorInput, context: Context) -> Attempt[TestCases]:
         """The rows are the model's, what must come out is the oracle's."""
         cases = tuple(self._case(given, answer.columns) for given in answer.cases)
         return Attempt(TestCases(cases=cases), answer.reason, answer.fix)
 
     def _case(self, given: Given, columns: Mapping[str, tuple[str, ...]]) -> TestCase:
         rows = {name: self._rows(name, columns.get(name, ()), each, given.as_of) for name, each in given.given.items()}
-        # Where the rows of a spine have cut-offs of their own, as_of is only what their times are told from.
+        # Where the rows of a spine have cut-offs of their own, as_of is only the reference for their times.
         as_of = None if self.view.cutoff == "spine" else given.as_of
         asked = TestCase(name=given.name, why=given.why, as_of=as_of, given=rows, expect=())
         try:
-            return case_of(self.view, given.name, given.why, *situation(self.view, asked))
+            return case_of(self.view, given.name, given.why, situation(self.view, asked))
         except (NotCovered, WouldFail, ValueError):
-            return asked  # the criterion says why
+            return asked  # the criterion reports the reason
 
     def recalled(self, output: TestCases) -> str:
-        """The cases as a model answers: without what must come out, which is not its to say."""
+        """The cases as a model answers: without the expected output, which the oracle computes."""
         columns: dict[str, dict[str, None]] = defaultdict(dict)
         for case in output.cases:
             for name, rows in case.given.items():
@@ -141,18 +141,18 @@ class TestcaseGenerator(Agent):
         if table is None:
             return tuple(dict(row) if isinstance(row, dict) else {} for row in rows)
         try:
-            cutoff = instant_of(as_of) if as_of else None
+            cutoff = timestamp_of(as_of) if as_of else None
         except ValueError:
-            cutoff = None  # the criterion says why
+            cutoff = None  # the criterion reports the reason
         return completed(self.view, table, columns, rows, cutoff)
 
-    def offline(self, input: Inputs, context: Context) -> Attempt[TestCases]:
+    def offline(self, input: GeneratorInput, context: Context) -> Attempt[TestCases]:
         survivors = self._survivors(context.evidence)
         cases = self.suite().cases(survivors)
         if not any(case.expect for case in cases):
             return Attempt(None, UNCOMPUTABLE, TERMINATE, (self._uncomputable(),))
         reason = f"Mutants of {', '.join(survivors)} survived." if survivors else ""
-        fix = "Each deviation of these features is now told apart by several rows." if survivors else ""
+        fix = "Each deviation of these features is now detected by several rows." if survivors else ""
         return Attempt(TestCases(cases=tuple(cases)), reason, fix)
 
     def _survivors(self, evidence: tuple[Violation, ...]) -> list[str]:
@@ -172,26 +172,25 @@ class TestcaseGenerator(Agent):
             code="no-oracle",
             subject=self.view.name,
             message=f"The oracle has no answer for {self.view.name!r} on any of its scenarios: {why}. "
-            "Say what is named there in another way, or leave it out.",
+            "Write it in another way, or leave it out.",
         )
 
-    def check(self, input: Inputs, output: TestCases, context: Context) -> Verdict:
+    def check(self, input: GeneratorInput, output: TestCases, context: Context) -> Verdict:
         """1 to 10 cases, expectations as the oracle computes them, every feature and edge of time covered."""
         violations = [*self._count(output), *self._expectations(output)]
-        told, possible = self.suite().told(output.cases), self.suite().possible
-        edges = [other.what for other in self.suite().deviants if other.is_boundary and other.what in possible]
+        detected, possible = self.suite().detected(output.cases), self.suite().possible
         violations += [
             Violation(
                 code="boundary-not-covered",
-                subject=what,
-                message=f"No case would notice this deviation: {what}.",
+                subject=other.what,
+                message=f"No case would notice this deviation: {other.what}.",
             )
-            for what in edges
-            if what not in told
+            for other in self.suite().deviants
+            if other.is_boundary and other.what in possible - detected
         ]
         violations += self._features(output, possible)
-        known = [other.what for other in self.suite().deviants if other.what in possible]
-        detail = f"{len(told & set(known))} of {len(set(known))} deviations are told apart"
+        known = {other.what for other in self.suite().deviants} & possible
+        detail = f"{len(detected & known)} of {len(known)} deviations are detected"
         if silent := self._silent(output):
             detail += f"; no expectations from the oracle for {', '.join(silent)}"
         measurement = Measurement(name="cases", status="failed" if violations else "passed", detail=detail)
@@ -202,72 +201,45 @@ class TestcaseGenerator(Agent):
         names = [case.name for case in output.cases]
         if 1 <= count <= MOST and len(set(names)) == count:
             return []
-        return [
-            Violation(
-                code="case-count",
-                subject="cases",
-                message=(
-                    f"There are {count} cases with {len(set(names))} names; "
-                    f"there must be 1 to {MOST}, each with its own."
-                ),
-            )
-        ]
+        message = f"There are {count} cases with {len(set(names))} names; there must be 1 to {MOST}, each with its own."
+        return [Violation(code="case-count", subject="cases", message=message)]
 
-    def _expectations(self, output: TestCases) -> list[Violation]:
-        found = []
+    def _expectations(self, output: TestCases) -> Iterator[Violation]:
         for case in output.cases:
             try:
                 computed = expected(self.view, *situation(self.view, case))
             except (NotCovered, WouldFail, ValueError) as error:
-                found.append(
-                    Violation(
-                        code="case-not-computable",
-                        subject=case.name,
-                        message=f"Case {case.name!r} cannot be computed: {error}.",
-                    )
-                )
+                message = f"Case {case.name!r} cannot be computed: {error}."
+                yield Violation(code="case-not-computable", subject=case.name, message=message)
                 continue
             rows = [encode_row(computed.schema, row) for row in computed.rows]
             if sorted(map(repr, rows)) != sorted(repr(dict(row)) for row in case.expect):
-                found.append(
-                    Violation(
-                        code="wrong-expectation",
-                        subject=case.name,
-                        evidence=repr(rows)[:2000],
-                        message=f"Case {case.name!r} expects other rows than the specification demands.",
-                    )
-                )
-        return found
+                message = f"Case {case.name!r} expects other rows than the specification demands."
+                evidence = repr(rows)[:2000]
+                yield Violation(code="wrong-expectation", subject=case.name, evidence=evidence, message=message)
 
     def _silent(self, output: TestCases) -> list[str]:
         """Features that no case expects a value of: the oracle does not cover them."""
         named = {name for case in output.cases for row in case.expect for name in row}
         return [name for name in self.view.output if named and name not in named]
 
-    def _features(self, output: TestCases, possible: frozenset[str]) -> list[Violation]:
-        found = []
+    def _features(self, output: TestCases, possible: frozenset[str]) -> Iterator[Violation]:
         for feature in self.view.features:
             values = [row[feature.name] for case in output.cases for row in case.expect if feature.name in row]
             default = None if feature.default is None else encode(feature.dtype, feature.default)
             seen = {"default" if value in (None, default) else "value" for value in values}
-            found += [
-                Violation(
-                    code="feature-not-covered",
-                    subject=feature.name,
-                    message=f"No case gives {feature.name!r} a {kind}.",
-                )
-                for kind in ("value", "default")
-                if kind not in seen and f"{kind} of {feature.name}" in possible
-            ]
-        return found
+            for kind in ("value", "default"):
+                if kind not in seen and f"{kind} of {feature.name}" in possible:
+                    message = f"No case gives {feature.name!r} a {kind}."
+                    yield Violation(code="feature-not-covered", subject=feature.name, message=message)
 
     def implicated(self, violation: Violation, output: TestCases) -> str | None:
         if violation.code == SURVIVED:
-            return f"The cases let a script pass that is wrong in {violation.subject!r}. Add rows that tell it apart."
+            return f"The cases let a script pass that is wrong in {violation.subject!r}. Add rows that detect it."
         return f"The cases were refused: {violation.message}" if violation.code in OWN else None
 
-    def told(self, violation: Violation) -> Violation:
-        """Without the script: what its output would be is enough to write the case that tells it apart."""
+    def redacted(self, violation: Violation) -> Violation:
+        """Without the script: what its output would be is enough to write the case that detects it."""
         if violation.code != SURVIVED:
             return violation
         message = f"A script that is wrong in {violation.subject!r} passes all cases."

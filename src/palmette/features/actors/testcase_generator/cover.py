@@ -1,41 +1,42 @@
-"""Chooses the fewest parts of the adversarial scenes that tell the view from everything else it could be."""
+"""Chooses the fewest parts of the adversarial scenarios that detect every deviation from the view."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import product
+from typing import Protocol
 
-from palmette.features.actors.testcase_generator.deviations import Deviant
+from palmette.features.actors.testcase_generator.deviations import DeviatingView
 from palmette.features.frame import Frame
-from palmette.features.frames.keys import GRAIN, Place
-from palmette.features.frames.scenarios import Staged
-from palmette.features.frames.scene import Part, Rows
-from palmette.features.frames.studio import Studio
+from palmette.features.frames.fixtures import EntityRows
+from palmette.features.frames.keys import GRAIN, ColumnRef
+from palmette.features.frames.row_factory import RowFactory
+from palmette.features.frames.scenarios import NamedScenario
 from palmette.features.oracle.compare import alike
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.reference import Shared, expected
+from palmette.features.oracle.reference import ReferenceCache, expected
 from palmette.features.oracle.states import sort_key
 from palmette.features.spec.view import AS_OF, View
 
 MULTIPLICITY = 2
-"""How many parts must tell a deviation apart, where there are so many."""
+"""How many parts must detect a deviation, where there are so many."""
 SUSPECTED = 4
-"""The same for a deviation that a script got away with."""
+"""The same for a deviation of a script that the tests did not notice."""
 FEATURE_VALUES = ("value of ", "default of ")
-"""How the entries of `Candidate.tells` begin that are about what values features take."""
+"""How the entries of `CaseCandidate.detects` begin that are about the values of features."""
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CaseCandidate:
     """A part with what it is good for."""
 
-    part: Part
+    part: EntityRows
     cutoff: datetime
-    tells: frozenset[str]
-    """Deviations that it tells apart, and values that features take (`value of f`, `default of f`)."""
+    detects: frozenset[str]
+    """Deviations that it detects, and values that features take (`value of f`, `default of f`)."""
 
     @property
     def size(self) -> int:
@@ -50,35 +51,50 @@ def key_of(view: View, row: Mapping[str, object]) -> Key:
     return sort_key([row[name] for name in (*view.grain, AS_OF)])
 
 
-def judged(studio: Studio, staged: Iterable[Staged], others: Sequence[Deviant]) -> list[Candidate]:
-    """All parts of the scenes, with the deviations that they tell apart."""
-    return [candidate for each in staged for candidate in _scene(studio, each, others)]
+def candidates(
+    factory: RowFactory, staged: Iterable[NamedScenario], others: Sequence[DeviatingView]
+) -> list[CaseCandidate]:
+    """All parts of the scenarios, with the deviations that they detect."""
+    return [candidate for each in staged for candidate in _of_scenario(factory, each, others)]
 
 
-def _scene(studio: Studio, staged: Staged, others: Sequence[Deviant]) -> list[Candidate]:
-    view, scene = studio.view, staged.scene
-    scenario = staged.scenario()
+def _of_scenario(
+    factory: RowFactory, staged: NamedScenario, others: Sequence[DeviatingView]
+) -> Iterator[CaseCandidate]:
+    view, builder, scenario = factory.view, staged.builder, staged.scenario()
     try:
         right = expected(view, scenario.frames, scenario.as_of)
     except (NotCovered, WouldFail):
-        return []
+        return
     names = [feature.name for feature in view.features]
     chancy = {key[:-1] for other in right.nudged() for key in different(view, right, other, names)}
-    tells = feature_values(view, right)
-    shared = Shared(scenario.frames)
+    detects = feature_values(view, right)
+    shared = ReferenceCache(scenario.frames)
     for other in others:
-        wrong = other.output(scenario.frames, scenario.as_of, right, shared)
-        if wrong is not None:
-            for key in different(view, right, wrong, other.features):
-                tells.setdefault(key, set()).add(other.what)
-    found = []
-    for part in scene.parts:
-        own = _entities(studio, part)
-        if own & chancy:
-            continue  # the order of adding doubles decides what is right
-        told = frozenset[str]().union(*(what for key, what in tells.items() if key[:-1] in own))
-        found.append(Candidate(part, scene.cutoff, told))
-    return found
+        for key in differing(view, other, scenario, right, shared):
+            detects.setdefault(key, set()).add(other.what)
+    for part in builder.parts:
+        own = _entities(factory, part)
+        if not own & chancy:  # where the order of adding doubles decides, no expectation is right
+            found = frozenset[str]().union(*(what for key, what in detects.items() if key[:-1] in own))
+            yield CaseCandidate(part, builder.cutoff, found)
+
+
+class CaseInputs(Protocol):
+    """What a case is computed from."""
+
+    @property
+    def frames(self) -> Mapping[str, Frame]: ...
+    @property
+    def as_of(self) -> datetime | None: ...
+
+
+def differing(
+    view: View, other: DeviatingView, inputs: CaseInputs, right: Frame, shared: ReferenceCache | None = None
+) -> set[Key]:
+    """Keys of the rows that a deviating view gives otherwise; none where it gives nothing that can be compared."""
+    wrong = other.output(inputs.frames, inputs.as_of, right, shared)
+    return set() if wrong is None else different(view, right, wrong, other.features)
 
 
 def feature_values(view: View, output: Frame) -> dict[Key, set[str]]:
@@ -124,56 +140,49 @@ def _same_rows(
     )
 
 
-def _entities(studio: Studio, part: Part) -> set[Key]:
+def _entities(factory: RowFactory, part: EntityRows) -> set[Key]:
     """The grain of every row of the part; where no table has all keys, as one comes by a join, of its rows together."""
     found = set()
-    values: dict[str, dict[object, None]] = {key: {} for key in studio.view.grain}
+    values: dict[str, dict[object, None]] = {key: {} for key in factory.view.grain}
     for name, rows in part.rows.items():
         columns = [
             next(
                 (
                     column.name
-                    for column in studio.view.tables[name].columns
-                    if studio.keys.link(studio.view.tables[name], column.name) == studio.keys.links[Place(GRAIN, key)]
+                    for column in factory.view.tables[name].columns
+                    if factory.keys.link(factory.view.tables[name], column.name)
+                    == factory.keys.links[ColumnRef(GRAIN, key)]
                 ),
                 None,
             )
-            for key in studio.view.grain
+            for key in factory.view.grain
         ]
         if None not in columns:
             found |= {sort_key([row[column] for column in columns if column]) for row in rows}
-        for key, column in zip(studio.view.grain, columns, strict=True):
+        for key, column in zip(factory.view.grain, columns, strict=True):
             values[key].update(dict.fromkeys(row[column] for row in rows if column))
     return found or {sort_key(each) for each in product(*values.values())}
 
 
-def outcome(studio: Studio, rows: Rows, cutoff: datetime) -> Frame | None:
-    view = studio.view
-    try:
-        return expected(view, studio.frames(rows, cutoff), None if view.cutoff == "spine" else cutoff)
-    except (NotCovered, WouldFail):
-        return None
+def cover(found: Sequence[CaseCandidate], survivors: Iterable[str] = ()) -> list[CaseCandidate]:
+    """The fewest candidates that together detect all that any of them detects; `survivors` several times over.
 
-
-def cover(candidates: Sequence[Candidate], survivors: Iterable[str] = ()) -> list[Candidate]:
-    """The fewest candidates that together tell everything that any of them tells; `survivors` several times over.
-
-    Each is left with what it was chosen for.
+    Each is left with its own purpose.
     """
     weak = tuple(survivors)
-    everything = frozenset[str]().union(*(candidate.tells for candidate in candidates))
+    everything = frozenset[str]().union(*(candidate.detects for candidate in found))
     wanted = Counter({what: SUSPECTED if any(name in what for name in weak) else MULTIPLICITY for what in everything})
-    chosen: list[Candidate] = []
-    left = list(candidates)
+    chosen: list[CaseCandidate] = []
+    left = list(found)
     while left and +wanted:
         best = max(
             left,
-            key=lambda candidate: (sum(1 for what in candidate.tells if wanted[what] > 0), -candidate.size),
+            key=lambda candidate: (sum(1 for what in candidate.detects if wanted[what] > 0), -candidate.size),
         )
-        purpose = frozenset(what for what in best.tells if wanted[what] > 0)
+        purpose = frozenset(what for what in best.detects if wanted[what] > 0)
         if not purpose:
             break
         left.remove(best)
-        chosen.append(replace(best, tells=purpose))
+        chosen.append(replace(best, detects=purpose))
         wanted.subtract(purpose)
     return chosen

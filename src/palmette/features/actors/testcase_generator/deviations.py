@@ -1,7 +1,7 @@
 """What could be built instead of a view by mistake: views and readings of time that deviate in one place.
 
-Cases that tell a view from all of them test everything that the specification says; the deviations are made of the
-specification alone, never of a script.
+Cases that detect all of them test everything in the specification. The deviations are made of the specification
+alone, never of a script.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from palmette.features.actors.testcase_generator.readings import AGES, READINGS, STATES, beside
-from palmette.features.actors.testcase_generator.steps import step_deviations, when_known
-from palmette.features.actors.testcase_generator.texts import text_deviations
+from palmette.features.actors.testcase_generator.expression_changes import text_deviations
+from palmette.features.actors.testcase_generator.step_changes import step_deviations, when_known
+from palmette.features.actors.testcase_generator.time_misreadings import AGES, READINGS, STATES, beside
 from palmette.features.frame import Frame
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.reference import Reference, Shared
+from palmette.features.oracle.reference import Reference, ReferenceCache
 from palmette.features.spec import fsc, fsc_steps
 from palmette.features.spec.values import Duration, Window
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
@@ -30,7 +30,7 @@ COLUMN = "the column is"
 
 
 @dataclass(frozen=True)
-class Deviant:
+class DeviatingView:
     """A view that is not the one that was asked for."""
 
     what: str
@@ -45,10 +45,10 @@ class Deviant:
     is_boundary: bool = False
     """Whether it is about the edges of time."""
     is_listed: bool = True
-    """Whether a model is told of it; what nobody would do who reads with care, cases show all the same."""
+    """Whether the prompt lists it; cases detect unlisted deviations too."""
 
     def output(
-        self, frames: Mapping[str, Frame], as_of: datetime | None, right: Frame, shared: Shared | None = None
+        self, frames: Mapping[str, Frame], as_of: datetime | None, right: Frame, shared: ReferenceCache | None = None
     ) -> Frame | None:
         """What it gives instead of the right output; None where it gives nothing that can be compared."""
         base = (*self.view.grain, *self.view.kept, AS_OF)
@@ -59,9 +59,9 @@ class Deviant:
             return None
 
 
-def deviants(view: View) -> list[Deviant]:
+def deviants(view: View) -> list[DeviatingView]:
     """All deviations that the oracle can compute, each by a name of its own: the same can be done in two places."""
-    found: list[Deviant] = []
+    found: list[DeviatingView] = []
     seen: Counter[str] = Counter()
     for one in (*_times(view), *_features(view), *_sources(view), *_rows(view)):
         seen[one.what] += 1
@@ -117,25 +117,27 @@ def _dependents(view: View, name: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _times(view: View) -> Iterator[Deviant]:
+def _times(view: View) -> Iterator[DeviatingView]:
     everything = tuple(feature.name for feature in view.features)
     for reading in READINGS:
         for feature in view.features:
             if reading.concerns(view, feature):
                 names, what = _dependents(view, feature.name), f"{feature.name}: {reading.what}"
-                yield Deviant(what, names, narrowed(view, names), reading.reference, moves_rows=False, is_boundary=True)
+                yield DeviatingView(
+                    what, names, narrowed(view, names), reading.reference, moves_rows=False, is_boundary=True
+                )
     for what, other, is_boundary in _clocks(view):
-        yield Deviant(what, everything, other, moves_rows=False, is_boundary=is_boundary)
+        yield DeviatingView(what, everything, other, moves_rows=False, is_boundary=is_boundary)
     for table in view.tables.values():
         if table.kind == "snapshot" and table.available_time is not None:
             known = table.model_copy(update={"event_time": table.available_time, "available_time": None})
             other = view.with_tables({**view.tables, table.name: known})
             what = f"{table.name}: the state that was known last"
-            yield Deviant(what, everything, other, moves_rows=False, is_listed=False)
+            yield DeviatingView(what, everything, other, moves_rows=False, is_listed=False)
 
 
 def _clocks(view: View) -> Iterator[tuple[str, View, bool]]:
-    """The view in another zone, and without what says when rows became available."""
+    """The view in another zone, and without the time at which rows became available."""
     if view.zone != "UTC":
         yield "days and hours are UTC", replace(view, zone="UTC"), False
     for table in view.tables.values():
@@ -144,32 +146,34 @@ def _clocks(view: View) -> Iterator[tuple[str, View, bool]]:
             yield f"{table.name}: availability is ignored", view.with_tables({**view.tables, table.name: early}), True
 
 
-def _rows(view: View) -> Iterator[Deviant]:
+def _rows(view: View) -> Iterator[DeviatingView]:
     """Other rows than the specification asks for."""
     if view.spine is None:
         bare = narrowed(view, populating(view))
         for reading in READINGS:
             if reading.events:
-                yield Deviant(f"the rows: {reading.what}", (), bare, reading.reference, is_boundary=True)
+                yield DeviatingView(f"the rows: {reading.what}", (), bare, reading.reference, is_boundary=True)
         for what, other, is_boundary in _clocks(bare):
-            yield Deviant(f"the rows: {what}", (), other, is_boundary=is_boundary)
+            yield DeviatingView(f"the rows: {what}", (), other, is_boundary=is_boundary)
         for feature in bare.features:
             for what, changed in _changed(bare, feature):
                 if what.startswith(WINDOW):
-                    yield Deviant(f"the rows by {feature.name}: {what}", (), _with(bare, changed), is_boundary=True)
+                    yield DeviatingView(
+                        f"the rows by {feature.name}: {what}", (), _with(bare, changed), is_boundary=True
+                    )
     elif view.spine.where is not None:
         names = tuple(feature.name for feature in view.features)
         for what, where in (("where was dropped", None), *text_deviations(view.spine.where)):
             spine = view.spine.model_copy(update={"where": where})
-            yield Deviant(f"the spine: {what}", names, replace(view, spine=spine))
+            yield DeviatingView(f"the spine: {what}", names, replace(view, spine=spine))
 
 
-def _features(view: View) -> Iterator[Deviant]:
+def _features(view: View) -> Iterator[DeviatingView]:
     for feature in view.features:
         names = _dependents(view, feature.name)
         small = narrowed(view, names)
         for what, changed in _changed(view, feature):
-            yield Deviant(
+            yield DeviatingView(
                 f"{feature.name}: {what}",
                 names,
                 _with(small, changed),
@@ -179,7 +183,9 @@ def _features(view: View) -> Iterator[Deviant]:
             )
         if isinstance(feature.computation, fsc.Aggregate) and feature.computation.function == "days_since_last":
             for what, reference in AGES:
-                yield Deviant(f"{feature.name}: {what}", names, small, reference, moves_rows=False, is_listed=False)
+                yield DeviatingView(
+                    f"{feature.name}: {what}", names, small, reference, moves_rows=False, is_listed=False
+                )
 
 
 def _with(view: View, changed: ViewFeature) -> View:
@@ -311,7 +317,7 @@ def _operand(aggregate: fsc.Aggregate) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"in of, {what}", {"of": sql}
 
 
-def _sources(view: View) -> Iterator[Deviant]:
+def _sources(view: View) -> Iterator[DeviatingView]:
     for source in view.sources:
         names = tuple(feature.name for feature in view.features if feature.source == source.name)
         names = tuple(dict.fromkeys(each for name in names for each in _dependents(view, name)))
@@ -323,12 +329,12 @@ def _sources(view: View) -> Iterator[Deviant]:
             for what, changed in step_deviations(step):
                 other = _with_steps(source, index, changed)
                 sources = tuple(other if each is source else each for each in small.sources)
-                yield Deviant(f"{source.name}: {what}", names, replace(small, sources=sources))
+                yield DeviatingView(f"{source.name}: {what}", names, replace(small, sources=sources))
 
 
 def _joined_states(
     view: View, names: tuple[str, ...], source: ViewSource, index: int, step: fsc_steps.JoinStep
-) -> Iterator[Deviant]:
+) -> Iterator[DeviatingView]:
     """One step finds other states than the newest before its moment; all else finds the right ones."""
     table = view.tables[step.join.table]
     if table.kind not in ("snapshot", "scd2"):
@@ -342,12 +348,12 @@ def _joined_states(
         tables = {**view.tables, wrong.name: wrong.model_copy(update={"kind": kind})}
         changed = replace(view, sources=sources, tables=tables)
         found = f"{table.name} at the {step.join.at}: {what}"
-        yield Deviant(f"{source.name}: {found}", names, changed, beside(table, wrong.name, by), is_listed=False)
+        yield DeviatingView(f"{source.name}: {found}", names, changed, beside(table, wrong.name, by), is_listed=False)
     if late := when_known(source.table, step):
         other = _with_steps(source, index, late)
         sources = tuple(other if each is source else each for each in view.sources)
         what = f"{table.name} at the time when the event was known"
-        yield Deviant(f"{source.name}: {what}", names, replace(view, sources=sources), is_listed=False)
+        yield DeviatingView(f"{source.name}: {what}", names, replace(view, sources=sources), is_listed=False)
 
 
 def _with_steps(source: ViewSource, index: int, changed: tuple[fsc_steps.Step, ...]) -> ViewSource:

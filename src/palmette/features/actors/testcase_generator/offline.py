@@ -1,10 +1,10 @@
-"""The offline rules of the test-case generator: which cases there are, and what is in them."""
+"""The offline rules of the test-case generator: the cases and their rows."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -12,20 +12,19 @@ from typing import NamedTuple
 
 from palmette.features.actors.testcase_generator.cover import (
     FEATURE_VALUES,
-    Candidate,
+    CaseCandidate,
+    candidates,
     cover,
-    different,
+    differing,
     feature_values,
-    judged,
-    outcome,
 )
-from palmette.features.actors.testcase_generator.deviations import Deviant, deviants
+from palmette.features.actors.testcase_generator.deviations import DeviatingView, deviants
 from palmette.features.artefacts import TestCase
 from palmette.features.frame import Frame
-from palmette.features.frame_json import encode_row, frame_of_unit_test, instant_of, instant_text
-from palmette.features.frames.scenarios import Staged, stage
-from palmette.features.frames.scene import Rows
-from palmette.features.frames.studio import Row, Studio
+from palmette.features.frame_json import encode_row, frame_of_unit_test, timestamp_of, timestamp_text
+from palmette.features.frames.fixtures import Rows
+from palmette.features.frames.row_factory import Row, RowFactory
+from palmette.features.frames.scenarios import NamedScenario, stage
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
 from palmette.features.spec.author_tests import is_midnight
@@ -42,30 +41,30 @@ DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Suite:
+class CaseSelector:
     """Everything that cases of a view can be chosen from."""
 
     view: View
     seed: int = 0
 
     @cached_property
-    def staged(self) -> list[Staged]:
+    def staged(self) -> list[NamedScenario]:
         found = [staged for staged in stage(self.view, self.seed) if staged.name in SCENES]
-        studio = found[0].scene.studio
-        midnights = self.view.zone != "UTC" or any(studio.step(table) >= DAY for table in studio.events())
+        factory = found[0].builder.factory
+        midnights = self.view.zone != "UTC" or any(factory.step(table) >= DAY for table in factory.events())
         return [staged for staged in found if midnights or staged.name not in CLOCKS]
 
     @cached_property
-    def studio(self) -> Studio:
-        return self.staged[0].scene.studio
+    def factory(self) -> RowFactory:
+        return self.staged[0].builder.factory
 
     @cached_property
-    def deviants(self) -> list[Deviant]:
+    def deviants(self) -> list[DeviatingView]:
         return deviants(self.view)
 
     @cached_property
-    def candidates(self) -> list[Candidate]:
-        return judged(self.studio, self.staged, self.deviants)
+    def candidates(self) -> list[CaseCandidate]:
+        return candidates(self.factory, self.staged, self.deviants)
 
     @cached_property
     def obstacles(self) -> tuple[str, ...]:
@@ -81,77 +80,68 @@ class Suite:
 
     @cached_property
     def possible(self) -> frozenset[str]:
-        """What some candidate tells."""
-        return frozenset[str]().union(*(candidate.tells for candidate in self.candidates))
+        """What some candidate detects."""
+        return frozenset[str]().union(*(candidate.detects for candidate in self.candidates))
 
     def cases(self, survivors: Iterable[str] = ()) -> list[TestCase]:
         """The author's examples, and what they leave untested; at most `MOST`."""
         examples = [case for test in self.view.tests[: MOST - 2] if (case := example(self.view, test)) is not None]
-        told = self.told(examples)
-        chosen = [candidate for candidate in cover(self.candidates, survivors)]
-        groups = _grouped(chosen, MOST - len(examples))
-        made = [self._case(group) for group in groups]
-        return _renamed([*examples, *made]) if told or made else examples
+        groups = _grouped(cover(self.candidates, survivors), MOST - len(examples))
+        return _renamed([*examples, *map(self._case, groups)])
 
-    def _case(self, group: Sequence[Candidate]) -> TestCase:
+    def _case(self, group: Sequence[CaseCandidate]) -> TestCase:
         rows: dict[str, list[Row]] = defaultdict(list)
         for candidate in group:
             for name, each in self.trimmed(candidate).items():
                 rows[name] += each
-        cutoff = group[0].cutoff
-        frames = self.studio.frames(rows, cutoff)
         notes = list(dict.fromkeys(candidate.part.note for candidate in group))
-        as_of = None if self.view.cutoff == "spine" else cutoff
-        return case_of(self.view, group[0].part.theme, _sentence(notes), frames, as_of)
+        return case_of(self.view, group[0].part.theme, _sentence(notes), self._inputs(rows, group[0].cutoff))
 
-    def trimmed(self, candidate: Candidate) -> Rows:
-        """The part's rows without the tables that it does not need to tell what it tells."""
+    def _inputs(self, rows: Rows, cutoff: datetime) -> CaseInputs:
+        return CaseInputs(self.factory.frames(rows, cutoff), None if self.view.cutoff == "spine" else cutoff)
+
+    def trimmed(self, candidate: CaseCandidate) -> Rows:
+        """The part's rows without the tables that it does not need to detect what it detects."""
         rows = dict(candidate.part.rows)
-        others = [other for other in self.deviants if other.what in candidate.tells]
-        features = {what for what in candidate.tells if what.startswith(FEATURE_VALUES)}
+        others = [other for other in self.deviants if other.what in candidate.detects]
+        features = {what for what in candidate.detects if what.startswith(FEATURE_VALUES)}
         spine = self.view.spine.table if self.view.spine else None
         for name in list(rows):
             fewer = {table: each for table, each in rows.items() if table != name}
-            if name != spine and fewer and self._tells(fewer, candidate.cutoff, others, features):
+            if name != spine and fewer and self._detects(self._inputs(fewer, candidate.cutoff), others, features):
                 rows = fewer
         return rows
 
-    def _tells(self, rows: Rows, cutoff: datetime, others: Sequence[Deviant], features: set[str]) -> bool:
-        right = outcome(self.studio, rows, cutoff)
-        if right is None or not features <= frozenset().union(*feature_values(self.view, right).values()):
+    def _detects(self, inputs: CaseInputs, others: Sequence[DeviatingView], features: set[str]) -> bool:
+        try:
+            right = expected(self.view, *inputs)
+        except (NotCovered, WouldFail):
             return False
-        frames = self.studio.frames(rows, cutoff)
-        as_of = None if self.view.cutoff == "spine" else cutoff
-        return all(
-            (wrong := other.output(frames, as_of, right)) is not None
-            and different(self.view, right, wrong, other.features)
-            for other in others
-        )
+        values = frozenset[str]().union(*feature_values(self.view, right).values())
+        return features <= values and all(differing(self.view, other, inputs, right) for other in others)
 
-    def told(self, cases: Iterable[TestCase]) -> set[str]:
-        """The deviations that cases tell apart, and the values that features take in them."""
+    def detected(self, cases: Iterable[TestCase]) -> set[str]:
+        """The deviations that cases detect."""
         found: set[str] = set()
         for case in cases:
             try:
-                frames, as_of = situation(self.view, case)
-                right = expected(self.view, frames, as_of)
+                inputs = situation(self.view, case)
+                right = expected(self.view, *inputs)
             except (NotCovered, WouldFail, ValueError):
                 continue
-            for other in self.deviants:
-                wrong = other.output(frames, as_of, right)
-                if other.what not in found and wrong is not None and different(self.view, right, wrong, other.features):
-                    found.add(other.what)
+            left = (other for other in self.deviants if other.what not in found)
+            found |= {other.what for other in left if differing(self.view, other, inputs, right)}
         return found
 
 
-class Situation(NamedTuple):
-    """What a case is computed from."""
+class CaseInputs(NamedTuple):
+    """The tables and the cut-off of a case."""
 
     frames: dict[str, Frame]
     as_of: datetime | None
 
 
-def situation(view: View, case: TestCase) -> Situation:
+def situation(view: View, case: TestCase) -> CaseInputs:
     """The tables and the cut-off of a case.
 
     Raises:
@@ -165,50 +155,44 @@ def situation(view: View, case: TestCase) -> Situation:
             "it needs an as_of" if case.as_of is None else "the rows of the spine have the cut-offs, not as_of"
         )
     if case.as_of is None:
-        return Situation(frames, None)
-    as_of = instant_of(case.as_of)
+        return CaseInputs(frames, None)
+    as_of = timestamp_of(case.as_of)
     if not YEARS[0] <= as_of.year <= YEARS[1]:
         raise ValueError(f"the year of {case.as_of} is outside {YEARS[0]} to {YEARS[1]}")
     if view.cutoff == "partition" and not is_midnight(as_of, view.zone):
         raise ValueError(f"{case.as_of} is not midnight in {view.zone}; a partition ends with its day")
-    return Situation(frames, as_of)
+    return CaseInputs(frames, as_of)
 
 
 def example(view: View, test: UnitTest) -> TestCase | None:
     """An example of the specification as a case; None where the oracle has no answer."""
-    frames = frame_of_unit_test(view, test.given)
+    inputs = CaseInputs(frame_of_unit_test(view, test.given), timestamp_of(test.as_of) if test.as_of else None)
     try:
-        return case_of(
-            view,
-            _slug(test.name),
-            f"Example of the specification: {test.name}.",
-            frames,
-            instant_of(test.as_of) if test.as_of else None,
-        )
+        return case_of(view, _slug(test.name), f"Example of the specification: {test.name}.", inputs)
     except (NotCovered, WouldFail):
         return None
 
 
-def case_of(view: View, name: str, why: str, frames: Mapping[str, Frame], as_of: datetime | None) -> TestCase:
+def case_of(view: View, name: str, why: str, inputs: CaseInputs) -> TestCase:
     """A case with the oracle's expectation."""
-    output = expected(view, frames, as_of)
+    output = expected(view, *inputs)
     given = {
         table: tuple(encode_row(frame.schema, row) for row in frame.rows)
-        for table, frame in frames.items()
+        for table, frame in inputs.frames.items()
         if frame.rows
     }
     return TestCase(
         name=name,
         why=why,
-        as_of=instant_text(as_of) if as_of else None,
+        as_of=timestamp_text(inputs.as_of) if inputs.as_of else None,
         given=given,
         expect=tuple(encode_row(output.schema, row) for row in output.rows),
     )
 
 
-def _grouped(chosen: Sequence[Candidate], most: int) -> list[list[Candidate]]:
-    """By theme; the smallest groups of one cut-off are put together until there are few enough."""
-    groups: dict[tuple[datetime, str], list[Candidate]] = defaultdict(list)
+def _grouped(chosen: Sequence[CaseCandidate], most: int) -> list[list[CaseCandidate]]:
+    """By theme; the smallest groups of one cut-off are merged until there are few enough."""
+    groups: dict[tuple[datetime, str], list[CaseCandidate]] = defaultdict(list)
     for candidate in chosen:
         groups[candidate.cutoff, candidate.part.theme].append(candidate)
     found = list(groups.values())

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 
-from palmette.features.actors.testcase_generator.offline import DAY, Suite
+from palmette.features.actors.testcase_generator.offline import DAY, CaseSelector
 from palmette.features.actors.testcase_generator.rows import moment
-from palmette.features.frame_json import instant_text
+from palmette.features.frame_json import timestamp_text
 from palmette.features.frames.calendar import as_value, clock_changes
-from palmette.features.oracle.clock import instant_of, window_start
+from palmette.features.oracle.clock import timestamp_of, window_start
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Expression
 from palmette.features.spec.values import Window
@@ -41,35 +41,35 @@ _ORDERS = re.compile(r"[<>]|\bbetween\b", re.IGNORECASE)
 """Signs of a condition that has a threshold; `<>` has none, and is shown one too many."""
 
 
-def recipe(suite: Suite) -> Iterator[str]:
+def recipe(suite: CaseSelector) -> Iterator[str]:
     """Lines of advice, only those that apply to the view."""
     view = suite.view
-    yield "\n".join(f"- {line}" for line in (*_cutoffs(suite), *_instants(suite), *_rows(view), *_values(view)))
+    yield "\n".join(f"- {line}" for line in (*_cutoffs(suite), *_timestamps(suite), *_rows(view), *_values(view)))
 
 
-def _cutoffs(suite: Suite) -> Iterator[str]:
+def _cutoffs(suite: CaseSelector) -> Iterator[str]:
     view = suite.view
-    known = list(dict.fromkeys(instant_text(staged.scene.cutoff) for staged in suite.staged))[:2]
+    known = list(dict.fromkeys(timestamp_text(staged.builder.cutoff) for staged in suite.staged))[:2]
     later = ""
     if len(known) > 1:
-        why = "days there are not 24 hours" if clock_changes(suite.studio.zone) else "it is a midnight"
+        why = "days there are not 24 hours" if clock_changes(suite.factory.zone) else "it is a midnight"
         later = f" in most cases. In one {known[1]}: {why}, so give it the rows around the start of each window, too"
     if view.spine is not None and view.cutoff == "spine":
         yield (
-            f"`as_of`: {known[0]}{later}. Times are told from it; the cut-off of each row is the "
+            f"`as_of`: {known[0]}{later}. Times are relative to it; the cut-off of each row is the "
             f"`{view.spine.cutoff}` of its row of {view.spine.table}: give T there."
         )
     else:
         yield f"`as_of`: {known[0]}{later}."
 
 
-def _instants(suite: Suite) -> Iterator[str]:
+def _timestamps(suite: CaseSelector) -> Iterator[str]:
     """What counts and what does not, at the edges of every window."""
     view = suite.view
-    for table in suite.studio.events():
+    for table in suite.factory.events():
         features = [one for one in view.features if one.source and view.source(one.source).table.name == table.name]
         windows = dict.fromkeys(feature.window for feature in features if feature.window)
-        step = _step(suite.studio.step(table))
+        step = _step(suite.factory.step(table))
         ends = [_counted(suite, table, Window.ALL, (f"T-{step}", "T", "T+1d" if step == "1d" else "T+1h"))]
         for window in windows:
             names = ", ".join(feature.name for feature in features if feature.window == window)
@@ -77,7 +77,7 @@ def _instants(suite: Suite) -> Iterator[str]:
             alone = " Give it to an entity without later rows, too." if window == Window.ALL else ""
             ends.append(f"{what} ({names}): {_counted(suite, table, window, _around(window, step))}{alone}")
         yield f"Times of {table.name}, in `{table.event_time}`: {' '.join(ends)}"
-    if late := [f"{table.name}.{table.available_time}" for table in suite.studio.events() if table.available_time]:
+    if late := [f"{table.name}.{table.available_time}" for table in suite.factory.events() if table.available_time]:
         yield (
             f"Leave out {', '.join(late)} where it does not matter: the row could then be read at its own time, or "
             "just before T where that is T or later, so that only its time keeps it out. Give it to rows at T-2h that "
@@ -95,19 +95,19 @@ def _around(window: Window, step: str) -> tuple[str, ...]:
     return (start, *near, f"T-{window.amount + 60}{window.unit}")
 
 
-def _counted(suite: Suite, table: Table, window: Window, texts: tuple[str, ...]) -> str:
+def _counted(suite: CaseSelector, table: Table, window: Window, texts: tuple[str, ...]) -> str:
     """Which of these instants of a table's rows lie in the window."""
-    zone, cutoff = suite.studio.zone, suite.staged[0].scene.cutoff
+    zone, cutoff = suite.factory.zone, suite.staged[0].builder.cutoff
     column = table.column(table.event_time or "")
     start = window_start(cutoff, window, zone)
     found: dict[bool, list[str]] = {True: [], False: []}
     for text in texts:
-        told = moment(text, cutoff, zone)
-        at = instant_of(as_value(told, column, zone), column.unit, zone) if column is not None else None
+        instant = moment(text, cutoff, zone)
+        at = timestamp_of(as_value(instant, column, zone), column.unit, zone) if column is not None else None
         if at is not None:
             found[at < cutoff and (start is None or start <= at)].append(text)
-    said = [f"{', '.join(each)} {'count' if inside else 'do not'}" for inside, each in found.items() if each]
-    return f"{'; '.join(said)}."
+    counts = [f"{', '.join(each)} {'count' if inside else 'do not'}" for inside, each in found.items() if each]
+    return f"{'; '.join(counts)}."
 
 
 def _rows(view: View) -> Iterator[str]:

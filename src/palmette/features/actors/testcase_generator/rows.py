@@ -1,4 +1,4 @@
-"""Rows as a model writes them: arrays below named columns, times told from the cut-off, what follows left out."""
+"""Rows as a model writes them: arrays under named columns, times relative to the cut-off, derived columns left out."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 
 from palmette.features.frame_json import decode, encode
 from palmette.features.frames.calendar import as_value, partition_value
-from palmette.features.oracle.clock import MICROSECOND, instant_of, plus_days
+from palmette.features.oracle.clock import MICROSECOND, plus_days, timestamp_of
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.spec.dfr import Column, Table
+from palmette.features.spec.dfr import RegisteredColumn, Table
 from palmette.features.spec.view import View
 
 Row = dict[str, Any]
@@ -34,10 +34,10 @@ def completed(
 ) -> tuple[Row, ...]:
     """The rows as test cases have them.
 
-    A row is an array in the order of `columns`, and may end early. `T-7d+1us` is told from `cutoff`, in the column's
-    type; d are calendar days of the view's zone. A row that does not say when it could be read could be at its own
+    A row is an array in the order of `columns`, and may end early. `T-7d+1us` is relative to `cutoff`, in the column's
+    type; d are calendar days of the view's zone. A row without an availability time was available at its own
     time, but before the cut-off; a partition that it does not name is the one of its time. What cannot be read stays as
-    it is: whoever computes the case says what is wrong.
+    it is: computing the case reports the mistake.
     """
     zone = ZoneInfo(view.zone)
     found = []
@@ -50,7 +50,7 @@ def completed(
 
 
 def moment(text: str, cutoff: datetime, zone: ZoneInfo) -> datetime | None:
-    """The instant that is told from the cut-off; None when the text says no such thing.
+    """The timestamp relative to the cut-off; None when the text is not of this form.
 
     >>> from datetime import UTC
     >>> moment("T-1d+12h", datetime(2024, 5, 17, tzinfo=UTC), ZoneInfo("UTC"))
@@ -73,15 +73,15 @@ def _named(columns: Sequence[str], values: Sequence[Any]) -> Row:
     return dict(zip(names, values, strict=False))
 
 
-def _value(value: Any, column: Column | None, cutoff: datetime | None, zone: ZoneInfo) -> Any:
+def _value(value: Any, column: RegisteredColumn | None, cutoff: datetime | None, zone: ZoneInfo) -> Any:
     if not isinstance(value, str) or column is None or cutoff is None or not _is_time(column):
         return value
-    instant = moment(value, cutoff, zone)
-    told = None if instant is None else as_value(instant, column, zone)
-    return value if told is None else encode(column.type.parsed, told)
+    timestamp = moment(value, cutoff, zone)
+    held = None if timestamp is None else as_value(timestamp, column, zone)
+    return value if held is None else encode(column.type.parsed, held)
 
 
-def _is_time(column: Column) -> bool:
+def _is_time(column: RegisteredColumn) -> bool:
     return column.unit is not None or column.type.parsed.name in ("timestamp", "timestamp_ntz", "date")
 
 
@@ -89,23 +89,23 @@ def _following(table: Table, row: Row, cutoff: datetime | None, zone: ZoneInfo) 
     """The row with what its times decide."""
     known = table.column(table.available_time) if table.available_time else None
     if known is not None and known.name not in row:
-        at = _instant(table, row, table.event_time, zone)
+        at = _timestamp(table, row, table.event_time, zone)
         early = cutoff - MICROSECOND if at is not None and cutoff is not None and at >= cutoff else at
         row[known.name] = encode(known.type.parsed, as_value(early, known, zone))
     for part in table.partitions:
         column = table.column(part.column)
         if column is not None and part.of and column.name not in row:
-            at = _instant(table, row, getattr(table, part.of), zone)
+            at = _timestamp(table, row, getattr(table, part.of), zone)
             row[column.name] = encode(column.type.parsed, partition_value(at, column))
     return row
 
 
-def _instant(table: Table, row: Row, name: str | None, zone: ZoneInfo) -> datetime | None:
-    """When the row happened, or could be read; None where it does not say."""
+def _timestamp(table: Table, row: Row, name: str | None, zone: ZoneInfo) -> datetime | None:
+    """The time of the row's event or availability; None if it has none."""
     column = table.column(name) if name else None
     if column is None:
         return None
     try:
-        return instant_of(decode(column.type.parsed, row.get(column.name)), column.unit, zone)
+        return timestamp_of(decode(column.type.parsed, row.get(column.name)), column.unit, zone)
     except (NotCovered, ValueError, TypeError, ArithmeticError):
         return None

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from palmette.documents import Model
 from palmette.engine.actor import Attempt, Context, Measurement, Verdict, Violation
-from palmette.features import briefs
-from palmette.features.actors.utils_retriever.candidates import Candidate, Demand, find_candidates
+from palmette.features import prompt_context
+from palmette.features.actors.utils_retriever.candidates import Demand, UtilityCandidate, find_candidates
 from palmette.features.actors.utils_retriever.offline import (
     Probes,
     RememberedProbes,
@@ -19,20 +20,20 @@ from palmette.features.actors.utils_retriever.offline import (
     retrieve,
     setting_of,
 )
-from palmette.features.actors.utils_retriever.proofs import Setting
+from palmette.features.actors.utils_retriever.proofs import ProofContext
 from palmette.features.actors.utils_retriever.proposed import callables, proposed
-from palmette.features.artefacts import Config, Need, Rejected, Request, Utilities, Utility
+from palmette.features.artefacts import Config, Need, RejectedUtility, RunRequest, Utilities, Utility
 from palmette.features.repository import Checkout, Function, find_neighbours
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Section, section
-from palmette.llm.brief import fenced
+from palmette.llm.context import fenced
 
 FAILED = "utility-failed"
 
 
-class RetrieverInput(Model):
-    request: Request
+class UtilsRetrieverInput(Model):
+    request: RunRequest
     config: Config
 
 
@@ -75,7 +76,7 @@ class UtilsRetriever(Agent):
     name = "utils_retriever"
     description = "Finds the repository's functions that the view needs and proves each on small inputs."
     produces = "utilities"
-    Input = RetrieverInput
+    Input = UtilsRetrieverInput
     Output = Utilities
     Answer = RetrieverAnswer
     has_criterion = True
@@ -87,17 +88,15 @@ class UtilsRetriever(Agent):
         self.view, self.run_spec, self.root = view, run_spec, repository_root
         self.harness = RememberedProbes(harness)
 
-    def offline(self, input: RetrieverInput, context: Context) -> Attempt[Utilities]:
-        checkout = Checkout(self.root)
+    @cached_property
+    def checkout(self) -> Checkout:
+        """Read once: the repository does not change during a run."""
+        return Checkout(self.root)
+
+    def offline(self, input: UtilsRetrieverInput, context: Context) -> Attempt[Utilities]:
         known = (*context.evidence, *(v for attempt in context.attempts for v in attempt.violations))
-        found = retrieve(
-            checkout,
-            self._demands(input.config),
-            self._setting(input.config),
-            self.run_spec.repository.utilities,
-            find_neighbours(checkout),
-            self.harness,
-        )
+        demands = self._demands(input.config)
+        found = retrieve(self.checkout, demands, self._found(demands), self._setting(input.config), self.harness)
         blamed = {utility.name for violation in known for utility in _suspects(violation, found)}
         kept = tuple(utility for utility in found.chosen if utility.name not in blamed)
         context.progress(f"{len(kept)} utilities proven, {len(found.rejected)} rejected")
@@ -107,15 +106,14 @@ class UtilsRetriever(Agent):
             fix="Left it out; the script does this itself." if blamed else "",
         )
 
-    def brief(self, input: RetrieverInput, context: Context) -> tuple[Section, ...]:
-        checkout = Checkout(self.root)
+    def sections(self, input: UtilsRetrieverInput, context: Context) -> tuple[Section, ...]:
         demands = self._demands(input.config)
-        found = self._found(checkout, demands)
+        found = self._found(demands)
         listed = {(candidate.module, candidate.function.name) for candidate in found}
-        scripts = {neighbour.module.path for neighbour in find_neighbours(checkout)}
+        scripts = {neighbour.module.path for neighbour in find_neighbours(self.checkout)}
         others = [
-            f"{module.name}: {name}({ast.unparse(function.node.args)}){_gives(function)}"
-            for module in checkout.modules
+            f"{module.name}: {name}{_signature(function)}"
+            for module in self.checkout.modules
             if module.path not in scripts
             for name, function in callables(module)
             if (module.name, function.name) not in listed and not function.name.startswith("_")
@@ -124,57 +122,38 @@ class UtilsRetriever(Agent):
             section("needs", *(_need(demand, self.view) for demand in demands), rank=NEEDED),
             section("candidates", *map(_shown, found), rank=1),
             section("others", "\n".join(others), rank=3),
-            briefs.readme(checkout, self.run_spec.repository.readme, "utilities"),
+            prompt_context.readme(self.checkout, self.run_spec.repository.readme, "utilities"),
         )
 
-    def read(self, answer: RetrieverAnswer, input: RetrieverInput, context: Context) -> Attempt[Utilities]:
-        checkout = Checkout(self.root)
-        demands = self._demands(input.config)
-        known = {_form(candidate): candidate for candidate in self._found(checkout, demands)}
-        chosen = []
-        for pick in answer.utilities:
-            utility = Utility(**pick.model_dump())
-            candidate = known.get(_form(utility)) or proposed(checkout, utility, demands)
-            chosen.append(utility.model_copy(update={"doc": candidate.doc}) if candidate else utility)
-        rejected = tuple(_rejected(known.values(), context))
-        return Attempt(Utilities(chosen=tuple(chosen), rejected=rejected), answer.reason, answer.fix)
+    def read(self, answer: RetrieverAnswer, input: UtilsRetrieverInput, context: Context) -> Attempt[Utilities]:
+        picked = [Utility(**pick.model_dump()) for pick in answer.utilities]
+        candidates = self._candidates(input.config, picked)
+        chosen = tuple(one.utility if one else pick for one, pick in zip(candidates, picked, strict=True))
+        rejected = tuple(_rejected(self._found(self._demands(input.config)), context))
+        return Attempt(Utilities(chosen=chosen, rejected=rejected), answer.reason, answer.fix)
 
     def recalled(self, output: Utilities) -> str:
         """The choice alone, in the form of an answer."""
         picks = [one.model_dump(include=set(Pick.model_fields)) for one in output.chosen]
         return fenced(json.dumps({"utilities": picks}, indent=1, ensure_ascii=False), "json")
 
-    def check(self, input: RetrieverInput, output: Utilities, context: Context) -> Verdict:
+    def check(self, input: UtilsRetrieverInput, output: Utilities, context: Context) -> Verdict:
         """Every chosen utility executes without errors and does what the view demands of it."""
-        checkout = Checkout(self.root)
-        chosen = self._candidates(checkout, input.config, output)
-        reasons = prove(
-            [candidate for candidate in chosen if candidate],
-            self._setting(input.config),
-            checkout,
-            self.harness,
-        )
-        said = iter(reasons)
+        candidates = self._candidates(input.config, output.chosen)
+        known = [one for one in candidates if one]
+        proven = iter(prove(known, self._setting(input.config), self.checkout, self.harness))
         violations = [
-            Violation(
-                code=FAILED,
-                subject=utility.name,
-                message=f"{utility.module}.{utility.name} {reason}.",
-            )
-            for utility, candidate in zip(output.chosen, chosen, strict=True)
-            if (reason := next(said) if candidate else f"is not a function that can be called as {utility.call}")
+            Violation(code=FAILED, subject=utility.name, message=f"{utility.module}.{utility.name} {reason}.")
+            for utility, one in zip(output.chosen, candidates, strict=True)
+            if (reason := next(proven) if one else f"is not a function that can be called as {utility.call}")
         ]
         names = ", ".join(utility.name for utility in output.chosen) or "none needed"
-        return Verdict.of(
-            violations,
-            [
-                Measurement(
-                    name="utilities",
-                    status="failed" if violations else "passed",
-                    detail=f"{len(output.chosen)} executed on small inputs: {names}",
-                )
-            ],
+        measurement = Measurement(
+            name="utilities",
+            status="failed" if violations else "passed",
+            detail=f"{len(output.chosen)} executed on small inputs: {names}",
         )
+        return Verdict.of(violations, [measurement])
 
     def implicated(self, violation: Violation, output: Utilities) -> str | None:
         """To blame where it was itself found wanting, or where the trace of a failure leads into its file."""
@@ -184,30 +163,31 @@ class UtilsRetriever(Agent):
     def _demands(self, config: Config) -> list[Demand]:
         return demands_of(self.view, config, self.run_spec.output)
 
-    def _setting(self, config: Config) -> Setting:
+    def _setting(self, config: Config) -> ProofContext:
         return setting_of(self.view, config, self.run_spec.output)
 
-    def _found(self, checkout: Checkout, demands: list[Demand]) -> list[Candidate]:
+    def _found(self, demands: Iterable[Demand]) -> list[UtilityCandidate]:
         """The likeliest functions, need by need."""
-        places, neighbours = self.run_spec.repository.utilities, find_neighbours(checkout)
-        return [one for demand in demands for one in find_candidates(checkout, demand, places, neighbours)]
+        places = self.run_spec.repository.utilities
+        return [one for demand in demands for one in find_candidates(self.checkout, demand, places)]
 
-    def _candidates(self, checkout: Checkout, config: Config, output: Utilities) -> list[Candidate | None]:
+    def _candidates(self, config: Config, chosen: Iterable[Utility]) -> list[UtilityCandidate | None]:
+        """The functions that are meant, found by the rules or proposed; None for what cannot be called so."""
         demands = self._demands(config)
-        known = {_form(candidate): candidate for candidate in self._found(checkout, demands)}
-        return [known.get(_form(utility)) or proposed(checkout, utility, demands) for utility in output.chosen]
+        known = {_form(candidate): candidate for candidate in self._found(demands)}
+        return [known.get(_form(one)) or proposed(self.checkout, one, demands) for one in chosen]
 
 
-def _rejected(candidates: Iterable[Candidate], context: Context) -> Iterator[Rejected]:
-    """The functions that earlier attempts have named and that did otherwise."""
-    said = {one.message for attempt in context.attempts for one in attempt.violations if one.code == FAILED}
+def _rejected(candidates: Iterable[UtilityCandidate], context: Context) -> Iterator[RejectedUtility]:
+    """The functions that earlier attempts have named and that failed their proofs."""
+    messages = {one.message for attempt in context.attempts for one in attempt.violations if one.code == FAILED}
     for one in candidates:
         full = f"{one.module}.{one.name} "
-        for reason in sorted(message.removeprefix(full) for message in said if message.startswith(full)):
-            yield Rejected(name=one.name, module=one.module, need=one.need, reason=reason.rstrip("."))
+        for reason in sorted(message.removeprefix(full) for message in messages if message.startswith(full)):
+            yield RejectedUtility(name=one.name, module=one.module, need=one.need, reason=reason.rstrip("."))
 
 
-def _form(one: Candidate | Utility) -> tuple[Need, str, str, str]:
+def _form(one: UtilityCandidate | Utility) -> tuple[Need, str, str, str]:
     return one.need, one.module, one.name, one.call
 
 
@@ -220,17 +200,18 @@ def _need(demand: Demand, view: View) -> str:
     return f"{demand.need}: {'; '.join([CONTRACTS[demand.need], *given])}"
 
 
-def _shown(candidate: Candidate) -> str:
+def _shown(candidate: UtilityCandidate) -> str:
     """A function that may fit, with the call that its signature suggests."""
-    function = candidate.function
+    function, doc = candidate.function, candidate.utility.doc
     used = f"; scripts of the team that import it: {candidate.uses}" if candidate.uses else ""
     head = f"need {candidate.need}: from {candidate.module} import {candidate.name}{used}"
-    signature = f"def {function.name}({ast.unparse(function.node.args)}){_gives(function)}"
-    return "\n".join([head, f"call: {candidate.call}", signature, *([candidate.doc] if candidate.doc else [])])
+    signature = f"def {function.name}{_signature(function)}"
+    return "\n".join([head, f"call: {candidate.call}", signature, *([doc] if doc else [])])
 
 
-def _gives(function: Function) -> str:
-    return f" -> {function.returns}" if function.returns else ""
+def _signature(function: Function) -> str:
+    returns = f" -> {function.returns}" if function.returns else ""
+    return f"({ast.unparse(function.node.args)}){returns}"
 
 
 def _suspects(violation: Violation, output: Utilities) -> list[Utility]:

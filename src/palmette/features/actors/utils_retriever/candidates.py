@@ -1,15 +1,15 @@
-"""Functions of the repository that could fit a need, told by signature, name and docstring alone."""
+"""Functions of the repository that could fit a need, judged by signature, name and docstring alone."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from palmette.features.artefacts import Need, Parameter, Rejected
-from palmette.features.repository import Checkout, Function, Module, Neighbour
+from palmette.features.artefacts import Need, Parameter, RejectedUtility, Utility
+from palmette.features.repository import Checkout, Function, Module, find_neighbours
 
 Kind = Literal["spark", "frame", "column", "text", "texts", "instant", "number", "mapping"]
 """What a parameter takes."""
@@ -29,7 +29,7 @@ class Slot(NamedTuple):
     required: bool = True
 
 
-class Want(NamedTuple):
+class NeedSignature(NamedTuple):
     """What a function for a need looks like."""
 
     slots: tuple[Slot, ...]
@@ -44,8 +44,8 @@ class Want(NamedTuple):
 _FRAME = Slot("df", "frame", r"df|frame|data|features|rows|table|result|events?")
 _SPARK = Slot("spark", "spark", r"spark|session", required=False)
 
-WANTS: Mapping[Need, Want] = {
-    "read_table": Want(
+WANTS: Mapping[Need, NeedSignature] = {
+    "read_table": NeedSignature(
         (
             _SPARK,
             Slot("path", "text", r"path|table|name|location|uri|url|source|dataset|folder"),
@@ -54,7 +54,7 @@ WANTS: Mapping[Need, Want] = {
         r"DataFrame$",
         r"read|load|table|fetch",
     ),
-    "write_table": Want(
+    "write_table": NeedSignature(
         (
             Slot("df", "frame", r"df|frame|data|features|rows|result|output"),
             _SPARK,
@@ -69,18 +69,18 @@ WANTS: Mapping[Need, Want] = {
         r"^(None|)$|str$",
         r"writ|sav|stor|overwrit|publish|persist",
     ),
-    "load_config": Want(
+    "load_config": NeedSignature(
         (Slot("path", "text", r"path|file|filename|config_path|location|yaml_path|config_file"),),
         r"",
         r"config|settings|yaml|load|parse|from_",
         (Slot("document", "mapping", r"data|d|dict\w*|mapping|doc\w*|raw|values|content|payload|conf\w*|settings"),),
     ),
-    "build_session": Want(
+    "build_session": NeedSignature(
         (Slot("app_name", "text", r"app|app_name|name|application|job|job_name|appname", required=False),),
         r"SparkSession$",
         r"session|spark",
     ),
-    "divide": Want(
+    "divide": NeedSignature(
         (
             Slot("numerator", "column", r"num\w*|a|x|left|part|dividend|top|upper"),
             Slot("denominator", "column", r"den\w*|b|y|right|whole|total|divisor|bottom|by|lower"),
@@ -88,7 +88,7 @@ WANTS: Mapping[Need, Want] = {
         r"Column$",
         r"divi|ratio|rate|share|quotient|fraction|per\b",
     ),
-    "latest_per_key": Want(
+    "latest_per_key": NeedSignature(
         (
             _FRAME,
             Slot("keys", "texts", r"keys?|by|partition_by|group_by|on|id_cols?|key_col(umn)?s?|columns|cols"),
@@ -97,7 +97,7 @@ WANTS: Mapping[Need, Want] = {
         r"DataFrame$",
         r"latest|newest|last|recent|dedup|current|per_key",
     ),
-    "before_cutoff": Want(
+    "before_cutoff": NeedSignature(
         (
             _FRAME,
             Slot("time", "text", r"time\w*|ts\w*|column|col|timestamp\w*|event_time|event_ts|date\w*|on"),
@@ -111,7 +111,7 @@ WANTS: Mapping[Need, Want] = {
 
 
 @dataclass(frozen=True)
-class Candidate:
+class UtilityCandidate:
     """A function bound to a need's arguments."""
 
     need: Need
@@ -129,8 +129,15 @@ class Candidate:
         return self.function.module
 
     @property
-    def doc(self) -> str:
-        return self.function.doc.split("\n\n")[0].replace("\n", " ")[:300]
+    def utility(self) -> Utility:
+        doc = self.function.doc.split("\n\n")[0].replace("\n", " ")[:300]
+        return Utility(need=self.need, name=self.name, module=self.module, call=self.call, doc=doc)
+
+    @property
+    def qualified(self) -> str:
+        """`function`, or `Class.method`."""
+        own = self.function.name
+        return own if self.name == own else f"{self.name}.{own}"
 
 
 @dataclass(frozen=True)
@@ -140,18 +147,16 @@ class Demand:
     need: Need
     gives: frozenset[str] = frozenset()
     constants: Mapping[str, str] | None = None
-    """Arguments that are the same in every call, as source text; left out where the default says the same."""
+    """Arguments that are the same in every call, as source text; left out where the default is the same."""
     class_name: str = ""
     """For load_config: `module:Class`."""
 
 
-def find_candidates(
-    checkout: Checkout, demand: Demand, places: Sequence[str], neighbours: Sequence[Neighbour]
-) -> list[Candidate]:
+def find_candidates(checkout: Checkout, demand: Demand, places: Sequence[str] = ()) -> list[UtilityCandidate]:
     """The likeliest functions for a need, best first; `places`: files and folders of utilities, if named."""
-    want = WANTS[demand.need]
+    want, neighbours = WANTS[demand.need], find_neighbours(checkout)
     scripts = {neighbour.module.path for neighbour in neighbours}
-    found: list[Candidate] = []
+    found: list[UtilityCandidate] = []
     for module in checkout.modules:
         relevant = demand.need == "load_config" or "pyspark" in module.text
         if module.is_test or module.path in scripts or not relevant:
@@ -169,12 +174,13 @@ def find_candidates(
             call = bind(function, want, demand, "" if name == function.name else f"{name}.")
             score = _score(function, want, uses.get(name, 0))
             if call is not None and score > 0:
-                found.append(Candidate(demand.need, function, name, call, uses.get(name, 0), score))
+                found.append(UtilityCandidate(demand.need, function, name, call, uses.get(name, 0), score))
     return sorted(found, key=lambda c: (-c.uses, -c.score, "{document}" in c.call, c.module, c.function.name))[:_MOST]
 
 
-def unfit(checkout: Checkout, demands: Iterable[Demand], neighbours: Sequence[Neighbour]) -> Iterable[Rejected]:
+def unfit(checkout: Checkout, demands: Iterable[Demand]) -> Iterable[RejectedUtility]:
     """Functions that by their names are for a need, and that neighbours use, but that no script can call for it."""
+    neighbours = find_neighbours(checkout)
     scripts = {neighbour.module.path for neighbour in neighbours}
     functions = [
         (module, function)
@@ -189,7 +195,7 @@ def unfit(checkout: Checkout, demands: Iterable[Demand], neighbours: Sequence[Ne
             named = re.search(want.words, function.name, re.IGNORECASE)
             if named and bind(function, want, demand) is None:
                 reason = obstacle(function, demand)
-                yield Rejected(name=function.name, module=module.name, need=demand.need, reason=reason)
+                yield RejectedUtility(name=function.name, module=module.name, need=demand.need, reason=reason)
 
 
 def obstacle(function: Function, demand: Demand) -> str:
@@ -219,27 +225,29 @@ def _imports(script: Module, module: Module, name: str) -> bool:
 
 
 def _functions(module: Module, demand: Demand) -> Iterable[tuple[str, Function]]:
-    """Functions of a module; for load_config, also the class methods of the team's class."""
+    """Functions of a module by the name to import; for load_config, also the class methods of the team's class."""
     for function in module.functions:
         yield function.name, function
     owner, _, class_name = demand.class_name.partition(":")
     if demand.need == "load_config" and owner == module.name:
-        for node in module.classes:
-            if node.name == class_name:
-                for item in node.body:
-                    if isinstance(item, ast.FunctionDef) and any(
-                        ast.unparse(d) == "classmethod" for d in item.decorator_list
-                    ):
-                        yield class_name, Function(item, module.name, module.path)
+        yield from ((name, method) for name, method in methods_of(module, {"classmethod"}) if name == class_name)
 
 
-def bind(function: Function, want: Want, demand: Demand, prefix: str = "") -> str | None:
+def methods_of(module: Module, kinds: Set[str]) -> Iterator[tuple[str, Function]]:
+    """The methods of a module's classes with one of these decorators, each with the name of its class."""
+    for node in module.classes:
+        for item in node.body:
+            if isinstance(item, ast.FunctionDef) and kinds & set(map(ast.unparse, item.decorator_list)):
+                yield node.name, Function(item, module.name, module.path)
+
+
+def bind(function: Function, want: NeedSignature, demand: Demand, prefix: str = "") -> str | None:
     """The call of a function with a need's arguments in braces; None when its signature does not fit."""
     call = _bound(function, want, demand, prefix)
     return _bound(function, want._replace(slots=want.instead), demand, prefix) if not call and want.instead else call
 
 
-def _bound(function: Function, want: Want, demand: Demand, prefix: str) -> str | None:
+def _bound(function: Function, want: NeedSignature, demand: Demand, prefix: str) -> str | None:
     if (
         not re.search(want.returns, function.returns.split(".")[-1])
         or function.node.args.vararg
@@ -306,7 +314,7 @@ def _takes(parameter: Parameter, slot: Slot) -> bool:
     return named or slot.kind in ("spark", "frame", "instant", "texts")
 
 
-def _score(function: Function, want: Want, uses: int) -> float:
+def _score(function: Function, want: NeedSignature, uses: int) -> float:
     """0 when nothing but the signature speaks for it."""
     by_name = re.search(want.words, function.name, re.IGNORECASE) is not None
     by_doc = re.search(want.words, function.doc, re.IGNORECASE) is not None

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from palmette.features.actors.utils_retriever.candidates import Candidate, Demand, find_candidates, unfit
-from palmette.features.actors.utils_retriever.proofs import Setting, proofs
-from palmette.features.artefacts import Config, Need, Rejected, Utilities, Utility
-from palmette.features.harness.connect import Probe, ProbeResult
-from palmette.features.repository import Checkout, Neighbour
+from palmette.features.actors.utils_retriever.candidates import Demand, UtilityCandidate, unfit
+from palmette.features.actors.utils_retriever.proofs import ProofContext, proofs
+from palmette.features.artefacts import Config, Need, RejectedUtility, Utilities, Utility
+from palmette.features.harness.connect import HarnessProbe, ProbeResult
+from palmette.features.repository import Checkout
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.fsc_steps import ComputeStep, FilterStep, JoinStep
 from palmette.features.spec.run import Destination
@@ -20,7 +20,7 @@ from palmette.features.spec.view import View
 class Probes(Protocol):
     """What the proofs need of the harness."""
 
-    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[Probe]) -> list[ProbeResult]: ...
+    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[ProbeResult]: ...
 
 
 class RememberedProbes:
@@ -33,7 +33,7 @@ class RememberedProbes:
         self._harness = harness
         self._known: dict[str, ProbeResult] = {}
 
-    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[Probe]) -> list[ProbeResult]:
+    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[ProbeResult]:
         keys = [f"{root} {probe!r}" for probe in probes]
         new = {key: probe for key, probe in zip(keys, probes, strict=True) if key not in self._known}
         answers: dict[str, ProbeResult] = {}
@@ -97,15 +97,15 @@ def _looks_up_states(view: View) -> bool:
 
 
 def _formats(view: View) -> set[str]:
-    """Formats that say their own types; scripts read others by the registry's schema."""
+    """Formats that store types; scripts read the others with the registry's schema."""
     return {str(table.format) for table in view.tables.values() if table.path is not None} & {
         "parquet",
         "orc",
     }
 
 
-def setting_of(view: View, config: Config, output: Destination) -> Setting:
-    return Setting(
+def setting_of(view: View, config: Config, output: Destination) -> ProofContext:
+    return ProofContext(
         zone=view.zone,
         formats=tuple(sorted(_formats(view))),
         output_format=output.storage,
@@ -117,47 +117,31 @@ def setting_of(view: View, config: Config, output: Destination) -> Setting:
 def retrieve(
     checkout: Checkout,
     demands: Sequence[Demand],
-    setting: Setting,
-    places: Sequence[str],
-    neighbours: Sequence[Neighbour],
+    candidates: Sequence[UtilityCandidate],
+    setting: ProofContext,
     harness: Probes,
 ) -> Utilities:
     """For each need the best candidate that passes its proofs; those that fail are rejected, with why.
 
     Where nothing is left, so are the functions that the team's scripts use for it and that this one cannot call.
     """
-    candidates = [
-        candidate for demand in demands for candidate in find_candidates(checkout, demand, places, neighbours)
-    ]
-    reasons = prove(candidates, setting, checkout, harness)
     chosen: dict[Need, Utility] = {}
-    rejected: list[Rejected] = []
-    for candidate, reason in zip(candidates, reasons, strict=True):
+    rejected: list[RejectedUtility] = []
+    for candidate, reason in zip(candidates, prove(candidates, setting, checkout, harness), strict=True):
         if reason:
-            rejected.append(
-                Rejected(name=qualified(candidate), module=candidate.module, need=candidate.need, reason=reason)
-            )
-        elif candidate.need not in chosen:
-            chosen[candidate.need] = Utility(
-                need=candidate.need,
-                name=candidate.name,
-                module=candidate.module,
-                call=candidate.call,
-                doc=candidate.doc,
-            )
+            name, module = candidate.qualified, candidate.module
+            rejected.append(RejectedUtility(name=name, module=module, need=candidate.need, reason=reason))
+        else:
+            chosen.setdefault(candidate.need, candidate.utility)
     judged = {(candidate.module, candidate.function.name) for candidate in candidates}
     open_demands = [demand for demand in demands if demand.need not in chosen]
-    rejected += [one for one in unfit(checkout, open_demands, neighbours) if (one.module, one.name) not in judged]
+    rejected += [one for one in unfit(checkout, open_demands) if (one.module, one.name) not in judged]
     return Utilities(chosen=tuple(chosen.values()), rejected=tuple(rejected))
 
 
-def qualified(candidate: Candidate) -> str:
-    """`function`, or `Class.method`."""
-    name = candidate.function.name
-    return name if candidate.name == name else f"{candidate.name}.{name}"
-
-
-def prove(candidates: Sequence[Candidate], setting: Setting, checkout: Checkout, harness: Probes) -> list[str]:
+def prove(
+    candidates: Sequence[UtilityCandidate], setting: ProofContext, checkout: Checkout, harness: Probes
+) -> list[str]:
     """Runs all proofs in one sandboxed process; for each candidate what it did otherwise, or nothing."""
     if not candidates:
         return []

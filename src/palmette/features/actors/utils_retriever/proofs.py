@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from palmette.features.actors.utils_retriever.candidates import Candidate
+from palmette.features.actors.utils_retriever.candidates import UtilityCandidate
 from palmette.features.artefacts import Config
 from palmette.features.frame import Frame
-from palmette.features.harness.connect import Probe, ProbeResult
+from palmette.features.harness.connect import HarnessProbe, ProbeResult
 from palmette.features.pyspark.configuration import parsed_text
 from palmette.features.spec.values import SparkType
 from palmette.features.team_document import parse_text
@@ -30,7 +30,7 @@ def plain(rows):
 
 
 @dataclass(frozen=True)
-class Setting:
+class ProofContext:
     """What the proofs must know about the view."""
 
     zone: str = "UTC"
@@ -46,7 +46,7 @@ class Setting:
 class Proof:
     """A probe, and the value that it must give for each of some small inputs."""
 
-    probe: Probe
+    probe: HarnessProbe
     expected: list[Any]
     inputs: tuple[str, ...]
     """What each value is for, in the words of a counter-example."""
@@ -63,7 +63,7 @@ class Proof:
         return ""
 
 
-def proofs(candidate: Candidate, setting: Setting) -> list[Proof]:
+def proofs(candidate: UtilityCandidate, setting: ProofContext) -> list[Proof]:
     """All that a candidate must pass."""
     match candidate.need:
         case "divide":
@@ -82,7 +82,7 @@ def proofs(candidate: Candidate, setting: Setting) -> list[Proof]:
             return [_session(candidate)]
 
 
-def _code(candidate: Candidate, body: str, **arguments: str) -> str:
+def _code(candidate: UtilityCandidate, body: str, **arguments: str) -> str:
     """The snippet, with CALL in `body` replaced by the candidate's call on `arguments`."""
     return (
         f"import tempfile\nfrom pathlib import Path\nfrom pyspark.sql import functions as F\n"
@@ -91,7 +91,7 @@ def _code(candidate: Candidate, body: str, **arguments: str) -> str:
     )
 
 
-def _divide(candidate: Candidate, kind: SparkType) -> Proof:
+def _divide(candidate: UtilityCandidate, kind: SparkType) -> Proof:
     pairs = [(1, 2), (0, 5), (-3, 2), (1, 3), (7, 7), (1, 0), (0, 0), (None, 1), (1, None), (None, None)]
     expected = [None if a is None or not b else a / b for a, b in pairs]
     frame = Frame.of({"i": _BIGINT, "a": kind, "b": kind}, [{"i": i, "a": a, "b": b} for i, (a, b) in enumerate(pairs)])
@@ -101,17 +101,17 @@ def _divide(candidate: Candidate, kind: SparkType) -> Proof:
     )
     code = _code(candidate, body, numerator='F.col("a")', denominator='F.col("b")')
     inputs = tuple(f"{_null(a)} / {_null(b)} of {kind} columns" for a, b in pairs)
-    return Proof(Probe(f"divide-{kind}", code, {"pairs": frame}), expected, inputs)
+    return Proof(HarnessProbe(f"divide-{kind}", code, {"pairs": frame}), expected, inputs)
 
 
-def _before_cutoff(candidate: Candidate, setting: Setting) -> list[Proof]:
+def _before_cutoff(candidate: UtilityCandidate, setting: ProofContext) -> list[Proof]:
     """At both bounds, just inside, just outside, null, and over a change of the clocks of the zone."""
     days = 3 if "{days}" in candidate.call else None
     ends = [datetime(2024, 6, 15, tzinfo=UTC), *_clock_changes(setting.zone)]
     return [_window(candidate, setting.zone, end, days) for end in ends]
 
 
-def _window(candidate: Candidate, zone: str, end: datetime, days: int | None) -> Proof:
+def _window(candidate: UtilityCandidate, zone: str, end: datetime, days: int | None) -> Proof:
     """Whether rows around the bounds of [end - days, end) are kept; a day is a calendar day of the zone."""
     second = timedelta(seconds=1)
     rows: list[tuple[str, datetime | None, bool]] = [
@@ -137,7 +137,7 @@ def _window(candidate: Candidate, zone: str, end: datetime, days: int | None) ->
     )
     code = _code(candidate, body, df="frames['events']", time='"ts"', as_of="as_of", days=str(days))
     inputs = tuple(f"keeping a row {name} (cut-off {end:%Y-%m-%dT%H:%MZ}, zone {zone})" for name, _, _ in rows)
-    return Proof(Probe("window", code, {"events": frame}), [keep for _, _, keep in rows], inputs)
+    return Proof(HarnessProbe("window", code, {"events": frame}), [keep for _, _, keep in rows], inputs)
 
 
 def _clock_changes(zone: str) -> list[datetime]:
@@ -151,7 +151,7 @@ def _clock_changes(zone: str) -> list[datetime]:
     ][:2]
 
 
-def _latest(candidate: Candidate) -> Proof:
+def _latest(candidate: UtilityCandidate) -> Proof:
     """The newest row of each key, one row even where two are equally new."""
     start = datetime(2024, 1, 1, tzinfo=UTC)
     keys = {
@@ -174,7 +174,7 @@ def _latest(candidate: Candidate) -> Proof:
     )
     code = _code(candidate, body, df="frames['states']", keys='["entity", "market"]', order='"changed_at"')
     inputs = tuple(f"a key with {name}" for name in keys)
-    return Proof(Probe("latest", code, {"states": frame}), [["new"], ["only"], ["late"], ["tied"]], inputs)
+    return Proof(HarnessProbe("latest", code, {"states": frame}), [["new"], ["only"], ["late"], ["tied"]], inputs)
 
 
 _NUMBERS = Frame.of(
@@ -192,16 +192,18 @@ def _rows(frame: Frame, keep: slice = slice(None)) -> list[list[Any]]:
     return sorted(rows, key=repr)
 
 
-def _read(candidate: Candidate, form: str) -> Proof:
+def _read(candidate: UtilityCandidate, form: str) -> Proof:
     body = (
         f"place = tempfile.mkdtemp() + '/rows'\nframes['rows'].write.format({form!r}).save(place)\n"
         "result = [plain((CALL).select('id', 'name', 'day').collect())]"
     )
     code = _code(candidate, body, spark="spark", path="place", format=repr(form))
-    return Proof(Probe(f"read-{form}", code, {"rows": _NUMBERS}), [_rows(_NUMBERS)], (f"a folder of {form} files",))
+    return Proof(
+        HarnessProbe(f"read-{form}", code, {"rows": _NUMBERS}), [_rows(_NUMBERS)], (f"a folder of {form} files",)
+    )
 
 
-def _write(candidate: Candidate, setting: Setting) -> Proof:
+def _write(candidate: UtilityCandidate, setting: ProofContext) -> Proof:
     """Writing twice is writing once; other partitions stay; without them, what was there is replaced."""
     form = setting.output_format
     if form == "table":
@@ -227,10 +229,10 @@ def _write(candidate: Candidate, setting: Setting) -> Proof:
     )
     inputs = ("writing three rows of two days", "writing the same rows again", f"then writing {last_words}")
     code = _code(candidate, body, df="rows", destination="place", partition='"day"')
-    return Proof(Probe("write", code, {"rows": _NUMBERS}), expected, inputs)
+    return Proof(HarnessProbe("write", code, {"rows": _NUMBERS}), expected, inputs)
 
 
-def _load_config(candidate: Candidate, setting: Setting) -> Proof:
+def _load_config(candidate: UtilityCandidate, setting: ProofContext) -> Proof:
     """The object that the accessors of the configuration are written for."""
     assert setting.config is not None
     class_name = setting.config.class_name.rpartition(":")[2] or "dict"
@@ -246,12 +248,12 @@ def _load_config(candidate: Candidate, setting: Setting) -> Proof:
     expected = [str(Path(str(reduce(getitem, setting.config.places[fact], content)))) for fact in facts]
     inputs = ("the class of the view's own configuration", *(f"its {fact}" for fact in facts))
     code = _code(candidate, body, path="str(place)", document=document)
-    return Proof(Probe("config", code), [class_name, *expected], inputs)
+    return Proof(HarnessProbe("config", code), [class_name, *expected], inputs)
 
 
-def _session(candidate: Candidate) -> Proof:
+def _session(candidate: UtilityCandidate) -> Proof:
     body = "session = CALL\nresult = [session.range(3).count()]"
-    return Proof(Probe("session", _code(candidate, body, app_name='"probe"')), [3], ("counting three rows",))
+    return Proof(HarnessProbe("session", _code(candidate, body, app_name='"probe"')), [3], ("counting three rows",))
 
 
 def _null(value: object) -> str:

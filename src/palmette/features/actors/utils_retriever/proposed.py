@@ -1,6 +1,6 @@
-"""Functions that somebody else proposes for a need: they count when they exist and are called with its arguments alone.
+"""Functions that a model proposes for a need: they must exist and be called with the need's arguments alone.
 
-Whether they do what is needed is not judged here: the proofs run them.
+The proofs, not this module, judge the results of the functions.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from palmette.features.actors.utils_retriever.candidates import WANTS, Candidate, Demand, Slot
+from palmette.features.actors.utils_retriever.candidates import WANTS, Demand, Slot, UtilityCandidate, methods_of
 from palmette.features.artefacts import Utility
-from palmette.features.reach import is_place
+from palmette.features.import_policy import is_place
 from palmette.features.repository import Checkout, Function, Module
 
 _HOLE = re.compile(r"\{([a-z_]+)\}")
 
 
-def proposed(checkout: Checkout, utility: Utility, demands: Sequence[Demand]) -> Candidate | None:
+def proposed(checkout: Checkout, utility: Utility, demands: Sequence[Demand]) -> UtilityCandidate | None:
     """The candidate that a proposal names; None when the view has no such need, or the call has another form."""
     demand = next((demand for demand in demands if demand.need == utility.need), None)
     if demand is None or not _is_call(utility.call, demand):
@@ -26,7 +26,7 @@ def proposed(checkout: Checkout, utility: Utility, demands: Sequence[Demand]) ->
     for module in checkout.modules:
         for known, function in callables(module) if module.name == utility.module else ():
             if known == name and known.partition(".")[0] == utility.name:
-                return Candidate(utility.need, function, utility.name, utility.call, uses=0, score=0)
+                return UtilityCandidate(utility.need, function, utility.name, utility.call, uses=0, score=0)
     return None
 
 
@@ -36,12 +36,8 @@ def callables(module: Module) -> Iterator[tuple[str, Function]]:
         return
     for function in module.functions:
         yield function.name, function
-    for node in module.classes:
-        for item in node.body:
-            if isinstance(item, ast.FunctionDef) and {"classmethod", "staticmethod"}.intersection(
-                map(ast.unparse, item.decorator_list)
-            ):
-                yield f"{node.name}.{item.name}", Function(item, module.name, module.path)
+    for owner, method in methods_of(module, {"classmethod", "staticmethod"}):
+        yield f"{owner}.{method.name}", method
 
 
 def _is_call(text: str, demand: Demand) -> bool:

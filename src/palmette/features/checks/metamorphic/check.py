@@ -10,12 +10,13 @@ from typing import ClassVar
 from zoneinfo import ZoneInfo
 
 from palmette.engine.actor import Violation
-from palmette.features.checks.base import Outcome, Owner, Subject
-from palmette.features.checks.cases import EVIDENCE, difference, failure
+from palmette.features.checks.base import CheckResult, Owner, ScriptUnderTest
+from palmette.features.checks.examples import EVIDENCE, difference, failure
 from palmette.features.checks.metamorphic import relations
-from palmette.features.checks.metamorphic.ground import Ground, Relation, ground_of, instant_of
+from palmette.features.checks.metamorphic.inputs import MetamorphicInput, Relation, ground_of
 from palmette.features.frame import Frame
-from palmette.features.harness.harness import Case, CaseResult
+from palmette.features.harness.connect import CaseResult, ScriptCase
+from palmette.features.oracle.states import Times
 
 RELATIONS: Mapping[str, Relation] = {
     "future-rows": relations.future_rows,
@@ -32,15 +33,20 @@ ZONES = ("Asia/Kolkata", "Europe/Berlin")
 """Session zones that must give what UTC gives: one without full hours, one with daylight saving."""
 MANY_ROWS = 250
 SPINE, REPEAT, ZONE = "spine-rows", "run-twice", "session-zone"
-CODES = (*RELATIONS, SPINE, REPEAT, ZONE)
+_PROMISES = {
+    **{code: (relation.__doc__ or "").split("\n")[0] for code, relation in RELATIONS.items()},
+    SPINE: "The output has exactly the rows of the spine.",
+    REPEAT: "A second run gives the same.",
+    ZONE: "The session's time zone changes nothing.",
+}
 
 
 @dataclass(frozen=True)
-class Trial:
+class MetamorphicCase:
     """One call of the script that must give what the plain call gives."""
 
     code: str
-    case: Case
+    case: ScriptCase
     known_rows_only: bool = False
     """Compare only the rows of entities that the plain output has."""
 
@@ -49,14 +55,14 @@ class MetamorphicCheck:
     """Changes of the input that must not change the output, and do not."""
 
     code: ClassVar[str] = "metamorphic"
-    codes: ClassVar[tuple[str, ...]] = (*CODES, "crash")
+    codes: ClassVar[tuple[str, ...]] = (*_PROMISES, "crash")
     owner: ClassVar[Owner] = "code_generator"
     cost: ClassVar[int] = 30
 
-    def check(self, subject: Subject) -> Outcome:
+    def check(self, subject: ScriptUnderTest) -> CheckResult:
         grounds = _grounds(subject)
         if not grounds:
-            return Outcome(skipped="no scenario has a row with a cut-off")
+            return CheckResult(skipped="no scenario has a row with a cut-off")
         first = next(iter(grounds))
         trials = {name: _trials(name, ground, everything=name == first) for name, ground in grounds.items()}
         results = _results(subject, grounds, trials)
@@ -65,14 +71,14 @@ class MetamorphicCheck:
         tried = {trial.code for each in trials.values() for trial in each}
         left = ", ".join(code for code in RELATIONS if code not in tried)
         detail = f"{len(tried)} relations, {len(grounds)} scenarios"
-        return Outcome(tuple(violations.values()), detail=f"{detail}; not applicable: {left}" if left else detail)
+        return CheckResult(tuple(violations.values()), detail=f"{detail}; not applicable: {left}" if left else detail)
 
 
 def _results(
-    subject: Subject, grounds: Mapping[str, Ground], trials: Mapping[str, Sequence[Trial]]
+    subject: ScriptUnderTest, grounds: Mapping[str, MetamorphicInput], trials: Mapping[str, Sequence[MetamorphicCase]]
 ) -> dict[str, list[CaseResult]]:
     """By scenario: what the plain call gave, then what each trial did."""
-    plain = {name: Case(f"{name}/plain", ground.frames, ground.as_of) for name, ground in grounds.items()}
+    plain = {name: ScriptCase(f"{name}/plain", ground.frames, ground.as_of) for name, ground in grounds.items()}
     results = iter(
         subject.run([case for name in grounds for case in (plain[name], *(trial.case for trial in trials[name]))])
     )
@@ -80,7 +86,7 @@ def _results(
 
 
 def _violations(
-    name: str, ground: Ground, trials: Sequence[Trial], base: CaseResult, *results: CaseResult
+    name: str, ground: MetamorphicInput, trials: Sequence[MetamorphicCase], base: CaseResult, *results: CaseResult
 ) -> dict[str, Violation]:
     """What differs in one scenario, by code."""
     if base.frame is None:
@@ -94,9 +100,9 @@ def _violations(
     return violations
 
 
-def _grounds(subject: Subject) -> dict[str, Ground]:
-    """The scenario that says most, then the one that says most about clocks that change; each at one cut-off."""
-    found: list[tuple[str, Ground]] = []
+def _grounds(subject: ScriptUnderTest) -> dict[str, MetamorphicInput]:
+    """The most informative scenario, then the most informative about clock changes; each at one cut-off."""
+    found: list[tuple[str, MetamorphicInput]] = []
     for scenario in subject.scenarios:
         ground = ground_of(subject.view, scenario.frames, scenario.as_of)
         if ground is not None:
@@ -106,13 +112,13 @@ def _grounds(subject: Subject) -> dict[str, Ground]:
     return dict(max(found, key=lambda pair: measure(pair[1])) for measure in (_says, _says_of_clocks))
 
 
-def _says(ground: Ground) -> int:
-    """Number of rows; many rows that are all alike say little and take long."""
+def _says(ground: MetamorphicInput) -> int:
+    """Number of rows; many similar rows add little and take long."""
     rows = sum(len(frame.rows) for frame in ground.frames.values())
     return rows if rows < MANY_ROWS else -rows
 
 
-def _says_of_clocks(ground: Ground) -> int:
+def _says_of_clocks(ground: MetamorphicInput) -> int:
     """Number of events near a window's start from which the clocks of some zone change until the cut-off."""
     count = 0
     for feature in ground.view.features:
@@ -121,9 +127,7 @@ def _says_of_clocks(ground: Ground) -> int:
             continue
         table, start = ground.view.source(feature.source).table, ground.cutoff - length
         rows = ground.frames[table.name].rows if table.event_time else ()
-        times = [
-            instant_of(table, table.event_time or "", row[table.event_time or ""], ground.view.zone) for row in rows
-        ]
+        times = map(Times(table, ground.zone).event, rows)
         count += sum(time is not None and abs(time - start) <= timedelta(hours=1) for time in times)
     return count
 
@@ -133,22 +137,25 @@ def _clocks_change(start: datetime, end: datetime) -> bool:
     return any(start.astimezone(zone).utcoffset() != end.astimezone(zone).utcoffset() for zone in zones)
 
 
-def _trials(name: str, ground: Ground, *, everything: bool) -> list[Trial]:
+def _trials(name: str, ground: MetamorphicInput, *, everything: bool) -> list[MetamorphicCase]:
     """All trials, or only those of clocks."""
-    trials = [Trial(ZONE, Case(f"{name}/{zone}", ground.frames, ground.as_of, session_zone=zone)) for zone in ZONES]
+    trials = [
+        MetamorphicCase(ZONE, ScriptCase(f"{name}/{zone}", ground.frames, ground.as_of, session_zone=zone))
+        for zone in ZONES
+    ]
     if not everything:
         return trials
-    trials.append(Trial(REPEAT, Case(f"{name}/{REPEAT}", ground.frames, ground.as_of)))
+    trials.append(MetamorphicCase(REPEAT, ScriptCase(f"{name}/{REPEAT}", ground.frames, ground.as_of)))
     for code, relation in RELATIONS.items():
         changed = relation(ground)
         if changed is not None:
             partitions = 3 if relation is relations.shuffled_rows else 1
-            case = Case(f"{name}/{code}", changed.frames, changed.as_of, partitions=partitions)
-            trials.append(Trial(code, case, known_rows_only=relation is relations.other_entities))
+            case = ScriptCase(f"{name}/{code}", changed.frames, changed.as_of, partitions=partitions)
+            trials.append(MetamorphicCase(code, case, known_rows_only=relation is relations.other_entities))
     return trials
 
 
-def _difference(ground: Ground, base: Frame, trial: Trial, result: CaseResult) -> str:
+def _difference(ground: MetamorphicInput, base: Frame, trial: MetamorphicCase, result: CaseResult) -> str:
     if result.frame is None:
         return f"the script fails: {result.error}\n{result.trace}"
     actual = result.frame
@@ -160,14 +167,5 @@ def _difference(ground: Ground, base: Frame, trial: Trial, result: CaseResult) -
 
 
 def _violation(code: str, scenario: str, evidence: str) -> Violation:
-    relation = RELATIONS.get(code)
-    promise = (
-        (relation.__doc__ or "").split("\n")[0]
-        if relation
-        else {
-            SPINE: "The output has exactly the rows of the spine.",
-            REPEAT: "A second run gives the same.",
-            ZONE: "The session's time zone changes nothing.",
-        }[code]
-    )
-    return Violation(code=code, message=f"{promise} Not so in scenario {scenario!r}.", evidence=evidence[:EVIDENCE])
+    message = f"{_PROMISES[code]} Not so in scenario {scenario!r}."
+    return Violation(code=code, message=message, evidence=evidence[:EVIDENCE])

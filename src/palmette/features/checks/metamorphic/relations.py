@@ -1,18 +1,19 @@
 """Changes of the input that must change nothing: each takes the ground and gives the changed one.
 
-None means that the relation says nothing about this view: there is no such table, time or key.
+None means that the relation does not apply to this view: there is no such table, time or key.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
-from palmette.features.checks.metamorphic.ground import (
-    Ground,
+from palmette.features.checks.metamorphic.inputs import (
+    MetamorphicInput,
     distinct_by,
     fresh,
     moved,
@@ -27,108 +28,81 @@ from palmette.features.spec.view import View
 _TIMED = ("event", "snapshot")
 
 
-def future_rows(ground: Ground) -> Ground | None:
+class _Moment(NamedTuple):
+    """When copied rows happen and become available, relative to the cut-off."""
+
+    event: timedelta
+    available: timedelta = timedelta(days=-1)
+    """Early, unless the availability time has to keep the rows out."""
+    apart: timedelta = timedelta(0)
+    """How much earlier each row happens than the one before it."""
+
+
+def future_rows(ground: MetamorphicInput) -> MetamorphicInput | None:
     """Rows that happen after the cut-off change nothing."""
-    return _moved_to(ground, (timedelta(microseconds=1), timedelta(hours=13), timedelta(days=400)))
+    return _from_the_cutoff(ground, timedelta(microseconds=1), timedelta(hours=13), timedelta(days=400))
 
 
-def rows_at_cutoff(ground: Ground) -> Ground | None:
+def rows_at_cutoff(ground: MetamorphicInput) -> MetamorphicInput | None:
     """Rows that happen exactly at the cut-off change nothing."""
-    return _moved_to(ground, (timedelta(0),))
+    return _from_the_cutoff(ground, timedelta(0))
 
 
-def _moved_to(ground: Ground, offsets: Sequence[timedelta]) -> Ground | None:
-    added: dict[str, list[Row]] = {}
-    zone = ground.view.zone
-    for table in ground.tables(*_TIMED):
-        assert table.event_time is not None
-        rows = [row for row in ground.frames[table.name].rows if row[table.event_time] is not None]
-        copies = [
-            _availability(table, moved(table, row, table.event_time, ground.cutoff + offset, zone), ground)
-            for offset in offsets
-            for row in rows
-        ]
-        added[table.name] = _with_new_keys(ground.view, table, copies)
-    for table in ground.tables("scd2"):
-        added[table.name] = _next_states(ground, table)
-    return ground.with_rows(added)
+def _from_the_cutoff(ground: MetamorphicInput, *offsets: timedelta) -> MetamorphicInput | None:
+    moments = [_Moment(offset) for offset in offsets]
+    added = {table.name: _copies(ground, table, moments) for table in ground.tables(*_TIMED)}
+    return ground.with_rows(added | {table.name: _next_states(ground, table) for table in ground.tables("scd2")})
 
 
-def _next_states(ground: Ground, table: Table) -> list[Row]:
+def _next_states(ground: MetamorphicInput, table: Table) -> list[Row]:
     """For every key, one more state that begins well after the cut-off."""
     assert table.valid_from is not None
     start = ground.cutoff + timedelta(days=30)
     rows = distinct_by([dict(row) for row in ground.frames[table.name].rows], table.keys)
     ends = {table.valid_to: None} if table.valid_to else {}
-    return [{**moved(table, row, table.valid_from, start, ground.view.zone), **ends} for row in rows]
+    return [{**moved(table, row, table.valid_from, start, ground.zone), **ends} for row in rows]
 
 
-def _availability(table: Table, row: dict[str, Any], ground: Ground) -> dict[str, Any]:
-    """Leaves the row available early, so that its event time alone has to keep it out."""
-    if table.available_time is None:
-        return row
-    early = ground.cutoff - timedelta(days=1)
-    return moved(table, row, table.available_time, early, ground.view.zone)
-
-
-def unavailable_rows(ground: Ground) -> Ground | None:
+def unavailable_rows(ground: MetamorphicInput) -> MetamorphicInput | None:
     """Rows that happened before the cut-off but became available at or after it change nothing."""
-    added: dict[str, list[Row]] = {}
-    zone, cutoff = ground.view.zone, ground.cutoff
-    for table in ground.tables(*_TIMED):
-        if table.available_time is None or table.event_time is None:
-            continue
-        rows = [row for row in ground.frames[table.name].rows if row[table.event_time] is not None]
-        copies = [
-            moved(
-                table,
-                moved(table, row, table.event_time, cutoff - timedelta(minutes=61 + place), zone),
-                table.available_time,
-                cutoff + late,
-                zone,
-            )
-            for late in (timedelta(0), timedelta(days=2))
-            for place, row in enumerate(rows)
-        ]
-        added[table.name] = _with_new_keys(ground.view, table, copies)
-    return ground.with_rows(added)
+    late = (timedelta(0), timedelta(days=2))
+    moments = [_Moment(timedelta(minutes=-61), available, timedelta(minutes=1)) for available in late]
+    tables = [table for table in ground.tables(*_TIMED) if table.available_time is not None]
+    return ground.with_rows({table.name: _copies(ground, table, moments) for table in tables})
 
 
-def _with_new_keys(view: View, table: Table, rows: list[dict[str, Any]]) -> list[Row]:
-    """Keys are new where that leaves the entity the same; what still repeats a key is left out."""
-    if table.kind == "event":
-        rows = renewed(table, rows, tuple(view.grain))
-        identity = table.keys
-    else:
-        assert table.event_time is not None
-        identity = (*table.keys, table.event_time)
-    return list(distinct_by(rows, identity)) if table.keys_enforced else list(rows)
-
-
-def ancient_rows(ground: Ground) -> Ground | None:
+def ancient_rows(ground: MetamorphicInput) -> MetamorphicInput | None:
     """Rows from long before the widest window change nothing."""
     added: dict[str, list[Row]] = {}
     for table in ground.tables("event"):
         widest = _widest(ground.view, table)
-        if widest is None or table.event_time is None:
-            continue
-        rows = [row for row in ground.frames[table.name].rows if row[table.event_time] is not None]
-        zone = ground.view.zone
-        copies = [
-            moved(
-                table,
-                row,
-                table.event_time,
-                ground.cutoff - widest - timedelta(days=days, minutes=place),
-                zone,
-            )
-            for days in (2, 3000)
-            for place, row in enumerate(rows)
-        ]
-        if table.available_time is not None:
-            copies = [_availability(table, row, ground) for row in copies]
-        added[table.name] = _with_new_keys(ground.view, table, copies)
+        if widest is not None:
+            events = (-widest - timedelta(days=days) for days in (2, 3000))
+            added[table.name] = _copies(ground, table, [_Moment(one, apart=timedelta(minutes=1)) for one in events])
     return ground.with_rows(added)
+
+
+def _copies(ground: MetamorphicInput, table: Table, moments: Sequence[_Moment]) -> list[Row]:
+    """The rows of a table once more at each moment.
+
+    Keys are new where that leaves the entity the same; what still repeats an enforced key is left out.
+    """
+    assert table.event_time is not None
+    cutoff, zone = ground.cutoff, ground.zone
+    rows = [row for row in ground.frames[table.name].rows if row[table.event_time] is not None]
+    copies = []
+    for moment in moments:
+        for place, row in enumerate(rows):
+            copy = moved(table, row, table.event_time, cutoff + moment.event - place * moment.apart, zone)
+            if table.available_time is not None:
+                copy = moved(table, copy, table.available_time, cutoff + moment.available, zone)
+            copies.append(copy)
+    identity = table.keys
+    if table.kind == "event":
+        copies = renewed(table, copies, tuple(ground.view.grain))
+    else:
+        identity = (*table.keys, table.event_time)
+    return list(distinct_by(copies, identity)) if table.keys_enforced else list(copies)
 
 
 def _widest(view: View, table: Table) -> timedelta | None:
@@ -142,7 +116,7 @@ def _widest(view: View, table: Table) -> timedelta | None:
     return max(known) if known and len(known) == len(lengths) else None
 
 
-def other_entities(ground: Ground) -> Ground | None:
+def other_entities(ground: MetamorphicInput) -> MetamorphicInput | None:
     """Rows of entities that were not there change nothing for those that were."""
     added: dict[str, list[Row]] = {}
     for table in ground.tables("event"):
@@ -168,7 +142,7 @@ def _groupings(view: View, table: str) -> Iterator[tuple[str, ...]]:
             yield feature.computation.by or tuple(view.grain)
 
 
-def repeated_dimension_rows(ground: Ground) -> Ground | None:
+def repeated_dimension_rows(ground: MetamorphicInput) -> MetamorphicInput | None:
     """A repeated row of a table whose keys are not enforced changes nothing where one row is looked up."""
     many = {
         step.join.table
@@ -185,7 +159,7 @@ def repeated_dimension_rows(ground: Ground) -> Ground | None:
     return ground.with_rows(added)
 
 
-def unused_columns(ground: Ground) -> Ground | None:
+def unused_columns(ground: MetamorphicInput) -> MetamorphicInput | None:
     """Values of columns outside the lineage change nothing: they are made null."""
     view = ground.view
     needed = {place for places in view.lineage.values() for place in places}
@@ -213,16 +187,14 @@ def _join_keys(source: Any, table: str) -> set[str]:
     return there | here
 
 
-def shuffled_rows(ground: Ground) -> Ground | None:
+def shuffled_rows(ground: MetamorphicInput) -> MetamorphicInput | None:
     """The order of the input changes nothing."""
-    chance = random.Random(0)
-    frames = {
-        name: frame.with_rows(chance.sample(frame.rows, len(frame.rows))) for name, frame in ground.frames.items()
-    }
+    rng = random.Random(0)
+    frames = {name: frame.with_rows(rng.sample(frame.rows, len(frame.rows))) for name, frame in ground.frames.items()}
     return replace(ground, frames=frames)
 
 
-def spine_mismatch(ground: Ground, output: Sequence[Row]) -> str:
+def spine_mismatch(ground: MetamorphicInput, output: Sequence[Row]) -> str:
     """What the output has more or fewer of than the spine, as text; empty when rows in are rows out.
 
     A spine with a `where` is left to the differential check, which evaluates it.
@@ -231,25 +203,10 @@ def spine_mismatch(ground: Ground, output: Sequence[Row]) -> str:
     if spine is None or spine.where is not None:
         return ""
     columns = [*ground.view.grain, *ground.view.kept]
-    wanted = [tuple(_plain(row[c]) for c in columns) for row in ground.frames[spine.table].rows]
-    found = [tuple(_plain(row.get(c)) for c in columns) for row in output]
-    missing, extra = _difference(wanted, found), _difference(found, wanted)
+    wanted = [tuple(repr(row[c]) for c in columns) for row in ground.frames[spine.table].rows]
+    found = [tuple(repr(row.get(c)) for c in columns) for row in output]
+    missing, extra = Counter(wanted) - Counter(found), Counter(found) - Counter(wanted)
     if not missing and not extra:
         return ""
     counts = f"{len(wanted)} spine rows, {len(found)} output rows"
-    return f"{counts}; missing {missing[:3]}, extra {extra[:3]} of {columns}"
-
-
-def _plain(value: Any) -> str:
-    return repr(value)
-
-
-def _difference(left: list[tuple[str, ...]], right: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    rest = list(right)
-    result = []
-    for item in left:
-        if item in rest:
-            rest.remove(item)
-        else:
-            result.append(item)
-    return result
+    return f"{counts}; missing {[*missing.elements()][:3]}, extra {[*extra.elements()][:3]} of {columns}"

@@ -5,233 +5,165 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from palmette.features.checks.static.finding import Finding
-from palmette.features.source import (
-    Source,
+from palmette.features.script_tree import (
+    ScriptTree,
     called,
-    calls_in_sql,
+    calls,
     is_spark_function,
-    sql_texts,
+    method_calls,
+    spark_calls,
+    sql_calls,
 )
-from palmette.sandbox.reach import dotted
+from palmette.sandbox.import_policy import dotted
 
-_ACTIONS = frozenset(
-    {
-        "collect",
-        "toPandas",
-        "toLocalIterator",
-        "take",
-        "head",
-        "tail",
-        "show",
-        "isEmpty",
-        "foreach",
-        "foreachPartition",
-        "approxQuantile",
-        "toArrow",
-    }
-)
+_ACTIONS = frozenset({
+    "collect", "toPandas", "toLocalIterator", "take", "head", "tail", "show", "isEmpty", "foreach", "foreachPartition",
+    "approxQuantile", "toArrow",
+})  # fmt: skip
 _UDFS = frozenset({"udf", "pandas_udf", "arrow_udf", "udtf"})
 _PYTHON_ON_ROWS = frozenset({"mapInPandas", "mapInArrow", "applyInPandas", "applyInArrow", "applyInPandasWithState"})
 _CLOCK = frozenset({"current_timestamp", "current_date", "now", "localtimestamp", "curdate"})
-_PYTHON_CLOCK = (
-    "datetime.now",
-    "datetime.utcnow",
-    "datetime.today",
-    "date.today",
-    "time.time",
-    "time.time_ns",
-)
-_RANDOM = frozenset(
-    {
-        "rand",
-        "randn",
-        "uuid",
-        "monotonically_increasing_id",
-        "shuffle",
-        "spark_partition_id",
-        "random",
-        "randstr",
-        "uniform",
-    }
-)
-_MODULES = frozenset(
-    {
-        "subprocess",
-        "socket",
-        "requests",
-        "urllib",
-        "urllib3",
-        "http",
-        "httpx",
-        "aiohttp",
-        "ctypes",
-        "ftplib",
-        "multiprocessing",
-        "pickle",
-        "shutil",
-        "smtplib",
-    }
-)
+_PYTHON_CLOCK = ("datetime.now", "datetime.utcnow", "datetime.today", "date.today", "time.time", "time.time_ns")
+_RANDOM = frozenset({
+    "rand", "randn", "uuid", "monotonically_increasing_id", "shuffle", "spark_partition_id", "random", "randstr",
+    "uniform",
+})  # fmt: skip
+_MODULES = frozenset({
+    "subprocess", "socket", "requests", "urllib", "urllib3", "http", "httpx", "aiohttp", "ctypes", "ftplib",
+    "multiprocessing", "pickle", "shutil", "smtplib",
+})  # fmt: skip
 _IO = frozenset({"read", "readStream", "write", "writeTo", "writeStream"})
 _GROUPINGS = frozenset({"groupBy", "groupby", "cube", "rollup", "pivot", "groupingSets"})
 
 
-def driver_actions(source: Source) -> Iterator[Finding]:
+def driver_actions(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """A transform must not bring rows to the driver."""
-    for node in source.transform_nodes:
-        name = called(node)
-        if (
-            not isinstance(node, ast.Call)
-            or not isinstance(node.func, ast.Attribute)
-            or is_spark_function(source, node)
-        ):
-            continue
-        if (name in _ACTIONS and not (name in ("take", "head", "show", "foreach") and _is_foreign(source, node))) or (
-            name in ("count", "first")
-            and not node.args
-            and not node.keywords
-            and not _is_grouped(source, node.func.value)
-        ):
-            yield Finding("driver-action", node, f"{name}() runs a job on the driver inside a transform")
+    for node, method in method_calls(source.transform_nodes):
+        name = method.attr
+        if name in ("count", "first"):
+            acts = not node.args and not node.keywords and not _is_grouped(source, method.value)
+        else:
+            foreign = name in ("take", "head", "show", "foreach") and _is_foreign(source, method.value)
+            acts = name in _ACTIONS and not foreign
+        if acts and not is_spark_function(source, node):
+            yield node, f"{name}() runs a job on the driver inside a transform"
 
 
-def _is_grouped(source: Source, receiver: ast.expr) -> bool:
+def _is_grouped(source: ScriptTree, receiver: ast.expr) -> bool:
     return any(name in _GROUPINGS for name in source.methods(receiver)[:2])
 
 
-def _is_foreign(source: Source, node: ast.Call) -> bool:
-    """Whether the receiver is plainly no data frame: a constant, a list, an imported module."""
-    assert isinstance(node.func, ast.Attribute)
-    return isinstance(source.value_of(node.func.value), ast.Constant | ast.List | ast.Tuple | ast.Dict)
+def _is_foreign(source: ScriptTree, receiver: ast.expr) -> bool:
+    """Whether the receiver is plainly no data frame: a constant or a collection."""
+    return isinstance(source.value_of(receiver), ast.Constant | ast.List | ast.Tuple | ast.Dict)
 
 
-def python_udfs(source: Source) -> Iterator[Finding]:
+def python_udfs(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """No Python on rows where Spark has a built-in."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
+        name = ""
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pyspark.sql"):
-            if used := sorted(_UDFS & {alias.name for alias in node.names}):
-                yield Finding("python-udf", node, f"{used[0]} runs Python on rows; Spark's built-in functions do not")
+            name = min(_UDFS & {alias.name for alias in node.names}, default="")
         elif isinstance(node, ast.Attribute) and node.attr in _UDFS | _PYTHON_ON_ROWS | {"rdd"}:
-            yield Finding("python-udf", node, f".{node.attr} runs Python on rows; Spark's built-in functions do not")
+            name = f".{node.attr}"
+        if name:
+            yield node, f"{name} runs Python on rows; Spark's built-in functions do not"
 
 
-def clocks(source: Source) -> Iterator[Finding]:
+def clocks(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Features depend on the cut-off, never on when the script runs."""
-    for node in ast.walk(source.tree):
-        if not isinstance(node, ast.Call):
-            continue
-        name = called(node)
-        if is_spark_function(source, node) and (name in _CLOCK or (name == "unix_timestamp" and not node.args)):
-            yield Finding("clock", node, f"{name}() depends on when the script runs; use the cut-off")
-    for node in source.transform_nodes:
-        if isinstance(node, ast.Call) and dotted(node.func).endswith(_PYTHON_CLOCK):
-            yield Finding("clock", node, f"{dotted(node.func)}() depends on when the script runs; use the cut-off")
-    for constant, text in sql_texts(source):
-        for name in sorted(calls_in_sql(text) & _CLOCK):
-            yield Finding("clock", constant, f"{name}() depends on when the script runs; use the cut-off")
+    found: list[tuple[ast.AST, str]] = [(node, called(node)) for node in spark_calls(source, _CLOCK)]
+    found += [(node, called(node)) for node in spark_calls(source, {"unix_timestamp"}) if not node.args]
+    names = ((node, dotted(node.func)) for node in calls(source.transform_nodes))
+    found += [(node, name) for node, name in names if name.endswith(_PYTHON_CLOCK)]
+    for place, name in (*found, *sql_calls(source, _CLOCK)):
+        yield place, f"{name}() depends on when the script runs; use the cut-off"
 
 
-def chance(source: Source) -> Iterator[Finding]:
+def randomness(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """The same input gives the same features."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Call) and is_spark_function(source, node) and called(node) in _RANDOM:
-            yield Finding("random", node, f"{called(node)}() gives other values at every run")
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            for name in _imported(node) & {"random", "secrets", "uuid"}:
-                yield Finding("random", node, f"module {name!r} gives other values at every run")
-    for node in source.transform_nodes:
-        if (
-            called(node) in ("sample", "randomSplit", "sampleBy")
-            and isinstance(node, ast.Call)
-            and source.methods(node)
-        ):
-            yield Finding("random", node, f"{called(node)}() takes rows by chance")
-    for constant, text in sql_texts(source):
-        for name in sorted(calls_in_sql(text) & _RANDOM):
-            yield Finding("random", constant, f"{name}() gives other values at every run")
+    found: list[tuple[ast.AST, str]] = [(node, f"{called(node)}()") for node in spark_calls(source, _RANDOM)]
+    found += [(text, f"{name}()") for text, name in sql_calls(source, _RANDOM)]
+    found += [(node, f"module {name!r}") for node, name in _imported(source) if name in ("random", "secrets", "uuid")]
+    for place, what in found:
+        yield place, f"{what} gives other values at every run"
+    for node in calls(source.transform_nodes, {"sample", "randomSplit", "sampleBy"}):
+        if source.methods(node):
+            yield node, f"{called(node)}() takes random rows"
 
 
-def imports(source: Source) -> Iterator[Finding]:
+def own_imports(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+    """A feature script runs without palmette."""
+    for node, name in _imported(source):
+        if name == "palmette":
+            yield node, "the script must not depend on palmette"
+
+
+def outside_imports(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """A feature script reaches Spark and the team's package, not the machine or the network."""
-    for node in ast.walk(source.tree):
-        if not isinstance(node, ast.Import | ast.ImportFrom):
-            continue
-        for name in sorted(_imported(node)):
-            if name == "palmette":
-                yield Finding("imports-palmette", node, "the script must not depend on palmette")
-            elif name in _MODULES:
-                yield Finding("forbidden-import", node, f"module {name!r} reaches outside Spark")
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Attribute) and (path := dotted(node)).startswith("os."):
+    for node, name in _imported(source):
+        if name in _MODULES:
+            yield node, f"module {name!r} reaches outside Spark"
+    inside = set(map(id, source.transform_nodes))
+    for item in source.nodes:
+        if isinstance(item, ast.Attribute) and (path := dotted(item)).startswith("os."):
             harmless = path.startswith(("os.path", "os.environ", "os.getenv", "os.fspath"))
-            if not harmless or any(node is item for item in source.transform_nodes):
-                yield Finding("forbidden-import", node, f"{path} reaches outside Spark")
+            if not harmless or id(item) in inside:
+                yield item, f"{path} reaches outside Spark"
 
 
-def _imported(node: ast.Import | ast.ImportFrom) -> set[str]:
-    if isinstance(node, ast.Import):
-        return {alias.name.split(".")[0] for alias in node.names}
-    return {node.module.split(".")[0]} if node.module and not node.level else set()
+def _imported(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+    """The imports of a script: each statement with the first part of what it imports."""
+    for node in source.nodes:
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name.split(".")[0]) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node, node.module.split(".")[0]
 
 
-def dynamic_code(source: Source) -> Iterator[Finding]:
+def dynamic_code(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """What runs must be readable: no code made at run time."""
-    for node in ast.walk(source.tree):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in ("eval", "exec", "compile", "__import__")
-        ):
-            yield Finding("dynamic-code", node, f"{node.func.id}() runs code that nobody can review")
+    for node in calls(source.nodes, {"eval", "exec", "compile", "__import__"}):
+        if isinstance(node.func, ast.Name):
+            yield node, f"{node.func.id}() runs code that cannot be reviewed"
 
 
-def prints(source: Source) -> Iterator[Finding]:
-    """A transform says nothing: executors and drivers have logs."""
-    for node in source.transform_nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
-            yield Finding("print", node, "print() inside a transform")
+def prints(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+    """A transform does not print: executors and drivers have logs."""
+    for node in calls(source.transform_nodes, {"print"}):
+        if isinstance(node.func, ast.Name):
+            yield node, "print() inside a transform"
 
 
-def input_output(source: Source) -> Iterator[Finding]:
+def input_output(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Transforms take and return data frames; reading and writing have their own functions."""
     for node in source.transform_nodes:
+        what = ""
         if isinstance(node, ast.Attribute) and node.attr in _IO and not dotted(node).startswith(("config.", "self.")):
-            yield Finding(
-                "io-in-transform",
-                node,
-                f".{node.attr} inside a transform; reading and writing have their own functions",
-            )
+            what = f".{node.attr}"
         elif isinstance(node, ast.Call) and dotted(node.func) in ("spark.table", "spark.sql", "open"):
-            yield Finding(
-                "io-in-transform",
-                node,
-                f"{dotted(node.func)}() inside a transform; reading and writing have their own functions",
-            )
+            what = f"{dotted(node.func)}()"
+        if what:
+            yield node, f"{what} inside a transform; reading and writing have their own functions"
 
 
-def column_loops(source: Source) -> Iterator[Finding]:
+def column_loops(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Every withColumn adds a projection: in a loop the plan grows until the optimiser stalls."""
-    for node in source.transform_nodes:
-        if called(node) in ("withColumn", "withColumnRenamed") and any(
-            isinstance(item, ast.For | ast.While) or (called(item) == "reduce" and isinstance(item, ast.Call))
-            for item in source.ancestors(node)
-        ):
-            yield Finding(
-                "column-loop",
-                node,
-                f"{called(node)} in a loop; build the columns first and use one select or withColumns",
-            )
+    for node in calls(source.transform_nodes, {"withColumn", "withColumnRenamed"}):
+        around = source.ancestors(node)
+        if any(isinstance(item, ast.For | ast.While) or called(item) == "reduce" for item in around):
+            yield node, f"{called(node)} in a loop; build the columns first and use one select or withColumns"
 
 
-RULES = (
-    driver_actions,
-    python_udfs,
-    clocks,
-    chance,
-    imports,
-    dynamic_code,
-    prints,
-    input_output,
-    column_loops,
-)
+RULES = {
+    "driver-action": driver_actions,
+    "python-udf": python_udfs,
+    "clock": clocks,
+    "random": randomness,
+    "imports-palmette": own_imports,
+    "forbidden-import": outside_imports,
+    "dynamic-code": dynamic_code,
+    "print": prints,
+    "io-in-transform": input_output,
+    "column-loop": column_loops,
+}

@@ -4,63 +4,48 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import sqlglot
 from sqlglot import exp
 
 from palmette.errors import nearest
-from palmette.features.checks.static.finding import Finding
-from palmette.features.source import Source, called, is_spark_function, sql_texts
+from palmette.features.script_tree import ScriptTree, called, calls, is_spark_function, parameters, sql_texts, texts
 
-_READERS = frozenset(
-    {
-        "select",
-        "groupBy",
-        "groupby",
-        "partitionBy",
-        "orderBy",
-        "sort",
-        "col",
-        "column",
-        "asc",
-        "desc",
-        "drop",
-        "dropDuplicates",
-        "sum",
-        "avg",
-        "mean",
-        "min",
-        "max",
-        "count",
-        "countDistinct",
-        "count_distinct",
-    }
-)
+_READERS = frozenset({
+    "select", "groupBy", "groupby", "partitionBy", "orderBy", "sort", "col", "column", "asc", "desc", "drop",
+    "dropDuplicates", "sum", "avg", "mean", "min", "max", "count", "countDistinct", "count_distinct",
+})  # fmt: skip
 """Methods and functions whose text arguments are names of columns."""
 _NAMED_BY_SPARK = frozenset({"count", "pos", "col", "key", "value", "window"})
 """Names that Spark gives to the results of count(), posexplode, explode and window."""
 _DATE = re.compile(r"^(\d{4})-\d{2}-\d{2}([T ].*)?$")
+_DICT = re.compile(r"(dict|mapping)\[str,dataframe", re.IGNORECASE)
 _SENTINELS = frozenset({"1970", "9999", "1900", "0001"})
 
 
-def forbidden_columns(source: Source) -> Iterator[Finding]:
+def forbidden_columns(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """No feature depends on a forbidden column, so no transform names one."""
     names = _forbidden_names(source)
-    texts = {id(constant): text for constant, text in sql_texts(source)}
-    for node in source.transform_nodes:
-        if id(node) in source.docstrings:
-            continue
-        mentioned: set[str] = set()
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            mentioned = set(re.findall(r"\w+", texts[id(node)])) if id(node) in texts else {node.value.split(".")[-1]}
-        elif isinstance(node, ast.Attribute):
-            mentioned = {node.attr}
+    sql = {id(constant) for constant, _ in sql_texts(source)}
+    found: list[tuple[ast.AST, set[str]]] = [
+        (node, {node.attr}) for node in source.transform_nodes if isinstance(node, ast.Attribute)
+    ]
+    found += [
+        (node, set(re.findall(r"\w+", text)) if id(node) in sql else {text.split(".")[-1]})
+        for node, text in _texts(source)
+    ]
+    for node, mentioned in found:
         for name in sorted(mentioned & names):
-            yield Finding("forbidden-column", node, f"column {name!r} is forbidden by the specification")
+            yield node, f"column {name!r} is forbidden by the specification"
 
 
-def _forbidden_names(source: Source) -> set[str]:
+def _texts(source: ScriptTree) -> Iterator[tuple[ast.Constant, str]]:
+    """The texts in the transforms that are no documentation."""
+    return ((node, text) for node, text in texts(source.transform_nodes) if id(node) not in source.docstrings)
+
+
+def _forbidden_names(source: ScriptTree) -> set[str]:
     """Forbidden column names that nothing allowed shares."""
     allowed = set(source.view.kept) | set(source.view.output)
     names: set[str] = set()
@@ -72,51 +57,38 @@ def _forbidden_names(source: Source) -> set[str]:
     return names
 
 
-def unknown_columns(source: Source) -> Iterator[Finding]:
+def unknown_columns(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Every column that is read exists in a table, in the output, or is made by the script."""
     known = {column.name for table in source.view.tables.values() for column in table.columns}
     known |= _NAMED_BY_SPARK | set(source.view.output) | {feature.name for feature in source.view.features}
     known |= {name for item in source.view.sources for name in item.schema}
     reads = list(_reads(source))
-    reading = {id(node) for node, _ in reads}
+    beside = source.docstrings | {id(node) for node, _ in reads}
     made = {
-        text
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and id(node) not in reading | source.docstrings
-        for text in _words(node.value)
+        name
+        for node, text in texts(source.nodes)
+        if id(node) not in beside
+        for name in (text, *re.findall(r"\w+", text))
     }
-    made |= {
-        keyword.arg
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Call)
-        for keyword in node.keywords
-        if keyword.arg
-    }
+    made |= {keyword.arg for node in calls(source.nodes) for keyword in node.keywords if keyword.arg}
     made |= {name for _, text in sql_texts(source) for name in re.findall(r"(?i)\bas\s+`?(\w+)", text)}
-    if any(isinstance(node, ast.JoinedStr) for node in ast.walk(source.tree)):
-        made |= _made_by_pattern(source, {name for _, name in reads})
+    made |= _made_by_pattern(source, {name for _, name in reads})
     for node, name in reads:
         parts = name.replace("`", "").split(".")
         if parts[-1] in ("", "*") or not parts[-1].isidentifier() or {parts[0], parts[-1]} & (known | made):
             continue
-        hint = nearest(parts[-1], known)
-        yield Finding(
-            "unknown-column",
-            node,
-            f"column {name!r} exists in no table of the view" + (f"; did you mean {hint!r}?" if hint else ""),
-        )
+        yield node, f"column {name!r} exists in no table of the view{_hint(parts[-1], known)}"
 
 
-def _words(text: str) -> set[str]:
-    return {text} | set(re.findall(r"\w+", text))
+def _hint(name: str, known: Iterable[str]) -> str:
+    hint = nearest(name, known)
+    return f"; did you mean {hint!r}?" if hint else ""
 
 
-def _made_by_pattern(source: Source, names: set[str]) -> set[str]:
+def _made_by_pattern(source: ScriptTree, names: set[str]) -> set[str]:
     """The names that some f-string of the script could make."""
     made: set[str] = set()
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.JoinedStr):
             pattern = "".join(
                 re.escape(str(part.value)) if isinstance(part, ast.Constant) else ".+" for part in node.values
@@ -125,24 +97,19 @@ def _made_by_pattern(source: Source, names: set[str]) -> set[str]:
     return made
 
 
-def _reads(source: Source) -> Iterator[tuple[ast.AST, str]]:
+def _reads(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Where columns are read by name, and the names."""
-    for node in source.transform_nodes:
-        if isinstance(node, ast.Call) and called(node) in _READERS and _reads_columns(source, node):
+    for node in calls(source.transform_nodes, _READERS):
+        if _reads_columns(source, node):
             for argument in node.args:
-                items = argument.elts if isinstance(argument, ast.List | ast.Tuple) else [argument]
-                yield from (
-                    (item, item.value)
-                    for item in items
-                    if isinstance(item, ast.Constant) and isinstance(item.value, str)
-                )
-    inside = {id(node) for node in source.transform_nodes}
+                yield from texts(argument.elts if isinstance(argument, ast.List | ast.Tuple) else [argument])
+    inside = set(map(id, source.transform_nodes))
     for constant, text in sql_texts(source):
         if id(constant) in inside:
             yield from ((constant, name) for name in _columns_of_sql(text))
 
 
-def _reads_columns(source: Source, node: ast.Call) -> bool:
+def _reads_columns(source: ScriptTree, node: ast.Call) -> bool:
     if isinstance(node.func, ast.Name):
         return is_spark_function(source, node)
     return called(node) not in ("sum", "min", "max", "avg", "mean", "count") or is_spark_function(source, node)
@@ -160,57 +127,40 @@ def _columns_of_sql(text: str) -> list[str]:
     ]
 
 
-def unknown_tables(source: Source) -> Iterator[Finding]:
+def unknown_tables(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Every table that is asked for is one of the view's."""
     for function in source.functions.values():
-        arguments = function.args.posonlyargs + function.args.args + function.args.kwonlyargs
         dicts = {
-            a.arg
-            for a in arguments
-            if a.annotation is not None
-            and ast.unparse(a.annotation)
-            .replace(" ", "")
-            .lower()
-            .startswith(("dict[str,dataframe", "mapping[str,dataframe"))
+            one.arg
+            for one in parameters(function)
+            if one.annotation is not None and _DICT.match(ast.unparse(one.annotation).replace(" ", ""))
         }
         for node in ast.walk(function):
-            if (
-                isinstance(node, ast.Subscript)
-                and isinstance(node.value, ast.Name)
-                and node.value.id in dicts
-                and isinstance(node.slice, ast.Constant)
-                and node.slice.value not in source.view.tables
-            ):
-                hint = nearest(str(node.slice.value), source.view.tables)
-                yield Finding(
-                    "unknown-table",
-                    node,
-                    f"table {node.slice.value!r} is not one of the view's"
-                    + (f"; did you mean {hint!r}?" if hint else ""),
-                )
+            match node:
+                case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=table)):
+                    if owner in dicts and table not in source.view.tables:
+                        hint = _hint(str(table), source.view.tables)
+                        yield node, f"table {table!r} is not one of the view's{hint}"
 
 
-def fixed_dates(source: Source) -> Iterator[Finding]:
+def fixed_dates(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """A specification has no dates, so a transform has none either."""
     written = source.view.spec.model_dump_json()
-    for node in source.transform_nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in source.docstrings:
-            match = _DATE.match(node.value)
-            if match and match[1] not in _SENTINELS and node.value not in written:
-                yield Finding(
-                    "fixed-date",
-                    node,
-                    f"the date {node.value!r} is not in the specification; use the cut-off",
-                )
-        elif (
-            isinstance(node, ast.Call)
-            and called(node) in ("datetime", "date")
-            and len(node.args) >= 3
-            and all(isinstance(a, ast.Constant) and isinstance(a.value, int) for a in node.args[:3])
-        ):
-            year, month, day = (int(ast.literal_eval(argument)) for argument in node.args[:3])
+    for node, text in _texts(source):
+        match = _DATE.match(text)
+        if match and match[1] not in _SENTINELS and text not in written:
+            yield node, f"the date {text!r} is not in the specification; use the cut-off"
+    for call in calls(source.transform_nodes, {"datetime", "date"}):
+        given = [one.value for one in call.args[:3] if isinstance(one, ast.Constant) and isinstance(one.value, int)]
+        if len(given) == 3:
+            year, month, day = given
             if str(year) not in _SENTINELS and f"{year:04}-{month:02}-{day:02}" not in written:
-                yield Finding("fixed-date", node, "a date that is not in the specification; use the cut-off")
+                yield call, "a date that is not in the specification; use the cut-off"
 
 
-RULES = (forbidden_columns, unknown_columns, unknown_tables, fixed_dates)
+RULES = {
+    "forbidden-column": forbidden_columns,
+    "unknown-column": unknown_columns,
+    "unknown-table": unknown_tables,
+    "fixed-date": fixed_dates,
+}

@@ -5,103 +5,92 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from palmette.features.checks.static.finding import Finding
-from palmette.features.source import Source, called
-from palmette.sandbox.reach import dotted
+from palmette.features.script_tree import ScriptTree, called, calls, method_calls, texts
 
 _SINKS = frozenset({"parquet", "orc", "csv", "json", "save", "saveAsTable", "insertInto"})
+_ADDING = frozenset({"append", "", "error", "errorifexists", "ignore"})
+"""Write modes that do not leave the same data at a second run."""
 
 
-def missing_functions(source: Source) -> Iterator[Finding]:
+def missing_functions(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """The script has the functions that every feature script of the team has."""
     for name in dict.fromkeys((source.entry, *source.predefined)):
         if name not in source.functions:
-            yield Finding(
-                "missing-function",
-                source.tree,
-                f"function {name!r} is missing; the script has {sorted(source.functions)}",
-            )
+            yield source.tree, f"function {name!r} is missing; the script has {sorted(source.functions)}"
 
 
-def unsafe_writes(source: Source) -> Iterator[Finding]:
-    """A second run leaves the same data, and one day's run leaves the other days alone."""
-    dynamic = _is_dynamic(source)
-    for node in ast.walk(source.tree):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            continue
-        if node.func.attr in _SINKS and any(
-            isinstance(item, ast.Attribute) and item.attr == "write" for item in ast.walk(node.func)
-        ):
-            yield from _judge(source, node, dynamic)
-        elif node.func.attr == "append" and any(called(item) == "writeTo" for item in ast.walk(node.func)):
-            yield Finding("not-re-runnable", node, "writeTo().append() adds the same rows again at a second run")
-        elif (
-            node.func.attr in ("createOrReplace", "replace")
-            and source.view.partition
-            and any(called(item) == "writeTo" for item in ast.walk(node.func))
-        ):
-            yield Finding(
-                "static-overwrite",
-                node,
-                f"writeTo().{node.func.attr}() deletes the other days; use overwritePartitions()",
-            )
+def added_rows(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+    """A second run leaves the same data."""
+    for node, mode in _writes(source):
+        if mode in _ADDING:
+            shown = mode or "errorifexists"
+            yield node, f"write mode {shown!r}: a second run does not leave the same data; use overwrite"
+    for node in _writes_to(source, {"append"}):
+        yield node, "writeTo().append() adds the same rows again at a second run"
 
 
-def _judge(source: Source, node: ast.Call, dynamic: bool) -> Iterator[Finding]:
-    assert isinstance(node.func, ast.Attribute)
-    mode, known = _mode(source, node)
-    if node.func.attr == "insertInto":
-        flag = next(
-            (k.value for k in node.keywords if k.arg == "overwrite"),
-            node.args[1] if len(node.args) > 1 else None,
-        )
-        mode, known = ("overwrite" if isinstance(flag, ast.Constant) and flag.value else "append"), True
-    if not known:
+def deleted_partitions(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+    """The run of one day leaves the other days alone."""
+    if not source.view.partition:
         return
-    if mode in ("append", "", "error", "errorifexists", "ignore"):
-        yield Finding(
-            "not-re-runnable",
-            node,
-            f"write mode {mode or 'errorifexists'!r}: a second run does not leave the same data; use overwrite",
-        )
-    elif mode == "overwrite" and source.view.partition and not dynamic and not _one_partition(source, node):
-        yield Finding(
-            "static-overwrite",
-            node,
-            "a static overwrite deletes the other days; set partitionOverwriteMode to dynamic",
-        )
+    for node in _writes_to(source, {"createOrReplace", "replace"}):
+        yield node, f"writeTo().{called(node)}() deletes the other days; use overwritePartitions()"
+    if _is_dynamic(source):
+        return
+    for node, mode in _writes(source):
+        if mode == "overwrite" and not _one_partition(source, node):
+            yield node, "a static overwrite deletes the other days; set partitionOverwriteMode to dynamic"
 
 
-def _mode(source: Source, node: ast.Call) -> tuple[str, bool]:
-    """The write mode, and whether it can be read from the source."""
+def _writes(source: ScriptTree) -> Iterator[tuple[ast.Call, str]]:
+    """Calls that end a `write`, and their modes; those whose mode cannot be read are left out."""
+    for node, method in method_calls(source.nodes, _SINKS):
+        if not any(isinstance(item, ast.Attribute) and item.attr == "write" for item in ast.walk(method)):
+            continue
+        mode: str | None = _mode(source, node)
+        if method.attr == "insertInto":
+            flag = _keyword(node, "overwrite") or next(iter(node.args[1:2]), None)
+            mode = "overwrite" if isinstance(flag, ast.Constant) and flag.value else "append"
+        if mode is not None:
+            yield node, mode
+
+
+def _writes_to(source: ScriptTree, names: set[str]) -> Iterator[ast.Call]:
+    """Calls of these names that end a `writeTo`."""
+    for node, method in method_calls(source.nodes, names):
+        if any(calls(ast.walk(method), {"writeTo"})):
+            yield node
+
+
+def _mode(source: ScriptTree, node: ast.Call) -> str | None:
+    """The write mode: empty where none is given, None where it cannot be read from the source."""
     for call in source.chain(node):
-        value = next((k.value for k in call.keywords if k.arg == "mode"), None)
-        if called(call) == "mode" and call.args:
-            value = call.args[0]
+        value = call.args[0] if called(call) == "mode" and call.args else _keyword(call, "mode")
         if value is not None:
             value = source.value_of(value)
-            return (str(value.value).lower(), True) if isinstance(value, ast.Constant) else ("", False)
-    return "", True
+            return str(value.value).lower() if isinstance(value, ast.Constant) else None
+    return ""
 
 
-def _is_dynamic(source: Source) -> bool:
-    texts = {n.value.lower() for n in ast.walk(source.tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
-    words = {k.arg.lower() for n in ast.walk(source.tree) if isinstance(n, ast.Call) for k in n.keywords if k.arg}
-    named = any(text.endswith("partitionoverwritemode") for text in texts | words)
-    return (named and "dynamic" in texts) or bool({"replacewhere"} & (texts | words))
+def _keyword(call: ast.Call, name: str) -> ast.expr | None:
+    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
 
 
-def _one_partition(source: Source, node: ast.Call) -> bool:
+def _is_dynamic(source: ScriptTree) -> bool:
+    words = {text.lower() for _, text in texts(source.nodes)}
+    names = {keyword.arg.lower() for node in calls(source.nodes) for keyword in node.keywords if keyword.arg}
+    named = any(word.endswith("partitionoverwritemode") for word in words | names)
+    return (named and "dynamic" in words) or "replacewhere" in words | names
+
+
+def _one_partition(source: ScriptTree, node: ast.Call) -> bool:
     """Whether the path is that of one partition: `.../day=...`."""
-    texts = [text for argument in [*node.args, *(k.value for k in node.keywords)] for text in source.literals(argument)]
-    return any(f"{source.view.partition}=" in text for text in texts)
+    given = [text for one in (*node.args, *(word.value for word in node.keywords)) for text in source.literals(one)]
+    return any(f"{source.view.partition}=" in text for text in given)
 
 
-def has_main(source: Source) -> bool:
-    """Whether the file can be run by spark-submit."""
-    return any(isinstance(node, ast.If) and "__main__" in ast.unparse(node.test) for node in source.tree.body) or any(
-        dotted(node) == "__name__" for node in source.tree.body
-    )
-
-
-RULES = (missing_functions, unsafe_writes)
+RULES = {
+    "missing-function": missing_functions,
+    "not-re-runnable": added_rows,
+    "static-overwrite": deleted_partitions,
+}

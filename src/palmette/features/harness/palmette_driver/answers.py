@@ -20,7 +20,7 @@ _LOOK_EVERY = 0.2
 
 
 def seal(nonce: str, index: int, text: str, frame: bytes) -> str:
-    """What only somebody who knows the nonce can write: over an answer and the frame that is part of it."""
+    """A signature of an answer and its frame; computing it takes the nonce."""
     return new(nonce.encode(), f"{index}\n{text}\n".encode() + frame, sha256).hexdigest()
 
 
@@ -28,14 +28,14 @@ class Answers:
     """The folder of answers, and the clock: an item that takes too long ends the process."""
 
     def __init__(self, folder: Path, seconds: float, root: str, nonce: str) -> None:
-        """With `nonce` answers are sealed: untrusted code in this process is not told of it."""
+        """With `nonce` answers are sealed: untrusted code in this process does not see it."""
         self.folder = folder
         self._nonce = nonce
         self._seconds = seconds
         self._root = dumps(f"{root}/")[1:-1]
 
     def write(self, index: int, answer: dict[str, Any]) -> None:
-        """Written whole or not at all; paths are told from the root, whose place differs from run to run."""
+        """Written whole or not at all; paths are relative to the root, whose place differs from run to run."""
         part, frame = self.folder / f"{index}.part", self.folder / f"{index}.arrow"
         text = dumps(answer).replace(self._root, "")
         content = frame.read_bytes() if frame.exists() else b""

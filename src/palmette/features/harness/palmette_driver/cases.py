@@ -22,15 +22,9 @@ def run_cases(job: dict[str, Any], folder: Path, session: WarmSession, answers: 
     def entry_of(script: str) -> Any:
         return getattr(import_script(Path(script), job["path"]), job["entry"])
 
-    @cache
-    def config() -> Any:
-        return _config(job["config"])
-
     def call(case: dict[str, Any], frames: dict[str, Any]) -> Any:
         entry = entry_of(case["script"] or job["script"])
-        arguments = {
-            binding["name"]: _argument(binding, case, frames, config(), session) for binding in job["bindings"]
-        }
+        arguments = {binding["name"]: _argument(binding, case, frames, session) for binding in job["bindings"]}
         result = entry(**arguments)
         if not hasattr(result, "toArrow"):
             raise TypeError(f"{job['entry']} gave {type(result).__name__} instead of a DataFrame")
@@ -91,9 +85,7 @@ def _answer(result: Any, file: Path, *, plan: bool) -> dict[str, Any]:
     return {"plan": explained, "nullable": {field.name: field.nullable for field in table.schema}}
 
 
-def _argument(
-    binding: dict[str, str], case: dict[str, Any], frames: dict[str, Any], config: Any, session: WarmSession
-) -> Any:
+def _argument(binding: dict[str, str], case: dict[str, Any], frames: dict[str, Any], session: WarmSession) -> Any:
     match binding["meaning"]:
         case "spark":
             return session.spark
@@ -101,8 +93,6 @@ def _argument(
             return dict(frames)
         case "table":
             return frames[binding["table"]]
-        case "config":
-            return config
         case _:
             return _as_of(case["as_of"], binding["form"])
 
@@ -110,24 +100,5 @@ def _argument(
 def _as_of(text: str | None, kind: str) -> Any:
     if text is None or kind == "str":
         return text
-    instant = datetime.fromisoformat(text)
-    return instant.date() if kind == "date" else instant
-
-
-def _config(config: dict[str, str] | None) -> Any:
-    """The team's config object, from its file; the plain mapping when the team has no class."""
-    if config is None:
-        return None
-    import importlib
-    import json
-
-    import yaml
-
-    text = Path(config["file"]).read_text(encoding="utf-8")
-    values = json.loads(text) if config["file"].endswith(".json") else yaml.safe_load(text)
-    if not config["class"]:
-        return values
-    from pydantic import TypeAdapter
-
-    module, _, name = config["class"].partition(":")
-    return TypeAdapter(getattr(importlib.import_module(module), name)).validate_python(values)
+    timestamp = datetime.fromisoformat(text)
+    return timestamp.date() if kind == "date" else timestamp

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def fetch_ahead(frame: Any) -> None:
-    """Fetches rows and schema of a frame at once; whoever collects it next is given them.
+    """Fetches rows and schema of a frame at once, for the next collect.
 
     To be called for a frame whose schema and rows are both going to be asked for: two analyses of its plan become one.
     """

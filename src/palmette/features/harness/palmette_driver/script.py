@@ -58,8 +58,8 @@ def import_script(file: Path, path: Sequence[str]) -> ModuleType:
     return module
 
 
-class Variant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives whoever imports a file, by whatever name, the text of a variant instead."""
+class ScriptVariant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Replaces the text of a file by a variant wherever it is imported."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

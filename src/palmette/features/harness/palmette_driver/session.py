@@ -14,7 +14,7 @@ from .round_trips import save_round_trips
 _RETRIES = 4
 """Some five seconds."""
 _GOODBYE = 5.0
-"""Seconds that a server which answers nobody any more is given to let go of the session."""
+"""Seconds that an unresponsive server has to release the session."""
 ZONE = "spark.sql.session.timeZone"
 PARTITIONS = "spark.sql.shuffle.partitions"
 INPUT_PARTITIONS = "spark.sql.leafNodeDefaultParallelism"
@@ -41,7 +41,7 @@ class WarmSession:
         from pyspark.sql.connect.session import SparkSession
 
         self.spark: Any = SparkSession.builder.remote(remote).create()
-        if resolve_paths:  # the server is the harness's own: one that has died is told at once, and started again
+        if resolve_paths:  # the server is the harness's own: a dead one is detected at once and restarted
             from pyspark.sql.connect.client.retries import DefaultPolicy
 
             self.spark.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
@@ -107,7 +107,7 @@ class _Context:
     version = "connect"
 
     def setLogLevel(self, level: str) -> None:  # noqa: N802 - Spark's name
-        """The server's log is not the client's affair."""
+        """Does nothing: the log belongs to the server."""
 
 
 def _resolve_paths() -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from .answers import Answers
-from .script import Variant, forget
+from .script import ScriptVariant, forget
 from .session import WarmSession
 
 _FAILURE = 2000
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-class Recorder:
+class OutcomeRecorder:
     """A pytest plugin that keeps the outcome of each test."""
 
     def __init__(self, killers: list[str]) -> None:
@@ -52,7 +52,7 @@ def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) ->
     """
     killers: list[str] = []
     root = Path(job["root"])
-    variant = Variant(Path(job["script"]))
+    variant = ScriptVariant(Path(job["script"]))
     sys.meta_path.insert(0, variant)
     for index, item in enumerate(job["items"]):
         variant.text = item["text"]
@@ -73,10 +73,10 @@ def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) ->
         )
 
 
-def _run(job: dict[str, Any], killers: list[str]) -> Recorder:
+def _run(job: dict[str, Any], killers: list[str]) -> OutcomeRecorder:
     import pytest
 
-    recorder = Recorder(killers)
+    recorder = OutcomeRecorder(killers)
     arguments = [
         job["tests"],
         f"--rootdir={job['root']}",
@@ -92,7 +92,7 @@ def _run(job: dict[str, Any], killers: list[str]) -> Recorder:
         "-W",
         "ignore",
     ]
-    if job["stop_at_first"]:  # then only whether a test fails is asked, and the rewriting of asserts tells no one
+    if job["stop_at_first"]:  # only whether a test fails matters then, so asserts are not rewritten
         arguments += ["-x", "--assert=plain"]
     status = pytest.main(arguments, plugins=[recorder])
     if status == pytest.ExitCode.NO_TESTS_COLLECTED and not recorder.error:

@@ -1,4 +1,4 @@
-# ruff: noqa: ARG001 - entries of one table all take the same arguments
+# ruff: noqa: ARG001, ARG005 - entries of one table all take the same arguments
 
 """Functions of arrays and maps, with lambdas."""
 
@@ -10,23 +10,33 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from palmette.features.oracle import coercion as c
-from palmette.features.oracle.coercion import BOOLEAN, INT, STRING, array_of
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.functions.numbers import lift
-from palmette.features.oracle.typed import FUNCTIONS, Scope, Typed, builder, order_key, same, to, unify
+from palmette.features.oracle.typed import (
+    FUNCTIONS,
+    EvaluationScope,
+    TypedExpression,
+    builder,
+    common,
+    lift,
+    order_key,
+    same,
+    to,
+    unify,
+)
+from palmette.features.spec import type_rules as c
+from palmette.features.spec.type_rules import BOOLEAN, INT, STRING, array_of
 from palmette.features.spec.values import SparkType
 
-Build = Callable[[exp.Expr, Scope], Typed]
+Build = Callable[[exp.Expr, EvaluationScope], TypedExpression]
 
 
-def _element(item: Typed) -> SparkType:
+def _element(item: TypedExpression) -> SparkType:
     if item.kind.name != "array" or item.kind.element is None:
         raise NotCovered(f"an array function of {item.kind}")
     return item.kind.element
 
 
-def subscript(arguments: list[Typed], scope: Scope) -> Typed:
+def subscript(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     """`array[i]` from 0, which must exist; `map[key]`, null where there is no such key."""
     item, place = arguments
     if item.kind.name == "map" and item.kind.element:
@@ -40,7 +50,7 @@ def _at(values: list[Any], index: int) -> Any:
     return values[index]
 
 
-def _element_at(safe: bool, arguments: list[Typed], scope: Scope) -> Typed:
+def _element_at(safe: bool, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     """From 1, negative from the end."""
     item, place = arguments
     if item.kind.name == "map":
@@ -60,30 +70,26 @@ FUNCTIONS["try_element_at"] = partial(_element_at, True)
 
 
 @builder("get")
-def get(arguments: list[Typed], scope: Scope) -> Typed:
+def get(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     """From 0; null outside."""
-    item, place = arguments
-    return lift(
-        _element(item),
-        [item, to(place, INT, scope.zone)],
-        lambda values, index: values[index] if 0 <= index < len(values) else None,
-    )
+    items = [arguments[0], to(arguments[1], INT, scope.zone)]
+    return lift(_element(items[0]), items, lambda values, i: values[i] if 0 <= i < len(values) else None)
 
 
-@builder("size", "cardinality", "array_size")
-def size(arguments: list[Typed], scope: Scope) -> Typed:
-    return lift(INT, arguments[:1], len)
+for _name in ("size", "cardinality", "array_size"):
+    FUNCTIONS[_name] = lambda arguments, scope: lift(INT, arguments[:1], len)
+FUNCTIONS["map_keys"] = lambda arguments, scope: lift(array_of(STRING), arguments, list)
 
 
 @builder("array")
-def array(arguments: list[Typed], scope: Scope) -> Typed:
+def array(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     kind, items = unify(arguments, scope.zone)
-    return Typed(array_of(kind), lambda row: [item.run(row) for item in items])
+    return TypedExpression(array_of(kind), lambda row: [item.run(row) for item in items])
 
 
 @builder("array_contains")
-def array_contains(arguments: list[Typed], scope: Scope) -> Typed:
-    kind = c.common(_element(arguments[0]), arguments[1].kind)
+def array_contains(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
+    kind = common(_element(arguments[0]), arguments[1].kind)
 
     def contains(values: list[Any], wanted: Any) -> bool | None:
         if any(value is not None and same(value, wanted) for value in values):
@@ -94,17 +100,16 @@ def array_contains(arguments: list[Typed], scope: Scope) -> Typed:
 
 
 @builder("array_position")
-def array_position(arguments: list[Typed], scope: Scope) -> Typed:
-    return lift(
-        c.BIGINT,
-        arguments,
-        lambda values, wanted: next(
-            (i for i, value in enumerate(values, 1) if value is not None and same(value, wanted)), 0
-        ),
-    )
+def array_position(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
+    def position(values: list[Any], wanted: Any) -> int:
+        return next((i for i, value in enumerate(values, 1) if value is not None and same(value, wanted)), 0)
+
+    return lift(c.BIGINT, arguments, position)
 
 
-def _unary(function: Callable[[list[Any]], Any], arguments: list[Typed], scope: Scope) -> Typed:
+def _unary(
+    function: Callable[[list[Any]], Any], arguments: list[TypedExpression], scope: EvaluationScope
+) -> TypedExpression:
     _element(arguments[0])
     return lift(arguments[0].kind, arguments[:1], function)
 
@@ -112,45 +117,29 @@ def _unary(function: Callable[[list[Any]], Any], arguments: list[Typed], scope: 
 def _distinct(values: list[Any]) -> list[Any]:
     kept: list[Any] = []
     for value in values:
-        if not any(
-            (value is None and other is None) or (value is not None and other is not None and same(value, other))
-            for other in kept
-        ):
+        if not any(_key(value) == _key(other) for other in kept):
             kept.append(value)
     return kept
 
 
+def _key(value: Any) -> tuple[Any, ...]:
+    """Sorts nulls first."""
+    return (value is not None, order_key(value) if value is not None else None)
+
+
 FUNCTIONS["array_distinct"] = partial(_unary, _distinct)
 FUNCTIONS["array_compact"] = partial(_unary, lambda values: [value for value in values if value is not None])
+FUNCTIONS["array_sort"] = partial(_unary, lambda values: sorted(values, key=lambda value: (value is None, _key(value))))
 
 
 @builder("sort_array")
-def sort_array(arguments: list[Typed], scope: Scope) -> Typed:
+def sort_array(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     """Ascending with nulls first, or descending with nulls last."""
-    ascending = len(arguments) < 2 or bool(arguments[1].value())
-    return _unary(
-        lambda values: sorted(
-            values,
-            key=lambda value: (value is not None, order_key(value) if value is not None else None),
-            reverse=not ascending,
-        ),
-        arguments,
-        scope,
-    )
+    descending = len(arguments) > 1 and not arguments[1].value()
+    return _unary(lambda values: sorted(values, key=_key, reverse=descending), arguments, scope)
 
 
-@builder("array_sort")
-def array_sort(arguments: list[Typed], scope: Scope) -> Typed:
-    return _unary(
-        lambda values: sorted(
-            values, key=lambda value: (value is None, order_key(value) if value is not None else None)
-        ),
-        arguments,
-        scope,
-    )
-
-
-def _extreme(pick: Any, arguments: list[Typed], scope: Scope) -> Typed:
+def _extreme(pick: Any, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     def best(values: list[Any]) -> Any:
         known = [value for value in values if value is not None]
         return pick(known, key=order_key) if known else None
@@ -163,7 +152,7 @@ FUNCTIONS["array_min"] = partial(_extreme, min)
 
 
 @builder("slice")
-def part(arguments: list[Typed], scope: Scope) -> Typed:
+def part(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     def cut(values: list[Any], start: int, length: int) -> list[Any]:
         if start == 0 or length < 0:
             raise WouldFail("slice counts from 1 and takes no negative length")
@@ -175,7 +164,7 @@ def part(arguments: list[Typed], scope: Scope) -> Typed:
 
 
 @builder("array_join")
-def array_join(arguments: list[Typed], scope: Scope) -> Typed:
+def array_join(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     if len(arguments) > 2:
         raise NotCovered("array_join with a replacement for nulls")
     return lift(
@@ -186,17 +175,12 @@ def array_join(arguments: list[Typed], scope: Scope) -> Typed:
 
 
 @builder("flatten")
-def flatten(arguments: list[Typed], scope: Scope) -> Typed:
+def flatten(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     return lift(
         _element(arguments[0]),
         arguments,
         lambda values: None if None in values else [item for value in values for item in value],
     )
-
-
-@builder("map_keys")
-def map_keys(arguments: list[Typed], scope: Scope) -> Typed:
-    return lift(array_of(STRING), arguments, list)
 
 
 class _Lambda(NamedTuple):
@@ -206,11 +190,13 @@ class _Lambda(NamedTuple):
     call: Callable[..., Any]
 
 
-def _lambda(node: exp.Expr, kinds: list[SparkType], scope: Scope, build: Build) -> _Lambda:
+def _lambda(node: exp.Expr, kinds: list[SparkType], scope: EvaluationScope, build: Build) -> _Lambda:
     if not isinstance(node, exp.Lambda):
         raise NotCovered(f"{node.sql(dialect='spark')} as a lambda")
     names = [parameter.name for parameter in node.expressions]
-    inner = Scope(scope.schema, scope.zone, scope.groups, {**scope.bound, **dict(zip(names, kinds, strict=False))})
+    inner = EvaluationScope(
+        scope.schema, scope.zone, scope.groups, {**scope.bound, **dict(zip(names, kinds, strict=False))}
+    )
     body = build(node.this, inner)
     return _Lambda(body.kind, lambda row, *values: body.run({**row, **dict(zip(names, values, strict=False))}))
 
@@ -219,9 +205,9 @@ def _over(
     shape: Callable[[list[Any], Callable[[Any], Any]], Any],
     result: SparkType | None,
     nodes: list[exp.Expr],
-    scope: Scope,
+    scope: EvaluationScope,
     build: Build,
-) -> Typed:
+) -> TypedExpression:
     item = build(nodes[0], scope)
     test = _lambda(nodes[1], [_element(item)], scope, build)
 
@@ -229,10 +215,10 @@ def _over(
         values = item.run(row)
         return None if values is None else shape(values, lambda value: test.call(row, value))
 
-    return Typed(result or item.kind, run)
+    return TypedExpression(result or item.kind, run)
 
 
-def _transform(nodes: list[exp.Expr], scope: Scope, build: Build) -> Typed:
+def _transform(nodes: list[exp.Expr], scope: EvaluationScope, build: Build) -> TypedExpression:
     item = build(nodes[0], scope)
     change = _lambda(nodes[1], [_element(item), INT], scope, build)
 
@@ -240,20 +226,16 @@ def _transform(nodes: list[exp.Expr], scope: Scope, build: Build) -> Typed:
         values = item.run(row)
         return None if values is None else [change.call(row, value, i) for i, value in enumerate(values)]
 
-    return Typed(array_of(change.kind), run)
+    return TypedExpression(array_of(change.kind), run)
 
 
-def _any_true(values: list[Any], test: Callable[[Any], Any]) -> bool | None:
+def _any_is(wanted: bool, values: list[Any], test: Callable[[Any], Any]) -> bool | None:
+    """Whether the test gives the wanted answer for any value; else null if some answer is null."""
     answers = [test(value) for value in values]
-    return True if True in answers else None if None in answers else False
+    return wanted if wanted in answers else None if None in answers else not wanted
 
 
-def _all_true(values: list[Any], test: Callable[[Any], Any]) -> bool | None:
-    answers = [test(value) for value in values]
-    return False if False in answers else None if None in answers else True
-
-
-def _aggregate(nodes: list[exp.Expr], scope: Scope, build: Build) -> Typed:
+def _aggregate(nodes: list[exp.Expr], scope: EvaluationScope, build: Build) -> TypedExpression:
     item, start = build(nodes[0], scope), build(nodes[1], scope)
     merge = _lambda(nodes[2], [start.kind, _element(item)], scope, build)
     finish = _lambda(nodes[3], [start.kind], scope, build) if len(nodes) > 3 else None
@@ -266,14 +248,14 @@ def _aggregate(nodes: list[exp.Expr], scope: Scope, build: Build) -> Typed:
             state = merge.call(row, state, value)
         return finish.call(row, state) if finish else state
 
-    return Typed(finish.kind if finish else start.kind, run)
+    return TypedExpression(finish.kind if finish else start.kind, run)
 
 
-HIGHER_ORDER: dict[str, Callable[[list[exp.Expr], Scope, Build], Typed]] = {
+HIGHER_ORDER: dict[str, Callable[[list[exp.Expr], EvaluationScope, Build], TypedExpression]] = {
     "transform": _transform,
     "filter": partial(_over, lambda values, test: [value for value in values if test(value) is True], None),
-    "exists": partial(_over, _any_true, BOOLEAN),
-    "forall": partial(_over, _all_true, BOOLEAN),
+    "exists": partial(_over, partial(_any_is, True), BOOLEAN),
+    "forall": partial(_over, partial(_any_is, False), BOOLEAN),
     "aggregate": _aggregate,
     "reduce": _aggregate,
 }

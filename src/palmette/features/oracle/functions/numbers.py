@@ -1,4 +1,4 @@
-# ruff: noqa: ARG001, ARG005 - entries of one table all take the same arguments
+# ruff: noqa: ARG005 - entries of one table all take the same arguments
 
 """Functions of numbers."""
 
@@ -10,29 +10,30 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, 
 from functools import partial
 from typing import Any
 
-from palmette.features.oracle import coercion as c
 from palmette.features.oracle.arithmetic import binary, negated
 from palmette.features.oracle.casts import EXACT, in_range, to_decimal, to_single
-from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.typed import FUNCTIONS, Scope, Typed, builder, strict, to
+from palmette.features.oracle.errors import NotCovered
+from palmette.features.oracle.typed import (
+    FUNCTIONS,
+    EvaluationScope,
+    TypedExpression,
+    attempted,
+    builder,
+    constant,
+    lift,
+    strict,
+    to,
+)
+from palmette.features.spec import type_rules as c
+from palmette.features.spec.type_rules import Operator
 from palmette.features.spec.values import SparkType
 
 
-def lift(kind: SparkType, items: list[Typed], function: Callable[..., Any]) -> Typed:
-    """Null when any argument is null."""
-
-    def run(row: Any) -> Any:
-        values = [item.run(row) for item in items]
-        return None if any(value is None for value in values) else function(*values)
-
-    return Typed(kind, run)
-
-
-def _number(item: Typed, scope: Scope) -> Typed:
+def _number(item: TypedExpression, scope: EvaluationScope) -> TypedExpression:
     return item if item.kind.is_numeric else to(item, c.DOUBLE, scope.zone)
 
 
-def _rounded(mode: str, arguments: list[Typed], scope: Scope) -> Typed:
+def _rounded(mode: str, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     item = _number(arguments[0], scope)
     digits = arguments[1].value() if len(arguments) > 1 else 0
     kind = item.kind
@@ -46,13 +47,11 @@ def _rounded(mode: str, arguments: list[Typed], scope: Scope) -> Typed:
         return lift(kind, [item], lambda value: in_range(int(exact(Decimal(value))), kind) if digits < 0 else value)
     finish = to_single if kind.name == "float" else float
     return lift(
-        kind,
-        [item],
-        lambda value: finish(float(exact(Decimal(repr(value))))) if math.isfinite(value) else value,
+        kind, [item], lambda value: finish(float(exact(Decimal(repr(value))))) if math.isfinite(value) else value
     )
 
 
-def _rounded_decimal(item: Typed, digits: int, exact: Callable[[Decimal], Decimal]) -> Typed:
+def _rounded_decimal(item: TypedExpression, digits: int, exact: Callable[[Decimal], Decimal]) -> TypedExpression:
     whole = item.kind.precision - item.kind.scale + 1
     if digits < 0:
         kind = SparkType("decimal", min(max(whole, -digits + 1), 38), 0)
@@ -62,7 +61,7 @@ def _rounded_decimal(item: Typed, digits: int, exact: Callable[[Decimal], Decima
     return lift(kind, [item], lambda value: to_decimal(exact(value) if digits <= item.kind.scale else value, kind))
 
 
-def _stepped(mode: str, name: str, arguments: list[Typed], scope: Scope) -> Typed:
+def _stepped(mode: str, name: str, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     if len(arguments) > 1:
         raise NotCovered(f"{name} with a scale")
     item = _number(arguments[0], scope)
@@ -88,45 +87,28 @@ for _name, _mode in (("floor", ROUND_FLOOR), ("ceil", ROUND_CEILING), ("ceiling"
 
 
 @builder("abs")
-def absolute(arguments: list[Typed], scope: Scope) -> Typed:
+def absolute(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     item = _number(arguments[0], scope)
     kind = item.kind
     return lift(kind, [item], lambda value: in_range(abs(value), kind) if kind.is_integer else abs(value))
 
 
-@builder("negative")
-def negative(arguments: list[Typed], scope: Scope) -> Typed:
-    return negated(arguments[0], scope.zone)
+FUNCTIONS["negative"] = lambda arguments, scope: negated(arguments[0], scope.zone)
+FUNCTIONS["positive"] = lambda arguments, scope: arguments[0]
+FUNCTIONS["mod"] = lambda arguments, scope: binary("%", arguments[0], arguments[1], scope.zone)
 
 
-@builder("positive")
-def positive(arguments: list[Typed], scope: Scope) -> Typed:
-    return arguments[0]
+def _attempt(symbol: Operator, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
+    return attempted(binary(symbol, arguments[0], arguments[1], scope.zone))
 
 
-def _operator(symbol: str, arguments: list[Typed], scope: Scope) -> Typed:
-    return binary(symbol, arguments[0], arguments[1], scope.zone)
-
-
-def _attempt(symbol: str, arguments: list[Typed], scope: Scope) -> Typed:
-    item = binary(symbol, arguments[0], arguments[1], scope.zone)
-
-    def run(row: Any) -> Any:
-        try:
-            return item.run(row)
-        except WouldFail:
-            return None
-
-    return Typed(item.kind, run)
-
-
-FUNCTIONS["mod"] = partial(_operator, "%")
-for _name, _symbol in (("add", "+"), ("subtract", "-"), ("multiply", "*"), ("divide", "/"), ("mod", "%")):
+_TRIED: dict[str, Operator] = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "mod": "%"}
+for _name, _symbol in _TRIED.items():
     FUNCTIONS[f"try_{_name}"] = partial(_attempt, _symbol)
 
 
 @builder("pmod")
-def pmod(arguments: list[Typed], scope: Scope) -> Typed:
+def pmod(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     """The non-negative remainder; null on a zero divisor."""
     remainder = binary("%", arguments[0], arguments[1], scope.zone)
     again = binary("%", binary("+", remainder, arguments[1], scope.zone), arguments[1], scope.zone)
@@ -135,11 +117,11 @@ def pmod(arguments: list[Typed], scope: Scope) -> Typed:
         value = remainder.run(row)
         return again.run(row) if value is not None and value < 0 else value
 
-    return Typed(remainder.kind, run)
+    return TypedExpression(remainder.kind, run)
 
 
 @builder("sign", "signum")
-def sign(arguments: list[Typed], scope: Scope) -> Typed:
+def sign(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     return lift(
         c.DOUBLE,
         [to(arguments[0], c.DOUBLE, scope.zone)],
@@ -193,7 +175,7 @@ strict("log1p", (c.DOUBLE,), c.DOUBLE)(lambda value: None if value <= -1 else ma
 
 
 @builder("log")
-def log(arguments: list[Typed], scope: Scope) -> Typed:
+def log(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     items = [to(item, c.DOUBLE, scope.zone) for item in arguments]
     if len(items) == 1:
         return FUNCTIONS["ln"](arguments, scope)
@@ -216,29 +198,11 @@ def power(base: float, exponent: float) -> float:
     return math.nan if isinstance(result, complex) else float(result)
 
 
-@strict("atan2", (c.DOUBLE, c.DOUBLE), c.DOUBLE)
-def atan2(y: float, x: float) -> float:
-    return math.atan2(y, x)
-
-
-@strict("hypot", (c.DOUBLE, c.DOUBLE), c.DOUBLE)
-def hypot(x: float, y: float) -> float:
-    return math.hypot(x, y)
-
-
-@strict("rint", (c.DOUBLE,), c.DOUBLE)
-def rint(value: float) -> float:
-    return float(round(value)) if math.isfinite(value) else value
-
-
-@builder("pi")
-def pi(arguments: list[Typed], scope: Scope) -> Typed:
-    return Typed(c.DOUBLE, lambda row: math.pi, literal=True)
-
-
-@builder("e")
-def euler(arguments: list[Typed], scope: Scope) -> Typed:
-    return Typed(c.DOUBLE, lambda row: math.e, literal=True)
+strict("atan2", (c.DOUBLE, c.DOUBLE), c.DOUBLE)(math.atan2)
+strict("hypot", (c.DOUBLE, c.DOUBLE), c.DOUBLE)(math.hypot)
+strict("rint", (c.DOUBLE,), c.DOUBLE)(lambda value: float(round(value)) if math.isfinite(value) else value)
+FUNCTIONS["pi"] = lambda arguments, scope: constant(math.pi, c.DOUBLE)
+FUNCTIONS["e"] = lambda arguments, scope: constant(math.e, c.DOUBLE)
 
 
 @strict("width_bucket", (c.DOUBLE, c.DOUBLE, c.DOUBLE, c.BIGINT), c.BIGINT)

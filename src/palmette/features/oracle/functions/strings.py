@@ -7,14 +7,15 @@ import hashlib
 import json
 import re
 import zlib
+from functools import partial
 from typing import Any
 
-from palmette.features.oracle import coercion as c
 from palmette.features.oracle.casts import java_double
-from palmette.features.oracle.coercion import BIGINT, BINARY, BOOLEAN, INT, STRING
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.patterns import java_regex, java_replacement
-from palmette.features.oracle.typed import Scope, Typed, builder, strict, to
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression, builder, strict, to
+from palmette.features.spec import type_rules as c
+from palmette.features.spec.type_rules import BIGINT, BINARY, BOOLEAN, INT, STRING
 
 strict("lower lcase", (STRING,), STRING)(str.lower)
 strict("upper ucase", (STRING,), STRING)(str.upper)
@@ -35,17 +36,9 @@ strict("md5", (BINARY,), STRING)(lambda data: hashlib.md5(data, usedforsecurity=
 strict("sha sha1", (BINARY,), STRING)(lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest())
 strict("crc32", (BINARY,), BIGINT)(zlib.crc32)
 strict("base64", (BINARY,), STRING)(lambda data: base64.b64encode(data).decode())
+strict("left", (STRING, INT), STRING)(lambda text, length: text[: max(length, 0)])
+strict("right", (STRING, INT), STRING)(lambda text, length: text[-length:] if length > 0 else "")
 strict("ascii", (STRING,), INT)(lambda text: ord(text[0]) if text else 0)
-
-
-@strict("left", (STRING, INT), STRING)
-def left(text: str, length: int) -> str:
-    return text[: max(length, 0)]
-
-
-@strict("right", (STRING, INT), STRING)
-def right(text: str, length: int) -> str:
-    return text[-length:] if length > 0 else ""
 
 
 @strict("substring substr", (STRING, INT, INT), STRING, optional=1)
@@ -86,21 +79,15 @@ def translate(text: str, old: str, new: str) -> str:
     return text.translate(table)
 
 
-def _pad(text: str, length: int, fill: str, before: bool) -> str:
+def _pad(before: bool, text: str, length: int, fill: str = " ") -> str:
     if length <= len(text) or not fill:
         return text[: max(length, 0)]
     padding = (fill * length)[: length - len(text)]
     return padding + text if before else text + padding
 
 
-@strict("lpad", (STRING, INT, STRING), STRING, optional=1)
-def lpad(text: str, length: int, fill: str = " ") -> str:
-    return _pad(text, length, fill, True)
-
-
-@strict("rpad", (STRING, INT, STRING), STRING, optional=1)
-def rpad(text: str, length: int, fill: str = " ") -> str:
-    return _pad(text, length, fill, False)
+strict("lpad", (STRING, INT, STRING), STRING, optional=1)(partial(_pad, True))
+strict("rpad", (STRING, INT, STRING), STRING, optional=1)(partial(_pad, False))
 
 
 def _trimmer(method: Any) -> Any:
@@ -120,13 +107,13 @@ def locate(part: str, text: str, start: int = 1) -> int:
 
 
 @builder("concat")
-def concat(arguments: list[Typed], scope: Scope) -> Typed:
+def concat(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     if any(item.kind.name == "array" for item in arguments):
         kind = next(item.kind for item in arguments if item.kind.name == "array")
         items = [to(item, kind, scope.zone).run for item in arguments]
-        return Typed(kind, lambda row: _joined([item(row) for item in items], []))
+        return TypedExpression(kind, lambda row: _joined([item(row) for item in items], []))
     texts = [to(item, STRING, scope.zone).run for item in arguments]
-    return Typed(STRING, lambda row: _joined([text(row) for text in texts], ""))
+    return TypedExpression(STRING, lambda row: _joined([text(row) for text in texts], ""))
 
 
 def _joined(parts: list[Any], start: Any) -> Any:
@@ -138,7 +125,7 @@ def _joined(parts: list[Any], start: Any) -> Any:
 
 
 @builder("concat_ws")
-def concat_ws(arguments: list[Typed], scope: Scope) -> Typed:
+def concat_ws(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     """Skips nulls; null only when the separator is."""
     separator = to(arguments[0], STRING, scope.zone).run
     items = [item if item.kind.name == "array" else to(item, STRING, scope.zone) for item in arguments[1:]]
@@ -151,12 +138,12 @@ def concat_ws(arguments: list[Typed], scope: Scope) -> Typed:
             parts += [each for each in (value if isinstance(value, list) else [value]) if each is not None]
         return None if between is None else between.join(parts)
 
-    return Typed(STRING, run)
+    return TypedExpression(STRING, run)
 
 
-@strict("rlike regexp regexp_like", (STRING, STRING), BOOLEAN)
-def rlike(text: str, pattern: str) -> bool:
-    return java_regex(pattern).search(text) is not None
+strict("rlike regexp regexp_like", (STRING, STRING), BOOLEAN)(
+    lambda text, pattern: java_regex(pattern).search(text) is not None
+)
 
 
 @strict("regexp_extract", (STRING, STRING, INT), STRING, optional=1)
@@ -174,9 +161,7 @@ def regexp_replace(text: str, pattern: str, replacement: str) -> str:
     return java_regex(pattern).sub(lambda match: java_replacement(replacement, match), text)
 
 
-@strict("regexp_count", (STRING, STRING), INT)
-def regexp_count(text: str, pattern: str) -> int:
-    return sum(1 for _ in java_regex(pattern).finditer(text))
+strict("regexp_count", (STRING, STRING), INT)(lambda text, pattern: sum(1 for _ in java_regex(pattern).finditer(text)))
 
 
 @strict("regexp_substr", (STRING, STRING), STRING)

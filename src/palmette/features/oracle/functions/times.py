@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from palmette.features.oracle import coercion as c
 from palmette.features.oracle.arithmetic import months_later, shifted
 from palmette.features.oracle.casts import cast
 from palmette.features.oracle.clock import (
@@ -25,11 +23,20 @@ from palmette.features.oracle.clock import (
     plus_months,
     wall,
 )
-from palmette.features.oracle.coercion import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.functions.numbers import lift
 from palmette.features.oracle.patterns import format_clock, parse_clock, parse_day
-from palmette.features.oracle.typed import FUNCTIONS, Scope, Typed, builder, strict, to
+from palmette.features.oracle.typed import (
+    FUNCTIONS,
+    EvaluationScope,
+    TypedExpression,
+    attempted,
+    builder,
+    lift,
+    strict,
+    to,
+)
+from palmette.features.spec import type_rules as c
+from palmette.features.spec.type_rules import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP
 from palmette.features.spec.values import SparkType
 
 WITH_UNIT = ("dateadd", "date_add", "date_diff", "datediff", "timestampdiff", "timestampadd")
@@ -66,28 +73,18 @@ _PARTS = {
     "weekday": "weekday",
 }
 _PART_OF = {alias: part for part, aliases in _PARTS.items() for alias in aliases.split()}
-for _alias in (
-    "year",
-    "quarter",
-    "month",
-    "day",
-    "dayofmonth",
-    "weekofyear",
-    "dayofweek",
-    "weekday",
-    "dayofyear",
-):
+for _alias in ("year", "quarter", "month", "day", "dayofmonth", "weekofyear", "dayofweek", "weekday", "dayofyear"):
     strict(_alias, (DATE,), INT)(lambda day, part=_PART_OF[_alias]: day_parts(day)[part])
 
 
-def clock(item: Typed, scope: Scope) -> Typed:
+def clock(item: TypedExpression, scope: EvaluationScope) -> TypedExpression:
     """A wall clock reading of whatever time the argument is."""
     if item.kind.name == "timestamp_ntz":
         return item
     return to(to(item, TIMESTAMP, scope.zone), c.NTZ, scope.zone)
 
 
-def _clock_part(part: str, arguments: list[Typed], scope: Scope) -> Typed:
+def _clock_part(part: str, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     return lift(INT, [clock(arguments[0], scope)], lambda reading: getattr(reading, part))
 
 
@@ -96,7 +93,7 @@ for _part in ("hour", "minute", "second"):
 
 
 @builder("date_part", "datepart")
-def date_part(arguments: list[Typed], scope: Scope) -> Typed:
+def date_part(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     part = str(arguments[0].value()).lower()
     if part in _PART_OF:
         return lift(INT, [to(arguments[1], DATE, scope.zone)], lambda day: day_parts(day)[_PART_OF[part]])
@@ -105,15 +102,13 @@ def date_part(arguments: list[Typed], scope: Scope) -> Typed:
     if part in ("second", "seconds"):
         kind = SparkType("decimal", 8, 6)
         return lift(
-            kind,
-            [clock(arguments[1], scope)],
-            lambda at: Decimal(at.second * 1_000_000 + at.microsecond).scaleb(-6),
+            kind, [clock(arguments[1], scope)], lambda at: Decimal(at.second * 1_000_000 + at.microsecond).scaleb(-6)
         )
     raise NotCovered(f"the date part {part!r}")
 
 
 @builder("date_add", "dateadd", "timestampadd")
-def date_add(arguments: list[Typed], scope: Scope) -> Typed:
+def date_add(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     if len(arguments) == 2:
         return lift(DATE, [to(arguments[0], DATE, scope.zone), to(arguments[1], INT, scope.zone)], shifted)
     unit, zone = _unit(arguments[0]), scope.zone
@@ -124,7 +119,7 @@ def date_add(arguments: list[Typed], scope: Scope) -> Typed:
     )
 
 
-def _unit(argument: Typed) -> str:
+def _unit(argument: TypedExpression) -> str:
     return str(argument.value()).lower().rstrip("s")
 
 
@@ -139,13 +134,11 @@ def _moved(at: datetime, unit: str, amount: int, zone: ZoneInfo) -> datetime:
     raise NotCovered(f"the unit {unit!r}")
 
 
-@strict("date_sub", (DATE, INT), DATE)
-def date_sub(day: date, days: int) -> date:
-    return shifted(day, -days)
+strict("date_sub", (DATE, INT), DATE)(lambda day, days: shifted(day, -days))
 
 
 @builder("datediff", "date_diff", "timestampdiff")
-def date_diff(arguments: list[Typed], scope: Scope) -> Typed:
+def date_diff(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     if len(arguments) == 2:
         days = [to(item, DATE, scope.zone) for item in arguments]
         return lift(INT, days, lambda end, start: (end - start).days)
@@ -159,13 +152,7 @@ def date_diff(arguments: list[Typed], scope: Scope) -> Typed:
 
 def _units_between(unit: str, start: datetime, end: datetime, zone: ZoneInfo) -> int:
     """Whole units, towards zero, by the clock on the wall."""
-    lengths = {
-        "microsecond": 1,
-        "millisecond": 1000,
-        "second": 10**6,
-        "minute": 60 * 10**6,
-        "hour": 3600 * 10**6,
-    }
+    lengths = {"microsecond": 1, "millisecond": 1000, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
     if unit in lengths:
         return _towards_zero((wall(end, zone) - wall(start, zone)) // MICROSECOND, lengths[unit])
     one, other = wall(start, zone), wall(end, zone)
@@ -189,11 +176,7 @@ def _whole_months(one: datetime, other: datetime) -> int:
     return count + 1 if count < 0 and rest_other > rest_one else count
 
 
-@strict("add_months", (DATE, INT), DATE)
-def add_months(day: date, months: int) -> date:
-    return plus_months(day, months)
-
-
+strict("add_months", (DATE, INT), DATE)(plus_months)
 strict("last_day", (DATE,), DATE)(last_day)
 
 
@@ -206,7 +189,7 @@ def next_day(day: date, name: str) -> date:
 
 
 @builder("months_between")
-def months_between(arguments: list[Typed], scope: Scope) -> Typed:
+def months_between(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     exact = len(arguments) > 2 and arguments[2].value() is False
 
     def since_midnight(at: datetime) -> int:
@@ -262,7 +245,7 @@ def _floor_clock(at: datetime, seconds: int, zone: ZoneInfo) -> datetime:
     return at - (micros(at) + offset // MICROSECOND) % (seconds * 10**6) * MICROSECOND
 
 
-def _parsed(target: SparkType, safe: bool, arguments: list[Typed], scope: Scope) -> Typed:
+def _parsed(target: SparkType, safe: bool, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     """to_date and to_timestamp: a cast, or a reading by pattern."""
     zone = scope.zone
     if len(arguments) == 1 or arguments[0].kind.name != "string":
@@ -277,17 +260,8 @@ def _parsed(target: SparkType, safe: bool, arguments: list[Typed], scope: Scope)
                 return None
             return parse_day(value, shape) if target == DATE else parse_clock(value, shape, zone)
 
-    return Typed(target, _tolerant(run) if safe else run)
-
-
-def _tolerant(run: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def attempt(row: Any) -> Any:
-        try:
-            return run(row)
-        except WouldFail:
-            return None
-
-    return attempt
+    parsed = TypedExpression(target, run)
+    return attempted(parsed) if safe else parsed
 
 
 for _name, _target in (("date", DATE), ("timestamp", TIMESTAMP)):
@@ -296,7 +270,7 @@ for _name, _target in (("date", DATE), ("timestamp", TIMESTAMP)):
 
 
 @builder("date_format")
-def date_format(arguments: list[Typed], scope: Scope) -> Typed:
+def date_format(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     def text(at: datetime, pattern: str) -> str:
         local = at.astimezone(scope.zone)
         return format_clock(local.replace(tzinfo=None), local.utcoffset() or timedelta(), pattern)
@@ -305,17 +279,15 @@ def date_format(arguments: list[Typed], scope: Scope) -> Typed:
 
 
 @builder("unix_timestamp", "to_unix_timestamp")
-def unix_timestamp(arguments: list[Typed], scope: Scope) -> Typed:
+def unix_timestamp(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     """Seconds since the epoch; text by pattern."""
     if not arguments:
         raise NotCovered("the current time")
     if arguments[0].kind.name != "string":
         return lift(BIGINT, [to(arguments[0], TIMESTAMP, scope.zone)], lambda at: _towards_zero(micros(at), 10**6))
-    pattern = arguments[1] if len(arguments) > 1 else Typed(STRING, lambda row: "yyyy-MM-dd HH:mm:ss")
+    pattern = arguments[1] if len(arguments) > 1 else TypedExpression(STRING, lambda row: "yyyy-MM-dd HH:mm:ss")
     return lift(
-        BIGINT,
-        [arguments[0], pattern],
-        lambda value, shape: micros(parse_clock(value, shape, scope.zone)) // 10**6,
+        BIGINT, [arguments[0], pattern], lambda value, shape: micros(parse_clock(value, shape, scope.zone)) // 10**6
     )
 
 
@@ -352,23 +324,20 @@ def make_timestamp(zone: ZoneInfo, *parts: Any) -> datetime:
     return at_wall(reading + int((seconds * 10**6).to_integral_value(ROUND_FLOOR)) * MICROSECOND, zone)
 
 
-@strict("from_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)
-def from_utc_timestamp(at: datetime, name: str) -> datetime:
-    return wall(at, ZoneInfo(name)).replace(tzinfo=at.tzinfo)
+strict("from_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)(
+    lambda at, name: wall(at, ZoneInfo(name)).replace(tzinfo=at.tzinfo)
+)
+strict("to_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)(
+    lambda at, name: at_wall(at.replace(tzinfo=None), ZoneInfo(name))
+)
 
 
-@strict("to_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)
-def to_utc_timestamp(at: datetime, name: str) -> datetime:
-    return at_wall(at.replace(tzinfo=None), ZoneInfo(name))
-
-
-@builder("to_timestamp_ntz", "timestamp_ntz")
-def to_timestamp_ntz(arguments: list[Typed], scope: Scope) -> Typed:
-    return to(arguments[0], c.NTZ, scope.zone)
+for _name in ("to_timestamp_ntz", "timestamp_ntz"):
+    FUNCTIONS[_name] = lambda arguments, scope: to(arguments[0], c.NTZ, scope.zone)
 
 
 @builder("dayname", "monthname")
-def name_of(arguments: list[Typed], scope: Scope) -> Typed:
+def name_of(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     raise NotCovered("names of days and months, which depend on the locale")
 
 

@@ -1,0 +1,1 @@
+"""Benchmarks of palmette: what it claims, measured again. `python -m palmette_bench` lists them."""

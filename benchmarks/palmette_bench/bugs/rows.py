@@ -1,0 +1,75 @@
+"""Bugs about rows: multiplied, lost, chosen wrongly, read from the wrong table."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from palmette.features.checks.plan import prunable
+from palmette.features.mutation.mutants import spliced
+from palmette.features.script_tree import ScriptTree, called
+from palmette_bench.bugs.rewriting import first_place, on_output
+
+
+def joins(source: ScriptTree, kind: str) -> Iterator[ast.Call]:
+    for node in source.transform_nodes:
+        if isinstance(node, ast.Call) and called(node) == "join" and f"'{kind}'" in ast.unparse(node):
+            yield node
+
+
+def inner_join(source: ScriptTree) -> str | None:
+    """A left join becomes an inner one: entities without rows are lost."""
+    found = next(joins(source, "left"), None)
+    return spliced(source.text, found, ast.unparse(found).replace("'left'", "'inner'")) if found else None
+
+
+def fan_out(source: ScriptTree) -> str | None:
+    """The right side of a join has its rows twice."""
+    found = next(joins(source, "left"), None)
+    if found is None or not found.args:
+        return None
+    right = ast.unparse(found.args[0])
+    return spliced(source.text, found.args[0], f"({right}).union({right})")
+
+
+def missed_join(source: ScriptTree) -> str | None:
+    """The keys of the right side never match; a default hides it."""
+    found = next(joins(source, "left"), None)
+    key = next(iter(source.view.grain), None)
+    if found is None or key is None or not found.args:
+        return None
+    other = f'F.col("{key}") + 1_000_000' if source.view.grain[key].is_numeric else f'F.concat("{key}", F.lit("~"))'
+    right = ast.unparse(found.args[0])
+    return spliced(source.text, found.args[0], f'({right}).withColumn("{key}", {other})')
+
+
+def repeated_spine(source: ScriptTree) -> str | None:
+    """Rows of the spine that repeat are merged; None where its keys forbid that any do."""
+    spine = source.view.spine
+    table = source.view.tables[spine.table] if spine else None
+    if table is None or (table.keys_enforced and set(table.keys) <= set(source.view.grain)):
+        return None
+    return on_output(f".dropDuplicates({list(source.view.grain)!r})")(source)
+
+
+def partition_columns(source: ScriptTree) -> set[str]:
+    """Partition columns of the tables of which only a bounded stretch is needed."""
+    return {partition.column for table in prunable(source.view) for partition in table.partitions}
+
+
+def dropped_condition(source: ScriptTree) -> str | None:
+    """Without a condition on a value."""
+
+    def change(node: ast.expr) -> str | None:
+        if (
+            isinstance(node, ast.Compare)
+            and isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.Gt | ast.GtE)
+            and isinstance(node.comparators[0], ast.Constant | ast.Call)
+            and "F.lit" not in ast.unparse(node.left)
+            and "INTERVAL" not in ast.unparse(node)
+            and "recency" not in ast.unparse(node)
+        ):
+            return "F.lit(True)"
+        return None
+
+    return first_place(source, change)

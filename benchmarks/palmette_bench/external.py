@@ -1,0 +1,224 @@
+"""The adapter that a comparison of AutoML systems calls: from two CSV files to predictions within a budget.
+
+`python -m palmette_bench external TRAIN_CSV TEST_FEATURES_CSV TARGET TASK METRIC BUDGET OUT_PREDICTIONS_CSV`
+
+TASK is a kind of data and a problem, e.g. `tabular_regression` or `image_classification`, or `node_classification` or
+`ts_forecasting`; BUDGET is seconds of wall time for everything. The output has the column `prediction`, a row for each
+test row in order, and for classes one column `proba_<class>` each; that of a forecast has the next rows, a column for
+each of the targets, which commas separate. The environment may name PEERS_SEED, and
+
+- PEERS_POSITIVE, the positive class, and PEERS_CLUSTERS, the number of clusters
+- of nodes: PEERS_EDGES, a file of edges, and PEERS_OTHER_NODES, a file of the nodes in no other file
+- of series: PEERS_TIME, PEERS_FREQUENCY, PEERS_SERIES_ID, PEERS_HORIZON, and PEERS_STATE, a folder that keeps the model
+  from the first origin to the last
+
+Plan, search, selection and package are those of a run without a language model; no rows are held out, and no leaks are
+looked for, as the comparison keeps rows of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from palmette.automl.actors.comparator.actor import fit_seconds
+from palmette.automl.actors.guideline_writer.actor import GuidelineInput, basis_of, blueprint_of
+from palmette.automl.candidates import Blueprint
+from palmette.automl.forecast_at_origin import ForecastRequest, forecast_at_origin
+from palmette.automl.measure import Predictions
+from palmette.automl.problem_traits import learning_task
+from palmette.automl.problems.registry import problem_of
+from palmette.automl.profile import Profile
+from palmette.automl.profile.figures import column_figures, target_figures
+from palmette.automl.project import BuiltPackage, write_package
+from palmette.automl.samples import DataSplits, HoldOut, Samples, SplitRequest
+from palmette.automl.samples.load import Loaded, load
+from palmette.automl.search.runs import Search
+from palmette.automl.search.selection import select
+from palmette.automl.task_spec.spec import Clusters, TaskSpec
+from palmette.automl.trials import Selection
+from palmette.errors import DeveloperError
+from palmette.sandbox import ExecutionResult, Sandbox
+from palmette.sandbox.temporary import temporary_folder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FIT_SHARE = 0.15
+"""Of the budget, kept for the final fit."""
+STARTS = 2.0
+"""Programs beside the search that import their libraries: the final fit, and the predictions."""
+START_SECONDS = 2.0
+CHOICE_SHARE = 0.03
+"""Of the budget, for the choice of members."""
+KINDS = ("tabular", "text", "image", "audio", "multimodal", "relational")
+NODES, SERIES = "node_classification", "ts_forecasting"
+PROBLEMS = ("classification", "regression", "clustering")
+TASKS = (*(f"{kind}_{name}" for kind in KINDS for name in PROBLEMS), NODES, SERIES)
+
+
+@click.command()
+@click.argument("train_csv", type=click.Path(path_type=Path))
+@click.argument("test_features_csv", type=click.Path(path_type=Path))
+@click.argument("target")
+@click.argument("task", type=click.Choice(TASKS))
+@click.argument("metric")
+@click.argument("budget", type=float)
+@click.argument("out", type=click.Path(path_type=Path))
+def main(
+    train_csv: Path, test_features_csv: Path, target: str, task: str, metric: str, budget: float, out: Path
+) -> None:
+    """Write predictions for a test file within BUDGET seconds, as comparisons of AutoML systems ask for them."""
+    started = time.monotonic()
+    if task == SERIES:
+        forecast(train_csv, test_features_csv, target, metric, budget).to_csv(out, index=False)
+        return
+    problem = task if task == NODES else task.rpartition("_")[2]
+    apart = nodes_of_environment if task == NODES else loaded_apart
+    train, asked = apart(train_csv, test_features_csv)
+    spec = TaskSpec(
+        target="" if problem == "clustering" else target,
+        problem=problem,
+        metric=metric if problem != "clustering" else "",
+        positive=os.environ.get("PEERS_POSITIVE", "") if problem == "classification" else "",
+        clusters=Clusters(count=int(os.environ.get("PEERS_CLUSTERS") or 0) or None),
+        budget=budget,
+        seed=_seed(),
+    )
+    with temporary_folder() as folder:
+        run = ExternalRun.of(spec, train.samples, folder)
+        run.search(started)
+        run.predict(asked).to_csv(out, index=False)
+
+
+def _seed() -> int:
+    return int(os.environ.get("PEERS_SEED", "0"))
+
+
+def forecast(train: Path, history: Path, target: str, metric: str, budget: float) -> pd.DataFrame:
+    """The rows after a history, by the model that the first call builds."""
+    given = os.environ
+    request = ForecastRequest(
+        targets=target.split(","),
+        horizon=int(given["PEERS_HORIZON"]),
+        time=given["PEERS_TIME"],
+        frequency=given.get("PEERS_FREQUENCY", ""),
+        series=given.get("PEERS_SERIES_ID", ""),
+        metric=metric,
+        seconds=budget,
+        seed=_seed(),
+    )
+    return forecast_at_origin(request, train, history, Path(given["PEERS_STATE"]))
+
+
+def nodes_of_environment(train: Path, test: Path) -> tuple[Loaded, pd.DataFrame]:
+    """The graph, and its nodes to predict in the order of their file; other nodes have no target either."""
+    others = os.environ.get("PEERS_OTHER_NODES")
+    loaded = load([train, test, *([others] if others else []), os.environ["PEERS_EDGES"]])
+    first = next(one for one in loaded.samples.files if one.path == str(test))
+    assert loaded.inference is not None
+    return loaded, loaded.inference.iloc[: first.rows].reset_index(drop=True)
+
+
+def loaded_apart(train: Path, test: Path) -> tuple[Loaded, pd.DataFrame]:
+    """The training rows, and the rows to predict as they are read together with them."""
+    both = load([train, test])
+    first, last = both.given_test
+    # Without a target, both files have the same columns, and are one table.
+    asked = both.inference if both.inference is not None else both.table.iloc[first:last]
+    return load([train]), asked.reset_index(drop=True)
+
+
+@dataclass
+class ExternalRun:
+    """A search, and the package that follows from it."""
+
+    task: TaskSpec
+    blueprint: Blueprint
+    splits: DataSplits
+    folder: Path
+    sandbox: Sandbox
+
+    @classmethod
+    def of(cls, task: TaskSpec, samples: Samples, folder: Path) -> ExternalRun:
+        """By the first plan of the rules."""
+        request = SplitRequest(target=task.target, problem=task.problem, share=0.0, seed=task.seed)
+        profile = plain_profile(samples, request)
+        given = GuidelineInput(task=task, samples=samples, profile=profile)
+        blueprint = blueprint_of(given, basis_of(given))
+        return cls(task, blueprint, DataSplits.of(samples, profile), folder, Sandbox())
+
+    def search(self, started: float) -> None:
+        """Searches, chooses and fits, so that predictions end `budget` seconds after `started` (time.monotonic())."""
+        budget = self.task.budget
+        # Starting took this program as long as it takes the next, on a machine that others use as well.
+        spent = time.monotonic() - started
+        starts = STARTS * max(START_SECONDS, 0.7 * spent)
+        seconds = max(1.0, budget * (1 - FIT_SHARE - CHOICE_SHARE) - spent - starts)
+        run = Search(self.folder / "search", self.blueprint, self.splits, self.sandbox).run(seconds)
+        found = [one for one in run.load.results if one.name != "dummy"] or list(run.load.results)
+        if not found:
+            ended = "; ".join(one.message for one in (*run.failures, *run.load.violations))
+            raise DeveloperError(f"Training left nothing: {ended}", code="no-candidate")
+        scorer, folds = problem_of(self.blueprint).scorer(self.splits), self.blueprint.folds.count
+        left = max(1.0, started + budget - time.monotonic() - starts)
+        taken = {one.name: fit_seconds(one.trial, folds) / left for one in found}
+        chosen = select(found, scorer, self.blueprint.ensembling, taken)
+        self.package = BuiltPackage(self.folder / "package", self.sandbox, self.blueprint)
+        self.package.write(write_package(self.blueprint, chosen))
+        fitting = time.monotonic()
+        done = self.package.fit(self.splits.visible, self.folder / "fit", 5 * budget + 60)
+        if not done.ok:
+            raise DeveloperError(f"The final fit failed: {done.stderr[-2000:]}", code="fit-failed")
+        _report(chosen, run.processor_seconds / max(run.seconds, 0.1), time.monotonic() - fitting)
+
+    def predict(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Predictions for rows, with `proba_<class>` for classes."""
+        made = self.package.predict(rows, self.folder / "new")
+        if isinstance(made, ExecutionResult):
+            raise DeveloperError(f"Prediction failed: {made.stderr[-2000:]}", code="prediction-failed")
+        return table_of(made)
+
+
+def plain_profile(samples: Samples, request: SplitRequest) -> Profile:
+    """Figures of columns and target, without leaks."""
+    from palmette.automl.samples.load import reload
+
+    table, target = reload(samples).table, request.target
+    columns = [one for one in samples.columns if one.name != target]
+    holdout = HoldOut(
+        rows=0, training_rows=len(table), strategy="none", seed=request.seed, digest="", reasons=("none is needed",)
+    )
+    return Profile(
+        split=request,
+        rows=len(table),
+        holdout=holdout,
+        columns=tuple(column_figures(one.name, table[one.name], one.kind) for one in columns),
+        target=target_figures(target, table[target], learning_task(request.problem)) if target else None,
+        duplicates=0,
+        memory=0,
+        meta=(),
+    )
+
+
+def table_of(made: Predictions) -> pd.DataFrame:
+    """Predictions as the comparison reads them."""
+    import pandas as pd
+
+    table = pd.DataFrame({"prediction": made.values})
+    for place, name in enumerate(made.classes):
+        assert made.probabilities is not None
+        table[f"proba_{name}"] = made.probabilities[:, place]
+    return table
+
+
+def _report(chosen: Selection, use: float, fitted: float) -> None:
+    members = ", ".join(f"{one.weight:.2f} {one.candidate.name}" for one in chosen.members)
+    scores = f"{chosen.metric} {chosen.score:.5f} (apparent {chosen.apparent_score:.5f})"
+    print(f"{scores} of {members}; {use:.2f} processors used, fitted in {fitted:.1f} s", file=sys.stderr)

@@ -1,0 +1,212 @@
+"""The planner study on the tasks of FeatBench: which runs it consists of, and where everything is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from palmette.engine import create, names
+from palmette.errors import UserError, did_you_mean
+from palmette.llm import Models
+from palmette.llm.opening import PLANNER, ModelChoice, open_models
+from palmette.sandbox import Access, Sandbox, WarmSpark
+from palmette.sandbox.temporary import temporary_folder
+from palmette_bench.featbench import stand_ins, suite
+from palmette_bench.featbench.faults.rates import probability
+from palmette_bench.featbench.open_task import OpenTask
+from palmette_bench.featbench.records import Condition, HiddenResult, RunRecord
+from palmette_bench.featbench.result_cache import ResultCache, code_digest, digest, files_digest
+from palmette_bench.featbench.study import PlannedRun, Study, StudyTask
+
+BASE = Condition()
+FACTORS = (0.5, 2.0)
+LATENT = (0.0, 0.15, 0.45, 0.6, 0.8)
+ATTEMPTS = (1, 2, 4, 5, 7, 10)
+QUICK_TASKS = 2
+GROUPS: Mapping[str, Callable[[suite.BenchTask], bool]] = {
+    "all": lambda _: True,
+    "paper": lambda task: task.description.origin == "paper" and task.description.number > 0,
+    "open": lambda task: task.description.origin == "open",
+    "recorded": lambda task: recording(task).is_file(),
+}
+"""Names that stand for several tasks; the held-out task is in `all` only."""
+RECORDED = "recorded"
+"""In the place of a model: the answers that one has given, which come with the benchmark."""
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """Options of a study."""
+
+    tasks: tuple[str, ...] = ("paper",)
+    """Names, aliases or groups."""
+    planners: tuple[str, ...] = ("offline", "sequential", "random")
+    runs: int = 3
+    rate: float | None = None
+    """Probability of a fault at each draw, in all tasks; that of each task when None; 0 for none."""
+    sensitivity: bool = False
+    """Whether rates, latent share and attempts are varied, too."""
+    stand_ins: bool = False
+    """Whether stand-ins take the place of the actors: the dynamics alone, without Spark."""
+    words: bool = False
+    """Whether the specifications say in words what they else say in expressions."""
+    model: str = ""
+    """Who answers the agents' tasks: `provider:name`, or `recorded`; the built-in rules when empty."""
+    planner_model: str = ""
+    """Of the planner `model`."""
+    seed: int = 0
+    workers: int = 2
+
+
+def chosen(wanted: Sequence[str]) -> list[suite.BenchTask]:
+    """The tasks that are asked for, by name, alias or group, each once, in the order of the benchmark."""
+    found: set[str] = set()
+    for name in wanted:
+        group = GROUPS.get(name)
+        found |= {task.name for task in suite.tasks() if group(task)} if group else {suite.task(name).name}
+    return [task for task in suite.tasks() if task.name in found]
+
+
+def smallest(wanted: Sequence[str]) -> list[suite.BenchTask]:
+    """The few tasks of those asked for whose scripts have the fewest operations."""
+    ordered = sorted(chosen(wanted), key=lambda task: sum(task.description.operations.model_dump().values()))
+    return ordered[:QUICK_TASKS]
+
+
+def recording(task: suite.BenchTask) -> Path:
+    """Where a model's answers to the agents' tasks are, if they were recorded."""
+    return task.folder / "answers.json"
+
+
+def cells(tasks: Sequence[suite.BenchTask], options: StudyOptions) -> list[PlannedRun]:
+    """All runs: first those of the comparison, then those of the sensitivity."""
+    conditions = [BASE if options.rate != 0 else Condition(factor=0.0)]
+    if options.sensitivity:
+        conditions += [Condition(factor=0.0)]
+        conditions += [BASE.model_copy(update={"factor": factor}) for factor in FACTORS]
+        conditions += [BASE.model_copy(update={"latent": share}) for share in LATENT]
+        conditions += [BASE.model_copy(update={"attempts": most}) for most in ATTEMPTS]
+    return [
+        PlannedRun(task.name, planner, run, condition)
+        for condition in conditions
+        for task in tasks
+        for run in range(options.runs if condition.factor else 1)
+        for planner in options.planners
+    ]
+
+
+def experiment(options: StudyOptions, out: Path, done: Callable[[RunRecord, int], None]) -> list[RunRecord]:
+    """Makes all runs that `out/records.jsonl` does not have, and returns the records of all.
+
+    `done` is called with each record and the total number of runs.
+    """
+    for planner in options.planners:
+        if planner not in names("planner"):
+            raise UserError(
+                f"There is no planner {planner!r}.{did_you_mean(planner, names('planner'))}",
+                f"Known are: {', '.join(names('planner'))}.",
+                code="unknown-planner",
+            )
+    tasks, sandbox = chosen(options.tasks), Sandbox()
+    planning = ModelChoice(models={PLANNER: options.planner_model} if options.planner_model else {})
+    models = open_models(planning, out)
+    for planner in options.planners:
+        create("planner", planner, {"models": models})  # fails early when something is missing
+    answering = {task.name: open_models(_answering(task, options), out) for task in tasks}
+    answers = files_digest(recording(task) for task in tasks) if options.model == RECORDED else ""
+    every, code = cells(tasks, options), code_digest()
+
+    def report(record: RunRecord) -> None:
+        done(record, len(every))
+
+    if options.stand_ins:
+        with temporary_folder() as folder:
+            return _with_stand_ins(tasks, options, out, code, folder).run(every, report, workers=1)
+    with temporary_folder() as folder, _spark(sandbox, folder) as spark:
+        spark.warm_up()
+        memory = ResultCache(out / "memory", code)
+        at_work = [_task(task, options, folder, memory, sandbox, spark, answering[task.name]) for task in tasks]
+        study = Study(
+            at_work,
+            out / "records.jsonl",
+            folder,
+            memory,
+            digest([code, options.words, options.model, answers, options.planner_model]),
+            options.seed,
+            planner_services=lambda opened: {**opened.services, "models": models},
+        )
+        return study.run(every, report, options.workers)
+
+
+def _with_stand_ins(
+    tasks: Sequence[suite.BenchTask], options: StudyOptions, out: Path, code: str, folder: Path
+) -> Study:
+    at_work = [stand_ins.task(task.name, _rate(task, options)) for task in tasks]
+    file = out / "stand-ins.jsonl"
+    return Study(at_work, file, folder, None, code, options.seed, stand_ins.catalogue())
+
+
+def _rate(task: suite.BenchTask, options: StudyOptions) -> float:
+    return options.rate if options.rate is not None else probability(tuple(_names(task)))
+
+
+def _spark(sandbox: Sandbox, folder: Path) -> WarmSpark:
+    return WarmSpark(sandbox, access=Access(write=(folder,)))
+
+
+def _answering(task: suite.BenchTask, options: StudyOptions) -> ModelChoice:
+    """Who answers the agents' tasks."""
+    if options.model == RECORDED:
+        if not recording(task).is_file():
+            there = ", ".join(one.name for one in suite.tasks() if recording(one).is_file())
+            raise UserError(
+                f"No answers were recorded for {task.name}.", f"They were for {there or 'none'}.", code="not-recorded"
+            )
+        return ModelChoice(model=f"replay:{recording(task)}")
+    return ModelChoice(model=options.model) if options.model else ModelChoice()
+
+
+def _task(
+    task: suite.BenchTask,
+    options: StudyOptions,
+    folder: Path,
+    memory: ResultCache,
+    sandbox: Sandbox,
+    spark: WarmSpark,
+    models: Models,
+) -> StudyTask:
+    place = folder / task.name
+
+    def opened() -> OpenTask:
+        run_file = suite.prepare(task, place / "task", words=options.words)
+        return OpenTask.open(task.name, run_file, place / "scratch", sandbox, spark, memory, models)
+
+    return StudyTask(task.name, opened, partial(_outcome, task, place, memory, spark), _rate(task, options))
+
+
+def _outcome(
+    task: suite.BenchTask, place: Path, memory: ResultCache, spark: WarmSpark, files: Mapping[str, str]
+) -> HiddenResult:
+    """Of a delivered view on hidden tables; equal views are run once."""
+    from palmette_bench.featbench.hidden import HiddenTables
+
+    hidden = HiddenTables(task, place / "hidden")
+    tested = {path: text for path, text in sorted(files.items()) if not path.startswith("tests/")}
+    key = ["hidden", task.name, task.expected, hidden.rows, hidden.seed, tested]
+    found = memory.recall(
+        key, lambda: hidden.outcome(tested, spark).model_dump(mode="json"), keep=lambda one: not one["unmeasured"]
+    )
+    return HiddenResult.model_validate(found.value)
+
+
+def all_names(records: Sequence[RunRecord]) -> dict[str, tuple[str, ...]]:
+    """By task of the records, in the order of the benchmark: all its names."""
+    there = {record.task for record in records}
+    return {task.name: tuple(_names(task)) for task in suite.tasks() if task.name in there}
+
+
+def _names(task: suite.BenchTask) -> Iterator[str]:
+    yield task.name
+    yield from task.description.aliases

@@ -1,0 +1,176 @@
+"""Figures of a study, from its records.
+
+pass@3 is what the paper calls so: the share of successful runs out of three, averaged over tasks. Elsewhere pass@k is
+the chance that at least one of k runs succeeds; that is given, too, by the usual unbiased estimate.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from palmette_bench.featbench.records import ActorTally, RunRecord
+
+ORDER = (
+    "config_generator",
+    "utils_retriever",
+    "code_template_generator",
+    "testcase_generator",
+    "testcase_coder",
+    "code_generator",
+)
+"""The published actors."""
+
+
+class Mean(NamedTuple):
+    """A mean with the deviation of what it is the mean of."""
+
+    mean: float
+    deviation: float
+    size: int
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Mean:
+        found = list(values)
+        if not found:
+            return cls(math.nan, math.nan, 0)
+        return cls(statistics.fmean(found), statistics.pstdev(found), len(found))
+
+
+class ShareInterval(NamedTuple):
+    """Where a share lies with 95 % confidence."""
+
+    low: float
+    high: float
+
+
+def wilson(successes: int, count: int, z: float = 1.96) -> ShareInterval:
+    """Wilson's interval of a share.
+
+    >>> [round(bound, 3) for bound in wilson(25, 30)]
+    [0.664, 0.927]
+    """
+    if not count:
+        return ShareInterval(0.0, 1.0)
+    share = successes / count
+    middle = share + z * z / (2 * count)
+    spread = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
+    whole = 1 + z * z / count
+    return ShareInterval(max(0.0, (middle - spread) / whole), min(1.0, (middle + spread) / whole))
+
+
+def usual_pass_at(k: int, successes: int, count: int) -> float:
+    """The usual pass@k: the chance that one of `k` runs succeeds, drawn from `count` runs of which some did.
+
+    >>> usual_pass_at(3, 1, 3), round(usual_pass_at(1, 2, 3), 3)
+    (1.0, 0.667)
+    """
+    if count - successes < k:
+        return 1.0
+    return 1.0 - math.comb(count - successes, k) / math.comb(count, k)
+
+
+class Summary(NamedTuple):
+    """Some runs together: of a planner, of a task, or of both."""
+
+    runs: int
+    success: Mean
+    """pass@3 as published: the share of successful runs; the deviation is that of single runs."""
+    interval: ShareInterval
+    usual_pass: float
+    """The usual pass@3, the mean over tasks."""
+    silent_wrong: float
+    """Share of runs whose visible checks are green and whose hidden frames differ."""
+    steps: Mean
+    attempts: Mean
+    failure_rate: Mean
+    """Of attempts, the mean over runs."""
+    seconds: Mean
+    work: Mean
+    calls: int
+    tokens: int
+    money: float
+    killed: float | None
+    """Share of mutants that the delivered tests notice."""
+    latent: float
+    """Share of the faults that were latent."""
+    faults: Mean
+    """In a run."""
+
+
+def summary(records: Sequence[RunRecord]) -> Summary:
+    good = sum(record.success for record in records)
+    mutants = sum(record.mutants or 0 for record in records)
+    faults = [fault for record in records for fault in record.faults if fault.kind]
+    return Summary(
+        runs=len(records),
+        success=Mean.of(float(record.success) for record in records),
+        interval=wilson(good, len(records)),
+        usual_pass=_usual(records),
+        silent_wrong=sum(record.silent_wrong for record in records) / max(1, len(records)),
+        steps=Mean.of(float(record.steps) for record in records),
+        attempts=Mean.of(float(record.attempts) for record in records),
+        failure_rate=Mean.of(record.failure_rate for record in records),
+        seconds=Mean.of(record.seconds for record in records),
+        work=Mean.of(record.work for record in records),
+        calls=sum(record.calls for record in records),
+        tokens=sum(record.tokens for record in records),
+        money=sum(record.money for record in records),
+        killed=sum(record.killed or 0 for record in records) / mutants if mutants else None,
+        latent=sum(fault.latent for fault in faults) / len(faults) if faults else 0.0,
+        faults=Mean.of(float(sum(bool(fault.kind) for fault in record.faults)) for record in records),
+    )
+
+
+def _usual(records: Sequence[RunRecord]) -> float:
+    tasks: dict[str, list[bool]] = defaultdict(list)
+    for record in records:
+        tasks[record.task].append(record.success)
+    each = [usual_pass_at(min(3, len(runs)), sum(runs), len(runs)) for runs in tasks.values()]
+    return statistics.fmean(each) if each else math.nan
+
+
+def by_actor(records: Iterable[RunRecord]) -> dict[str, ActorTally]:
+    """Successes and failures of the published actors, all runs together."""
+    found = {name: ActorTally() for name in ORDER}
+    for record in records:
+        for name, tally in record.actors.items():
+            if name in found:
+                sums = {field: getattr(found[name], field) + getattr(tally, field) for field in ActorTally.model_fields}
+                found[name] = ActorTally(**sums)
+    return found
+
+
+def within(records: Sequence[RunRecord], steps: int) -> float:
+    """The share that would have succeeded under a limit of so many steps: a run's beginning depends on no limit."""
+    return sum(record.success and record.steps <= steps for record in records) / max(1, len(records))
+
+
+class FailureCount(NamedTuple):
+    """Why runs did not succeed."""
+
+    reason: str
+    runs: int
+
+
+def reasons(records: Iterable[RunRecord]) -> list[FailureCount]:
+    """How unsuccessful runs ended, the most frequent first."""
+    counts: dict[str, int] = defaultdict(int)
+    for record in records:
+        if not record.success:
+            counts[_reason(record)] += 1
+    return [FailureCount(*pair) for pair in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))]
+
+
+def _reason(record: RunRecord) -> str:
+    if record.silent_wrong:
+        return "delivered, and wrong on hidden tables"
+    if record.unmeasured:
+        return "delivered, and not compared on hidden tables"
+    if "budget" in record.reason:
+        return "the limit of steps or attempts was reached"
+    actor = next((name for name in (*ORDER, "pull_request") if record.reason.startswith(f"{name} failed")), "")
+    return f"{actor} failed" if actor else record.reason[:80] or record.status

@@ -1,0 +1,86 @@
+"""What the coders share: the prompt's data, and the contract that a module keeps or is left out for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from palmette.automl import context as shown
+from palmette.automl.actors import verdict
+from palmette.automl.actors.rules import PlanningInput
+from palmette.automl.artefacts import Plans, WrittenCode
+from palmette.automl.candidates import Blueprint, Candidate
+from palmette.automl.import_policy import objections
+from palmette.automl.own_code import ContractCheck, answers_for, left_out, retries_exhausted
+from palmette.engine import Attempt, Context, Verdict, Violation
+from palmette.llm import OFFLINE, Agent, Models, Section
+from palmette.llm.context import fenced
+from palmette.sandbox import Sandbox
+
+
+class CoderInput(PlanningInput):
+    blueprint: Blueprint
+    plans: Plans | None = None
+    executed: bool = True
+    """False: the module is only read, and runs with the search."""
+
+
+class Coder(Agent):
+    """A model may write own code, whose candidates are trained beside the plan's; the rules write none."""
+
+    has_criterion = True
+    owns: ClassVar[tuple[str, ...]]
+    """Codes that it answers for, where the subject is its module."""
+
+    def __init__(self, sandbox: Sandbox, models: Models = OFFLINE) -> None:
+        super().__init__(models)
+        self.sandbox = sandbox
+
+    def path(self, input: Any) -> str:
+        """The module that it writes."""
+        raise NotImplementedError
+
+    def tried(self, output: Any) -> Iterable[Candidate]:
+        """Candidates that its module can be tried with."""
+        return output.candidates if output.modules else ()
+
+    def nothing(self, input: Any) -> WrittenCode:
+        """The output without own code."""
+        return WrittenCode()
+
+    def offline(self, input: Any, context: Context) -> Attempt[Any]:
+        failed = retries_exhausted(context) if self.model else None
+        repairs = (left_out(self.path(input), failed),) if failed else ()
+        return Attempt(self.nothing(input).model_copy(update={"repairs": repairs}))
+
+    def is_settled(self, input: Any, context: Context) -> bool:
+        """A model's answers were refused as often as they may be."""
+        return retries_exhausted(context) is not None
+
+    def sections(self, input: Any, context: Context) -> tuple[Section, ...]:
+        return (
+            shown.task(input.blueprint, input.profile, input.task),
+            shown.columns(input.blueprint, input.profile),
+            shown.plan(input.blueprint),
+            shown.measured(input.plans),
+        )
+
+    def recalled(self, output: WrittenCode) -> str:
+        listed = [fenced("\n".join(map(shown.described, output.candidates)))] if output.candidates else []
+        return "\n\n".join([*listed, *(f"{one.path}:\n{fenced(one.text, 'python')}" for one in output.modules)])
+
+    def check(self, input: Any, output: Any, context: Context) -> Verdict:
+        """Modules use what they may, and keep the estimator contract on a sample of training rows."""
+        wrong = objections(output.modules)
+        candidate = next(iter(self.tried(output)), None)
+        if candidate and input.executed and not wrong:
+            check = ContractCheck(input.blueprint, input.splits, self.sandbox, context.workspace / "trial")
+            wrong = check.violations(output.modules, candidate, self.path(input))
+        names = ", ".join(one.name for one in output.candidates)
+        return verdict("own candidates", wrong, names or "none beside those of the plan")
+
+    def implicated(self, violation: Violation, output: WrittenCode) -> str | None:
+        """Its module breaks the contract, or fails in the package."""
+        if not answers_for(violation, {one.path for one in output.modules}, self.owns):
+            return None
+        return f"Own code fails: {violation.message}"

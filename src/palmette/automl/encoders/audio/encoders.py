@@ -1,0 +1,69 @@
+"""Encoders of sounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from palmette.automl.calls import Call, pipeline
+from palmette.automl.candidates import ColumnUse
+from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
+from palmette.automl.encoders.scaled import standard
+from palmette.automl.encoders.scored import Scored
+
+FEATURES = "palmette.automl.encoders.audio.sound_features"
+
+
+class _Sounds(Encoder):
+    kind = "audio"
+    once = True
+    requires = ("soundfile", "scipy")
+    features: int
+    """Of a sound."""
+    sound: float
+    """Seconds for one sound of a second."""
+    call: Call
+
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
+        return self.call if layout == "tree" else pipeline(("sounds", self.call), *standard(facts))
+
+    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
+        return (False,) * (self.features * len(columns))
+
+    def seconds(self, facts: DataFacts) -> float:
+        return self.sound * facts.rows * facts.kinds.count(self.kind) / facts.folds  # once for all folds
+
+
+class Statistics(_Sounds):
+    name = "audio_statistics"
+    description = "Statistics of the cepstrum and its changes: what a sound is made of, whenever it occurs."
+    features, sound = 170, 0.002
+    call = Call(f"{FEATURES}.SpectrumStatistics")
+
+
+class StatisticsScores(Scored, Statistics):
+    name = "audio_scores"
+    description = "What statistics of sounds say about the target, by a cross-fitted regression for each column."
+
+
+class Kernels(_Sounds):
+    name = "audio_kernels"
+    usual = False
+    description = "How often and how strongly five hundred random kernels answer to the spectrogram: what happens when."
+    features, sound = 1000, 0.005
+    call = Call(f"{FEATURES}.RandomKernels")
+
+    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
+        kernels = "on answers of random kernels to the spectrogram"
+        strength = {"C": 0.01} if facts.classes else {"alpha": 1000.0}
+        return (EncoderStart("linear", 0.2, kernels, strength), EncoderStart("svc", 0.6, kernels))
+
+
+class Spectrogram(_Sounds):
+    name = "audio_spectrogram"
+    usual = False
+    description = "The spectrogram at 32 by 32: for short sounds with one event."
+    features, sound = 1024, 0.002
+    call = Call(f"{FEATURES}.SmallSpectrogram")
+
+    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
+        return (EncoderStart("svc", 0.4, "on the whole spectrogram"),)

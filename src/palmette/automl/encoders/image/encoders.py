@@ -1,0 +1,104 @@
+"""Encoders of images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from palmette.automl.calls import Call, pipeline
+from palmette.automl.candidates import ColumnUse
+from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
+from palmette.automl.encoders.scaled import standard
+from palmette.automl.encoders.scored import Scored, each_column
+
+FEATURES = "palmette.automl.encoders.image.picture_features"
+FEW_SHAPES, THUMBNAIL, SQUARE, PHOTOGRAPH = 604, 16, 32, 1280
+"""Features of a picture in the layout of trees; pixels of the side of two sizes; features of the network."""
+BESIDE_OTHERS = 6.0
+"""Places later in the order where pictures are not all that there is."""
+
+
+class _Pictures(Encoder):
+    kind = "image"
+    once = True
+    requires: ClassVar[tuple[str, ...]] = ("PIL",)
+    picture: float
+    """Seconds for one picture."""
+
+    def seconds(self, facts: DataFacts) -> float:
+        return self.picture * facts.rows * facts.kinds.count(self.kind) / facts.folds  # once for all folds
+
+
+class Shapes(_Pictures):
+    name = "image_shapes"
+    description = "Histograms of oriented gradients, textures and colours, and a thumbnail: needs no training."
+    picture = 0.003
+
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
+        features = Call(f"{FEATURES}.ShapesAndColours", {} if layout == "dense" else {"cell": 16})
+        whole = pipeline(("shapes", features), *standard(facts)) if layout == "sparse" else features
+        return each_column("shapes", whole, columns)
+
+    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
+        return (False,) * (FEW_SHAPES * len(columns))
+
+
+class ShapesScores(Scored, Shapes):
+    name = "image_shapes_scores"
+    description = "What shapes and colours say about the target, by a cross-fitted regression for each column."
+
+
+class Pixels(_Pictures):
+    name = "image_pixels"
+    usual = False
+    description = "The pixels of a thumbnail of 16 by 16: for small pictures of things that fill them."
+    picture = 0.0005
+
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
+        return Call(f"{FEATURES}.Thumbnails", {"size": THUMBNAIL})
+
+    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
+        return (False,) * (3 * THUMBNAIL**2 * len(columns))
+
+
+class Squares(_Pictures):
+    name = "image_squares"
+    usual = False
+    layouts = frozenset({"dense"})
+    description = "The pixels at 32 by 32, for networks that learn from them."
+    picture = 0.001
+
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
+        return Call(f"{FEATURES}.Thumbnails", {"size": SQUARE})
+
+
+class Pretrained(_Pictures):
+    name = "image_pretrained"
+    usual = False
+    requires = ("PIL", "torch")
+    weights = ("efficientnet-lite0",)
+    description = "What EfficientNet-Lite0, trained on photographs, sees in a picture: strong on photographs."
+    picture = 0.03
+
+    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
+        photographs = "on what a network that knows photographs sees"
+        later = BESIDE_OTHERS if {*facts.kinds} - {self.kind} else 0.0
+        return (
+            EncoderStart("linear", 0.1 + later, photographs, {"C": 0.01} if facts.classes else {"alpha": 1000.0}),
+            EncoderStart("svc", 0.2 + later, photographs),
+            EncoderStart("knn", 7.0, photographs),
+            EncoderStart("lightgbm", 8.0, photographs),
+        )
+
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
+        network = Call("palmette.automl.encoders.image.pretrained.PhotographFeatures")
+        whole = pipeline(("network", network), *standard(facts)) if layout == "sparse" else network
+        return each_column("network", whole, columns)
+
+    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
+        return (False,) * (PHOTOGRAPH * len(columns))
+
+
+class PretrainedScores(Scored, Pretrained):
+    name = "image_scores"
+    description = "What the network sees says about the target, by a cross-fitted regression for each column."

@@ -1,0 +1,107 @@
+"""Images as a kind of data."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from palmette.automl.kinds import FileKind
+
+MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"GIF8", b"BM", b"II*\0", b"MM\0*")
+HASHED = 8
+"""Pixels of a side of the picture whose differences are the fingerprint."""
+THUMBNAIL = 160
+"""Pixels of the longer side in the report."""
+GRID, MARK = 6, (255, 40, 0)
+"""Parts of a side that are covered, and the colour of those that matter."""
+
+
+class Images(FileKind):
+    name = "image"
+    media = "image/"
+    suffixes = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+    reader = "palmette.automl.encoders.image.pictures.picture_of"
+    requires = ("PIL",)
+    width = 60
+
+    def knows(self, head: bytes) -> bool:
+        return head.startswith(MAGIC) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")
+
+    def fingerprint(self, content: bytes) -> int:
+        """Which pixels of a small grey picture are brighter than the next: the same after scaling and compression."""
+        import numpy as np
+        from PIL import Image
+
+        from palmette.automl.encoders.image.pictures import picture_of
+
+        try:
+            picture = Image.fromarray(picture_of(content)).convert("L")
+        except OSError as error:
+            raise ValueError(str(error)) from error
+        small = np.asarray(picture.resize((HASHED + 1, HASHED), Image.Resampling.BOX), dtype=int)
+        if np.ptp(small) < 8:
+            return 0  # flat pictures are not alike because of that
+        return int.from_bytes(np.packbits(small[:, 1:] > small[:, :-1]).tobytes())
+
+    def of_numbers(self, values: Sequence[object]) -> bytes:
+        from palmette.automl.encoders.image.pictures import picture_of
+
+        return _png(picture_of(values))
+
+    def examples(self) -> tuple[bytes, ...]:
+        import numpy as np
+        from PIL import Image
+
+        rows, columns = np.mgrid[0:32, 0:32] * 8
+        made = []
+        for values in (rows, columns, rows // 2 + columns // 2, (rows // 32 + columns // 32) % 2 * 255):
+            picture, file = np.stack([values, 255 - values, columns], axis=-1).astype(np.uint8), io.BytesIO()
+            Image.fromarray(picture).save(file, "PNG")
+            made.append(file.getvalue())
+        return tuple(made)
+
+    def covered(self, content: bytes) -> tuple[bytes, ...]:
+        """A square of a grid of six by six in the mean colour, row by row."""
+        import numpy as np
+
+        from palmette.automl.encoders.image.pictures import picture_of
+
+        picture, made = picture_of(content), []
+        rows, columns = (np.linspace(0, size, GRID + 1).astype(int) for size in picture.shape[:2])
+        for place in range(GRID**2):
+            down, right = divmod(place, GRID)
+            part = picture.copy()
+            part[rows[down] : rows[down + 1], columns[right] : columns[right + 1]] = picture.mean(axis=(0, 1))
+            made.append(_png(part))
+        return tuple(made)
+
+    def shown(self, content: bytes) -> str:
+        return self.marked(content, ())
+
+    def marked(self, content: bytes, changes: Sequence[float]) -> str:
+        import numpy as np
+        from PIL import Image
+
+        from palmette.automl.encoders.image.pictures import picture_of, resized
+
+        picture, file = Image.fromarray(picture_of(content)), io.BytesIO()
+        scale = THUMBNAIL / max(picture.size)
+        picture = picture.resize((max(1, round(picture.width * scale)), max(1, round(picture.height * scale))))
+        if changes:
+            parts = np.clip(np.reshape(changes, (GRID, GRID)), 0, None)
+            heat = np.repeat((255 * parts / max(parts.max(), 1e-9)).astype(np.uint8)[..., None], 3, axis=2)
+            strength = 0.6 / 255 * resized(heat, *picture.size).astype(float)
+            mixed = (1 - strength) * np.asarray(picture) + strength * np.array(MARK)
+            picture = Image.fromarray(mixed.astype(np.uint8))
+        picture.save(file, "JPEG", quality=75)
+        return f'<img alt="" src="data:image/jpeg;base64,{base64.b64encode(file.getvalue()).decode()}">'
+
+
+def _png(picture: Any) -> bytes:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "PNG")
+    return file.getvalue()

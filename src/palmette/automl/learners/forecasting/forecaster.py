@@ -1,0 +1,177 @@
+"""Forecasts of tables: from the rows of one or several series to the rows that follow, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, clone
+
+from palmette.automl.learners.forecasting.series import (
+    Series,
+    SeriesColumns,
+    by_series,
+    calendar,
+    filled,
+    regular,
+    scales_of,
+    steps_from,
+)
+
+HELD = 0.25  # share of a series, its end, on which errors are measured for intervals
+CONTEXTS = 600  # that errors are measured from, at most
+ENOUGH = 50  # errors for an interval; those of neighbouring steps are taken where there are fewer
+
+
+class Forecaster(BaseEstimator):
+    """Forecasts the next rows of each series in a table.
+
+    Intervals are conformal: the errors of forecasts of the latest rows by a model of the rows before them.
+
+    Args:
+        estimator: Takes regular series and gives the values after each.
+        columns: What the columns are.
+        horizon: How many rows are forecast.
+        quantiles: That are forecast beside the values, such as 0.1 and 0.9.
+    """
+
+    def __init__(self, estimator: Any, columns: SeriesColumns, horizon: int, quantiles: Sequence[float] = ()) -> None:
+        self.estimator = estimator
+        self.columns = columns
+        self.horizon = horizon
+        self.quantiles = quantiles
+
+    @property
+    def lookback(self) -> int:
+        """Rows of each series that a forecast looks at; more change nothing."""
+        return int(self.estimator.lookback)
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Forecaster:
+        """Learns from the rows of a table, in any order."""
+        tables = self.tables_of(X)
+        words = [
+            name
+            for name in (*self.columns.known, *self.columns.past)
+            if not pd.api.types.is_numeric_dtype(X[name].dtype)
+        ]
+        self.codes_ = {
+            name: {one: code for code, one in enumerate(sorted(X[name].dropna().unique()))} for name in words
+        }
+        series = [one for table, name in self._parts(tables) for one in self.series_of(table, name)]
+        self.ends_ = {name: table.index[-1] for name, table in tables.items() if len(table)}
+        self.lowest_ = 0.0 if min(one.values.min() for one in series) >= 0 else -np.inf
+        self.offsets_ = self._offsets(series) if self.quantiles else {}
+        self.estimator_ = clone(self.estimator).fit(series, self.horizon)
+        return self
+
+    def predict(self, X: pd.DataFrame) -> pd.DataFrame:
+        """The next rows of each series; with a column `<target>_p<percent>` for each quantile.
+
+        Rows after the last one with a target are not history: they hold the values of `known` that are ahead.
+        """
+        made = [self._forecast(table, name) for table, name in self._parts(self.tables_of(X))]
+        return pd.concat(made, ignore_index=True)
+
+    def tables_of(self, X: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        """Each series as regular rows by its id."""
+        parts = by_series(X[self.columns.used], self.columns.series).items()
+        return {name: regular(part, self.columns.time, self.columns.frequency) for name, part in parts if len(part)}
+
+    def series_of(self, table: pd.DataFrame, name: str, ahead: pd.DataFrame | None = None) -> list[Series]:
+        """The targets of one series with its covariates.
+
+        Args:
+            table: Its regular rows.
+            name: Its id.
+            ahead: Rows after them, of which covariates are known.
+        """
+        index = steps_from(table.index[0], len(table) + self.horizon, self.columns.frequency)
+        ahead = (
+            table[list(self.columns.known)] if ahead is None else pd.concat([table, ahead])[list(self.columns.known)]
+        )
+        known = [
+            filled(self._numbers(one, ahead[one].reset_index(drop=True).reindex(range(len(index)))))
+            for one in self.columns.known
+        ]
+        parts = calendar(index) if self.columns.time else np.zeros((len(index), 0))
+        past = [filled(self._numbers(one, table[one])) for one in self.columns.past]
+        return [
+            Series(
+                f"{name}/{target}" if name else target,
+                filled(table[target]),
+                np.column_stack([parts, *known]),
+                np.column_stack([np.zeros((len(table), 0)), *past]),
+            )
+            for target in self.columns.targets
+        ]
+
+    def _parts(self, tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[pd.DataFrame, str]]:
+        found = [(table, name) for name, table in tables.items() if len(table)]
+        if not found:
+            raise ValueError("There are no rows with a time stamp.")
+        yield from found
+
+    def _numbers(self, name: str, values: pd.Series) -> pd.Series:
+        return values.map(self.codes_[name]).astype(float) if name in self.codes_ else values
+
+    def _forecast(self, table: pd.DataFrame, name: str) -> pd.DataFrame:
+        """The rows after those of one series."""
+        end = len(table)
+        if self.columns.known:
+            present = np.flatnonzero(table[list(self.columns.targets)].notna().any(axis=1))
+            end = int(present[-1]) + 1 if len(present) else end
+        series = self.series_of(table.iloc[:end], name, table.iloc[end : end + self.horizon])
+        made = np.maximum(self.estimator_.predict(series), self.lowest_)
+        index = steps_from(table.index[0], end + self.horizon, self.columns.frequency)[end:]
+        found: dict[str, Any] = {self.columns.time or "step": index}
+        if self.columns.series:
+            found[self.columns.series] = name
+        for target, one, values in zip(self.columns.targets, series, made, strict=True):
+            found[target] = values
+            bands = self.offsets_[one.key] if one.key in self.offsets_ else self._usual_offsets(one)
+            for quantile, offsets in zip(self.quantiles, bands, strict=True):
+                found[f"{target}_p{100 * quantile:g}"] = np.maximum(values + offsets, self.lowest_)
+        return pd.DataFrame(found)
+
+    def _usual_offsets(self, one: Series) -> np.ndarray:
+        """Of a series that was not learnt from, at its scale."""
+        return self.offsets_[""] * float(np.std(one.values)) if self.quantiles else np.zeros((0, self.horizon))
+
+    def _offsets(self, series: Sequence[Series]) -> dict[str, np.ndarray]:
+        """(quantiles, horizon) by series, and under an empty key of all: how far quantiles are from the forecast."""
+        horizon, scales = self.horizon, scales_of(series)
+        cuts = [max(1, len(one.values) - max(horizon, round(HELD * len(one.values)))) for one in series]
+        model = clone(self.estimator).fit(
+            [one.until(cut, horizon) for one, cut in zip(series, cuts, strict=True)], horizon
+        )
+        ends = [range(cut, len(one.values) - horizon + 1) for one, cut in zip(series, cuts, strict=True)]
+        stride = max(1, -(-sum(map(len, ends)) // CONTEXTS))
+        asked = [(one, end) for one, some in zip(series, ends, strict=True) for end in some[::-1][::stride]]
+        if not asked:
+            asked = [(one, len(one.values) - horizon) for one in series if len(one.values) > horizon]
+        made = model.predict([one.until(end, horizon) for one, end in asked])
+        errors: dict[str, list[np.ndarray]] = {}
+        for (one, end), values in zip(asked, made, strict=True):
+            found = one.values[end : end + horizon] - values
+            errors.setdefault(one.key, []).append(found)
+            errors.setdefault("", []).append(found / scales[one.key])
+        whole = self._quantiles_of(np.array(errors.pop("")))
+        return {
+            one.key: self._quantiles_of(np.array(errors[one.key]))
+            if len(errors.get(one.key, ())) * horizon >= ENOUGH
+            else whole * scales[one.key]
+            for one in series
+        } | {"": whole}
+
+    def _quantiles_of(self, errors: np.ndarray) -> np.ndarray:
+        """(quantiles, horizon) of errors (n, horizon), each with those of as many neighbouring steps as it needs."""
+        width = min(self.horizon, -(-ENOUGH // len(errors)) // 2)
+        made = np.empty((len(self.quantiles), self.horizon))
+        for step in range(self.horizon):
+            near = np.sort(errors[:, max(0, step - width) : step + width + 1].ravel())
+            for place, quantile in enumerate(self.quantiles):
+                rank = np.ceil(quantile * (len(near) + 1)) if quantile >= 0.5 else np.floor(quantile * (len(near) + 1))
+                made[place, step] = near[int(np.clip(rank - 1, 0, len(near) - 1))]
+        return made

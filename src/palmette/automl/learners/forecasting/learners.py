@@ -1,0 +1,207 @@
+"""Learners of forecasts: each a `Forecaster` around an estimator of regular series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from palmette.automl.calls import Call
+from palmette.automl.candidates import SeriesUse
+from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.learners.learner import (
+    ABSOLUTE,
+    DefaultConfig,
+    FoldData,
+    Learner,
+    Measured,
+    Settings,
+    Setup,
+)
+from palmette.automl.learners.ranges import Range, choice, whole
+
+HERE = "palmette.automl.learners.forecasting"
+MOST_LAGS = 720
+LEAST_LAGS = 2
+SHARES = (1.0, 0.7, 0.5, 0.25, 0.125)
+"""Of the most lags: numbers of lags of ridge regressions whose mean is taken."""
+MOST_SEASON = 24
+"""Steps of a season from which a statistical model of it takes too long."""
+MANY = 50
+"""Series from which models of each by itself say less than one that all share."""
+TYPICAL = SeriesUse(targets=("y",), horizon=24, seasons=(24,), shortest=1000, longest=1000, context=720)
+
+
+class _Forecast(Learner):
+    problems = frozenset({"forecasting"})
+    layout = "rows"
+    path: ClassVar[str]
+
+    def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
+        """The arguments of the estimator of regular series."""
+        raise NotImplementedError
+
+    def starts(self, use: SeriesUse) -> Mapping[str, tuple[Settings, str]]:
+        """Settings of the starting points, with the reason, by the ending of their names."""
+        return {"": ({}, self.description)}
+
+    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+        use = setup.facts.series or TYPICAL
+        made = Call(self.path, self.inner({**settings, "log": None}, use, setup.facts))
+        if settings.get("log"):
+            made = Call(f"{HERE}.simple.LogScale", {"estimator": made})
+        names = ("targets", "time", "frequency", "series", "known", "past")
+        given = {name: value for name in names if (value := getattr(use, name))}
+        plain = {name: list(one) if isinstance(one, tuple) else one for name, one in given.items()}
+        columns = Call(f"{HERE}.series.SeriesColumns", plain)
+        return Call(f"{HERE}.forecaster.Forecaster", {"estimator": made, "columns": columns, "horizon": use.horizon})
+
+    def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
+        use = facts.series or TYPICAL
+        return tuple(
+            DefaultConfig(f"{self.name}{f'-{ending}' if ending else ''}", settings, reason, self.rank + 10 * turn)
+            for turn, (ending, (settings, reason)) in enumerate(self.starts(use).items())
+        )
+
+    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
+        estimator.fit(fold.train)
+        return None
+
+    def space(self, trial: Any, facts: DataFacts) -> Settings:
+        """Nothing: few origins pick settings wrongly, and a mean of several forecasts errs less."""
+        return {}
+
+
+class Naive(_Forecast):
+    name = "naive"
+    families = frozenset({"seasonal_naive", "last_value"})
+    readable = True
+    description = "The last value, the last season, or the mean of the last seasons, again."
+    measured = Measured(0.02, 1e-7, kilobytes=4.0, milliseconds=5.0)
+    rank = 1
+    path = f"{HERE}.simple.SeasonalNaive"
+
+    def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
+        given = {"season": int(settings.get("season") or 1), "count": int(settings.get("count") or 1)}
+        return {name: value for name, value in given.items() if value > 1}
+
+    def starts(self, use: SeriesUse) -> Mapping[str, tuple[Settings, str]]:
+        found: dict[str, tuple[Settings, str]] = {}
+        for season in use.seasons:
+            found[f"season-{season}"] = ({"season": season}, f"the last {season} steps again")
+            if use.shortest >= 6 * season:
+                found[f"mean-{season}"] = (
+                    {"season": season, "count": 4},
+                    f"the mean of the last 4 times {season} steps",
+                )
+        return {**found, "last": ({}, "the last value again: nothing beats it where changes are random")}
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        return {"season": whole(1, 10_000, 1), "count": whole(1, 52, 1)}
+
+
+class LinearForecast(_Forecast):
+    name = "linear_forecast"
+    families = frozenset({"linear_model", "ridge", "nlinear", "dlinear", "linear_networks"})
+    readable = True
+    description = (
+        "The next values are weighted sums of the last ones: a mean of ridge regressions on several numbers of lags."
+    )
+    measured = Measured(0.2, 6e-6, kilobytes=2_000.0, milliseconds=5.0)
+    rank = 0
+    path = f"{HERE}.ridges.LagRidges"
+
+    def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
+        most = int(settings.get("lags") or lags_of(use))
+        least = max(LEAST_LAGS, min(use.season, most))
+        lags = sorted({max(least, round(share * most)) for share in SHARES}, reverse=True)
+        return {"lags": lags, **({"own": True} if settings.get("own") else {})}
+
+    def starts(self, use: SeriesUse) -> Mapping[str, tuple[Settings, str]]:
+        count, most = use.count * len(use.targets), lags_of(use)
+        found: dict[str, tuple[Settings, str]] = {"": ({}, "weights that all series share")}
+        if 1 < count <= MANY:
+            found["own"] = ({"own": True}, "weights of each series by itself")
+        if most >= 8 * LEAST_LAGS:
+            found["short"] = ({"lags": max(most // 4, 2 * LEAST_LAGS)}, "few lags, which suits what changes its ways")
+        if use.is_positive:
+            found["log"] = ({"log": True}, "of logarithms, where series grow by a rate")
+        return found
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        most = max(lags_of(facts.series or TYPICAL), 2 * LEAST_LAGS)
+        note = "the most lags; some shares of them are taken, too"
+        return {
+            "lags": whole(LEAST_LAGS, most, note=note),
+            "own": choice(False, True, default=False, note="weights of each series by itself", searched=False),
+            "log": choice(False, True, default=False, note="of logarithms", searched=False),
+        }
+
+
+class ThetaMethod(_Forecast):
+    name = "theta"
+    families = frozenset({"statistical", "exponential_smoothing"})
+    description = "Exponential smoothing with half of the trend, seasonally adjusted; strong for short series."
+    measured = Measured(0.5, 2e-5, kilobytes=4.0, milliseconds=20.0)
+    rank = 3
+    path = f"{HERE}.simple.Theta"
+
+    def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
+        season = int(settings.get("season") or use.season)
+        return {"season": season} if season > 1 else {}
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        return {"season": whole(1, 10_000, (facts.series or TYPICAL).season)}
+
+
+class AutoETS(_Forecast):
+    name = "auto_ets"
+    families = frozenset({"statistical", "ets", "statsforecast"})
+    requires = ("statsforecast",)
+    description = "Exponential smoothing with the error, trend and season that an information criterion selects."
+    measured = Measured(10.0, 2e-3, kilobytes=4.0, milliseconds=300.0)
+    rank = 4
+    path = f"{HERE}.statistical.Statistical"
+    kind: ClassVar[str] = "ets"
+
+    def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
+        season = use.season if use.season <= MOST_SEASON else 1
+        return {"kind": self.kind, **({"season": season} if season > 1 else {})}
+
+
+class AutoARIMA(AutoETS):
+    name = "auto_arima"
+    families = frozenset({"statistical", "arima", "statsforecast"})
+    description = "ARIMA with the orders that an information criterion selects."
+    measured = Measured(40.0, 1e-2, kilobytes=4.0, milliseconds=1_000.0)
+    rank = 5
+    kind = "arima"
+
+
+class BoostedForecast(_Forecast):
+    name = "boosted_forecast"
+    families = frozenset({"lightgbm", "gradient_boosting", "mlforecast"})
+    requires = ("lightgbm",)
+    description = "LightGBM on the last values, seasons, calendar and covariates; one model for all series and steps."
+    measured = Measured(1.5, 2e-5, kilobytes=1_500.0, milliseconds=10.0)
+    rank = 2
+    path = f"{HERE}.boosted.BoostedLags"
+
+    def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
+        lags = int(settings.get("lags") or min(max(use.season, 12), 48, max(use.shortest // 4, 2)))
+        seasons = [one for one in use.seasons if 2 * one < use.shortest]
+        absolute = {"objective": "l1"} if facts.metric in ABSOLUTE | {"mase", "wql"} else {}
+        kept = {name: settings[name] for name in ("rounds", "leaves", "rate") if settings.get(name)}
+        return {"lags": lags, **({"seasons": seasons} if seasons else {}), **absolute, **kept}
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        return {
+            "lags": whole(2, 96, note="last values that are features", log=True),
+            "rounds": whole(50, 600, 200, "trees", log=True),
+            "leaves": whole(4, 127, 31, "leaves of a tree", log=True),
+            "rate": Range(0.01, 0.2, 0.05, "learning rate", log=True),
+        }
+
+
+def lags_of(use: SeriesUse) -> int:
+    """The most lags that the shortest series allows for."""
+    return max(LEAST_LAGS, min(MOST_LAGS, (use.shortest - use.horizon) // 3))

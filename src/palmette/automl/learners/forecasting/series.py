@@ -1,0 +1,123 @@
+"""Series: rows in any order become regular series without gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Series:
+    """One variable over time."""
+
+    key: str  # the column, after the id of the series where there are several
+    values: np.ndarray  # (steps,), without gaps
+    known: np.ndarray  # (steps and those to forecast, k): calendar and covariates that are known ahead
+    past: np.ndarray  # (steps, p): covariates that are known up to the last step
+
+    def until(self, end: int, horizon: int) -> Series:
+        """What is known after `end` steps."""
+        return Series(self.key, self.values[:end], self.known[: end + horizon], self.past[:end])
+
+
+@dataclass(frozen=True)
+class SeriesColumns:
+    """What the columns of a table of series are."""
+
+    targets: Sequence[str]  # that are forecast
+    time: str = ""  # time stamps, or numbers of steps; empty where each row is a step
+    frequency: str = "1"  # distance of two rows as a pandas offset, or as a number
+    series: str = ""  # the column that names the series; empty for one series
+    known: Sequence[str] = ()  # whose values are known ahead
+    past: Sequence[str] = ()  # whose values are known up to the last row
+
+    @property
+    def used(self) -> list[str]:
+        names = (self.time, self.series, *self.targets, *self.known, *self.past)
+        return list(dict.fromkeys(one for one in names if one))
+
+
+def steps_from(first: Any, count: int, frequency: str) -> pd.Index:
+    """So many stamps from the first on; a number as the frequency counts steps."""
+    try:
+        return pd.Index(float(str(first)) + float(frequency) * np.arange(count))
+    except ValueError:
+        return pd.date_range(first, periods=count, freq=frequency)
+
+
+def grid_of(stamps: pd.Series, frequency: str) -> pd.Index:
+    """Regular stamps that cover sorted ones, at the phase that most of them have."""
+    first, last = stamps.iloc[0], stamps.iloc[-1]
+    offset: Any = None if _is_number(frequency) else pd.tseries.frequencies.to_offset(frequency)
+    try:
+        step: Any = float(frequency) if offset is None else pd.Timedelta(offset)
+    except ValueError:  # months and the like have no fixed length
+        return pd.date_range(offset.rollback(first.normalize()), offset.rollforward(last.normalize()), freq=offset)
+    phase = ((stamps - first) % step).mode().iloc[0]
+    first = first + phase - (step if phase > step / 2 else 0 * step)
+    return steps_from(first, max(round((last - first) / step), 0) + 1, frequency)
+
+
+def places_in(grid: pd.Index, stamps: pd.Series) -> np.ndarray:
+    """The position of the nearest step for each stamp (n,)."""
+    return np.asarray(grid.get_indexer(pd.Index(stamps), method="nearest"))
+
+
+def regular(rows: pd.DataFrame, time: str, frequency: str) -> pd.DataFrame:
+    """The rows of one series, one for each step: repeated stamps are averaged, gaps have no values.
+
+    Args:
+        rows: In any order; those without a stamp are left out.
+        time: The column of stamps; empty where rows are steps.
+        frequency: A pandas offset, or the distance of numbered steps.
+    """
+    if not time:
+        return rows.reset_index(drop=True)
+    rows = rows[rows[time].notna()].sort_values(time, kind="stable")
+    grid = grid_of(rows[time], frequency)
+    places = places_in(grid, rows[time])
+    values = rows.drop(columns=time)
+    if len(np.unique(places)) < len(places):
+        values = values.groupby(places).agg({name: _one_of(values[name]) for name in values})
+    else:
+        values = values.set_axis(places)
+    return values.reindex(range(len(grid))).set_axis(grid)
+
+
+def by_series(rows: pd.DataFrame, series: str) -> Mapping[str, pd.DataFrame]:
+    """The rows of each series by its id; all rows under an empty id where there is one series."""
+    if not series:
+        return {"": rows}
+    return {str(name): part.drop(columns=series) for name, part in rows.groupby(rows[series].astype(str), sort=True)}
+
+
+def calendar(stamps: pd.Index) -> np.ndarray:
+    """Parts of each stamp (n, 5): time of day, weekday, day and week of the year, month; none of numbered steps."""
+    if not isinstance(stamps, pd.DatetimeIndex):
+        return np.zeros((len(stamps), 0))
+    hours = stamps.hour + stamps.minute / 60 + stamps.second / 3600
+    return np.column_stack([hours, stamps.dayofweek, stamps.day, stamps.dayofyear, stamps.month]).astype(float)
+
+
+def filled(values: pd.DataFrame | pd.Series) -> np.ndarray:
+    """Without gaps: the last value, the first one before it, 0 where there is none."""
+    return values.ffill().bfill().fillna(0.0).to_numpy(dtype=float)
+
+
+def scales_of(series: Sequence[Series]) -> dict[str, float]:
+    """The usual size of a change of each series; a flat one counts as a hundredth of the others."""
+    found = {one.key: float(np.std(one.values)) for one in series}
+    floor = 0.01 * float(np.median(list(found.values()))) or 1e-9
+    return {key: max(scale, floor) for key, scale in found.items()}
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdigit()
+
+
+def _one_of(values: pd.Series) -> str:
+    return "mean" if pd.api.types.is_numeric_dtype(values.dtype) else "last"

@@ -1,0 +1,156 @@
+"""Forecasts that learn next to nothing: the last season again, the theta method, and means of several forecasts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from palmette.automl.learners.forecasting.series import Series
+
+ALPHAS = np.linspace(0.05, 0.95, 19)
+MOST_OF_THETA = 600  # last values that the theta method looks at, where seasons are short
+
+
+class SeasonalNaive(BaseEstimator):
+    """Repeats the mean of the last seasons.
+
+    Args:
+        season: Steps of a season; 1 repeats the last value.
+        count: Seasons in the mean.
+    """
+
+    def __init__(self, season: int = 1, count: int = 1) -> None:
+        self.season = season
+        self.count = count
+
+    @property
+    def lookback(self) -> int:
+        return self.season * self.count
+
+    def fit(self, series: Sequence[Series], horizon: int) -> SeasonalNaive:
+        self.horizon_ = horizon
+        return self
+
+    def predict(self, contexts: Sequence[Series]) -> np.ndarray:
+        """(n, horizon): the values after each context."""
+        made = np.empty((len(contexts), self.horizon_))
+        for place, one in enumerate(contexts):
+            season = self.season if len(one.values) >= self.season else 1
+            count = max(1, min(self.count, len(one.values) // season))
+            whole = one.values[-season * count :].reshape(count, season).mean(axis=0)
+            made[place] = np.resize(whole, self.horizon_)
+        return made
+
+
+class Theta(BaseEstimator):
+    """The theta method: exponential smoothing with half of the linear trend, on seasonally adjusted values.
+
+    Assimakopoulos and Nikolopoulos, International Journal of Forecasting 16, 2000.
+
+    Args:
+        season: Steps of a season; 1 for none.
+    """
+
+    def __init__(self, season: int = 1) -> None:
+        self.season = season
+
+    @property
+    def lookback(self) -> int:
+        return max(MOST_OF_THETA, 4 * self.season)
+
+    def fit(self, series: Sequence[Series], horizon: int) -> Theta:
+        self.horizon_ = horizon
+        return self
+
+    def predict(self, contexts: Sequence[Series]) -> np.ndarray:
+        """(n, horizon): the values after each context."""
+        return np.stack([self._forecast(one.values[-self.lookback :]) for one in contexts])
+
+    def _forecast(self, values: np.ndarray) -> np.ndarray:
+        steps, seasonal = len(values) + np.arange(self.horizon_), None
+        if self.season > 1 and len(values) >= 2 * self.season:
+            seasonal = _seasonal(values, self.season)
+            if (values > 0).all():
+                seasonal = np.maximum(1 + seasonal / values.mean(), 0.1)
+                values = values / np.resize(seasonal, len(values))
+            else:
+                values = values - np.resize(seasonal, len(values))
+        made = _theta(values, self.horizon_)
+        if seasonal is None:
+            return made
+        factors = seasonal[steps % self.season]
+        return made * factors if seasonal.min() > 0 and abs(seasonal.mean() - 1) < 0.5 else made + factors
+
+
+class WeightedForecasts(BaseEstimator):
+    """The weighted mean of several forecasts.
+
+    Args:
+        members: Forecasters with their names.
+        weights: One for each.
+    """
+
+    def __init__(self, members: Sequence[tuple[str, Any]], weights: Sequence[float]) -> None:
+        self.members = members
+        self.weights = weights
+
+    @property
+    def lookback(self) -> int:
+        return max(one.lookback for _, one in self.members)
+
+    def fit(self, series: Sequence[Series], horizon: int) -> WeightedForecasts:
+        self.fitted_ = [clone(one).fit(series, horizon) for _, one in self.members]
+        return self
+
+    def predict(self, contexts: Sequence[Series]) -> np.ndarray:
+        """(n, horizon): the values after each context."""
+        return np.average([one.predict(contexts) for one in self.fitted_], axis=0, weights=self.weights)
+
+
+class LogScale(BaseEstimator):
+    """Forecasts the logarithm of positive values, which grow by a rate rather than by an amount."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    @property
+    def lookback(self) -> int:
+        return self.estimator.lookback
+
+    def fit(self, series: Sequence[Series], horizon: int) -> LogScale:
+        self.least_ = min(float(one.values.min()) for one in series) / 2
+        self.estimator_ = clone(self.estimator).fit(self._logs(series), horizon)
+        return self
+
+    def predict(self, contexts: Sequence[Series]) -> np.ndarray:
+        """(n, horizon): the values after each context."""
+        highest = np.log([10 * one.values.max() for one in contexts])[:, None]
+        return np.exp(np.minimum(self.estimator_.predict(self._logs(contexts)), highest))
+
+    def _logs(self, series: Sequence[Series]) -> list[Series]:
+        return [replace(one, values=np.log(np.maximum(one.values, self.least_))) for one in series]
+
+
+def _seasonal(values: np.ndarray, season: int) -> np.ndarray:
+    """(season,): how far the steps of a season are from a moving mean, beginning at the first value."""
+    weights = np.r_[0.5, np.ones(season - 1), 0.5] / season if season % 2 == 0 else np.ones(season) / season
+    middle, half = np.convolve(values, weights, "valid"), len(weights) // 2
+    rest, place = values[half : half + len(middle)] - middle, (half + np.arange(len(middle))) % season
+    found = np.bincount(place, rest, season) / np.maximum(np.bincount(place, minlength=season), 1)
+    return found - found.mean()
+
+
+def _theta(values: np.ndarray, horizon: int) -> np.ndarray:
+    count = len(values)
+    slope = float(np.polyfit(np.arange(count), values, 1)[0]) if count > 2 else 0.0
+    levels, errors = np.full(len(ALPHAS), values[0]), np.zeros(len(ALPHAS))
+    for value in values[1:]:
+        errors += (value - levels) ** 2
+        levels += ALPHAS * (value - levels)
+    best = int(errors.argmin())
+    alpha = ALPHAS[best]
+    return levels[best] + slope / 2 * (np.arange(horizon) + (1 - (1 - alpha) ** count) / alpha)

@@ -1,0 +1,43 @@
+"""Statistical models of each series by itself, from statsforecast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from statsforecast.models import AutoARIMA, AutoETS
+
+from palmette.automl.learners.forecasting.series import Series
+
+MOST_OF_STATISTICS = 500  # last values that a model is fitted to: more take long and add little
+
+
+class Statistical(BaseEstimator):
+    """Exponential smoothing or ARIMA, selected by an information criterion and fitted where a forecast begins.
+
+    Args:
+        kind: `ets` or `arima`.
+        season: Steps of a season; 1 for none.
+    """
+
+    def __init__(self, kind: str = "ets", season: int = 1) -> None:
+        self.kind = kind
+        self.season = season
+
+    @property
+    def lookback(self) -> int:
+        return max(MOST_OF_STATISTICS, 4 * self.season)
+
+    def fit(self, series: Sequence[Series], horizon: int) -> Statistical:
+        self.horizon_ = horizon
+        return self
+
+    def predict(self, contexts: Sequence[Series]) -> np.ndarray:
+        """(n, horizon): the values after each context."""
+        return np.stack([self._forecast(one.values[-self.lookback :]) for one in contexts])
+
+    def _forecast(self, values: np.ndarray) -> np.ndarray:
+        model: Any = (AutoETS if self.kind == "ets" else AutoARIMA)(season_length=self.season)
+        return np.asarray(model.forecast(y=values, h=self.horizon_)["mean"])

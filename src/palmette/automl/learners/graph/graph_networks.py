@@ -1,0 +1,166 @@
+"""Networks of a whole graph as scikit-learn estimators, in PyTorch."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from torch import nn
+from torch.nn import functional
+
+from palmette.automl.learners.graph.nodes import Nodes
+
+STEPS = 10
+"""Steps along the edges of GPR-GNN."""
+RETURN = 0.1
+"""Weight of a node's own values in its first weights, as in personalised PageRank."""
+PATIENCE = 40
+
+
+class SparseLinear(nn.Linear):
+    """A linear layer of sparse rows."""
+
+    def forward(self, rows: Any) -> Any:
+        return rows @ self.weight.T + self.bias
+
+
+class GraphConvolutions(nn.Module):
+    """Two graph convolutions (GCN: Kipf and Welling, 2017)."""
+
+    def __init__(self, inputs: int, width: int, outputs: int, dropout: float) -> None:
+        super().__init__()
+        self.first, self.second, self.dropout = SparseLinear(inputs, width), nn.Linear(width, outputs), dropout
+
+    def forward(self, rows: Any, averaging: Any) -> Any:
+        rows = functional.relu(averaging @ self.first(_thinned(rows, self.dropout, self.training)))
+        return averaging @ self.second(functional.dropout(rows, self.dropout, self.training))
+
+
+class GeneralisedPageRank(nn.Module):
+    """A network of each node's features, its outputs averaged over learnt distances (GPR-GNN: Chien et al., 2021)."""
+
+    def __init__(self, inputs: int, width: int, outputs: int, dropout: float) -> None:
+        super().__init__()
+        self.first, self.second, self.dropout = SparseLinear(inputs, width), nn.Linear(width, outputs), dropout
+        weights = RETURN * (1 - RETURN) ** torch.arange(STEPS + 1)
+        weights[-1] = (1 - RETURN) ** STEPS
+        self.weights = nn.Parameter(weights)
+
+    def forward(self, rows: Any, averaging: Any) -> Any:
+        rows = functional.relu(self.first(_thinned(rows, self.dropout, self.training)))
+        rows = self.second(functional.dropout(rows, self.dropout, self.training))
+        rows = functional.dropout(rows, self.dropout, self.training)
+        made = self.weights[0] * rows
+        for weight in self.weights[1:]:
+            rows = averaging @ rows
+            made = made + weight * rows
+        return made
+
+
+NETWORKS = {"gcn": GraphConvolutions, "gpr_gnn": GeneralisedPageRank}
+
+
+class GraphNetworkClassifier(ClassifierMixin, BaseEstimator):
+    """A network that sees the whole graph in every step, and learns from the nodes with a known class.
+
+    Args:
+        architecture: `gcn` or `gpr_gnn`.
+        epochs: Steps; at most, where validation nodes stop them.
+        width: Units of the hidden layer.
+        dropout: Share of values that are left out in training.
+        lr: Learning rate of Adam.
+        weight_decay: L2 penalty.
+        random_state: Seed.
+    """
+
+    def __init__(
+        self,
+        architecture: str = "gpr_gnn",
+        epochs: int = 200,
+        width: int = 64,
+        dropout: float = 0.5,
+        lr: float = 0.01,
+        weight_decay: float = 5e-4,
+        random_state: int = 0,
+    ) -> None:
+        self.architecture = architecture
+        self.epochs = epochs
+        self.width = width
+        self.dropout = dropout
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.random_state = random_state
+
+    def fit(self, X: Nodes, y: Any) -> GraphNetworkClassifier:
+        self.fit_until(X, y)
+        return self
+
+    def fit_until(self, X: Nodes, y: Any, valid: tuple[Nodes, Any] | None = None, deadline: float = math.inf) -> int:
+        """Fits, and returns the epochs: those that are best for the validation nodes, if they are given."""
+        self.classes_, target = np.unique(y, return_inverse=True)
+        rows, averaging = _tensors(X)
+        known, classes = torch.as_tensor(X.places), torch.as_tensor(target)
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        with torch.random.fork_rng():
+            torch.manual_seed(self.random_state)
+            shape = rows.shape[1], self.width, len(self.classes_), self.dropout
+            network = NETWORKS[self.architecture](*shape).to(device)
+            rows, averaging, known, classes = (one.to(device) for one in (rows, averaging, known, classes))
+            descent = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=self.weight_decay)
+            best, least, taken = copy.deepcopy(network.state_dict()), math.inf, 0
+            for epoch in range(1, self.epochs + 1):
+                network.train()
+                descent.zero_grad()
+                functional.cross_entropy(network(rows, averaging)[known], classes).backward()  # type: ignore[no-untyped-call]  # of PyTorch
+                descent.step()
+                loss = self._loss(network, rows, averaging, valid) if valid and len(valid[0]) else -epoch
+                if loss < least:
+                    best, least, taken = copy.deepcopy(network.state_dict()), loss, epoch
+                if epoch - taken >= PATIENCE or time.monotonic() > deadline:
+                    break
+        network.load_state_dict(best)
+        self.network_ = network.cpu().eval()
+        return taken
+
+    def predict(self, X: Nodes) -> np.ndarray:
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def predict_proba(self, X: Nodes) -> np.ndarray:
+        with torch.no_grad():
+            made = functional.softmax(self.network_(*_tensors(X)).double(), dim=1)
+        return np.asarray(made.numpy()[X.places])
+
+    def _loss(self, network: Any, rows: Any, averaging: Any, valid: tuple[Nodes, Any]) -> float:
+        network.eval()
+        with torch.no_grad():
+            made = network(rows, averaging).cpu()[torch.as_tensor(valid[0].places)]
+        return float(functional.cross_entropy(made, torch.as_tensor(np.searchsorted(self.classes_, valid[1]))))
+
+
+def _tensors(X: Nodes) -> tuple[Any, Any]:
+    """Features, and what averages them, both as sparse tensors."""
+    return _tensor(X.rows), _tensor(X.averaging)
+
+
+def _tensor(matrix: Any) -> Any:
+    whole = sparse.csr_array(matrix)
+    starts, columns = (torch.as_tensor(one.astype("int64")) for one in (whole.indptr, whole.indices))
+    values = torch.as_tensor(whole.data.astype("float32"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that sparse tensors are in beta
+        return torch.sparse_csr_tensor(starts, columns, values, whole.shape, check_invariants=False)
+
+
+def _thinned(rows: Any, share: float, training: bool) -> Any:
+    """Dropout of sparse rows."""
+    if not training:
+        return rows
+    values = functional.dropout(rows.values(), share)
+    return torch.sparse_csr_tensor(rows.crow_indices(), rows.col_indices(), values, rows.shape, check_invariants=False)

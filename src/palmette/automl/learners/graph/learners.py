@@ -1,0 +1,135 @@
+"""Learners of nodes that look at their neighbours. Those that do not are the learners of classifications."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from palmette.automl.calls import Call
+from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.kinds import Kind
+from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, Setup
+from palmette.automl.learners.ranges import Range, choice, whole
+
+PROPAGATION = "palmette.automl.learners.graph.propagation"
+WORDS = 50
+"""Columns from which numbers are taken for counts of words."""
+MOST_EPOCHS = 300
+FAMILIES = frozenset({"graph"})
+
+
+class _OfNodes(Learner):
+    problems = frozenset({"node_classification"})
+    layout = "sparse"
+    start: ClassVar[float]
+    """Rank of the first starting point."""
+    settings_to_try: ClassVar[Mapping[str, Settings]]
+    """By the end of a candidate's name."""
+
+    def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
+        shares = facts.columns >= WORDS and "number" in facts.kinds
+        encoders: Mapping[Kind, str] = {"number": "number_shares"} if shares else {}
+        return tuple(
+            DefaultConfig(f"{self.name}{end}", settings, self.description, self.start + 10 * place, encoders=encoders)
+            for place, (end, settings) in enumerate(self.settings_to_try.items())
+        )
+
+
+class _Averaged(_OfNodes):
+    measured = Measured(0.05, 1.5e-7, kilobytes=500.0, row=2.0, milliseconds=8.0, by_output=True)
+    hops_to_try: ClassVar[Mapping[str, tuple[int, ...]]]
+    """By the value of the setting `hops`."""
+    estimator_name: ClassVar[str] = "PropagatedClassifier"
+
+    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+        penalty = {"C": settings.get("C", 10.0), "max_iter": 300, "tol": 1e-3}
+        hops = self.hops_to_try[str(settings.get("hops") or next(iter(self.hops_to_try)))]
+        inner = Call("sklearn.linear_model.LogisticRegression", penalty)
+        rest = {name: value for name, value in settings.items() if name not in ("C", "hops")}
+        return Call(f"{PROPAGATION}.{self.estimator_name}", {"estimator": inner, "hops": list(hops), **rest})
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        return {
+            "C": Range(0.1, 100.0, 10.0, "inverse strength of the L2 penalty", log=True),
+            "hops": choice(*self.hops_to_try, default=next(iter(self.hops_to_try)), note="times features are averaged"),
+        }
+
+    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
+        import warnings
+
+        from sklearn.exceptions import ConvergenceWarning
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # not quite converged is good enough
+            return super().fit(estimator, fold, deadline)
+
+
+class SimplifiedConvolution(_Averaged):
+    name = "sgc"
+    families = FAMILIES | {"simplified_graph_convolution"}
+    description = "Logistic regression of features that were averaged over neighbours."
+    start = 0.1
+    hops_to_try: ClassVar = {"2": (2,), "3": (3,), "1": (1,), "4": (4,)}
+    settings_to_try: ClassVar = {"": {}, "-far": {"hops": "3"}}
+
+
+class Neighbourhood(_Averaged):
+    name = "neighbourhood"
+    families = FAMILIES
+    description = "Logistic regression of a node's own features beside those averaged over its neighbours."
+    start = 0.3
+    hops_to_try: ClassVar = {"0-2": (0, 1, 2), "0-1": (0, 1), "0-3": (0, 1, 2, 3)}
+    settings_to_try: ClassVar = {"": {}}
+
+
+class LabelSmoothing(_Averaged):
+    name = "label_smoothing"
+    families = FAMILIES | {"label_propagation"}
+    description = "Logistic regression whose probabilities are averaged over neighbours, with their known classes."
+    start = 0.4
+    estimator_name = "SmoothedClassifier"
+    hops_to_try: ClassVar = {"1": (1,), "0": (0,), "2": (2,), "0-2": (0, 1, 2)}
+    settings_to_try: ClassVar = {"": {}, "-features": {"hops": "0"}}
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        share = Range(0.3, 0.95, 0.85, "of neighbours, against a node's own probabilities")
+        return {**super().ranges(facts), "share": share}
+
+
+class _Network(_OfNodes):
+    track = "neural"
+    requires = ("torch",)
+    stops_early = True
+    measured = Measured(1.5, 5e-7, kilobytes=400.0, row=2.0, milliseconds=12.0)
+    settings_to_try: ClassVar = {"": {}}
+
+    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+        given = {"architecture": self.name, "epochs": rounds or MOST_EPOCHS, **settings, "random_state": setup.seed}
+        return Call("palmette.automl.learners.graph.graph_networks.GraphNetworkClassifier", given)
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        return {
+            "width": whole(16, 128, 64, "units of the hidden layer", log=True),
+            "dropout": Range(0.2, 0.8, 0.5),
+            "lr": Range(2e-3, 5e-2, 1e-2, "learning rate", log=True),
+            "weight_decay": Range(1e-5, 5e-3, 5e-4, log=True),
+        }
+
+    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
+        return int(estimator.fit_until(fold.train, fold.target, valid=fold.stopping, deadline=deadline))
+
+
+class GraphConvolution(_Network):
+    name = "gcn"
+    families = FAMILIES | {"neural_network", "graph_neural_network", "deep_learning"}
+    description = "Two graph convolutions: a network whose layers average over neighbours."
+    start = 0.5
+
+
+class GeneralisedPageRank(_Network):
+    name = "gpr_gnn"
+    families = FAMILIES | {"neural_network", "graph_neural_network", "deep_learning"}
+    description = (
+        "A network of a node's features, averaged over learnt distances; it also learns where neighbours differ."
+    )
+    start = 0.2

@@ -1,0 +1,185 @@
+"""Nodes with the graph around them, and what lets scikit-learn estimators learn from them.
+
+A model is fitted on the whole graph, of which some nodes have a known class. A row to predict is a node of its own: it
+receives from its neighbours and gives them nothing, so the answer to a row depends on that row and the graph alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+
+from palmette.automl.encoders.columns import ColumnError, text_of
+
+
+class Nodes:
+    """Some nodes of a graph; they are indexed as rows, and the graph stays whole.
+
+    Args:
+        rows: The typed columns, or the features, of all nodes but the first `before`.
+        links: (m, m) sparse: row i has a 1 for each neighbour of node i.
+        places: (n,): the nodes that are meant.
+        before: Nodes whose features the encoder has kept.
+    """
+
+    def __init__(self, rows: Any, links: Any, places: np.ndarray, before: int = 0) -> None:
+        self.rows, self.links, self.places, self.before = rows, links, places, before
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, chosen: Any) -> Nodes:
+        return Nodes(self.rows, self.links, self.places[chosen], self.before)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.places), self.rows.shape[1]
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.rows.data.nbytes + self.links.data.nbytes) if sparse.issparse(self.rows) else 0
+
+    @property
+    def own(self) -> pd.DataFrame:
+        """The typed columns of the nodes that are meant."""
+        return self.rows.iloc[self.places - self.before]
+
+    @property
+    def averaging(self) -> Any:
+        """(m, m) sparse: averages values over a node and its neighbours, symmetrically normalised."""
+        links = (self.links + sparse.eye_array(self.links.shape[0], format="csr")).tocsr()
+        scale = sparse.diags_array(1 / np.sqrt(np.asarray(links.sum(axis=1)).ravel()))
+        return (scale @ links @ scale).tocsr()
+
+
+def linked(ids: Iterable[Any], neighbours: Iterable[Any]) -> Any:
+    """(n, n) sparse: who is whose neighbour, both ways, without loops and repeats; unknown ones are left out."""
+    place = {name: number for number, name in enumerate(ids)}
+    lists = [[place[name] for name in one or () if name in place] for one in neighbours]
+    starts = np.repeat(np.arange(len(lists)), [len(one) for one in lists])
+    ends = np.array([one for each in lists for one in each], dtype=int)
+    links = sparse.csr_array((np.ones(len(ends)), (starts, ends)), shape=(len(lists), len(lists)))
+    links = links.maximum(links.T).minimum(1).tolil()
+    links.setdiag(0)
+    made = links.tocsr()
+    made.eliminate_zeros()
+    return made
+
+
+def neighbours(value: Any) -> tuple[str, ...] | None:
+    """Ids of neighbours, from a list, a list in JSON, or a text with blanks between them; None where there are none."""
+    if not isinstance(value, list) and (pd.isna(value) or value == ""):
+        return None
+    text = "" if isinstance(value, list) else text_of(value)
+    names = value if isinstance(value, list) else json.loads(text) if text.startswith("[") else re.split(r"\s+", text)
+    return tuple(dict.fromkeys(text_of(one) for one in names)) or None
+
+
+class NodeFeatures(BaseEstimator):
+    """Encodes the columns of nodes.
+
+    Args:
+        encoder: A transformer of typed columns.
+        graph: Whether the features of nodes come with those of all others, for models that look at neighbours.
+    """
+
+    def __init__(self, encoder: Any, graph: bool = False) -> None:
+        self.encoder = encoder
+        self.graph = graph
+
+    def fit(self, X: Nodes, y: Any = None) -> NodeFeatures:
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: Nodes, y: Any = None) -> Any:
+        self.encoder_ = clone(self.encoder)
+        made = self.encoder_.fit_transform(X.own, y)
+        if not self.graph:
+            return made
+        self.features_ = sparse.csr_array(self.encoder_.transform(X.rows))
+        return Nodes(self.features_, X.links, X.places)
+
+    def transform(self, X: Nodes) -> Any:
+        if not self.graph:
+            return self.encoder_.transform(X.own)
+        if not X.before:  # the graph of the fit
+            return Nodes(self.features_, X.links, X.places)
+        new = sparse.csr_array(self.encoder_.transform(X.rows))
+        return Nodes(sparse.vstack([self.features_, new], format="csr"), X.links, X.places)
+
+
+class GraphClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Classifies the nodes of a graph, and keeps the graph.
+
+    `fit` takes a row for each node; the target is missing where the class is unknown. A row to predict whose id is in
+    the graph has the values of that node where its own are missing; any other id is a new node.
+
+    Args:
+        estimator: A classifier of `Nodes`.
+        node: The column of ids.
+        neighbours: The column of the ids of neighbours.
+    """
+
+    def __init__(self, estimator: Any, node: str, neighbours: str) -> None:
+        self.estimator = estimator
+        self.node = node
+        self.neighbours = neighbours
+
+    def fit(self, X: pd.DataFrame, y: Any) -> GraphClassifier:
+        known = np.flatnonzero(~pd.isna(np.asarray(y, dtype=object)))
+        self.rows_ = X.reset_index(drop=True).copy()  # in few blocks
+        self.places_ = {name: place for place, name in enumerate(self.rows_[self.node])}
+        self.links_ = linked(self.rows_[self.node], self.rows_[self.neighbours])
+        target = np.array([np.asarray(y, dtype=object)[place] for place in known])
+        self.estimator_ = clone(self.estimator).fit(Nodes(self.rows_, self.links_, known), target)
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict(self, X: pd.DataFrame) -> np.ndarray:
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
+        return np.asarray(self.estimator_.predict_proba(self._nodes(X)))
+
+    def _nodes(self, X: pd.DataFrame) -> Nodes:
+        """The rows as nodes behind those of the graph."""
+        rows, count = self._completed(X), len(self.rows_)
+        lists = [[self._place(name) for name in one or ()] for one in rows[self.neighbours]]
+        own = [self.places_.get(name) for name in rows[self.node]]
+        lists = [[one for one in dict.fromkeys(each) if one != self_] for each, self_ in zip(lists, own, strict=True)]
+        starts = count + np.repeat(np.arange(len(rows)), [len(one) for one in lists])
+        ends = np.array([one for each in lists for one in each], dtype=int)
+        size = count + len(rows)
+        links = sparse.csr_array((np.ones(len(ends)), (starts, ends)), shape=(size, size))
+        stored = self.links_.tocoo()
+        links += sparse.csr_array((stored.data, (stored.row, stored.col)), shape=(size, size))
+        return Nodes(rows, links, np.arange(count, size), before=count)
+
+    def _completed(self, X: pd.DataFrame) -> pd.DataFrame:
+        """The rows, with the values of their node in the graph where they have none."""
+        places = np.array([self.places_.get(name, -1) for name in X[self.node]], dtype=int)
+        columns = {name: X[name].to_numpy() for name in X}
+        absent = {name: pd.isna(one) | (one == "" if one.dtype == object else False) for name, one in columns.items()}
+        empty = np.all([one for name, one in absent.items() if name != self.node], axis=0)
+        if (unknown := X[self.node][(places < 0) & empty]).size:
+            message = f"The node {unknown.iloc[0]!r} is not in the graph, and no values of it are given."
+            raise ColumnError(message, [self.node])
+        filled = {name: gaps & (places >= 0) for name, gaps in absent.items()}
+        filled = {name: one for name, one in filled.items() if one.any()}
+        for name, one in filled.items():
+            columns[name] = columns[name].copy()
+            columns[name][one] = self.rows_[name].to_numpy()[places[one]]
+        return pd.DataFrame(columns, index=X.index, copy=False) if filled else X
+
+    def _place(self, name: str) -> int:
+        if name not in self.places_:
+            message = f"The neighbour {name!r} is not in the graph."
+            raise ColumnError(message, [self.neighbours])
+        return self.places_[name]

@@ -1,0 +1,52 @@
+"""The neural track of images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from palmette.automl.calls import Call
+from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.kinds import Kind
+from palmette.automl.learners.learner import SUPERVISED, DefaultConfig, FoldData, Learner, Measured, Settings, Setup
+from palmette.automl.learners.ranges import Range, choice, whole
+
+MOST_EPOCHS = 80
+BESIDE_OTHERS = 60.0
+"""Its place where there are other columns: its rows are pixels first of all."""
+ENCODER: Mapping[Kind, str] = {"image": "image_squares"}
+
+
+class ImageNetwork(Learner):
+    name = "image_network"
+    track = "neural"
+    layout = "dense"
+    kinds = frozenset({"image"})
+    problems = SUPERVISED
+    families = frozenset({"neural_network", "deep_learning", "pytorch", "cnn", "convolutional_network"})
+    requires = ("torch",)
+    stops_early = True
+    description = "A small convolutional network that learns from the pixels alone, on changed and mirrored pictures."
+    measured = Measured(2.0, 1.5e-3, kilobytes=1000.0, milliseconds=8.0)
+
+    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+        path = setup.path("palmette.automl.learners.image_network.picture_networks.PictureNetwork")
+        return Call(path, {**settings, "epochs": rounds or MOST_EPOCHS, "random_state": setup.seed})
+
+    def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
+        rank = 3.0 if {*facts.kinds} == {"image"} else BESIDE_OTHERS
+        mirrored, plain = "learnt from pixels, where a mirror image shows the same", {"mirrored": False}
+        return (
+            DefaultConfig(self.name, {}, mirrored, rank, encoders=ENCODER),
+            DefaultConfig("image_network-plain", plain, "the same where left and right matter", rank, encoders=ENCODER),
+        )
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        return {
+            "width": whole(16, 64, 32, "channels of the first layer", log=True),
+            "mirrored": choice(False, True, default=True, note="whether a mirror image shows the same"),
+        }
+
+    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
+        options = {"sample_weight": fold.weights, "deadline": deadline}
+        return int(estimator.fit_until(fold.train, fold.target, valid=fold.stopping, **options))

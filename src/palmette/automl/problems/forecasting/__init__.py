@@ -1,0 +1,1 @@
+"""Forecasts of series: the next rows of one or several, with intervals."""

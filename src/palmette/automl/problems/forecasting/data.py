@@ -1,0 +1,216 @@
+"""What the data decide of a forecast: stamps, frequency, horizon and seasons."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from palmette.automl.candidates import SeriesUse
+from palmette.automl.learners.forecasting.series import by_series, filled, regular
+from palmette.automl.measure.metrics import Floats
+from palmette.automl.task_spec.spec import Forecast
+from palmette.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FEWEST = 3
+"""Horizons that a series must hold at least: to learn from, to validate with, and to hold out."""
+SHARE = 0.05
+"""Of a series, that is forecast where nothing names a horizon and no season gives one."""
+MOST_CONTEXT = 1500
+"""Rows of a series that a forecast is asked with, unless seasons are longer."""
+MIN_CORRELATION = 0.2
+NEARLY = 0.9
+"""Of the strongest season: a shorter one that is nearly as strong is the season, and longer ones are its multiples."""
+USUAL_SEASONS: dict[str, tuple[float, ...]] = {
+    "day": (1.0, 7.0),
+    "week": (7.0, 365.25),
+    "year": (365.25,),
+}
+"""Days of the seasons, for steps shorter than a day, of a day, and longer."""
+
+
+class Columns(NamedTuple):
+    """Which columns are what, by request and data."""
+
+    targets: tuple[str, ...]
+    time: str
+    series: str
+
+
+def read_use(rows: pd.DataFrame, columns: Columns, wish: Forecast) -> SeriesUse:
+    """Frequency, horizon and seasons of typed rows.
+
+    Raises:
+        UserError: the series are too short, or the horizon or the frequency cannot be read.
+    """
+    frequency = _frequency(rows, columns, wish)
+    tables = {
+        name: regular(part, columns.time, frequency)
+        for name, part in by_series(rows[_names(columns)], columns.series).items()
+        if len(part)
+    }
+    lengths = sorted(len(one) for one in tables.values())
+    if not lengths:
+        raise UserError("No row has a time stamp.", "Name the column of times: --time COLUMN.", code="no-times")
+    values = [filled(one[target]) for one in _longest(tables) for target in columns.targets]
+    seasons = seasons_of(values, frequency, lengths[len(lengths) // 2])
+    horizon = _horizon(wish.horizon, frequency, lengths[len(lengths) // 2], seasons)
+    if lengths[-1] < FEWEST * horizon + 2:
+        message = f"{horizon} steps are to be forecast, and the longest series has {lengths[-1]}."
+        remedy = f"At least {FEWEST * horizon + 2} are needed: add rows, or ask for fewer steps with --horizon."
+        raise UserError(message, remedy, code="series-too-short")
+    shortest = max(next((one for one in lengths if one >= 2 * horizon), lengths[-1]), 1)
+    return SeriesUse(
+        targets=columns.targets,
+        time=columns.time,
+        frequency=frequency,
+        series=columns.series,
+        horizon=horizon,
+        seasons=seasons,
+        quantiles=wish.quantiles,
+        shortest=shortest,
+        longest=lengths[-1],
+        count=len(tables),
+        context=min(lengths[-1], max(MOST_CONTEXT, *(4 * one for one in seasons), 0)),
+        is_positive=min(float(one.min()) for one in values) > 0,
+    )
+
+
+def repairs_of(rows: pd.DataFrame, use: SeriesUse) -> tuple[str, ...]:
+    """What was repaired in the stamps, in sentences."""
+    import pandas as pd
+
+    found = []
+    repeated = gaps = missing = 0
+    for part in by_series(rows, use.series).values():
+        table = regular(part, use.time, use.frequency)
+        stamps = part[use.time] if use.time else pd.Series(range(len(part)))
+        missing += int(stamps.isna().sum())
+        distinct = len(table) if not use.time else int(stamps.nunique())
+        repeated += int(stamps.notna().sum()) - distinct
+        gaps += max(len(table) - distinct, 0)
+    if missing:
+        found.append(f"{missing} rows without a time stamp are left out.")
+    if repeated:
+        found.append(f"{repeated} rows repeat a time stamp; their values are averaged.")
+    if gaps:
+        found.append(f"{gaps} steps have no row; they are filled with the value before.")
+    return tuple(found)
+
+
+def seasons_of(values: list[Floats], frequency: str, length: int) -> tuple[int, ...]:
+    """Seasons that fit twice into a series and show in the autocorrelation, the strongest first."""
+    step = days_of(frequency)
+    if step is None:
+        tried = list(range(2, max(3, min(400, length // 3))))
+    else:
+        kind = "day" if step < 1 else "week" if step == 1 else "year"
+        tried = [round(days / step) for days in USUAL_SEASONS[kind]]
+        tried = [12] if 28 <= step <= 31 else [4] if 89 <= step <= 92 else tried
+    strengths = {one: _correlation(values, one) for one in tried if 1 < one <= length // 2}
+    if step is None:  # one of many lags: a peak
+        beside = {one: max(strengths.get(one - 1, 1.0), strengths.get(one + 1, 1.0)) for one in strengths}
+        strengths = {one: value for one, value in strengths.items() if value >= beside[one]}
+    found = sorted(one for one, value in strengths.items() if value > MIN_CORRELATION)
+    first = next((one for one in found if strengths[one] >= NEARLY * max(strengths.values())), 0)
+    others = sorted((one for one in found if one != first), key=lambda one: -strengths[one])
+    return (first, *others[: 0 if step is None else 1]) if first else ()
+
+
+def days_of(frequency: str) -> float | None:
+    """Days between two steps; None of numbered steps."""
+    import pandas as pd
+
+    try:
+        offset = pd.tseries.frequencies.to_offset(frequency)
+    except ValueError:
+        return None
+    start = pd.Timestamp(2001, 1, 1)
+    return float((start + 100 * offset - start) / pd.Timedelta(days=1) / 100)
+
+
+def _names(columns: Columns) -> list[str]:
+    return [one for one in (columns.time, columns.series, *columns.targets) if one]
+
+
+def _longest(tables: dict[str, pd.DataFrame], most: int = 20) -> list[pd.DataFrame]:
+    return sorted(tables.values(), key=len, reverse=True)[:most]
+
+
+def _frequency(rows: pd.DataFrame, columns: Columns, wish: Forecast) -> str:
+    import pandas as pd
+
+    if wish.frequency:
+        try:
+            return str(pd.tseries.frequencies.to_offset(wish.frequency).freqstr)
+        except ValueError as error:
+            message = f"The frequency {wish.frequency!r} cannot be read."
+            raise UserError(message, "Write a pandas offset: h, 15min, D, W, MS.", code="bad-frequency") from error
+    if not columns.time:
+        return "1"
+    stamps = rows[columns.time]
+    by = rows[columns.series].astype(str) if columns.series else pd.Series("", index=rows.index)
+    ordered = stamps.groupby(by).apply(lambda one: one.dropna().drop_duplicates().sort_values().diff())
+    apart = ordered.dropna()
+    apart = apart[apart > apart.iloc[0] * 0] if len(apart) else apart
+    if not len(apart):
+        raise UserError(
+            f"{columns.time!r} has no two different stamps.", "Name another column: --time.", code="no-times"
+        )
+    if not pd.api.types.is_datetime64_any_dtype(stamps.dtype):
+        return f"{float(apart.median()):g}"
+    return _offset(stamps.dropna(), apart)
+
+
+def _offset(stamps: pd.Series, apart: pd.Series) -> str:
+    """The pandas offset of the usual distance of stamps."""
+    import pandas as pd
+
+    days = pd.Timedelta(apart.median()) / pd.Timedelta(days=1)
+    month_ends = float(stamps.dt.is_month_end.mean()) > 0.9
+    for least, most, start, end in ((27.5, 31.5, "MS", "ME"), (89, 93, "QS", "QE"), (360, 370, "YS", "YE")):
+        if least <= days <= most:
+            return end if month_ends else start
+    if days == 1 and float((stamps.dt.dayofweek >= 5).mean()) == 0 and len(stamps) > 14:
+        return "B"
+    usual = apart.mode().iloc[0]
+    if days == 7:
+        return f"W-{stamps.dt.day_name().mode().iloc[0][:3].upper()}"
+    return str(pd.tseries.frequencies.to_offset(usual).freqstr)
+
+
+def _horizon(text: str, frequency: str, length: int, seasons: tuple[int, ...]) -> int:
+    """Steps; of a time by the frequency. Where none is named: a season, or a share of the series."""
+    if not text:
+        usual = next((one for one in seasons if one <= length // 6), 0)
+        return usual or max(1, min(24, round(SHARE * length)))
+    found = re.fullmatch(r"\s*(\d+)\s*([a-z]*?)s?\s*", text.casefold())
+    count, unit = (int(found[1]), found[2]) if found else (0, "")
+    if found and unit in ("", "step", "row", "value", "observation", "period", "point"):
+        return max(count, 1)
+    step = days_of(frequency)
+    lasting = {"min": 1 / 1440, "minute": 1 / 1440, "hour": 1 / 24, "h": 1 / 24, "day": 1.0, "d": 1.0, "week": 7.0,
+               "month": 30.4375, "quarter": 91.3125, "year": 365.25}  # fmt: skip
+    if not found or unit not in lasting or step is None:
+        remedy = "Write a number of steps, or a time of a frequency: 24, 24 hours, 2 weeks."
+        raise UserError(f"The horizon {text!r} cannot be read.", remedy, code="bad-horizon")
+    return max(1, round(count * lasting[unit] / step))
+
+
+def _correlation(values: list[Floats], lag: int) -> float:
+    """The mean autocorrelation at a lag, after the trend is taken out by differences where it dominates."""
+    found = []
+    for one in values:
+        if len(one) <= 2 * lag:
+            continue
+        rest = one - np.poly1d(np.polyfit(np.arange(len(one)), one, 1))(np.arange(len(one)))
+        spread = float(rest.std())
+        if spread > 0:
+            half = float(np.mean(rest[lag // 2 :] * rest[: len(rest) - lag // 2])) / spread**2 if lag > 3 else 0.0
+            whole = float(np.mean(rest[lag:] * rest[:-lag])) / spread**2
+            found.append(whole if whole > half else 0.0)
+    return float(np.mean(found)) if found else 0.0

@@ -1,0 +1,117 @@
+"""The delivered package of a forecast: facts for its templates, an example history, requests to its endpoint."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from palmette.automl.candidates import Blueprint, SeriesUse
+from palmette.automl.learners.forecasting.series import by_series, regular, steps_from
+from palmette.automl.measure import Predictions
+from palmette.automl.problems.forecasting.windows import MOST_ROWS, HoldoutWindows
+from palmette.automl.problems.problem import EndpointRequest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TEMPLATES = Path(__file__).parent / "templates"
+ASKED = 3
+"""Requests that are compared and timed."""
+
+
+def name_of(target: str) -> str:
+    """The name of the package."""
+    plain = re.sub(r"[^a-z0-9]+", "_", target.casefold()).strip("_")[:40].strip("_") or "series"
+    return f"{'m_' if plain[0].isdigit() else ''}{plain}_forecast"
+
+
+def band(target: str, quantile: float) -> str:
+    """The column of a quantile.
+
+    >>> band("load", 0.1)
+    'load_p10'
+    """
+    return f"{target}_p{100 * quantile:g}"
+
+
+def facts(use: SeriesUse) -> Mapping[str, Any]:
+    """What the templates know beside the facts of all packages."""
+    columns = [use.time or "step", *([use.series] if use.series else [])]
+    targets = [name for target in use.targets for name in (target, *(band(target, one) for one in use.quantiles))]
+    what = f"{use.horizon} rows of {', '.join(use.targets[:6])}{', ...' if len(use.targets) > 6 else ''}"
+    return {
+        "use": use,
+        "about": f"Forecasts the next {what}" + (f" of each {use.series}" if use.series else ""),
+        "made": [*columns, *targets],
+        "most_rows": MOST_ROWS + use.context + use.horizon,
+    }
+
+
+def examples(blueprint: Blueprint, use: SeriesUse) -> pd.DataFrame:
+    """A short history of made-up values: never rows of the data."""
+    import pandas as pd
+
+    count = max(30, 2 * use.season if use.season <= 60 else 30)
+    known = {one.name: one for one in blueprint.columns}
+    made: dict[str, Any] = {}
+    for name, one in known.items():
+        values = [value for value in one.examples if value is not None] or [0.0]
+        if name == use.time:
+            first = float(values[0]) if one.kind == "number" else pd.Timestamp(str(values[0])).tz_localize(None)
+            made[name] = steps_from(first, count, use.frequency)
+        elif name == use.series:
+            made[name] = [str(values[0])] * count
+        else:
+            made[name] = np.resize(np.array(values, dtype=object), count)
+    frame = pd.DataFrame(made)
+    numbers = [one.name for one in blueprint.columns if one.kind == "number" and one.name != use.time]
+    frame[numbers] = frame[numbers].astype(float)
+    return frame
+
+
+def requests(windows: HoldoutWindows, made: Predictions) -> tuple[EndpointRequest, ...]:
+    """The histories of the first origins of the first series with the forecasts of them."""
+    use, found, place = windows.use, list[EndpointRequest](), 0
+    size = use.horizon * len(use.targets)
+    for steps in windows.origins[:ASKED]:
+        name, step = next(iter(steps.items()))
+        index = steps_from(windows.tables[name].index[0], step + use.horizon, use.frequency)[step:]
+        if not use.time:
+            index = index - index[0] + min(step, use.context)
+        answer = _answer(use, name, index, made.take(np.arange(place, place + size)))
+        found.append(EndpointRequest(windows.history(name, step), {"forecast": answer}))
+        place += size * len(steps)
+    return tuple(found)
+
+
+def request_of(rows: pd.DataFrame, made: Predictions, use: SeriesUse) -> EndpointRequest:
+    """Rows with the forecasts of what follows them."""
+    answer, size = list[dict[str, Any]](), use.horizon * len(use.targets)
+    for number, (name, part) in enumerate(by_series(rows, use.series).items()):
+        table = regular(part, use.time, use.frequency)
+        present = np.flatnonzero(table[list(use.targets)].notna().any(axis=1))
+        end = int(present[-1]) + 1 if use.known and len(present) else len(table)
+        index = steps_from(table.index[0], end + use.horizon, use.frequency)[end:]
+        answer += _answer(use, name, index, made.take(np.arange(number * size, (number + 1) * size)))
+    return EndpointRequest(rows, {"forecast": answer})
+
+
+def _answer(use: SeriesUse, name: str, index: pd.Index, made: Predictions) -> list[dict[str, Any]]:
+    """The rows of a forecast as JSON."""
+    values = made.values.astype(float).reshape(use.horizon, len(use.targets))
+    bands = None if made.quantiles is None else made.quantiles.reshape(use.horizon, len(use.targets), -1)
+    rows = []
+    for step, stamp in enumerate(index):
+        row: dict[str, Any] = {use.time or "step": stamp.isoformat() if hasattr(stamp, "isoformat") else float(stamp)}
+        if use.series:
+            row[use.series] = name
+        for place, target in enumerate(use.targets):
+            row[target] = float(values[step, place])
+            for number, quantile in enumerate(use.quantiles):
+                row[band(target, quantile)] = float(bands[step, place, number]) if bands is not None else None
+        rows.append(row)
+    return rows

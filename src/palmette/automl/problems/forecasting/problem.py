@@ -1,0 +1,325 @@
+"""The problem `forecasting`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palmette.automl.artefacts import FeatureImportance, Score
+from palmette.automl.calls import Call
+from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, SeriesUse, Strategy
+from palmette.automl.kinds import UNUSABLE, Kind
+from palmette.automl.measure import METRICS, Metric, Predictions, difference, interval, score
+from palmette.automl.measure.metrics import Floats, Task
+from palmette.automl.problems.forecasting import package
+from palmette.automl.problems.forecasting.data import Columns, read_use, repairs_of
+from palmette.automl.problems.forecasting.scorer import ForecastScorer
+from palmette.automl.problems.forecasting.windows import HoldoutWindows, Places, folds_of, held_out, naive_error
+from palmette.automl.problems.problem import FIRST_ROWS, EndpointRequest, Member, Objective, PlainSamples
+from palmette.automl.profile import Profile
+from palmette.automl.report_data import DrawnForecast, Forecasts, ReportData
+from palmette.automl.samples import DataSplits, SplitRequest
+from palmette.automl.task_spec.spec import TaskSpec
+from palmette.errors import UserError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+METRIC_NAMES = ("mase", "mae", "rmse", "mse", "smape", "mape", "wql", "rmsle", "medae")
+REPORTED = ("mae", "rmse", "mase", "smape", "wql")
+FOLDS = 3
+FAR = 1e4
+"""Times the largest value in training, that no forecast is."""
+SHOWN = 6
+"""Forecasts that the report draws."""
+WEIGHTED = "palmette.automl.learners.forecasting.simple.WeightedForecasts"
+
+
+@dataclass(frozen=True)
+class Forecasting(PlainSamples):
+    """Candidates are compared by forecasts from rolling origins in the training rows."""
+
+    name: ClassVar[str] = "forecasting"
+    has_target: ClassVar[bool] = False
+    words: ClassVar = frozenset({"forecasting", "forecast", "time series"})
+    fits_all_rows: ClassVar[bool] = False
+    task: ClassVar[Task] = "forecasting"
+    draws_rows: ClassVar[bool] = False
+    blends: ClassVar[bool] = True
+    templates: ClassVar[Path | None] = package.TEMPLATES
+    together: ClassVar[str] = "history"
+
+    blueprint: Blueprint
+
+    @staticmethod
+    def objective(task: TaskSpec, profile: Profile) -> Objective:  # noqa: ARG004 - as in every problem
+        named = task.metric or next((one.metric for one in task.constraints if one.metric), "")
+        if named and named not in METRIC_NAMES:
+            guess = nearest(named, METRIC_NAMES)
+            remedy = f"Did you mean {guess!r}?" if guess else f"Take one of {', '.join(METRIC_NAMES)}."
+            raise UserError(f"There is no metric {named!r} for forecasting.", remedy, code="unknown-metric")
+        several = len(task.forecast.targets) > 1 or bool(task.forecast.series)
+        usual, why = (
+            ("mase", "series of any size count alike") if several else ("mae", "it is in the unit of the series")
+        )
+        reason = "the request names it" if named else why
+        return Objective(problem="forecasting", target=task.target, metric=named or usual, reason=reason)
+
+    @staticmethod
+    def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
+        columns = columns_of(profile.split)
+        use = read_use(rows, columns, task.forecast)
+        aside = {*columns.targets, columns.time, columns.series, *profile.dropped, *task.exclude, *task.known_after}
+        usable = [one.name for one in profile.columns if one.name not in aside and one.kind not in UNUSABLE]
+        usable = [name for name in usable if not task.include or name in task.include]
+        kinds = {one.name: one.kind for one in profile.columns}
+        covariates = [name for name in usable if kinds[name] in ("number", "boolean", "category")]
+        known = tuple(name for name in covariates if name in task.forecast.known_ahead)
+        past = tuple(name for name in covariates if name not in known)
+        title = ", ".join(columns.targets[:3]) + (", ..." if len(columns.targets) > 3 else "")
+        count = FOLDS if use.shortest >= 5 * use.horizon else 2
+        return {
+            "metric": Forecasting.objective(task, profile).metric,
+            "series": use.model_copy(update={"known": known, "past": past}),
+            "title": f"Forecast of {title}",
+            "package": package.name_of(columns.targets[0]),
+            "folds": Folds(count=task.split.folds or count, kind="time", by=columns.time),
+            "derived": (),
+            "remarks": repairs_of(rows, use),
+        }
+
+    @staticmethod
+    def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:  # noqa: ARG004 - the same
+        return (Strategy(),)
+
+    @staticmethod
+    def kinds(task: TaskSpec) -> Mapping[str, Kind]:
+        found: dict[str, Kind] = dict.fromkeys(task.forecast.targets or (task.target,), "number")
+        return found | ({task.forecast.series: "category"} if task.forecast.series else {})
+
+    @staticmethod
+    def held_out(rows: pd.DataFrame, request: SplitRequest) -> tuple[NDArray[np.bool_], tuple[str, ...]] | None:
+        use = read_use(rows, columns_of(request), request.forecast)
+        if request.since and use.time:
+            return None
+        held = held_out(Places.of(rows, use), use, request.share)
+        if not held.any():
+            message = f"No series is long enough to hold out {use.horizon} steps."
+            raise UserError(message, "Ask for fewer steps with --horizon.", code="series-too-short")
+        where = f"the end of each series by {use.time!r}" if use.time else "the last rows"
+        reason = f"The hold-out is {where}, in stretches of {use.horizon} steps; training ends before it."
+        return held, (reason, *repairs_of(rows, use))
+
+    @property
+    def use(self) -> SeriesUse:
+        assert self.blueprint.series is not None
+        return self.blueprint.series
+
+    @property
+    def metric(self) -> Metric:
+        return METRICS[self.blueprint.metric]
+
+    @property
+    def columns_of_outputs(self) -> int:
+        return len(self.use.targets)
+
+    def baselines(self) -> tuple[Candidate, ...]:
+        """The last value, and the last season where there is one."""
+        last = Candidate(name="last-value", learner="naive", reason="the last value again")
+        season = {"season": self.use.season}
+        reason = f"the last {self.use.season} steps again"
+        seasonal = Candidate(name="seasonal-naive", learner="naive", settings=season, reason=reason)
+        return (last, seasonal) if self.use.seasons else (last,)
+
+    def folds(self, splits: DataSplits) -> NDArray[np.int64]:
+        return folds_of(Places.of(splits.train, self.use), self.use, self.blueprint.folds.count)
+
+    def fold_rows(
+        self, rows: pd.DataFrame, folds: NDArray[np.int64], fold: int
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """A model learns from the rows before those of its fold, and forecasts from these and the fold's own."""
+        places = Places.of(rows, self.use)
+        inside, steps = folds == fold, np.array([*places.lengths], dtype=np.int64)
+        starts, ends = steps.copy(), steps.copy()
+        np.minimum.at(starts, places.series[inside], places.step[inside])
+        for number in range(len(steps)):
+            mine = inside & (places.series == number)
+            ends[number] = places.step[mine].max() + 1 if mine.any() else 0
+        learnt = (places.step >= 0) & (places.step < starts[places.series])
+        return learnt, (places.step >= 0) & (places.step < ends[places.series])
+
+    def encoded_target(self, rows: pd.DataFrame, strategy: Strategy) -> None:
+        return None
+
+    def outputs(self, estimator: Any, features: Any, strategy: Strategy) -> Floats:
+        """(n, targets): forecasts of the rows after those that were learnt from, a horizon at a time."""
+        places, horizon = Places.of(features, self.use), self.use.horizon
+        made = np.zeros((len(features), len(self.use.targets)))
+        for number, (name, table) in enumerate(estimator.tables_of(features).items()):
+            if name not in estimator.ends_ or not len(table):
+                continue
+            first = int(table.index.get_indexer([estimator.ends_[name]], method="nearest")[0]) + 1
+            origins = range(first, len(table), horizon)
+            if not origins:
+                continue
+            series = estimator.series_of(table, name)
+            contexts = [one.until(origin, horizon) for origin in origins for one in series]
+            forecasts = np.maximum(estimator.estimator_.predict(contexts), estimator.lowest_)
+            steps = forecasts.reshape(len(origins), len(series), horizon).transpose(0, 2, 1).reshape(-1, len(series))
+            here = np.flatnonzero((places.series == number) & (places.step >= first))
+            made[here] = steps[places.step[here] - first]
+        return made
+
+    def sound(self, outputs: Floats) -> str:
+        if outputs.ndim != 2 or outputs.shape[1] != len(self.use.targets):
+            return f"has outputs of the shape {outputs.shape}, not a column for each of {len(self.use.targets)} targets"
+        return ""
+
+    def scorer(self, splits: DataSplits) -> ForecastScorer:
+        rows, use = splits.train, self.use
+        places, folds = Places.of(rows, use), self.folds(splits)
+        truth = rows[list(use.targets)].to_numpy(float, na_value=np.nan)
+        scales = np.full(truth.shape, np.nan)
+        for number in range(len(places.lengths)):
+            mine = places.series == number
+            for place, target in enumerate(use.targets):
+                scales[mine, place] = naive_error(rows.loc[mine, target], use.season)
+        truth[folds < 0] = np.nan
+        units = folds * (1 + max(places.lengths)) + places.step // use.horizon
+        return ForecastScorer(self.metric, truth, scales, units)
+
+    def assembled(
+        self, members: Sequence[Member], ensembling: Ensembling, class_weights: tuple[float, ...] | None
+    ) -> Call:
+        """A forecaster with quantiles, of one estimator or of the weighted mean of several."""
+        first = members[0].learner
+        if len(members) > 1:
+            named = [(one.candidate.name.replace("-", "_"), one.learner.arguments["estimator"]) for one in members]
+            weights = [round(one.weight, 4) for one in members]
+            first = first.where(estimator=Call(WEIGHTED, {"members": named, "weights": weights}))
+        return first.where(quantiles=list(self.use.quantiles)) if self.use.quantiles else first
+
+    def package_facts(self) -> Mapping[str, Any]:
+        return package.facts(self.use)
+
+    def examples(self) -> pd.DataFrame:
+        return package.examples(self.blueprint, self.use)
+
+    def asked(self, splits: DataSplits) -> list[pd.DataFrame]:
+        return self._windows(splits).asked()
+
+    def answer_size(self, rows: int) -> tuple[int, int]:
+        use = self.use
+        return use.horizon * use.count, 2 + len(use.targets) * (1 + len(use.quantiles))
+
+    def requests(self, splits: DataSplits, made: Predictions) -> tuple[EndpointRequest, ...]:
+        """Histories of the hold-out; without one, of the rows that `made` follows."""
+        found = package.requests(self._windows(splits), made)
+        return found or (package.request_of(splits.train.head(FIRST_ROWS), made, self.use),)
+
+    def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
+        """All values of the rows, one after the other, as text in the table."""
+        columns = [table[target].astype(float).to_numpy() for target in self.use.targets]
+        values = np.column_stack(columns).ravel()
+        levels = self.use.quantiles
+        bands = [
+            np.column_stack([table[package.band(target, one)].astype(float) for target in self.use.targets]).ravel()
+            for one in levels
+        ]
+        if not all(np.isfinite(one).all() for one in (values, *bands)):
+            raise ValueError("some forecasts are not finite")
+        return Predictions(values, quantiles=np.column_stack(bands) if bands else None, levels=levels)
+
+    def scores(
+        self, splits: DataSplits, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
+    ) -> list[Score]:
+        windows, found = self._windows(splits), []
+        names = dict.fromkeys((self.blueprint.metric, *(one for one in also if one in METRIC_NAMES), *REPORTED))
+        for name in names:
+            truth, mine, units = _compared(name, windows, made)
+            if not len(truth) or (name == "rmsle" and truth.min() <= -1):
+                continue
+            bounds = interval(METRICS[name], truth, mine, units=units)
+            other = None if baseline is None else score(METRICS[name], truth, _compared(name, windows, baseline)[1])
+            value = score(METRICS[name], truth, mine)
+            found.append(Score(metric=name, value=value, low=bounds.low, high=bounds.high, baseline=other))
+        return found
+
+    def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:
+        windows, name = self._windows(splits), self.blueprint.metric
+        truth, mine, units = _compared(name, windows, made)
+        other = _compared(name, windows, baseline)[1]
+        return bool(len(truth)) and difference(METRICS[name], truth, mine, other, units=units).low > 0
+
+    def unmeasured(self, splits: DataSplits) -> str:
+        return "" if np.isfinite(self._windows(splits).truth).any() else "no value of the hold-out is known"
+
+    def importances(
+        self, splits: DataSplits, ask: Callable[[pd.DataFrame], Predictions]
+    ) -> tuple[FeatureImportance, ...]:
+        """None: values of a series that are shuffled are another series."""
+        return ()
+
+    def report_data(
+        self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
+    ) -> ReportData:
+        missing = {
+            "importances": "a series that is shuffled is no series any more",
+            "curve": "parts of a series are other series",
+            "predictions": "forecasts are drawn instead",
+        }
+        if made is None or not len(splits.holdout):
+            return ReportData(missing=missing)  # type: ignore[arg-type]  # literals
+        forecasts = _forecasts(self._windows(splits), made)
+        limits = ("A forecast continues what the past shows; it knows of no event that was never there before.",)
+        return ReportData(missing=missing, limits=limits, forecasts=forecasts)  # type: ignore[arg-type]  # literals
+
+    def _windows(self, splits: DataSplits) -> HoldoutWindows:
+        return HoldoutWindows(splits.train, splits.holdout, self.use)
+
+
+def columns_of(request: SplitRequest) -> Columns:
+    """Which columns are what."""
+    return Columns(request.forecast.targets, request.time, request.forecast.series)
+
+
+def _compared(name: str, windows: HoldoutWindows, made: Predictions) -> tuple[Floats, Predictions, NDArray[np.int64]]:
+    """Truth, predictions and units of the values that are known; in units of the naive error for MASE."""
+    known = np.flatnonzero(np.isfinite(windows.truth))
+    scales = windows.scales[known] if name == "mase" else np.ones(len(known))
+    some = made.take(known)
+    bands = None if some.quantiles is None else some.quantiles / scales[:, None]
+    scaled = Predictions(some.values.astype(float) / scales, quantiles=bands, levels=some.levels)
+    return windows.truth[known] / scales, scaled, windows.units[known]
+
+
+def _forecasts(windows: HoldoutWindows, made: Predictions) -> Forecasts:
+    """What the report draws: some forecasts with what came, and how often bands hold it."""
+    use, truth = windows.use, windows.truth
+    size, drawn, place = use.horizon * len(use.targets), list[DrawnForecast](), 0
+    values, bands = made.values.astype(float), made.quantiles
+    asked = [(steps[name], name) for steps in windows.origins for name in steps]
+    each = max(1, len(asked) // SHOWN)
+    for number, (step, name) in enumerate(asked):
+        block = slice(place, place + size)
+        place += size
+        if number % each or len(drawn) >= SHOWN:
+            continue
+        target = len(drawn) % len(use.targets)
+        start = max(0, step - 3 * use.horizon)
+        before = windows.tables[name][use.targets[target]].iloc[start:step].to_numpy(float)
+        mine = [one.reshape(use.horizon, len(use.targets))[:, target] for one in (truth[block], values[block])]
+        ends = [] if bands is None else [bands[block, side].reshape(use.horizon, -1)[:, target] for side in (0, -1)]
+        title = " ".join(filter(None, (name, use.targets[target], f"from {windows.tables[name].index[step]}")))
+        drawn.append(DrawnForecast(title, before, *mine, *ends))
+    known = np.isfinite(truth)
+    low, high = (use.quantiles[0], use.quantiles[-1]) if len(use.quantiles) > 1 else (0.0, 0.0)
+    inside = None
+    if bands is not None and high > low and known.any():
+        inside = float(np.mean((truth[known] >= bands[known, 0]) & (truth[known] <= bands[known, -1])))
+    return Forecasts(tuple(drawn), int(known.sum()), high - low, inside)

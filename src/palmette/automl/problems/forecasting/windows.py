@@ -1,0 +1,216 @@
+"""Which steps are held out, validated and forecast together: whole horizons, each from an origin of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from palmette.automl.candidates import SeriesUse
+from palmette.automl.learners.forecasting.series import by_series, filled, grid_of, places_in, regular
+from palmette.automl.measure.metrics import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VALIDATED = 0.5
+"""Share of a series, its end, over which folds are spread."""
+MOST_WINDOWS = 64
+"""Windows of a fold, each from an origin of its own."""
+MOST_ROWS = 20_000
+"""Rows of a question to the delivered package."""
+MOST_ORIGINS = 16
+"""Origins in the hold-out from which the delivered package is asked."""
+NEVER = -1
+"""Fold of rows that are only learnt from."""
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the rows of a table lie in their series."""
+
+    series: Ints
+    """(n,): the number of the series."""
+    step: Ints
+    """(n,): the step in it; -1 without a time stamp."""
+    lengths: tuple[int, ...]
+    """Steps by series."""
+
+    @classmethod
+    def of(cls, rows: pd.DataFrame, use: SeriesUse) -> Places:
+        series, step = np.zeros(len(rows), dtype=np.int64), np.full(len(rows), -1, dtype=np.int64)
+        numbered = rows.reset_index(drop=True)
+        lengths = []
+        for number, part in enumerate(by_series(numbered, use.series).values()):
+            here = part.index.to_numpy()
+            series[here] = number
+            if not use.time:
+                step[here] = np.arange(len(here))
+                lengths.append(len(here))
+                continue
+            stamps = part[use.time].dropna().sort_values(kind="stable")
+            if not len(stamps):
+                lengths.append(0)
+                continue
+            grid = grid_of(stamps, use.frequency)
+            step[stamps.index.to_numpy()] = places_in(grid, stamps)
+            lengths.append(len(grid))
+        return cls(series, step, tuple(lengths))
+
+    def from_step(self, starts: Mapping[int, int]) -> NDArray[np.bool_]:
+        """(n,): whether the row is at the start of its series or later; not of series without one."""
+        first = np.array([starts.get(number, np.iinfo(np.int64).max) for number in range(len(self.lengths))])
+        return np.asarray(self.step >= first[self.series])
+
+
+def held_out(places: Places, use: SeriesUse, share: float) -> NDArray[np.bool_]:
+    """(n,): the end of each series, in whole horizons; series that are too short are only learnt from."""
+    starts = {}
+    for number, length in enumerate(places.lengths):
+        windows = max(1, int(share * length / use.horizon))
+        while windows > 1 and length - windows * use.horizon < 2 * use.horizon:
+            windows -= 1
+        if length - windows * use.horizon >= use.horizon + 2:
+            starts[number] = length - windows * use.horizon
+    return places.from_step(starts)
+
+
+def folds_of(places: Places, use: SeriesUse, count: int) -> Ints:
+    """(n,): the fold of each row; each is a stretch of whole horizons, spread over the later part of its series."""
+    folds = np.full(len(places.step), NEVER, dtype=np.int64)
+    for number, length in enumerate(places.lengths):
+        here = places.series == number
+        for fold, (start, end) in enumerate(stretches(length, use.horizon, count)):
+            folds[here & (places.step >= start) & (places.step < end)] = fold
+    return folds
+
+
+def stretches(length: int, horizon: int, count: int) -> Iterator[tuple[int, int]]:
+    """The first step and the one after the last of each fold of a series; empty ones where it is too short.
+
+    >>> list(stretches(100, 10, 2))
+    [(55, 75), (80, 100)]
+    """
+    room = min(VALIDATED * length, length - 2 * horizon)
+    windows = int(min(MOST_WINDOWS, max(room // (count * horizon), 1)))
+    apart = max(windows * horizon, int(room // count))
+    for fold in range(count):
+        end = length - (count - 1 - fold) * apart
+        start = end - windows * horizon
+        yield (start, end) if start >= 2 else (0, 0)
+
+
+@dataclass(frozen=True)
+class HoldoutWindows:
+    """Stretches of the hold-out, each forecast from the rows before it."""
+
+    train: pd.DataFrame
+    holdout: pd.DataFrame
+    use: SeriesUse
+
+    @cached_property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Each series as regular rows, training and hold-out together."""
+        import pandas as pd
+
+        rows = pd.concat([self.train, self.holdout], ignore_index=True)
+        parts = by_series(rows, self.use.series).items()
+        return {name: regular(part, self.use.time, self.use.frequency) for name, part in parts}
+
+    @cached_property
+    def starts(self) -> dict[str, int]:
+        """By series, the first step of the hold-out."""
+        known = by_series(self.train, self.use.series)
+        found = {}
+        for name, table in self.tables.items():
+            part = known.get(name)
+            if part is None or not len(part):
+                continue
+            learnt = len(regular(part, self.use.time, self.use.frequency))
+            if len(table) - learnt >= self.use.horizon:
+                found[name] = learnt
+        return found
+
+    @cached_property
+    def origins(self) -> list[dict[str, int]]:
+        """By origin, the step of each series from which it is forecast; evenly spread ones where there are many."""
+        horizon = self.use.horizon
+        counts = {name: (len(self.tables[name]) - start) // horizon for name, start in self.starts.items()}
+        most = max(counts.values(), default=0)
+        picks = np.unique(np.linspace(0, most - 1, min(MOST_ORIGINS, most)).round().astype(int))
+        return [
+            {name: start + int(pick) * horizon for name, start in self.starts.items() if pick < counts[name]}
+            for pick in picks
+        ]
+
+    def asked(self) -> list[pd.DataFrame]:
+        """For each origin the rows before it, and what is known ahead of the rows after it; many series in parts."""
+        import pandas as pd
+
+        some = max(1, MOST_ROWS // (self.use.context + self.use.horizon))
+        parts = [list(steps.items())[at : at + some] for steps in self.origins for at in range(0, len(steps), some)]
+        return [pd.concat([self._history(*one) for one in part], ignore_index=True) for part in parts]
+
+    def history(self, name: str, step: int) -> pd.DataFrame:
+        """The rows of a series before a step."""
+        return self._history(name, step)
+
+    @cached_property
+    def truth(self) -> Floats:
+        """(m,): of all origins, series, steps and targets, in this order; NaN where it is not known."""
+        parts = [
+            self.tables[name][list(self.use.targets)].iloc[step : step + self.use.horizon].to_numpy(float).ravel()
+            for steps in self.origins
+            for name, step in steps.items()
+        ]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    @cached_property
+    def units(self) -> Ints:
+        """(m,): equal for values that err alike, of one origin; also of one series where there are few origins."""
+        size, found, number = self.use.horizon * len(self.use.targets), [], 0
+        for steps in self.origins:
+            for _ in steps:
+                found.append(np.full(size, number))
+                number += int(len(self.origins) < MOST_ORIGINS // 2)
+            number += int(len(self.origins) >= MOST_ORIGINS // 2)
+        return np.concatenate(found).astype(np.int64) if found else np.zeros(0, dtype=np.int64)
+
+    @cached_property
+    def scales(self) -> Floats:
+        """(m,): the usual error of the seasonal naive forecast in training, of each value's series."""
+        known = {
+            name: [naive_error(self.tables[name][target].iloc[:start], self.use.season) for target in self.use.targets]
+            for name, start in self.starts.items()
+        }
+        parts = [np.tile(known[name], self.use.horizon) for steps in self.origins for name in steps]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _history(self, name: str, step: int) -> pd.DataFrame:
+        use, table = self.use, self.tables[name]
+        first = max(0, step - use.context)
+        rows = table.iloc[first : step + (use.horizon if use.known else 0)].copy()
+        end = step - first
+        targets = rows[list(use.targets)].ffill()
+        targets.iloc[end:] = np.nan
+        rows[list(use.targets)] = targets
+        if use.past:
+            rows[list(use.past)] = rows[list(use.past)].where(np.arange(len(rows)) < end)
+        if use.time:
+            rows.insert(0, use.time, rows.index)
+        if use.series:
+            rows.insert(0, use.series, name)
+        return rows.reset_index(drop=True)
+
+
+def naive_error(values: pd.Series, season: int) -> float:
+    """The mean absolute difference of values a season apart; that of neighbours where the series is too short."""
+    numbers = filled(values)
+    lag = season if len(numbers) > season else 1
+    error = float(np.abs(numbers[lag:] - numbers[:-lag]).mean()) if len(numbers) > lag else 0.0
+    return max(error, 1e-3 * float(np.abs(numbers).mean()), 1e-12)

@@ -1,0 +1,87 @@
+"""The problem `node_classification`: a classification whose models see the whole graph, and only some classes of it.
+
+Columns and edges of every node are visible to every fit, of the hold-out and of unlabelled nodes as well; classes are
+visible of the training nodes of a fit alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from palmette.automl.calls import Call
+from palmette.automl.candidates import Candidate, Strategy
+from palmette.automl.kinds import Kind
+from palmette.automl.measure import Predictions
+from palmette.automl.measure.metrics import Floats
+from palmette.automl.problems.classification import Classification
+from palmette.automl.problems.node_classification.homophily import homophily_of, homophily_text
+from palmette.automl.problems.problem import Objective
+from palmette.automl.profile import Profile
+from palmette.automl.report_data import ReportData
+from palmette.automl.samples import DataSplits
+from palmette.automl.task_spec.spec import TaskSpec
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NODES = "palmette.automl.learners.graph.nodes"
+
+
+class NodeClassification(Classification):
+    """Learners of classifications see the columns of nodes alone; learners of this problem see their graph."""
+
+    name: ClassVar[str] = "node_classification"
+    words: ClassVar = frozenset({"node classification"})
+    needs: ClassVar[frozenset[Kind]] = frozenset({"node", "edges"})
+    sees_all_rows: ClassVar[bool] = True
+
+    @staticmethod
+    def objective(task: TaskSpec, profile: Profile) -> Objective:
+        return Classification.objective(task, profile).model_copy(update={"problem": NodeClassification.name})
+
+    @staticmethod
+    def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:  # noqa: ARG004 - as in every problem
+        """No class weights: the decision is moved instead."""
+        return (Strategy(),)
+
+    def inputs(self, frame: pd.DataFrame, context: pd.DataFrame | None) -> Any:
+        """The rows as nodes of the graph that they make with the context."""
+        import pandas as pd
+
+        from palmette.automl.learners.graph.nodes import Nodes, linked
+
+        whole = frame if context is None else pd.concat([frame, context], ignore_index=True)
+        links = linked(whole[self._column("node")], whole[self._column("edges")])
+        return Nodes(whole, links, np.arange(len(frame)))
+
+    def encoder(self, columns: Call, candidate: Candidate) -> Call:
+        from palmette.automl.composition import learner_named
+
+        sees_graph = self.name in learner_named(candidate.learner).problems
+        return Call(f"{NODES}.NodeFeatures", {"encoder": columns, **({"graph": True} if sees_graph else {})})
+
+    def decided(self, estimator: Call, class_weights: tuple[float, ...] | None) -> Call:
+        names = {"node": self._column("node"), "neighbours": self._column("edges")}
+        return super().decided(Call(f"{NODES}.GraphClassifier", {"estimator": estimator, **names}), class_weights)
+
+    def report_data(
+        self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
+    ) -> ReportData:
+        """With the homophily of the training nodes."""
+        facts = super().report_data(splits, made, outputs, best)
+        found = homophily_of(self.inputs(self._typed(splits.train), None), self.truth(splits.train))
+        return replace(facts, limits=(*facts.limits, homophily_text(found)))
+
+    def _typed(self, rows: pd.DataFrame) -> pd.DataFrame:
+        from palmette.automl.calls import build
+        from palmette.automl.composition import reader_of
+
+        typed: pd.DataFrame = build(reader_of(self.blueprint)).fit_transform(rows)
+        return typed
+
+    def _column(self, kind: Kind) -> str:
+        return next(one.name for one in self.blueprint.columns if one.kind == kind)

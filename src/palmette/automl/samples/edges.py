@@ -1,0 +1,199 @@
+"""Edges beside rows: tables of pairs of nodes become a column with the neighbours of each node.
+
+A table is one of edges where its two columns of ends hold keys of the other tables (referential inclusion). A table of
+triples (node, feature, value) beside it becomes columns of the nodes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from palmette.automl.samples.artefacts import Reading, SampleColumn
+from palmette.automl.samples.formats import Raw, keys_of
+from palmette.automl.samples.opening import MOST_COLUMNS
+from palmette.automl.samples.repairs import Repairs
+from palmette.automl.samples.values import MISSING, Typed, described
+from palmette.errors import UserError
+
+if TYPE_CHECKING:
+    from palmette.automl.samples.load import Loaded
+
+NEIGHBOURS = "neighbours"
+PAIRS = (
+    ("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"), ("start", "end"),
+    ("node1", "node2"), ("id1", "id2"), ("citing", "cited"), ("sourceid", "targetid"), ("fromid", "toid"),
+    ("fromnode", "tonode"), ("sourcenode", "targetnode"),
+)  # fmt: skip
+"""Names of the two ends of an edge."""
+EDGES_NAMED = re.compile(
+    r"(^|[^a-z])(edges?|edge_?list|links?|cites|citations?|friendships?|adjacency)([^a-z]|$)", re.I
+)
+FEATURES_NAMED = re.compile(r"(^|[^a-z])(features?|attributes?|words?|coo)([^a-z]|$)", re.I)
+INCLUDED = 0.8
+"""Share of the ends that are keys of nodes, at least."""
+TRIPLE = 3
+FIRST = 50
+"""Rows in which a column of keys has no value twice: most other columns are known by them."""
+EXAMPLES, SHOWN = 5, 3
+
+
+@dataclass(frozen=True)
+class Edges:
+    """A table of edges, with what it refers to."""
+
+    raw: Raw
+    ends: tuple[str, str]
+    """Names of its two columns of keys."""
+    node: str
+    """The column of keys of the nodes."""
+
+
+def edges_apart(raws: Sequence[Raw], repairs: Repairs) -> tuple[list[Raw], Edges | None]:
+    """The tables of nodes, and the edges among them; all tables, and None, where no table is one of edges."""
+    for raw in raws:
+        ends, others = _ends(raw), [one for one in raws if one is not raw]
+        if ends is None or not others:
+            continue
+        keys = pd.concat([raw.texts(name) for name in ends], ignore_index=True)
+        if node := _node_column(others, keys[keys != ""]):
+            repairs.add("edges-attributes", raw.name, len(raw.names) - len(ends))
+            return _with_features(others, node), Edges(raw, ends, node)
+    return list(raws), None
+
+
+def with_neighbours(loaded: Loaded, edges: Edges, repairs: Repairs) -> Loaded:
+    """The same data with a column of the neighbours of each node.
+
+    Raises:
+        UserError: two rows have the same key.
+    """
+    frames = [loaded.table, *([loaded.inference] if loaded.inference is not None else [])]
+    keys = pd.concat([keys_of(one[edges.node]) for one in frames], ignore_index=True)
+    if (repeated := keys[keys.duplicated()]).size:
+        message = f"{len(repeated)} rows repeat the key of a node in {edges.node!r}, e.g. {repeated.iloc[0]!r}."
+        raise UserError(message, "Give each node one row.", code="nodes-repeated")
+    lists = _neighbours(keys, edges, repairs)
+    texts = pd.Series([as_text(one) for one in lists], dtype=object)
+    repairs.add("nodes-alone", edges.raw.name, texts.isna().sum())
+    name = next(one for one in (NEIGHBOURS, f"{NEIGHBOURS}_of_node") if one not in loaded.table)
+    made, start = list[pd.DataFrame](), 0
+    for frame in frames:
+        own = slice(start, start + len(frame))
+        new = {edges.node: keys.iloc[own].to_numpy(object), name: texts.iloc[own].to_numpy(object)}
+        made.append(pd.concat([frame.drop(columns=edges.node), pd.DataFrame(new, index=frame.index)], axis=1))
+        made[-1] = made[-1][[*map(str, frame.columns), name]]
+        start += len(frame)
+    columns = [_as_node(one, keys) if one.name == edges.node else one for one in loaded.samples.columns]
+    samples = loaded.samples.model_copy(
+        update={
+            "columns": (*columns, described(name, name, Typed(texts, Reading(form="words")), len(texts), "edges")),
+            "files": (*loaded.samples.files, edges.raw.file("edges")),
+            "repairs": tuple(dict.fromkeys((*loaded.samples.repairs, *repairs))),
+        }
+    )
+    return replace(loaded, samples=samples, table=made[0], inference=made[1] if len(made) > 1 else None)
+
+
+def as_text(names: Sequence[str]) -> str | None:
+    """Keys with blanks between them, as JSON where a key has a blank itself; None for none.
+
+    >>> as_text(["3", "8"]), as_text(["Ann Lee"]), as_text([])
+    ('3 8', '["Ann Lee"]', None)
+    """
+    plain = all(not re.search(r"\s", name) for name in names) and not (names and names[0].startswith("["))
+    return (" ".join(names) if plain else json.dumps(list(names), ensure_ascii=False)) or None if names else None
+
+
+def _ends(raw: Raw) -> tuple[str, str] | None:
+    """The columns of ends, by their names, or because a table of two columns is named as one of edges."""
+    plain = {re.sub(r"[\s_-]", "", name.casefold()): name for name in raw.names}
+    for first, second in PAIRS:
+        if first in plain and second in plain:
+            return plain[first], plain[second]
+    if len(raw.names) == 2 and EDGES_NAMED.search(raw.name):
+        return raw.names[0], raw.names[1]
+    return None
+
+
+def _node_column(tables: Sequence[Raw], keys: pd.Series[Any]) -> str:
+    """The column with a different key in each row, which the ends of edges refer to; empty where there is none."""
+    best, most = "", 0.0
+    for name in dict.fromkeys(name for one in tables for name in one.names):
+        columns = [one.frame[one.names.index(name)] for one in tables if name in one.names]
+        found = [keys_of(one) for one in columns if one.iloc[:FIRST].is_unique]
+        different = [one for one in found if one.is_unique and not one.isin({"", *MISSING}).any()]
+        share = float(keys.isin(pd.concat(different)).mean()) if different and len(keys) else 0.0
+        if share > max(most, INCLUDED - 1e-9):
+            best, most = name, share
+    return best
+
+
+def _with_features(tables: Sequence[Raw], node: str) -> list[Raw]:
+    """Tables of nodes; triples of node, feature and value become columns of theirs."""
+    triples = next((one for one in tables if _is_of_triples(one, node)), None)
+    if triples is None:
+        return list(tables)
+    keys, features = (triples.texts(name) for name in triples.names[:2])
+    values = pd.to_numeric(triples.texts(triples.names[2]), errors="coerce").to_numpy(float)
+    numbers = pd.to_numeric(features, errors="coerce")
+    order = features.iloc[numbers.sort_values(kind="stable").index].unique()
+    places = pd.Index(order).get_indexer(pd.Index(features))
+    made = []
+    for table in (one for one in tables if one is not triples):
+        if node not in table.names:
+            made.append(table)
+            continue
+        rows = pd.Index(table.texts(node)).get_indexer(pd.Index(keys))
+        dense = np.zeros((len(table.frame), len(order)))
+        dense[rows[rows >= 0], places[rows >= 0]] = values[rows >= 0]
+        names = tuple(f"x{one}" for one in order)
+        first = len(table.names)
+        block = pd.DataFrame(dense, index=table.frame.index, columns=range(first, first + len(order)))
+        frame = pd.concat([table.frame, block], axis=1)
+        made.append(replace(table, names=(*table.names, *names), sources=(*table.sources, *names), frame=frame))
+    return made
+
+
+def _is_of_triples(table: Raw, node: str) -> bool:
+    if len(table.names) != TRIPLE or table.names[0] != node or not FEATURES_NAMED.search(table.name):
+        return False
+    return 0 < table.texts(table.names[1]).nunique() <= MOST_COLUMNS
+
+
+def _neighbours(keys: pd.Series[Any], edges: Edges, repairs: Repairs) -> list[list[str]]:
+    """Of each node the keys of its neighbours, in the order of the table."""
+    index, name = pd.Index(keys), edges.raw.name
+    texts = [edges.raw.texts(one) for one in edges.ends]
+    starts, ends = (index.get_indexer(pd.Index(one)) for one in texts)
+    known = (starts >= 0) & (ends >= 0)
+    shown = ", ".join(map(repr, _some(one[places < 0] for one, places in zip(texts, (starts, ends), strict=True))))
+    repairs.add("edges-unknown", name, (~known).sum(), shown=shown)
+    loops = known & (starts == ends)
+    repairs.add("edges-loops", name, loops.sum())
+    pairs = np.sort(np.column_stack([starts, ends])[known & ~loops], axis=1)
+    different = np.unique(pairs, axis=0)
+    repairs.add("edges-repeated", name, len(pairs) - len(different))
+    repairs.add("edges-read", name, len(different))
+    both = np.vstack([different, different[:, ::-1]])
+    both = both[np.lexsort((both[:, 1], both[:, 0]))]
+    parts = np.split(both[:, 1], np.searchsorted(both[:, 0], np.arange(1, len(keys))))
+    values = keys.to_numpy(object)
+    return [list(values[one]) for one in parts]
+
+
+def _some(parts: Iterable[pd.Series[Any]]) -> list[str]:
+    return list(dict.fromkeys(str(one)[:40] for part in parts for one in part.iloc[:SHOWN]))[:SHOWN]
+
+
+def _as_node(column: SampleColumn, keys: pd.Series[Any]) -> SampleColumn:
+    """The column of keys."""
+    examples = tuple(map(str, keys.iloc[:EXAMPLES]))
+    given = {"kind": "node", "dtype": "object", "examples": examples, "distinct": len(keys)}
+    return column.model_copy(update={**given, "reading": Reading(form="words")})

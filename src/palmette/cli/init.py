@@ -1,0 +1,89 @@
+"""`palmette init`: an easy start in a team's repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from palmette.cli.screen import json_option, near, print_json, print_table
+from palmette.documents import write_text
+from palmette.errors import InputError, UserError
+
+
+@click.command()
+@click.argument("repository", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".")
+@click.option(
+    "--tables",
+    required=True,
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A file or folder with tables: Parquet, CSV, JSON lines, ORC; may be repeated.",
+)
+@click.option(
+    "--to",
+    "folder",
+    default="palmette",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the drafts.",
+)
+@json_option
+def init(repository: Path, tables: tuple[Path, ...], folder: Path, as_json: bool) -> None:
+    """Draft what `palmette features` needs for the team's REPOSITORY.
+
+    Writes a registry of the tables (types, keys, times, references, each with its evidence), a first specification and
+    a run file. The repository and the tables are only read.
+    """
+    from palmette.features.inputs import read_inputs
+    from palmette.features.onboarding import RUN, draft, find_tables
+
+    made = draft(find_tables(tables), repository, folder)
+    if there := [name for name in made.files if (folder / name).exists()]:
+        raise UserError(f"{near(folder / there[0])!r} exists.", "Name another folder: --to FOLDER", code="file-exists")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in made.files.items():
+        write_text(folder / name, text)
+    problems = []
+    if RUN in made.files:
+        try:
+            read_inputs((folder / RUN).resolve())
+        except InputError as error:
+            problems = list(error.problems)
+    if as_json:
+        print_json(
+            {
+                "files": [str(folder / name) for name in made.files],
+                "tables": [one.table(str(one.data.files.path)).model_dump(mode="json") for one in made.tables],
+                "findings": [vars(finding) for one in made.tables for finding in one.findings],
+                "scripts": made.repository.scripts,
+                "config_class": made.repository.config_class,
+                "problems": [vars(problem) for problem in problems],
+            }
+        )
+        return
+    rows = [
+        (
+            one.data.name,
+            one.kind,
+            ", ".join(one.keys),
+            one.times.get("event_time", one.times.get("valid_from", "")),
+            one.rows,
+        )
+        for one in made.tables
+    ]
+    print_table(("table", "kind", "keys", "time", "rows"), rows)
+    scripts, config = made.repository.scripts, made.repository.config_class
+    click.echo(
+        f"\nRepository: {len(scripts)} feature scripts{f', such as {scripts[0]}' if scripts else ''}"
+        f"{f'; their configuration class is {config}' if config else ''}."
+    )
+    click.echo(f"Wrote {', '.join(near(folder / name) for name in made.files)}.")
+    for finding in made.guesses:
+        click.echo(f"! Confirm {finding.subject} of {finding.table}: {finding.evidence}.")
+    for problem in problems:
+        click.echo(f"! Correct {problem}")
+    if RUN in made.files:
+        click.echo(f"\nNext: palmette features {near(folder / RUN)}")
+    else:
+        click.echo("\nNo event table refers to something that features can describe; write a specification by hand.")

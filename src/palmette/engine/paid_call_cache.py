@@ -1,0 +1,140 @@
+"""Paid calls of a run: what was answered is never paid for again, and no call leads beyond the budget.
+
+While a call is under way a mark lies beside what it asks. A mark without a call: a process was cut off in one.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from palmette.engine.artefacts import ArtefactStore
+from palmette.engine.calls import Paid, Pay, Spend
+from palmette.engine.events import LOST, CallAnswered, CallFailed
+from palmette.engine.recorder import Recorder
+from palmette.engine.storage_errors import disk_errors, require_room
+from palmette.errors import PalmetteError, UserError
+
+_MARK = ".call"
+
+
+class _Payer(NamedTuple):
+    """The actor that a call is made for."""
+
+    actor: str
+    item: int | None
+    """Element of a fan-out."""
+
+
+class PaidCallCache:
+    """Makes the paid calls of one running run; safe to use from several threads.
+
+    A call in flight reserves its estimate, so that calls in parallel cannot lead beyond the budget together. Of equal
+    requests in flight one is made, and the others wait for its answer.
+    """
+
+    def __init__(self, recorder: Recorder, store: ArtefactStore) -> None:
+        self.recorder = recorder
+        self.store = store
+        self._guard = threading.Lock()
+        self._in_flight: dict[str, Future[None]] = {}
+        self._reserved: dict[str, Spend] = {}
+
+    def record_lost(self) -> None:
+        """Journals the calls in which another process was cut off; for the one process that works on the run."""
+        for mark in sorted(self.store.objects.glob(f".*{_MARK}")):
+            key, asked = mark.name.removeprefix(".").removesuffix(_MARK), mark.read_text(encoding="utf-8")
+            if asked and self.recorder.answer(key) is None:  # a mark that was not written whole: nothing was asked yet
+                self.recorder.record(CallFailed(**json.loads(asked), request=key, code=LOST, seconds=0.0))
+            mark.unlink()
+
+    def payer(self, actor: str, item: int | None = None) -> Pay:
+        """The `pay` of an actor, of the `planner`, or, with an empty name, of the environment that opens."""
+        return partial(self._pay, _Payer(actor, item))
+
+    def _pay(
+        self, payer: _Payer, request: JsonValue, estimate: Spend, make: Callable[[], Paid], role: str = ""
+    ) -> JsonValue:
+        key = self.store.put(request)
+        while True:
+            with self._guard:
+                known = self.recorder.answer(key)
+                if known is not None:
+                    return self.store.get(known)
+                other = self._in_flight.get(key)
+                if other is None:
+                    self._check(estimate)
+                    self._reserved[key], self._in_flight[key] = estimate, Future()
+                    break
+            other.exception()  # waits; if that call failed, this one is made
+        try:
+            return self._make(payer, role, key, make)
+        finally:
+            with self._guard:
+                del self._reserved[key]
+                self._in_flight.pop(key).set_result(None)
+
+    def _make(self, payer: _Payer, role: str, key: str, make: Callable[[], Paid]) -> JsonValue:
+        require_room(self.store.folder)
+        mark = self._mark(payer, role, key)
+        begun = time.monotonic()
+        try:
+            paid = make()
+        except PalmetteError as error:
+            seconds = time.monotonic() - begun
+            failed = CallFailed(**payer._asdict(), role=role, request=key, code=error.code, seconds=seconds)
+            self.recorder.record(failed)
+            mark.unlink(missing_ok=True)
+            raise
+        self.recorder.record(
+            CallAnswered(
+                **payer._asdict(),
+                role=role,
+                request=key,
+                answer=self.store.put(paid.answer),
+                spend=paid.spend,
+                by_person=paid.by_person,
+                seconds=time.monotonic() - begun,
+            )
+        )
+        mark.unlink(missing_ok=True)
+        return paid.answer
+
+    def _mark(self, payer: _Payer, role: str, key: str) -> Path:
+        mark = self.store.objects / f".{key}{_MARK}"
+        with disk_errors(self.store.folder):
+            mark.write_text(json.dumps({**payer._asdict(), "role": role}), encoding="utf-8")
+        return mark
+
+    def _check(self, estimate: Spend) -> None:
+        """Raises `RunStopped` when the call could lead beyond a limit."""
+        self.recorder.check_interrupted()
+        budget, spent = self.recorder.budget, self.recorder.state.spent.spend
+        if budget.money is not None and estimate.unpriced:
+            raise UserError(
+                "The budget limits the money, and the price of this call is not known.",
+                "Limit the tokens instead, or choose a model whose price is known.",
+                code="unknown-price",
+            )
+        planned = estimate
+        for reserved in self._reserved.values():
+            planned = planned.plus(reserved)
+        limits = (
+            ("tokens", spent.tokens, planned.tokens, budget.tokens),
+            ("money", spent.money, planned.money, budget.money),
+        )
+        for name, used, more, limit in limits:
+            if limit is not None and used + more > limit:
+                raise self.recorder.over_budget(
+                    f"{limit:g} {name}",
+                    f"The budget of {limit:g} {name} does not allow one more call: {used:g} are spent, "
+                    f"and it may take {more:g} (calls in flight included).",
+                )

@@ -1,0 +1,86 @@
+"""A script that knows the answers: it stands in for the real one, so that the tests can be run before there is one.
+
+It looks the expected rows up by the rows that it is given, and knows nothing of features. One that lies gives no rows
+where there should be some, and one where there should be none: a test that passes on it, too, tests nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palmette.features.actors.testcase_coder.literals import schema_text
+from palmette.features.actors.testcase_coder.offline import table_schema
+from palmette.features.artefacts import Conventions, TestCases
+from palmette.features.frame_json import decode_row, timestamp_of
+from palmette.features.signature import shape_of, signature
+from palmette.features.spec.view import Schema, View
+
+_LOOK_UP = '''
+nan, inf = float("nan"), float("inf")
+
+
+def rows_of(df):
+    """Rows in an order of their own, with instants in UTC."""
+    return sorted(repr({name: plain(value) for name, value in row.items()}) for row in df.toArrow().to_pylist())
+
+
+def plain(value):
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return value.astimezone(datetime.timezone.utc)
+    if isinstance(value, list) and value and isinstance(value[0], tuple):
+        return dict(value)
+    return value
+
+
+def answer(frames, as_of):
+    given = {name: rows for name, df in frames.items() if (rows := rows_of(df))}
+    instant = as_of.astimezone(datetime.timezone.utc) if isinstance(as_of, datetime.datetime) else as_of
+    for case in CASES:
+        tables = {name: sorted(map(repr, rows)) for name, rows in case["given"].items() if rows}
+        if tables == given and (as_of is None or not isinstance(as_of, datetime.datetime) or instant == case["as_of"]):
+            df = next(iter(frames.values()))
+            return df.sparkSession.createDataFrame([tuple(row.values()) for row in case["expect"]], OUTPUT)
+    raise LookupError("no case has these rows")
+'''
+
+
+def stand_in(view: View, cases: TestCases, conventions: Conventions, *, lies: bool = False) -> str:
+    """The source text of the stand-in module."""
+    shape = shape_of(conventions, "build")
+    bound = signature(view, conventions, "build")
+    parameters = ", ".join(f"{each.name}=None" for each in bound)
+    tables = [f"{each.table!r}: {each.name}" for each in bound if each.meaning == "table" and each.table]
+    whole = next((each.name for each in bound if each.meaning == "tables"), "")
+    if not whole and not tables:
+        single = next((each.name for each in bound if each.meaning in ("frame", "table")), "None")
+        tables = [f"{next(iter(view.tables))!r}: {single}"]
+    frames = whole or "{" + ", ".join(tables) + "}"
+    as_of = next((each.name for each in bound if each.meaning == "as_of"), "None")
+    answers = [() if case.expect and lies else ({},) if lies else case.expect for case in cases.cases]
+    known = [_known(view, case.given, rows, case.as_of) for case, rows in zip(cases.cases, answers, strict=True)]
+    stubs = [
+        f"def {each.name}(*args, **kwargs):\n    raise NotImplementedError\n"
+        for each in conventions.functions
+        if each.name != shape.name
+    ]
+    return "\n".join(
+        [
+            "import datetime",
+            "from decimal import Decimal",
+            _LOOK_UP,
+            f"OUTPUT = {schema_text(view.output)!r}",
+            f"CASES = [{', '.join(known)}]",
+            f"def {shape.name}({parameters}):\n    return answer({frames}, {as_of})\n",
+            *stubs,
+        ]
+    )
+
+
+def _known(view: View, given: dict[str, Any], expect: tuple[dict[str, Any], ...], as_of: str | None) -> str:
+    tables = {name: [_decoded(table_schema(view, name), row) for row in rows] for name, rows in given.items()}
+    rows = [_decoded(view.output, row) for row in expect]
+    return repr({"given": tables, "expect": rows, "as_of": timestamp_of(as_of) if as_of else None})
+
+
+def _decoded(schema: Schema, row: dict[str, Any]) -> dict[str, Any]:
+    return dict(decode_row(schema, row))

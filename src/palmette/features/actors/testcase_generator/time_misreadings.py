@@ -1,0 +1,184 @@
+"""Other readings of time: what the edges would be by the usual mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from operator import itemgetter
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from palmette.features.frame import Frame
+from palmette.features.frames.calendar import as_value
+from palmette.features.oracle.clock import MICROSECOND, timestamp_of, window_start
+from palmette.features.oracle.reference import Reference, ReferenceCache, VisibleRows
+from palmette.features.oracle.states import Row, Times
+from palmette.features.spec.dfr import Table
+from palmette.features.spec.fsc import Aggregate, Expression, Lookup
+from palmette.features.spec.values import Window
+from palmette.features.spec.view import View, ViewFeature
+
+
+class _Inclusive(Reference):
+    """Rows that happen or become known exactly at the cut-off count."""
+
+    def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
+        return super().visible(rows, times, None if cutoff is None else cutoff + MICROSECOND)
+
+
+class _Exclusive(Reference):
+    """Rows exactly at the start of the window do not count."""
+
+    def within(self, rows: Iterable[Row], known: VisibleRows, window: Window, cutoff: datetime) -> Iterable[Row]:
+        start = window_start(cutoff, window, self.zone)
+        return [
+            row
+            for row in super().within(rows, known, window, cutoff)
+            if start is None or known.times.event(row) != start
+        ]
+
+
+class _Future(Reference):
+    """There is no upper edge."""
+
+    def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
+        if times.table.kind != "event":
+            return super().visible(rows, times, cutoff)
+        return list(rows)
+
+
+class _WholeDays(Reference):
+    """Windows begin at a midnight of UTC."""
+
+    def within(self, rows: Iterable[Row], known: VisibleRows, window: Window, cutoff: datetime) -> Iterable[Row]:
+        start = window_start(cutoff, window, self.zone)
+        if start is None or window.unit != "d":
+            return super().within(rows, known, window, cutoff)
+        start = start.replace(hour=0, minute=0, second=0, microsecond=0)
+        return [row for row in rows if (at := known.times.event(row)) is not None and at >= start]
+
+
+class _OldStates(Reference):
+    """A state is known a day late."""
+
+    def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
+        late = times.table.kind in ("snapshot", "scd2") and cutoff is not None
+        return super().visible(rows, times, cutoff - timedelta(days=1) if late and cutoff else cutoff)
+
+
+class _AllStates(Reference):
+    """Every state that ever was, as if it were the state now."""
+
+    def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
+        if times.table.kind == "event":
+            return super().visible(rows, times, cutoff)
+        return list({tuple(row[key] for key in times.table.keys): row for row in rows}.values())
+
+
+class _FirstStates(Reference):
+    """The first state that ever was, instead of the newest."""
+
+    def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
+        if times.table.kind != "snapshot" or cutoff is None:
+            return super().visible(rows, times, cutoff)
+        known = [(at, row) for row in rows if (at := times.event(row)) is not None and at < cutoff]
+        known.sort(key=lambda pair: pair[0], reverse=True)
+        return list({tuple(row[key] for key in times.table.keys): row for _, row in known}.values())
+
+
+class _ByAvailability(Reference):
+    """Windows go by when a row became available instead of when it happened."""
+
+    def within(self, rows: Iterable[Row], known: VisibleRows, window: Window, cutoff: datetime) -> Iterable[Row]:
+        start = window_start(cutoff, window, self.zone)
+        if start is None or known.times.table.available_time is None:
+            return super().within(rows, known, window, cutoff)
+        moment = known.times.table.available_time
+        return [row for row in rows if (at := known.times.at(row, moment)) is not None and at >= start]
+
+
+class _SinceFirst(Reference):
+    """Ages are the first event's."""
+
+    def matching(
+        self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
+    ) -> tuple[list[Row], VisibleRows]:
+        rows, known = super().matching(computation, row, cutoff)
+        dated = [(at, each) for each in rows if (at := known.times.event(each)) is not None]
+        return [each for at, each in dated if at == min(dated, key=itemgetter(0))[0]], known
+
+
+class _SinceKnown(Reference):
+    """Ages are counted from when an event became available."""
+
+    def matching(
+        self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
+    ) -> tuple[list[Row], VisibleRows]:
+        rows, known = super().matching(computation, row, cutoff)
+        return rows, replace(known, times=_Available(known.times.table, self.zone))
+
+
+class _Available(Times):
+    def event(self, row: Mapping[str, Any]) -> datetime | None:
+        return self.at(row, self.table.available_time) if self.table.available_time else super().event(row)
+
+
+def beside(table: Table, name: str, by: timedelta) -> type[Reference]:
+    """There is a second table, of this name, whose states begin and end so much earlier."""
+
+    class Beside(Reference):
+        def __init__(
+            self, view: View, frames: Mapping[str, Frame], as_of: datetime | None, shared: ReferenceCache | None = None
+        ) -> None:
+            moved = [_moved(table, row, by, ZoneInfo(view.zone)) for row in frames[table.name].rows]
+            super().__init__(view, {**frames, name: frames[table.name].with_rows(moved)}, as_of)
+
+    return Beside
+
+
+def _moved(table: Table, row: Mapping[str, Any], by: timedelta, zone: ZoneInfo) -> Row:
+    moved = dict(row)
+    for name in (table.event_time, table.available_time, table.valid_from, table.valid_to):
+        column = table.column(name) if name else None
+        if column is not None and (at := timestamp_of(row[column.name], column.unit, zone)) is not None:
+            moved[column.name] = as_value(at - by, column, zone)
+    return moved
+
+
+@dataclass(frozen=True)
+class TimeMisreading:
+    what: str
+    reference: type[Reference]
+    events: bool
+    """About events, or about states."""
+
+    def concerns(self, view: View, feature: ViewFeature) -> bool:
+        if feature.source is not None:
+            return view.source(feature.source).is_event is self.events
+        return not self.events and isinstance(feature.computation, Lookup)
+
+
+READINGS = (
+    TimeMisreading("rows exactly at the cut-off count", _Inclusive, events=True),
+    TimeMisreading("rows exactly at the start of the window do not count", _Exclusive, events=True),
+    TimeMisreading("rows after the cut-off count", _Future, events=True),
+    TimeMisreading("windows begin at a midnight of UTC", _WholeDays, events=True),
+    TimeMisreading("windows go by availability", _ByAvailability, events=True),
+    TimeMisreading("states are the first there were", _FirstStates, events=False),
+    TimeMisreading("states that begin exactly at the cut-off count", _Inclusive, events=False),
+    TimeMisreading("states are a day old", _OldStates, events=False),
+    TimeMisreading("states are the latest there are", _AllStates, events=False),
+)
+AGES: tuple[tuple[str, type[Reference]], ...] = (
+    ("the first event counts, not the last", _SinceFirst),
+    ("days are counted from availability", _SinceKnown),
+)
+"""Readings of the days since an event."""
+STATES: tuple[tuple[str, timedelta], ...] = (
+    ("every state before it", timedelta(0)),
+    ("states that begin exactly then", MICROSECOND),
+    ("the latest state there is", timedelta(days=3650)),
+    ("states are a day old", -timedelta(days=1)),
+)
+"""Readings of what a join finds: how much earlier states begin than they do; all of them where no earlier."""

@@ -1,0 +1,126 @@
+"""Frames of one cut-off, and the ways to add rows to them that must not matter."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from palmette.features.frame import Frame, Row
+from palmette.features.frames.calendar import as_value
+from palmette.features.oracle.clock import timestamp_of
+from palmette.features.oracle.states import Times
+from palmette.features.spec.dfr import RegisteredColumn, Table
+from palmette.features.spec.view import View
+
+_FAR = 9_000_000
+"""Added to integers so that they equal no value of the frames."""
+
+
+@dataclass(frozen=True)
+class MetamorphicInput:
+    """The frames of a view at one cut-off."""
+
+    view: View
+    frames: Mapping[str, Frame]
+    cutoff: datetime
+    """Aware. For `cutoff: spine`, the cut-off of every spine row that was kept."""
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.view.zone)
+
+    @property
+    def as_of(self) -> datetime | None:
+        """What the script is called with; None where the spine carries the cut-off."""
+        return None if self.view.cutoff == "spine" else self.cutoff
+
+    def with_rows(self, added: Mapping[str, Sequence[Row]]) -> MetamorphicInput | None:
+        """With further rows in some tables; None when there are none to add."""
+        if not any(added.values()):
+            return None
+        frames = {name: frame.with_rows([*frame.rows, *added.get(name, ())]) for name, frame in self.frames.items()}
+        return replace(self, frames=frames)
+
+    def tables(self, *kinds: str) -> list[Table]:
+        """The view's tables of these kinds that are not its spine: their rows are never output rows."""
+        spine = self.view.spine.table if self.view.spine else None
+        return [table for name, table in sorted(self.view.tables.items()) if table.kind in kinds and name != spine]
+
+
+def ground_of(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> MetamorphicInput | None:
+    """The frames at one cut-off; where the spine carries cut-offs, with the rows of the most frequent one.
+
+    None when the spine has no row with a cut-off.
+    """
+    if as_of is not None:
+        return MetamorphicInput(view, dict(frames), as_of)
+    assert view.spine is not None and view.spine.cutoff is not None
+    table, column = view.tables[view.spine.table], view.spine.cutoff
+    rows = frames[table.name].rows
+    times = Times(table, ZoneInfo(view.zone))
+    timestamps = [times.at(row, column) for row in rows]
+    counted = Counter(timestamp for timestamp in timestamps if timestamp is not None)
+    if not counted:
+        return None
+    chosen = max(counted, key=lambda timestamp: (counted[timestamp], timestamp))
+    kept = [row for row, timestamp in zip(rows, timestamps, strict=True) if timestamp == chosen]
+    return MetamorphicInput(view, {**frames, table.name: frames[table.name].with_rows(kept)}, chosen)
+
+
+def at_or_after(column: RegisteredColumn, timestamp: datetime, zone: ZoneInfo) -> Any:
+    """The earliest value of a time column that stands for this timestamp or a later one."""
+    value = as_value(timestamp, column, zone)
+    if isinstance(value, datetime) or timestamp_of(value, column.unit, zone) == timestamp:
+        return value
+    return value + (timedelta(days=1) if isinstance(value, date) else 1)
+
+
+def moved(table: Table, row: Row, name: str, timestamp: datetime, zone: ZoneInfo) -> dict[str, Any]:
+    """The row at another time; partition columns follow the time that they hold the day of."""
+    column = table.column(name)
+    assert column is not None
+    changed = {**row, name: at_or_after(column, timestamp, zone)}
+    role = "event_time" if name == table.event_time else "available_time"
+    for partition in table.partitions:
+        registered = table.column(partition.column)
+        if partition.of == role and registered is not None:
+            day = (timestamp_of(changed[name], column.unit, zone) or timestamp).date()
+            changed[partition.column] = day if registered.type.parsed.name == "date" else day.isoformat()
+    return changed
+
+
+def fresh(value: Any, number: int) -> Any:
+    """A value of the same type that the frames do not have; None for a type without an obvious one."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int):
+        return _FAR + number if -_FAR < value < _FAR * 100 else value + number + 1
+    if isinstance(value, Decimal):
+        return value + number + 1
+    return f"{value}-new{number}" if isinstance(value, str) else None
+
+
+def renewed(table: Table, rows: Sequence[dict[str, Any]], held: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows whose keys are new, but for the columns `held`, so that a key that is enforced stays unique."""
+    free = [key for key in table.keys if key not in held and key != table.event_time]
+    result = []
+    for number, row in enumerate(rows):
+        values = {key: fresh(row[key], number) for key in free}
+        result.append({**row, **{key: value for key, value in values.items() if value is not None}})
+    return result
+
+
+def distinct_by(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[dict[str, Any]]:
+    """The first row of every combination of values."""
+    seen: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        seen.setdefault(tuple(row[column] for column in columns), row)
+    return list(seen.values())
+
+
+Relation = Callable[[MetamorphicInput], MetamorphicInput | None]

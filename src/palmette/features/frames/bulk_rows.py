@@ -1,0 +1,65 @@
+"""Hundreds of random events of a few entities, before and after the cut-off."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from palmette.features.frames.fixtures import LONG_AGO, ScenarioBuilder
+from palmette.features.frames.row_factory import EntityNumbers, Row
+from palmette.features.frames.table_usage import windows_of
+from palmette.features.spec.dfr import Table
+
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+EVENTS = 250
+ENTITIES = 6
+
+
+def bulk_rows(builder: ScenarioBuilder) -> None:
+    """One part with everything in it: the entities meet each other."""
+    factory = builder.factory
+    rows: dict[str, list[Row]] = {name: [] for name in factory.view.tables}
+    for name, table in factory.view.tables.items():
+        if table not in factory.events():
+            for number in range(ENTITIES - 1):
+                rows[name] += _states(builder, table, EntityNumbers(number))
+    links = sorted(set(factory.keys.links.values()))
+    for table in factory.events():
+        reach = max((window.timedelta or 120 * DAY for window in windows_of(factory.view, table)), default=30 * DAY)
+        for _ in range(EVENTS):
+            entity = EntityNumbers(0, {link: factory.random.randrange(ENTITIES) for link in links})
+            late = factory.random.choice([timedelta(0), timedelta(0), HOUR, 3 * DAY])
+            at = builder.cutoff - _distance(builder, reach)
+            values = factory.random.choice(
+                [factory.wild(table), *(each.values[table.name] for each in builder.fixtures)]
+            )
+            rows[table.name].append(factory.row(table, entity, values, at, available=at + late))
+    builder.add("crowd", "random events", rows)
+
+
+def _distance(builder: ScenarioBuilder, reach: timedelta) -> timedelta:
+    """How long before the cut-off; whole days and hours are as frequent as anything else."""
+    randomness = builder.factory.random
+    scale = randomness.choice([DAY, 3 * DAY, reach, reach * 1.3])
+    ago = randomness.random() * scale - 0.02 * scale
+    return randomness.choice([ago, ago, ago // DAY * DAY, ago // HOUR * HOUR])
+
+
+def _states(builder: ScenarioBuilder, table: Table, entity: EntityNumbers) -> list[Row]:
+    factory = builder.factory
+    if table == factory.spine:
+        links = sorted(set(factory.keys.links.values()))
+        pairs = [
+            EntityNumbers(entity.number, {link: factory.random.randrange(ENTITIES + 1) for link in links})
+            for _ in range(5)
+        ]
+        apart = DAY if factory.view.cutoff == "spine" else timedelta(0)
+        return [
+            factory.row(table, pair, factory.wild(table), builder.cutoff - i * apart) for i, pair in enumerate(pairs)
+        ]
+    if table.kind == "dimension":
+        return [factory.row(table, entity, factory.wild(table), builder.cutoff - LONG_AGO)]
+    begins = [builder.cutoff - days * DAY for days in (90, 30, 10, 2)]
+    return [
+        factory.row(table, entity, factory.wild(table), begin, until=end)
+        for begin, end in zip(begins, [*begins[1:], None], strict=True)
+    ]

@@ -1,0 +1,261 @@
+"""Rows that count (for every feature an entity with a value), and scenarios made of such entities."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any
+
+from palmette.features.frames.row_factory import EntityNumbers, Row, RowFactory, Values
+from palmette.features.frames.table_usage import state_moments
+from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.oracle.reference import expected
+from palmette.features.spec.dfr import Table
+
+TRIES = 240
+LONG_AGO = timedelta(days=500)
+SOON = timedelta(hours=2)
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """An entity's values, without its keys and times."""
+
+    values: Mapping[str, Values]
+    """By table."""
+    features: frozenset[str]
+    """Those whose value is neither null nor the default, nor nothing (0, false, empty) where it can be something."""
+    later: Mapping[str, Values] = field(default_factory=dict)
+    """By table of states that are looked up both at events and at the cut-off: the state between the two."""
+    quiet: Mapping[str, Values] = field(default_factory=dict)
+    """By table: values with which an entity is there, and as few of these features as can be have a value."""
+
+    def rows(
+        self,
+        factory: RowFactory,
+        entity: EntityNumbers,
+        cutoff: datetime,
+        changed: Mapping[str, Values] = MappingProxyType({}),
+        *,
+        without: Sequence[str] = (),
+    ) -> dict[str, list[Row]]:
+        """One row in each table: states valid since long ago, events shortly before the cut-off, a spine row at it.
+
+        A state that changes in between has two. `changed` are other values, by table.
+        """
+        return {
+            name: self.rows_of(factory, table, entity, cutoff, changed.get(name, {}))
+            for name, table in factory.view.tables.items()
+            if name not in without
+        }
+
+    def rows_of(
+        self, factory: RowFactory, table: Table, entity: EntityNumbers, cutoff: datetime, changed: Values
+    ) -> list[Row]:
+        """Those of one table."""
+        values, later = {**self.values[table.name], **changed}, self.later.get(table.name)
+        return usual_rows(factory, table, entity, values, None if later is None else {**later, **changed}, cutoff)
+
+    def contrast(self, factory: RowFactory, table: Table) -> Values:
+        """Another value in every column that can have one."""
+        given = self.values[table.name]
+        others = {
+            column.name: [
+                value for value in factory.value_pools[table.name, column.name] if value != given[column.name]
+            ]
+            for column in factory.free(table)
+        }
+        return {**given, **{name: values[0] for name, values in others.items() if values}}
+
+    def varied(self, factory: RowFactory, table: Table, number: int) -> dict[str, Any]:
+        """The same values, but the `number`-th of each numeric palette."""
+        given = dict(self.values[table.name])
+        for column in factory.free(table):
+            value_pool = factory.value_pools[table.name, column.name]
+            if value_pool and column.type.parsed.is_numeric:
+                given[column.name] = value_pool[number % len(value_pool)]
+        return given
+
+
+def usual_row(
+    factory: RowFactory,
+    table: Table,
+    entity: EntityNumbers,
+    values: Values,
+    cutoff: datetime,
+    until: datetime | None = None,
+) -> Row:
+    """A row as it should count at the cut-off."""
+    if table == factory.spine and table not in factory.events():
+        return factory.row(table, entity, values, cutoff)
+    if table.kind in ("snapshot", "scd2"):
+        return factory.row(table, entity, values, max(cutoff - LONG_AGO, factory.earliest(table, cutoff)), until=until)
+    return factory.row(table, entity, values, cutoff - max(SOON, factory.step(table)))
+
+
+def usual_rows(
+    factory: RowFactory, table: Table, entity: EntityNumbers, values: Values, later: Values | None, cutoff: datetime
+) -> list[Row]:
+    """The usual row; of a state that changes between the usual event and the cut-off, both rows."""
+    first = usual_row(factory, table, entity, values, cutoff)
+    if later is None:
+        return [first]
+    change = cutoff - SOON / 2
+    if table.valid_to:
+        first = usual_row(factory, table, entity, values, cutoff, until=change)
+    return [first, factory.row(table, entity, later, change)]
+
+
+def find_fixtures(factory: RowFactory, cutoff: datetime, most: int = 4) -> list[Fixture]:
+    """A few entities that together give as many features as possible a value, the richest first."""
+    prune(factory, cutoff)
+    entities = [EntityNumbers(i) for i in range(TRIES)]
+    tables = factory.view.tables
+    values = [{name: factory.wild(table) for name, table in tables.items()} for _ in entities]
+    changing = [table for table in tables.values() if state_moments(factory.view, table) == {"event", "cutoff"}]
+    later = [{table.name: factory.wild(table) for table in changing} for _ in entities]
+    rows: dict[str, list[Row]] = {name: [] for name in tables}
+    for entity, chosen, then in zip(entities, values, later, strict=True):
+        for name, table in tables.items():
+            rows[name] += usual_rows(factory, table, entity, chosen[name], then.get(name), cutoff)
+    scores = _scores(factory, rows, cutoff)
+    fixtures = [
+        Fixture(chosen, scores.get(repr(_grain(factory, entity)), frozenset()), then)
+        for entity, chosen, then in zip(entities, values, later, strict=True)
+    ]
+    there = [each for entity, each in zip(entities, fixtures, strict=True) if repr(_grain(factory, entity)) in scores]
+    picked: list[Fixture] = []
+    covered: set[str] = set()
+    while fixtures and len(picked) < most:
+        best = max(fixtures, key=lambda each: (len(each.features - covered), len(each.features)))
+        if picked and not best.features - covered:
+            break
+        picked.append(best)
+        covered |= best.features
+    return [replace(each, quiet=_quietest(there, each.features).values if there else {}) for each in picked]
+
+
+def _quietest(fixtures: Sequence[Fixture], features: frozenset[str]) -> Fixture:
+    return min(fixtures, key=lambda each: len(each.features & features))
+
+
+def _grain(factory: RowFactory, entity: EntityNumbers) -> list[Any]:
+    from palmette.features.frames.keys import GRAIN, ColumnRef
+    from palmette.features.spec.dfr import RegisteredColumn
+    from palmette.features.spec.values import TypeName
+
+    values = []
+    for key, kind in factory.view.grain.items():
+        link = factory.keys.links[ColumnRef(GRAIN, key)]
+        values.append(factory.keys.value(link, RegisteredColumn(name=key, type=TypeName(str(kind))), entity.key(link)))
+    return values
+
+
+def _scores(factory: RowFactory, rows: dict[str, list[Row]], cutoff: datetime) -> dict[str, frozenset[str]]:
+    """By grain: the features with a value; 0, false and empty are values where no entity has another."""
+    view = factory.view
+    try:
+        output = expected(view, factory.frames(rows, cutoff), None if view.cutoff == "spine" else cutoff)
+    except (NotCovered, WouldFail):
+        return {}
+    found = [
+        {each.name: row[each.name] for each in view.features if row.get(each.name) not in (None, each.default)}
+        for row in output.rows
+    ]
+    something = {name for values in found for name, value in values.items() if value}
+    scores: dict[str, frozenset[str]] = {}
+    for row, values in zip(output.rows, found, strict=True):
+        key = repr([row[name] for name in view.grain])
+        named = frozenset(name for name, value in values.items() if value or name not in something)
+        scores[key] = scores.get(key, frozenset()) | named
+    return scores
+
+
+def prune(factory: RowFactory, cutoff: datetime) -> None:
+    """Removes values that make Spark fail, such as text that is cast to a number, from the value pools."""
+    for table in factory.view.tables.values():
+        usual = {
+            column.name: next(iter(factory.value_pools[table.name, column.name]), None)
+            for column in factory.free(table)
+        }
+        for column in factory.free(table):
+            values = factory.value_pools[table.name, column.name]
+            if column.type.parsed.name in ("boolean", "array", "map") or not _fails(
+                factory, table, [{**usual, column.name: value} for value in values], cutoff
+            ):
+                continue
+            factory.value_pools[table.name, column.name] = [
+                value for value in values if not _fails(factory, table, [{**usual, column.name: value}], cutoff)
+            ]
+            usual[column.name] = next(iter(factory.value_pools[table.name, column.name]), None)
+
+
+def _fails(factory: RowFactory, table: Table, values: list[Values], cutoff: datetime) -> bool:
+    rows: dict[str, list[Row]] = {name: [] for name in factory.view.tables}
+    for number, chosen in enumerate(values):
+        for name, each in factory.view.tables.items():
+            given = chosen if each == table else {}
+            rows[name].append(usual_row(factory, each, EntityNumbers(number), given, cutoff))
+    view = factory.view
+    try:
+        expected(view, factory.frames(rows, cutoff), None if view.cutoff == "spine" else cutoff)
+    except WouldFail:
+        return True
+    except NotCovered:
+        return False
+    return False
+
+
+Rows = Mapping[str, Sequence[Row]]
+
+
+@dataclass(frozen=True)
+class EntityRows:
+    """The rows of one entity."""
+
+    theme: str
+    """What it is about, in snake case, e.g. `redemptions_at_the_edges`."""
+    note: str
+    """What is peculiar about it, as a phrase, e.g. `redemptions exactly at the cut-off`."""
+    rows: Rows
+
+
+@dataclass
+class ScenarioBuilder:
+    """Parts that do not touch each other, at one cut-off."""
+
+    factory: RowFactory
+    fixtures: list[Fixture]
+    cutoff: datetime
+    parts: list[EntityRows] = field(default_factory=list)
+    count: int = 0
+
+    def entity(self) -> EntityNumbers:
+        """One that no other part has."""
+        self.count += 1
+        return EntityNumbers(self.count - 1)
+
+    def add(self, theme: str, note: str, rows: Rows) -> None:
+        self.parts.append(EntityRows(theme, note, rows))
+
+    def case(
+        self, fixture: Fixture, table: Table, entity: EntityNumbers, rows: Sequence[Row], about: tuple[str, str]
+    ) -> None:
+        """The exemplar's rows for the entity, but in `table` the given ones; `about` is theme and note."""
+        factory, spine = self.factory, self.factory.spine
+        given = {name: list(each) for name, each in fixture.rows(factory, entity, self.cutoff).items()}
+        given[table.name] = list(rows)
+        if table == spine and table in factory.events():
+            given[table.name].append(factory.row(table, entity, fixture.values[table.name], self.cutoff))
+        self.add(*about, given)
+
+    def rows(self) -> dict[str, list[Row]]:
+        """The rows of all parts, by table."""
+        found: dict[str, list[Row]] = defaultdict(list)
+        for part in self.parts:
+            for name, rows in part.rows.items():
+                found[name] += rows
+        return found

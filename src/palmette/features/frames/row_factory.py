@@ -1,0 +1,191 @@
+"""Makes rows: legal for the registry, linked by keys, placed in time."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from palmette.features.frame import Frame
+from palmette.features.frames.calendar import as_value, partition_value, resolution
+from palmette.features.frames.keys import ColumnRef, KeyFactory
+from palmette.features.frames.predicate_values import PredicateValues, predicate_values_of
+from palmette.features.frames.value_pool import value_pool
+from palmette.features.oracle.clock import timestamp_of
+from palmette.features.spec.dfr import RegisteredColumn, Table
+from palmette.features.spec.view import View
+
+Row = dict[str, Any]
+Values = Mapping[str, Any]
+"""Column to value, for the columns that are neither keys nor times."""
+SAME = timedelta(0)
+
+
+@dataclass(frozen=True)
+class EntityNumbers:
+    """Numbers of an entity's keys, by link."""
+
+    number: int
+    others: Mapping[ColumnRef, int] = field(default_factory=dict)
+    """Links whose key has another number."""
+
+    def key(self, link: ColumnRef) -> int:
+        return self.others.get(link, self.number)
+
+
+class RowFactory:
+    """What all scenarios of a view are made with."""
+
+    def __init__(self, view: View, seed: int) -> None:
+        self.view = view
+        self.random = random.Random(seed)
+        self.zone = ZoneInfo(view.zone)
+        self.keys = KeyFactory(view)
+        self.predicate_values: PredicateValues = predicate_values_of(view)
+        self.value_pools = {
+            (table.name, column.name): value_pool(column, self.predicate_values)
+            for table in view.tables.values()
+            for column in table.columns
+        }
+        self._serial: Counter[str] = Counter()
+
+    def tables(self, *kinds: str) -> list[Table]:
+        return [table for table in self.view.tables.values() if table.kind in kinds]
+
+    @property
+    def spine(self) -> Table | None:
+        return self.view.tables[self.view.spine.table] if self.view.spine is not None else None
+
+    def events(self) -> list[Table]:
+        """Event tables that features are computed from."""
+        return [
+            table
+            for table in self.tables("event")
+            if any(source.table.name == table.name for source in self.view.sources)
+        ]
+
+    def free(self, table: Table) -> list[RegisteredColumn]:
+        """Columns that are neither keys nor times nor partitions by time."""
+        taken = {
+            table.event_time,
+            table.available_time,
+            table.valid_from,
+            table.valid_to,
+            *table.keys,
+            *(part.column for part in table.partitions if part.of),
+        }
+        if self.view.spine is not None and self.view.spine.table == table.name:
+            taken.add(self.view.spine.cutoff)
+        return [
+            column
+            for column in table.columns
+            if column.name not in taken and self.keys.link(table, column.name) is None
+        ]
+
+    def wild(self, table: Table) -> Values:
+        """Any legal values."""
+        return {column.name: self._pick(table, column) for column in self.free(table)}
+
+    def _pick(self, table: Table, column: RegisteredColumn) -> Any:
+        values = self.value_pools[table.name, column.name]
+        if not values or (column.nullable and self.random.random() < 0.06):
+            return None if column.nullable else _zero(column)
+        return self.random.choice(values)
+
+    def row(
+        self,
+        table: Table,
+        entity: EntityNumbers,
+        values: Values,
+        at: datetime,
+        *,
+        available: datetime | None = None,
+        until: datetime | None = None,
+    ) -> Row:
+        """A row of the entity that happened (or begins to be valid) at `at`, with `available` as its availability."""
+        row: Row = {}
+        for column in table.columns:
+            row[column.name] = self._value(table, column, entity, values)
+        self._set_time(table, row, table.event_time or table.valid_from, at)
+        self._set_time(table, row, table.available_time, available or at)
+        if table.valid_to:
+            self._set_time(table, row, table.valid_to, until)
+        if self.view.spine is not None and self.view.spine.table == table.name and self.view.spine.cutoff:
+            self._set_time(table, row, self.view.spine.cutoff, at)
+        return self.dated(table, row)
+
+    def _value(self, table: Table, column: RegisteredColumn, entity: EntityNumbers, values: Values) -> Any:
+        link = self.keys.link(table, column.name)
+        if link is not None:
+            return self.keys.value(link, column, entity.key(link))
+        if column.name in table.keys:
+            self._serial[table.name] += 1
+            return self.keys.value(ColumnRef(table.name, column.name), column, self._serial[table.name])
+        if column.name in values:
+            return values[column.name]
+        plain = self.value_pools[table.name, column.name]
+        return plain[0] if plain else None if column.nullable else _zero(column)
+
+    def _set_time(self, table: Table, row: Row, name: str | None, timestamp: datetime | None) -> None:
+        if name is not None and (column := table.column(name)) is not None:
+            value = as_value(timestamp, column, self.zone)
+            row[name] = value if value is not None or column.nullable else row[name]
+
+    def dated(self, table: Table, row: Row) -> Row:
+        """The row with its partition columns as its times demand."""
+        for part in table.partitions:
+            column, source = table.column(part.column), table.column(getattr(table, part.of or "", "") or "")
+            if column is not None and source is not None:
+                timestamp = timestamp_of(row[source.name], source.unit, self.zone)
+                value = partition_value(timestamp, column)
+                row[part.column] = value if value is not None or column.nullable else row[part.column]
+        return row
+
+    def step(self, table: Table) -> timedelta:
+        """The resolution of the table's times."""
+        column = table.column(table.event_time or table.valid_from or "")
+        return resolution(column) if column is not None else timedelta(microseconds=1)
+
+    def earliest(self, table: Table, cutoff: datetime) -> datetime:
+        """Rows before this are no longer kept."""
+        return cutoff - (table.retention.timedelta if table.retention else timedelta(days=3650))
+
+    def frames(self, rows: Mapping[str, Iterable[Row]], cutoff: datetime) -> dict[str, Frame]:
+        """All tables of the view; rows that the registry does not allow are left out."""
+        frames = {}
+        for name, table in self.view.tables.items():
+            schema = {column.name: column.type.parsed for column in table.columns}
+            kept = self._unique(table, [row for row in rows.get(name, ()) if self._recent(table, row, cutoff)])
+            frames[name] = Frame.of(schema, kept)
+        return frames
+
+    def _recent(self, table: Table, row: Row, cutoff: datetime) -> bool:
+        if table.retention is None or table.event_time is None:
+            return True
+        column = table.column(table.event_time)
+        at = timestamp_of(row[table.event_time], column.unit if column else None, self.zone)
+        return at is None or at >= self.earliest(table, cutoff)
+
+    def _unique(self, table: Table, rows: list[Row]) -> list[Row]:
+        names = [
+            *table.keys,
+            *(name for name in (table.event_time, table.valid_from) if name and table.kind in ("snapshot", "scd2")),
+        ]
+        if table.kind == "event" and not table.keys_enforced:
+            return rows
+        found: dict[str, Row] = {}
+        for row in rows:
+            found.setdefault(repr([row[name] for name in names]), row)
+        return list(found.values())
+
+
+def _zero(column: RegisteredColumn) -> Any:
+    """A value for a column that must have one."""
+    from decimal import Decimal
+
+    kind = column.type.parsed.name
+    return {"string": "x", "boolean": False, "decimal": Decimal(0), "array": [], "map": {}, "binary": b""}.get(kind, 0)

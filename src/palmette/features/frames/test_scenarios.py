@@ -1,0 +1,363 @@
+"""What scenarios put to the test, one entity a case: edges of windows, values, absences, repeats, states, histories."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from palmette.features.frames.fixtures import LONG_AGO, SOON, Fixture, Rows, ScenarioBuilder, usual_row
+from palmette.features.frames.keys import GRAIN, ColumnRef
+from palmette.features.frames.row_factory import EntityNumbers, Row, Values
+from palmette.features.frames.table_usage import columns_joined, windows_of
+from palmette.features.oracle.clock import day_of, midnight, window_start
+from palmette.features.spec.dfr import RegisteredColumn, Table
+
+DAY, HOUR, SECOND, MICROSECOND = (
+    timedelta(days=1),
+    timedelta(hours=1),
+    timedelta(seconds=1),
+    timedelta(microseconds=1),
+)
+STRANGERS = 1000
+"""From here on, numbers of entities that have no rows but those which name them."""
+
+
+class EventTiming(NamedTuple):
+    """When an event happens and is known, with a note for the reader."""
+
+    note: str
+    at: datetime
+    available: datetime | None = None
+
+
+class CompanionEvent(NamedTuple):
+    """An event within all windows, with a note for the reader."""
+
+    note: str
+    values: Values
+    others: tuple[ColumnRef, ...] = ()
+    """Links by which it is of another entity, which has no rows in other tables."""
+
+
+def boundaries(builder: ScenarioBuilder) -> None:
+    """An event at every telling instant: alone, as the second of two, and beside another that brings the row."""
+    factory = builder.factory
+    for table in factory.events():
+        backwards, bare = _looks_back(builder, table), factory.view.spine is None
+        for fixture in relevant(builder, table):
+            edges, late = list(_edges(builder, table)), list(_late(builder, table))
+            for timestamp in (*edges, *late):
+                theme = f"{table.name}_{'known_late' if timestamp.available else 'at_the_edges'}"
+                _at(builder, fixture, table, timestamp, (theme, f"{table.name} {timestamp.note}"))
+            for timestamp in edges if backwards else ():
+                note = f"the second of two {table.name} {timestamp.note}"
+                _at(builder, fixture, table, timestamp, (f"pairs_of_{table.name}_at_the_edges", note), second=True)
+            for beside in _companions(builder, fixture, table) if bare else ():
+                for timestamp in (*edges, *late):
+                    about = f"{table.name}_beside_others", f"{table.name} {timestamp.note}, and {beside.note}"
+                    _at(builder, fixture, table, timestamp, about, second=backwards, beside=beside)
+    _more_cutoffs(builder)
+
+
+def _at(
+    builder: ScenarioBuilder,
+    fixture: Fixture,
+    table: Table,
+    timestamp: EventTiming,
+    about: tuple[str, str],
+    *,
+    second: bool = False,
+    beside: CompanionEvent | None = None,
+) -> None:
+    """An event at the instant; perhaps with another an hour before, or one within all windows."""
+    factory, entity, given = builder.factory, builder.entity(), fixture.values[table.name]
+    rows = [factory.row(table, entity, given, timestamp.at, available=timestamp.available)]
+    if second:
+        rows.insert(0, factory.row(table, entity, given, timestamp.at - HOUR))
+    if beside is not None:
+        rows.append(factory.row(table, stranger(entity, beside.others), beside.values, builder.cutoff - SOON))
+    builder.case(fixture, table, entity, rows, about)
+
+
+def _companions(builder: ScenarioBuilder, fixture: Fixture, table: Table) -> Iterator[CompanionEvent]:
+    """Events that bring the row of the output: one alike, one that differs, one that counts for little."""
+    yield CompanionEvent("one within", fixture.values[table.name])
+    yield CompanionEvent("one within", fixture.contrast(builder.factory, table))
+    others = other_links(builder, table)
+    found = f" of another {' and '.join(link.column for link in others)}" if others else ""
+    if fixture.quiet:
+        yield CompanionEvent(f"one within{found} that counts for little", fixture.quiet[table.name], others)
+
+
+def other_links(builder: ScenarioBuilder, table: Table) -> tuple[ColumnRef, ...]:
+    """By what rows of a table find those of other tables, the keys of the grain aside."""
+    return tuple(sorted(link for link in builder.factory.keys.links_of(table) if link.table != GRAIN))
+
+
+def stranger(entity: EntityNumbers, links: Iterable[ColumnRef], number: int = 1) -> EntityNumbers:
+    """The entity with another one's keys by these links."""
+    return EntityNumbers(entity.number, {link: entity.number + number * STRANGERS for link in links})
+
+
+def _looks_back(builder: ScenarioBuilder, table: Table) -> bool:
+    """Whether some source of the table has steps that look at the event before."""
+    return any(source.table == table and source.late_by is not None for source in builder.factory.view.sources)
+
+
+def relevant(builder: ScenarioBuilder, table: Table) -> list[Fixture]:
+    """Exemplars that add something for the features of a table."""
+    view = builder.factory.view
+    names = {
+        feature.name
+        for feature in view.features
+        if feature.source is not None and view.source(feature.source).table == table
+    }
+    found: list[Fixture] = []
+    covered: set[str] = set()
+    for fixture in builder.fixtures:
+        if not found or fixture.features & names - covered:
+            found.append(fixture)
+            covered |= fixture.features & names
+    return found
+
+
+def _edges(builder: ScenarioBuilder, table: Table) -> Iterator[EventTiming]:
+    cutoff, zone, step = builder.cutoff, builder.factory.zone, builder.factory.step(table)
+    yield EventTiming("shortly before the cut-off", cutoff - SOON)
+    yield EventTiming("exactly at the cut-off", cutoff)
+    yield EventTiming("just before the cut-off", cutoff - step)
+    yield EventTiming("just after the cut-off", cutoff + step)
+    yield EventTiming("a day after the cut-off", cutoff + DAY)
+    yield EventTiming("at the midnight before the cut-off", midnight(day_of(cutoff, zone), zone))
+    for window in windows_of(builder.factory.view, table):
+        start = window_start(cutoff, window, zone)
+        if start is None:
+            continue
+        yield EventTiming(f"exactly {window} before the cut-off", start)
+        yield EventTiming(f"just more than {window} before the cut-off", start - step)
+        yield EventTiming(f"just less than {window} before the cut-off", start + step)
+        if table.available_time is not None:
+            yield EventTiming(
+                f"just more than {window} before the cut-off, known after that", start - step, start + HOUR
+            )
+        yield EventTiming(f"at the midnight before the last {window}", midnight(day_of(start, zone), zone))
+        yield EventTiming(f"a day before the last {window}", start - DAY)
+        if window.unit == "d":
+            yield EventTiming(f"{window.amount * 24} hours before the cut-off", cutoff - window.amount * DAY)
+    yield EventTiming("long ago", cutoff - LONG_AGO)
+
+
+def _late(builder: ScenarioBuilder, table: Table) -> Iterator[EventTiming]:
+    if table.available_time is not None:
+        cutoff = builder.cutoff
+        yield EventTiming("known exactly at the cut-off", cutoff - 2 * DAY, cutoff)
+        yield EventTiming("known just before the cut-off", cutoff - 2 * DAY, cutoff - MICROSECOND)
+        yield EventTiming("known only after the cut-off", cutoff - 2 * DAY, cutoff + HOUR)
+        yield EventTiming("known before they happened", cutoff - HOUR, cutoff - 3 * DAY)
+
+
+def _more_cutoffs(builder: ScenarioBuilder) -> None:
+    """Where every row of the spine has its own cut-off: entities with several."""
+    factory, spine = builder.factory, builder.factory.spine
+    if spine is None or factory.view.cutoff != "spine":
+        return
+    for fixture in builder.fixtures:
+        for later in (DAY, MICROSECOND, -DAY, 40 * DAY):
+            entity = builder.entity()
+            rows = {name: list(each) for name, each in fixture.rows(factory, entity, builder.cutoff).items()}
+            rows[spine.name].append(factory.row(spine, entity, fixture.values[spine.name], builder.cutoff + later))
+            builder.add("several_cut_offs", "one entity with several cut-offs", rows)
+
+
+def values(builder: ScenarioBuilder) -> None:
+    """Every value of every palette."""
+    for table in builder.factory.view.tables.values():
+        for column in builder.factory.free(table):
+            for value in builder.factory.value_pools[table.name, column.name]:
+                for fixture in relevant(builder, table)[:1]:
+                    _one_value(builder, fixture, table, column, value)
+
+
+def _one_value(builder: ScenarioBuilder, fixture: Fixture, table: Table, column: RegisteredColumn, value: Any) -> None:
+    entity = builder.entity()
+    text = "another value" if column.personal else value if isinstance(value, str) else str(value)
+    builder.case(
+        fixture,
+        table,
+        entity,
+        fixture.rows_of(builder.factory, table, entity, builder.cutoff, {column.name: value}),
+        (f"values_of_{table.name}", f"{column.name} {text!r}"[:60]),
+    )
+
+
+def absences(builder: ScenarioBuilder) -> None:
+    """Nulls, and entities that lack rows."""
+    fixture, factory = builder.fixtures[0], builder.factory
+    for table in factory.view.tables.values():
+        entity = builder.entity()
+        builder.add(
+            "nothing_there",
+            f"no row in {table.name}",
+            fixture.rows(factory, entity, builder.cutoff, without=[table.name]),
+        )
+        for column in table.columns:
+            if column.nullable and column.name not in table.keys:
+                entity = builder.entity()
+                rows = fixture.rows_of(factory, table, entity, builder.cutoff, {})
+                if column.name in (table.valid_from, table.valid_to):
+                    rows = rows[-1:]  # of two states one would hold as long as the other
+                nulls = [factory.dated(table, {**row, column.name: None}) for row in rows]
+                builder.case(fixture, table, entity, nulls, (f"nulls_in_{table.name}", f"null {column.name}"))
+    _alone(builder)
+    _strangers(builder)
+    _neighbours(builder)
+
+
+def _alone(builder: ScenarioBuilder) -> None:
+    fixture = builder.fixtures[0]
+    for table in builder.factory.view.tables.values():
+        row = usual_row(builder.factory, table, builder.entity(), fixture.values[table.name], builder.cutoff)
+        builder.add("nothing_there", f"a row in {table.name} alone", {table.name: [row]})
+
+
+def _strangers(builder: ScenarioBuilder) -> None:
+    """Rows in which one key belongs to another entity."""
+    fixture, keys = builder.fixtures[0], builder.factory.keys
+    for table in builder.factory.view.tables.values():
+        links = {column.name: link for column in table.columns if (link := keys.link(table, column.name)) is not None}
+        for name, link in links.items():
+            entity = builder.entity()
+            other = stranger(entity, [link])
+            rows = fixture.rows(builder.factory, entity, builder.cutoff, without=[table.name])
+            rows[table.name] = [usual_row(builder.factory, table, other, fixture.values[table.name], builder.cutoff)]
+            builder.add("unmatched_keys", f"another {name} in {table.name}", rows)
+
+
+def _neighbours(builder: ScenarioBuilder) -> None:
+    """Two entities that differ in one key of several, with events in turn."""
+    factory = builder.factory
+    links = {key: factory.keys.links[ColumnRef(GRAIN, key)] for key in factory.view.grain}
+    for key, link in links.items() if len(links) > 1 else ():
+        for fixture in builder.fixtures:
+            one = builder.entity()
+            other = EntityNumbers(one.number, {link: builder.entity().number})
+            rows: dict[str, list[Row]] = defaultdict(list)
+            for number, entity in enumerate((one, other)):
+                for name, each in fixture.rows(factory, entity, builder.cutoff).items():
+                    rows[name] += each
+                for table in factory.events():
+                    given = fixture.varied(factory, table, number + 1)
+                    rows[table.name].append(
+                        factory.row(table, entity, given, builder.cutoff - SOON - (number + 1) * HOUR)
+                    )
+            builder.add("neighbours", f"two that differ in {key} alone", rows)
+
+
+def repeats(builder: ScenarioBuilder) -> None:
+    """Several events of one entity: equal values, equal frequencies, equal times, repeated rows."""
+    factory = builder.factory
+    for table in factory.events():
+        about = f"repeated_{table.name}"
+        for fixture in relevant(builder, table):
+            plain = fixture.values[table.name]
+            entity = builder.entity()
+            rows = [factory.row(table, entity, plain, builder.cutoff - hours * HOUR) for hours in (2, 3, 3, 50)]
+            builder.case(fixture, table, entity, rows, (about, f"four {table.name}, two at the same time"))
+            for column in factory.free(table):
+                value_pool = factory.value_pools[table.name, column.name][:4]
+                for order in (
+                    value_pool,
+                    value_pool[::-1],
+                    [*value_pool, *value_pool],
+                    [*value_pool[:2], *value_pool[:3]],
+                ):
+                    entity = builder.entity()
+                    rows = [
+                        factory.row(table, entity, {**plain, column.name: value}, builder.cutoff - (2 + i // 2) * HOUR)
+                        for i, value in enumerate(order)
+                    ]
+                    builder.case(fixture, table, entity, rows, (about, f"{column.name} that repeats or ties"))
+            if not table.keys_enforced:
+                entity = builder.entity()
+                builder.case(fixture, table, entity, _twice(builder, table, entity, plain), (about, "repeated rows"))
+        _of_several(builder, table)
+    spine = factory.spine
+    if spine is not None and not spine.keys_enforced:
+        rows = list(builder.parts[0].rows[spine.name]) if builder.parts else []
+        builder.add("repeated_spine_rows", "a row of the spine twice", {spine.name: [dict(row) for row in rows]})
+
+
+def _of_several(builder: ScenarioBuilder, table: Table) -> None:
+    """Events of one entity that find different values in another table."""
+    factory = builder.factory
+    for name, columns in columns_joined(factory.view, table).items():
+        links = factory.keys.links_of(factory.view.tables[name]).intersection(other_links(builder, table))
+        for column in factory.free(factory.view.tables[name]) if links else ():
+            values = factory.value_pools[name, column.name][:3] if column.name in columns else []
+            about = f"repeated_{table.name}", f"several with their own {column.name} in {name}"
+            for fixture in relevant(builder, table) if len(values) > 1 else ():
+                for order in (values, values[::-1]):
+                    changes = [{name: {column.name: value}} for value in order]
+                    builder.add(*about, _found_by(builder, fixture, table, links, changes))
+
+
+def _found_by(
+    builder: ScenarioBuilder,
+    fixture: Fixture,
+    table: Table,
+    links: Set[ColumnRef],
+    changes: Sequence[Mapping[str, Values]],
+) -> Rows:
+    """Events of one entity, each with rows of its own in the tables that it finds by the links."""
+    factory, entity = builder.factory, builder.entity()
+    rows = {name: list(each) for name, each in fixture.rows(factory, entity, builder.cutoff, changes[0]).items()}
+    alone = [each.name for each in factory.view.tables.values() if not factory.keys.links_of(each) & links]
+    for number, changed in enumerate(changes[1:], 1):
+        other = stranger(entity, links, number)
+        for name, each in fixture.rows(factory, other, builder.cutoff, changed, without=[*alone, table.name]).items():
+            rows[name] += each
+        at = builder.cutoff - SOON - number * max(HOUR, factory.step(table))
+        rows[table.name].append(factory.row(table, other, fixture.values[table.name], at))
+    return rows
+
+
+def _twice(builder: ScenarioBuilder, table: Table, entity: EntityNumbers, given: Mapping[str, Any]) -> list[Row]:
+    row = builder.factory.row(table, entity, given, builder.cutoff - SOON)
+    other = builder.factory.row(table, entity, given, builder.cutoff - 5 * HOUR)
+    return [row, dict(row), {**other, **{key: row[key] for key in table.keys}}]
+
+
+def midnights(builder: ScenarioBuilder) -> None:
+    """Events at midnights of the zone and of UTC, and one step before."""
+    factory = builder.factory
+    today = day_of(builder.cutoff, factory.zone)
+    for table in factory.events():
+        for days in (0, 1, 2, 7, 30):
+            day = today - days * DAY
+            utc = datetime(day.year, day.month, day.day, tzinfo=UTC)
+            for at in (
+                midnight(day, factory.zone),
+                midnight(day, factory.zone) - factory.step(table),
+                utc,
+                utc - SECOND,
+            ):
+                fixture = builder.fixtures[builder.count % len(builder.fixtures)]
+                entity = builder.entity()
+                builder.case(
+                    fixture,
+                    table,
+                    entity,
+                    [factory.row(table, entity, fixture.values[table.name], at)],
+                    ("midnights", f"{table.name} around midnight"),
+                )
+
+
+def empty(builder: ScenarioBuilder) -> None:
+    """No rows, but for a spine with two."""
+    spine = builder.factory.spine
+    if spine is not None and spine not in builder.factory.events():
+        for _ in range(2):
+            row = builder.factory.row(spine, builder.entity(), builder.fixtures[0].values[spine.name], builder.cutoff)
+            builder.add("nothing_there", "empty tables", {spine.name: [row]})

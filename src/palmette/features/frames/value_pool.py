@@ -1,0 +1,231 @@
+"""The values that a column can take in a frame: legal for the registry, and chosen to provoke mistakes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+from palmette.features.frames.predicate_values import Literal, PredicateValues
+from palmette.features.oracle.patterns import format_clock
+from palmette.features.spec.dfr import RegisteredColumn
+from palmette.features.spec.type_rules import BITS
+from palmette.features.spec.values import SparkType
+
+_DAYS = (date(2024, 2, 29), date(2023, 12, 31), date(2024, 1, 1), date(2024, 3, 31), date(2023, 6, 15))
+
+
+def value_pool(column: RegisteredColumn, predicate_values: PredicateValues) -> list[Any]:
+    """Values of the column that are not null, plain ones first, each once."""
+    kind = column.type.parsed
+    if column.values:
+        return [_typed(kind, value) for value in column.values]
+    return _legal(kind, [*_from_clues(column, kind, predicate_values), *_usual(column, kind, predicate_values)])
+
+
+def _legal(kind: SparkType, values: Iterable[Any]) -> list[Any]:
+    found: list[Any] = []
+    for value in values:
+        if value is not None and _fits(kind, value) and not any(_same(value, other) for other in found):
+            found.append(value)
+    return found
+
+
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other)
+
+
+def _fits(kind: SparkType, value: Any) -> bool:
+    if kind.is_integer:
+        return isinstance(value, int) and -(1 << BITS[kind.name] - 1) <= value < 1 << BITS[kind.name] - 1
+    if kind.name == "decimal":
+        return isinstance(value, Decimal) and abs(value) < Decimal(10) ** (kind.precision - kind.scale)
+    return True
+
+
+def _typed(kind: SparkType, value: Literal) -> Any:
+    """A literal as a value of the type; None where it is none."""
+    try:
+        match kind.name:
+            case "string":
+                return value if isinstance(value, str) else None
+            case "boolean":
+                return value if isinstance(value, bool) else None
+            case "decimal":
+                return None if isinstance(value, bool) else Decimal(str(value)).quantize(Decimal(1).scaleb(-kind.scale))
+            case "float" | "double":
+                return None if isinstance(value, bool) else float(value)
+            case "date":
+                return date.fromisoformat(value) if isinstance(value, str) else None
+            case "timestamp":
+                return datetime.fromisoformat(value).replace(tzinfo=UTC) if isinstance(value, str) else None
+            case _ if kind.is_integer:
+                return None if isinstance(value, bool) else int(value)
+    except (ValueError, ArithmeticError):
+        pass
+    return None
+
+
+def _from_clues(column: RegisteredColumn, kind: SparkType, predicate_values: PredicateValues) -> list[Any]:
+    """Values at, just below and just above the literals; text that fits and misses the patterns."""
+    literals = predicate_values.literals.get(column.name, [])
+    if kind.name == "string":
+        return _texts(column.name, literals, predicate_values)
+    values = [_typed(kind, value) for value in literals]
+    around: list[Any] = []
+    for value in values:
+        step = _step(kind)
+        around += [value, *([] if value is None or step is None else [value + step, value - step])]
+    return around
+
+
+def _step(kind: SparkType) -> Any:
+    """The smallest sensible difference between two values."""
+    if kind.is_integer:
+        return 1
+    match kind.name:
+        case "decimal":
+            return Decimal(1).scaleb(-kind.scale)
+        case "float" | "double":
+            return 0.5
+        case "date" | "timestamp":
+            return timedelta(days=1)
+        case _:
+            return None
+
+
+def _texts(name: str, literals: list[Literal], predicate_values: PredicateValues) -> list[str]:
+    words = [value for value in literals if isinstance(value, str)]
+    numbers = [str(value) for value in literals if not isinstance(value, str | bool)]
+    found = [text for pattern in predicate_values.patterns.get(name, ()) if (text := example_of(pattern)) is not None]
+    found += [sample for pattern in predicate_values.likes.get(name, ()) for sample in _like_examples(pattern)]
+    for separator in predicate_values.separators.get(name, ()):
+        parts = [*words, *found, *numbers, "north", "south", "7"]
+        found += [separator.join(parts[i : i + 3]) for i in range(0, max(len(parts) - 2, 1))]
+        found += [f"solo{separator}", "solo", separator, f"a{separator}{separator}c"]
+    numeric = name in predicate_values.numbers and not predicate_values.formats.get(name)
+    if paths := predicate_values.json_paths.get(name):
+        return _documents(paths, [*words, *numbers, *(["12", "-4"] if numeric else [])])
+    for pattern in predicate_values.formats.get(name, ()):
+        found += [format_clock(datetime.combine(day, time(13, 5, 9)), timedelta(), pattern) for day in _DAYS]
+    if numeric:
+        found += ["12", "3.5", "-4", "0", *numbers]
+    mixed = [text for word in words for text in (word, f"{word}s", word.swapcase())]
+    return [*words, *found, *numbers, *mixed]
+
+
+def _documents(paths: list[str], words: list[str]) -> list[str]:
+    """JSON objects that hold each word at each path; others without the part; and no JSON at all."""
+    documents = []
+    for word in [*words, "alpha", "beta"]:
+        document: dict[str, Any] = {}
+        for path in paths:
+            *outer, last = path.split(".")
+            place = document
+            for key in outer:
+                place = place.setdefault(key, {})
+            place[last] = int(word) if re.fullmatch(r"-?\d{1,9}", word) else word
+        documents.append(json.dumps(document))
+    *_, last = paths[0].split(".")
+    return [
+        *documents,
+        "{}",
+        json.dumps({paths[0].split(".")[0]: None}),
+        json.dumps({"unrelated": last}),
+        "not json",
+        "",
+    ]
+
+
+def _like_examples(pattern: str) -> list[str]:
+    return [pattern.replace("%", filler).replace("_", "x") for filler in ("", "mid")] + [pattern.strip("%_")[:-1]]
+
+
+def _usual(column: RegisteredColumn, kind: SparkType, predicate_values: PredicateValues) -> list[Any]:
+    """What columns of the type usually hold, with the values that break things."""
+    match kind.name:
+        case "boolean":
+            return [True, False]
+        case "string":
+            special = any(column.name in known for known in (predicate_values.json_paths, predicate_values.formats))
+            plain = [] if special and column.name not in predicate_values.formats else ["alpha", "beta", "gamma"]
+            return [*plain, "n/a", ""] if column.name in predicate_values.numbers else [*plain, "Émile", " alpha", ""]
+        case "float" | "double":
+            return [1.0, 2.5, 0.0, -2.5, 0.1, 0.2, 1_000_000.25]
+        case "decimal":
+            whole = min(kind.precision - kind.scale, 7)
+            large = Decimal(10) ** whole - 1
+            cent = Decimal(1).scaleb(-kind.scale)
+            return [value.quantize(cent) for value in (Decimal(3), Decimal(12), Decimal(0), Decimal(-5), large)] + [
+                cent
+            ]
+        case "date":
+            return list(_DAYS)
+        case "timestamp":
+            return [datetime.combine(day, time(10, 30), UTC) for day in _DAYS]
+        case "timestamp_ntz":
+            return [datetime.combine(day, time(10, 30)) for day in _DAYS]
+        case "binary":
+            return [b"ab", b""]
+        case "array":
+            return _arrays(column, kind)
+        case "map":
+            assert kind.element is not None
+            return [{"a": value} for value in _usual(column, kind.element, predicate_values)[:2]] + [{}]
+        case _:
+            return [3, 1, 0, -2, 7, 100, 100_000]
+
+
+def _arrays(column: RegisteredColumn, kind: SparkType) -> list[Any]:
+    assert kind.element is not None
+    element = kind.element
+    if not element.is_numeric:
+        return [["a", "b"], ["b"], []] if element.name == "string" else [[]]
+    number = {"decimal": Decimal, "float": float, "double": float}.get(element.name, int)
+    length = column.length or 3
+    vectors = [[number((i + shift) % 5 - shift) for i in range(length)] for shift in (0, 1, 2)]
+    return [*vectors, [number(0)] * length]
+
+
+def example_of(pattern: str) -> str | None:
+    """A text that a simple regular expression matches; None for one that is not simple."""
+    text = re.sub(r"\(\?i\)|(?<!\[)\^|\$|\\b", "", pattern)
+    text = re.sub(r"\(\?(?::|<\w+>)", "(", text)
+    for _ in range(10):
+        text, changed = re.subn(rf"\(([^()|]*)(?:\|[^()]*)?\)({_REPEATED})?", _first_alternative, text)
+        if not changed:
+            break
+    parts = []
+    for token, count in re.findall(
+        rf"(\\.|\[[^\]]*\]|[^\\\[\]*+?{{}}|])({_REPEATED})?", re.split(r"(?<!\\)\|", text)[0]
+    ):
+        parts.append(_sample(token) * _times(count))
+    made = "".join(parts)
+    try:
+        return made if re.search(pattern, made) else None
+    except re.error:
+        return None
+
+
+_REPEATED = r"\{\d+(?:,\d*)?\}|[*+?]"
+
+
+def _times(count: str | None) -> int:
+    """How often something stands that `{2}`, `+` and the like follow: as often as it must, but once at least."""
+    return max(int(match[1]), 1) if (match := re.match(r"\{(\d+)", count or "")) else 1
+
+
+def _first_alternative(group: re.Match[str]) -> str:
+    return group[1] * _times(group[2])
+
+
+def _sample(token: str) -> str:
+    if token.startswith("[") and not token.startswith("[^"):
+        inner = token[1:]
+        return _sample(inner[:2]) if inner[0] == "\\" else inner[0]
+    return {"\\d": "7", "\\w": "w", "\\s": " ", ".": "m", "\\D": "d", "\\S": "s", "\\W": "-"}.get(
+        token, token[1:] if token[0] == "\\" else "q" if token.startswith("[^") else token
+    )

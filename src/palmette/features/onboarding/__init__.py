@@ -1,0 +1,6 @@
+"""An easy start in a team's repository: a registry inferred from data, and a first specification and run file."""
+
+from palmette.features.onboarding.drafting import REGISTRY, RUN, Draft, draft
+from palmette.features.onboarding.tables import TableFiles, find_tables
+
+__all__ = ["REGISTRY", "RUN", "Draft", "TableFiles", "draft", "find_tables"]

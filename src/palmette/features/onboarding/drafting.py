@@ -1,0 +1,232 @@
+"""The first registry, specification and run file of a repository, as YAML with the evidence in comments."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from palmette.delivery.git import Git
+from palmette.features.onboarding.inference import (
+    EPOCHS,
+    Finding,
+    InferredTable,
+    infer,
+    latest_day,
+)
+from palmette.features.onboarding.tables import TableFiles, read_table
+from palmette.features.repository import Checkout, find_neighbours
+from palmette.features.signature import BY_NAME
+from palmette.features.spec.dfr import RegisteredColumn
+
+REGISTRY, RUN = "registry.yaml", "run.yaml"
+_HEAD = """\
+# Drafted from the files by `palmette init`. Comments give the evidence; what is marked "guess" needs a second look.
+# All fields: palmette schema {format}
+"""
+
+
+@dataclass(frozen=True)
+class RepositoryFacts:
+    """What a run file needs to know of the team's repository."""
+
+    path: Path
+    base: str
+    """The current branch; empty outside of git."""
+    scripts: tuple[str, ...]
+    """Paths of the feature scripts that are there."""
+    config_class: str
+    """`module:Class` of configurations; empty where scripts name none."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The drafted files, and what they rest on."""
+
+    files: dict[str, str]
+    """By file name: registry, and where an event table shows one, a specification and a run file."""
+    tables: tuple[InferredTable, ...]
+    repository: RepositoryFacts
+
+    @property
+    def guesses(self) -> list[Finding]:
+        """What needs a second look."""
+        return [one for table in self.tables for one in table.findings if one.confidence == "guess"]
+
+
+def draft(tables: Sequence[TableFiles], repository: Path, folder: Path) -> Draft:
+    """Drafts the files that `folder` will hold.
+
+    Args:
+        tables: the files of the tables.
+        repository: the team's checkout; it is only read.
+        folder: paths in the drafts are relative to it.
+
+    Raises:
+        MachineError: a table cannot be read.
+    """
+    inferred = infer([read_table(one) for one in tables])
+    facts = _facts(repository)
+    files = {REGISTRY: "\n".join(_registry(inferred, folder))}
+    if view := _View.of(inferred):
+        files[f"{view.name}.yaml"] = "\n".join(view.specification())
+        files[RUN] = "\n".join(_run(view, facts, folder))
+    return Draft(files, tuple(inferred), facts)
+
+
+def _flow(value: Any) -> str:
+    """A value on one line of YAML."""
+    return yaml.safe_dump([value], default_flow_style=True, width=10**6, allow_unicode=True, sort_keys=False)[1:-2]
+
+
+def _relative(path: Path, folder: Path) -> str:
+    return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+
+
+def _registry(tables: Sequence[InferredTable], folder: Path) -> Iterator[str]:
+    yield _HEAD.format(format="dfr") + "dfr: 1\ntables:"
+    for one in tables:
+        table = one.table(_relative(one.data.files.path, folder))
+        notes = {finding.subject: f"  # {finding.confidence}: {finding.evidence}" for finding in one.findings}
+        yield f"  - name: {table.name}  # {one.rows}"
+        yield f"    kind: {table.kind}{notes.get('kind', '')}"
+        yield f"    path: {_flow(table.path)}"
+        if table.format != "parquet":
+            yield f"    format: {table.format}"
+        yield f"    keys: {_flow(list(table.keys))}{notes.get('keys', '')}"
+        if not table.keys_enforced:
+            yield "    keys_enforced: false"
+        for name, time_column in one.times.items():
+            yield f"    {name}: {time_column}{notes.get(name, '')}"
+        if table.partitions:
+            partitions = [partition.model_dump(exclude_none=True) for partition in table.partitions]
+            yield f"    partitions: {_flow(partitions)}{notes.get('partitions', '')}"
+        yield "    columns:"
+        for column in table.columns:
+            yield f"      - {_flow(_fields(column))}{notes.get(f'columns.{column.name}', '')}"
+        yield from (f"    # left out, because the registry has no such type: {text}" for text in one.data.left_out)
+        yield ""
+
+
+def _fields(column: RegisteredColumn) -> dict[str, Any]:
+    return {"name": column.name, "type": str(column.type), **column.model_dump(
+        mode="json", include={"nullable", "values", "length", "unit", "personal"}, exclude_defaults=True
+    )}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _View:
+    """A first view: features of what most event tables refer to, from the longest of them."""
+
+    events: InferredTable
+    key: str
+    entity: str
+    day: date
+    """The day after the last event."""
+
+    @classmethod
+    def of(cls, tables: Sequence[InferredTable]) -> _View | None:
+        events = [one for one in tables if one.kind == "event"]
+        last = latest_day(events)
+        candidates = Counter(
+            column.name
+            for one in events
+            for column in one.data.columns
+            if column.is_key_like and (column.name,) != one.keys and 1 < column.distinct < one.data.rows
+        )
+        if not candidates or last is None:
+            return None
+        referenced = {reference.column for one in events for reference in one.references}
+        key = max(candidates, key=lambda name: (candidates[name], name in referenced))
+        chosen = max((one for one in events if _has(one, key)), key=lambda one: (one.are_enforced, one.data.rows))
+        return cls(chosen, key, key.rpartition("_")[0] or key, last + timedelta(days=1))
+
+    @property
+    def name(self) -> str:
+        return f"{self.entity}_{self.events.data.name}"
+
+    def specification(self) -> Iterator[str]:
+        table, time_column = self.events.data, self.events.times["event_time"]
+        yield _HEAD.format(format="fsc") + "fsc: 1"
+        yield f"feature_view: {self.name}"
+        yield f"description: What the {table.name} of a {self.entity} show.  # in your words: what it is for"
+        yield f"entities:\n  - {_flow({'name': self.entity, 'keys': [self.key]})}\nfeatures:"
+        for feature in self._features():
+            yield f"  - {_flow(feature)}"
+        yield "  # Plain words work as well:"
+        yield f"  # - {{name: {table.name}_7d, dtype: bigint, words: number of {table.name} in the last 7 days}}"
+        yield f"tests:\n  - name: a row at the cut-off does not count\n    as_of: {_flow(f'{self.day}T00:00:00Z')}"
+        yield f"    given:\n      {table.name}:"
+        for number, instant in enumerate((self._instant(seconds=-1), self._instant()), start=1):
+            row = {**{key: self._value(key, number) for key in self.events.keys}, self.key: self._value(self.key, 1)}
+            times = dict.fromkeys(self.events.times.values(), instant) | {time_column: instant}
+            yield f"        - {_flow(row | times)}"
+        yield f"    expect:\n      - {_flow({self.key: self._value(self.key, 1), f'{table.name}_30d': 1})}\n"
+
+    def _features(self) -> Iterator[dict[str, Any]]:
+        table = self.events.data
+        count = {"function": "count", "source": table.name, "window": "30d"}
+        yield {"name": f"{table.name}_30d", "dtype": "bigint", "nullable": False, "default": 0, "aggregate": count}
+        recency = {"function": "days_since_last", "source": table.name}
+        yield {"name": f"days_since_{table.name}", "dtype": "int", "aggregate": recency}
+        for column in table.columns:
+            if column.type.is_numeric and not column.is_key_like and column.name not in self.events.times.values():
+                mean = {"function": "avg", "source": table.name, "of": column.name, "window": "90d"}
+                yield {"name": f"average_{column.name}_90d", "dtype": "double", "aggregate": mean}
+                return
+
+    def _value(self, name: str, number: int) -> Any:
+        kind = self.events.data.column(name).type
+        if kind.is_temporal or name in self.events.units:
+            return self._instant()
+        return number if kind.is_numeric else str(number)
+
+    def _instant(self, seconds: int = 0) -> Any:
+        """An instant near the cut-off, as the event time holds it: whole days for dates."""
+        name = self.events.times["event_time"]
+        kind, unit = self.events.data.column(name).type, self.events.units.get(name)
+        if kind.name == "date":
+            return str(self.day + timedelta(days=-1 if seconds else 0))
+        instant = datetime.combine(self.day, time(), UTC) + timedelta(seconds=seconds)
+        if unit:
+            return int(instant.timestamp()) * EPOCHS[unit]
+        return instant.strftime("%Y-%m-%dT%H:%M:%S") + ("Z" if kind.name == "timestamp" else "")
+
+
+def _has(one: InferredTable, name: str) -> bool:
+    return any(column.name == name for column in one.data.columns) and (name,) != one.keys
+
+
+def _run(view: _View, facts: RepositoryFacts, folder: Path) -> Iterator[str]:
+    repository = {"path": _relative(facts.path, folder), "base": facts.base, "config_class": facts.config_class}
+    yield _HEAD.format(format="run") + "run: 1"
+    yield f"fsc: {view.name}.yaml\ndfr: {REGISTRY}"
+    yield f"repository: {_flow({name: value for name, value in repository.items() if value})}"
+    yield f"interval: {_flow({'as_of': f'{view.day}T00:00:00Z'})}  # midnight after the last event"
+    yield f"output: {_flow({'path': f'out/{view.name}'})}\n"
+
+
+def _facts(root: Path) -> RepositoryFacts:
+    checkout = Checkout(root)
+    neighbours = find_neighbours(checkout)
+    named = Counter(
+        parameter.annotation.rpartition(".")[2]
+        for neighbour in neighbours
+        for function in neighbour.module.functions
+        for parameter in function.parameters
+        if BY_NAME.get(parameter.name) == "config" and parameter.annotation
+    )
+    classes = {node.name: module.name for module in checkout.modules for node in module.classes if not module.is_test}
+    name = next((name for name, _ in named.most_common() if name in classes), "")
+    return RepositoryFacts(
+        path=root,
+        base=Git(root).attempt("symbolic-ref", "--quiet", "--short", "HEAD").out.strip(),
+        scripts=tuple(neighbour.module.path for neighbour in neighbours),
+        config_class=f"{classes[name]}:{name}" if name else "",
+    )

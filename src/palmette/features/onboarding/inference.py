@@ -1,0 +1,364 @@
+"""A table's entry in the registry, inferred from its values: keys, kind, times, partitions, with the evidence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from itertools import combinations
+from typing import Any, Literal
+
+from palmette.features.onboarding.tables import TableColumn, TableData
+from palmette.features.spec.dfr import Partition, RegisteredColumn, Table, TableKind
+
+Confidence = Literal["certain", "likely", "guess"]
+_EVENT_NAMES = (
+    r"^(event|occurr|happen|transact|purchas|order|click|view)\w*_?(at|on|time|date|ts|timestamp|datetime)?$",
+    r"((^|_)at|_on|_time|_ts|timestamp|datetime)(_(s|ms|us))?$",
+    r"(^|_)(date|day|time|ts)(_(s|ms|us))?$",
+    r"",
+)
+"""From the most to the least telling name of the time of an event."""
+_LATER_NAMES = r"(avail|load|ingest|process|arriv|post|insert|receiv|publish|land|settl|sync|deliver)"
+_OTHER_NAMES = r"(birth|dob|expir|due|valid|effective|planned|expected|until|end|deadline|updated|modified)"
+_FROM_NAMES, _TO_NAMES = r"(from|start|begin|since)", r"(_to$|^to$|until|end|thru|through)"
+_PERSONAL_NAMES = (
+    r"(e_?mail|phone|mobile|(first|last|family|given|full|sur)_?name|birth|dob|address|street|iban|ssn|passport|ip$)"
+)
+_EPOCH_NAMES = r"((^|_)(at|on|ts|epoch|date)|time)(_?(s|ms|us|sec|millis|micros|seconds|milliseconds))?$"
+EPOCHS: Mapping[str, int] = {"s": 1, "ms": 1_000, "us": 1_000_000}
+_AFTER, _BEFORE = datetime(2000, 1, 1, tzinfo=UTC).timestamp(), datetime(2100, 1, 1, tzinfo=UTC).timestamp()
+_MOST_VALUES = 12
+_MOST_KEY_COLUMNS = 10
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Why a field of the registry has its value."""
+
+    table: str
+    subject: str
+    """The field, or the column."""
+    confidence: Confidence
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Values of a column that are keys of another table."""
+
+    column: str
+    table: str
+    key: str
+
+
+@dataclass
+class InferredTable:
+    """A table of the registry as inferred, before it is confirmed."""
+
+    data: TableData
+    keys: tuple[str, ...] = ()
+    are_enforced: bool = True
+    kind: TableKind = "dimension"
+    times: dict[str, str] = field(default_factory=dict)
+    """`event_time`, `available_time`, `valid_from`, `valid_to`."""
+    units: dict[str, str] = field(default_factory=dict)
+    """Units of integers that hold an instant."""
+    references: tuple[Reference, ...] = ()
+    findings: list[Finding] = field(default_factory=list)
+
+    def note(self, subject: str, confidence: Confidence, evidence: str) -> None:
+        self.findings.append(Finding(self.data.name, subject, confidence, evidence))
+
+    @property
+    def rows(self) -> str:
+        return f"{self.data.rows:,} rows" if self.data.is_whole else f"the first {self.data.rows:,} rows"
+
+    def table(self, path: str) -> Table:
+        """The table as the registry has it; `path` is relative to the registry."""
+        needed = {*self.keys, *self.times.values()} if self.are_enforced else set(self.times.values())
+        columns = [self._column(one, needed) for one in self.data.columns]
+        return Table(
+            name=self.data.name,
+            kind=self.kind,
+            path=path,
+            format=self.data.files.format,  # type: ignore[arg-type]  # one of the formats
+            keys=self.keys,
+            keys_enforced=self.are_enforced,
+            partitions=tuple(self._partitions()),
+            columns=tuple(columns),
+            **self.times,  # type: ignore[arg-type]  # names of columns
+        )
+
+    def _column(self, one: TableColumn, needed: set[str]) -> RegisteredColumn:
+        return RegisteredColumn(
+            name=one.name,
+            type=str(one.type),  # type: ignore[arg-type]  # parsed by the model
+            nullable=bool(one.nulls) or one.name not in needed,
+            values=_closed_values(one),
+            length=_length(one),
+            unit=self.units.get(one.name),  # type: ignore[arg-type]  # a unit
+            personal=bool(re.search(_PERSONAL_NAMES, one.name.lower())),
+        )
+
+    def _partitions(self) -> Iterator[Partition]:
+        for name in self.data.folders:
+            of = next((part for part in ("event_time", "available_time") if self._is_day_of(name, part)), None)
+            if of:
+                self.note("partitions", "likely", f"{name!r} is the day of {of} in {self.rows}")
+            yield Partition(column=name, of=of)  # type: ignore[arg-type]  # one of the two
+
+    def _is_day_of(self, name: str, part: str) -> bool:
+        days = self.data.column(name)
+        if part not in self.times or days.type.name != "date":
+            return False
+        times = self.data.column(self.times[part]).values.to_pylist()
+        return all(
+            day == (time.date() if isinstance(time, datetime) else time)
+            for day, time in zip(days.values.to_pylist(), times, strict=True)
+            if time is not None
+        )
+
+
+def infer(tables: Sequence[TableData]) -> list[InferredTable]:
+    """What the registry says of each table."""
+    found = [InferredTable(one) for one in tables]
+    for one in found:
+        one.keys, one.are_enforced = _keys(one)
+    for one in found:
+        one.references = tuple(_references(one, found))
+    referenced = {reference.table for one in found for reference in one.references}
+    for one in found:
+        _decide_kind(one, one.data.name in referenced)
+    return found
+
+
+def _keys(one: InferredTable) -> tuple[tuple[str, ...], bool]:
+    """The columns that identify a row, and whether their combinations are unique."""
+    columns = [column for column in one.data.columns if column.type.name not in ("array", "map", "float", "double")]
+    columns = [column for column in columns if not column.nulls and column.type.name != "boolean"]
+    order = {column.name: (not column.is_key_like, index) for index, column in enumerate(columns)}
+    singles = [column for column in columns if column.unique and (column.is_key_like or column is one.data.columns[0])]
+    if singles:
+        key = min(singles, key=lambda column: (not _is_own_key(column.name, one.data.name), order[column.name]))
+        one.note("keys", "certain" if key.is_key_like else "likely", f"{key.name!r} is unique in {one.rows}")
+        return (key.name,), True
+    likely = [column for column in columns if column.is_key_like and column.distinct >= 0.9 * one.data.rows]
+    if likely and one.data.rows >= 20:
+        repeated = one.data.rows - likely[0].distinct
+        one.note(
+            "keys",
+            "guess",
+            f"{likely[0].name!r} repeats in {repeated:,} of {one.rows}; perhaps they are delivered more than once",
+        )
+        return (likely[0].name,), False
+    first = sorted(columns, key=lambda column: (order[column.name][0], not column.type.is_temporal, order[column.name]))
+    for count in (2, 3):
+        for group in combinations(first[:_MOST_KEY_COLUMNS], count):
+            names = tuple(column.name for column in group)
+            if any(column.is_key_like for column in group) and one.data.distinct_of(names) == one.data.rows:
+                one.note("keys", "likely", f"{' and '.join(names)} together are unique in {one.rows}")
+                return names, True
+    fallback = tuple(column.name for column in columns if column.is_key_like)[:1] or (one.data.columns[0].name,)
+    one.note("keys", "guess", f"no combination of up to three columns is unique in {one.rows}")
+    return fallback, False
+
+
+def _is_own_key(column: str, table: str) -> bool:
+    """Whether a column is called like its table.
+
+    >>> _is_own_key("category_id", "categories"), _is_own_key("user_id", "orders")
+    (True, False)
+    """
+    stem = re.sub(r"_(id|key|code|uuid|guid|no|nr|number|sk|ref)$", "", column.lower())
+    return column.lower() == "id" or table.startswith(stem[:-1] if stem.endswith("y") else stem)
+
+
+def _references(one: InferredTable, others: Sequence[InferredTable]) -> Iterator[Reference]:
+    """Columns with the name of another table's only key, that hold none but its values."""
+    import pyarrow.compute as pc
+
+    for column in one.data.columns:
+        for other in others:
+            if other is one or not other.are_enforced or len(other.keys) != 1:
+                continue
+            key = other.data.column(other.keys[0])
+            called = column.name == key.name or column.name.endswith(f"_{key.name}") or _names(column.name, other)
+            if not called or column.type != key.type or (one.keys == (column.name,) and one.are_enforced):
+                continue
+            used = pc.unique(column.values.drop_null())
+            if len(used) and pc.all(pc.is_in(used, value_set=key.values.combine_chunks())).as_py():
+                one.note(
+                    f"columns.{column.name}", "likely", f"all {len(used):,} values are keys of {other.data.name!r}"
+                )
+                yield Reference(column.name, other.data.name, key.name)
+
+
+def _names(column: str, other: InferredTable) -> bool:
+    """Whether a column such as `user_id` names a table `users` with the key `id`."""
+    return other.keys == ("id",) and column.endswith("_id") and _is_own_key(column, other.data.name)
+
+
+def _decide_kind(one: InferredTable, is_referenced: bool) -> None:
+    """The kind and the times of a table."""
+    times = dict(_time_columns(one))
+    one.units = {name: unit for name, unit in times.items() if unit}
+    if pair := _validity(one, list(times)):
+        one.kind, one.times = "scd2", {"valid_from": pair[0], "valid_to": pair[1]}
+        one.keys = tuple(name for name in one.keys if name != pair[0]) or one.keys
+        _need_unit(one)
+        one.note("kind", "likely", f"{pair[0]} is not after {pair[1]} in any row, and states follow one another")
+        return
+    event = _event_time(one, list(times))
+    if event is None or _is_state(one, event, is_referenced):
+        reason = (
+            "no column says when a row happened" if event is None else f"{event!r} describes what other tables refer to"
+        )
+        one.note("kind", "likely" if event is None else "guess", reason)
+        one.units = {}
+        return
+    one.kind, one.times = "event", {"event_time": event}
+    known = _available_time(one, event, list(times))
+    if known:
+        one.times["available_time"] = known
+    if entity := _snapshot_key(one, event):
+        one.kind, one.keys = "snapshot", (entity,)
+        one.note("kind", "likely", f"{entity!r} has a row at most instants of {event!r}")
+    else:
+        one.note("event_time", "likely" if re.search(_EVENT_NAMES[1], event) else "guess", f"{event!r} by its name")
+    _need_unit(one)
+
+
+def _need_unit(one: InferredTable) -> None:
+    one.units = {name: unit for name, unit in one.units.items() if name in one.times.values()}
+
+
+def _time_columns(one: InferredTable) -> Iterator[tuple[str, str]]:
+    """Columns that hold an instant, with the unit of those that are integers."""
+    for column in one.data.columns:
+        if column.name in one.data.folders or column.nulls == one.data.rows:
+            continue
+        if column.type.is_temporal:
+            yield column.name, ""
+        elif column.type.is_integer and re.search(_EPOCH_NAMES, column.name.lower()):
+            low, high = column.range
+            yield from (
+                (column.name, unit)
+                for unit, factor in EPOCHS.items()
+                if _AFTER * factor <= low and high <= _BEFORE * factor
+            )
+
+
+def _validity(one: InferredTable, times: Sequence[str]) -> tuple[str, str] | None:
+    """The beginning and the end of states that follow one another."""
+    import pyarrow.compute as pc
+
+    for start in times:
+        for end in times:
+            if not re.search(_FROM_NAMES, start.lower()) or not re.search(_TO_NAMES, end.lower()):
+                continue
+            first, last = one.data.column(start), one.data.column(end)
+            ordered = first.type == last.type and pc.all(pc.less_equal(first.values, last.values)).as_py() is not False
+            if ordered and not first.nulls and not (one.are_enforced and len(one.keys) == 1 and _is_thing(one)):
+                return start, end
+    return None
+
+
+def _is_thing(one: InferredTable) -> bool:
+    """Whether each row is a thing of its own, by a key that is called like the table."""
+    return _is_own_key(one.keys[0], one.data.name)
+
+
+def _event_time(one: InferredTable, times: Sequence[str]) -> str | None:
+    """The time at which a row happened; by its name, and the one without gaps."""
+    chosen = [name for name in times if not re.search(f"{_LATER_NAMES}|{_OTHER_NAMES}", name.lower())]
+    chosen = chosen or [name for name in times if not re.search(_OTHER_NAMES, name.lower())]
+
+    def rank(name: str) -> tuple[Any, ...]:
+        column = one.data.column(name)
+        named = next(index for index, pattern in enumerate(_EVENT_NAMES) if re.search(pattern, name.lower()))
+        return (column.nulls > 0, named, -column.distinct)
+
+    return min(chosen, key=rank, default=None)
+
+
+def _is_state(one: InferredTable, event: str, is_referenced: bool) -> bool:
+    """Whether rows are things with a creation date rather than events."""
+    if len(one.keys) != 1 or not one.are_enforced or not (is_referenced or _is_thing(one)):
+        return False
+    begins = bool(re.search(r"(start|begin|launch|open|since)", event.lower()))
+    others = [column for column in one.data.columns if column.is_key_like and column.name not in one.keys]
+    if one.references or any(column.distinct < one.data.rows for column in others):
+        return begins and is_referenced
+    return is_referenced or begins or bool(re.search(r"(creat|sign|regist|join|found|hire)", event.lower()))
+
+
+def _available_time(one: InferredTable, event: str, times: Sequence[str]) -> str | None:
+    """The time from which a row could be read: called so, and not before the event in 99.9 % of rows."""
+    import pyarrow.compute as pc
+
+    happened = _instants(one, event)
+    for name in times:
+        if name == event or not re.search(_LATER_NAMES, name.lower()):
+            continue
+        share = pc.mean(pc.cast(pc.greater_equal(_instants(one, name), happened), "int8")).as_py()
+        if share is not None and share >= 0.999:
+            one.note("available_time", "likely", f"{name!r} is not before {event!r} in {share:.1%} of {one.rows}")
+            return name
+    return None
+
+
+def _instants(one: InferredTable, name: str) -> Any:
+    """A time column in microseconds, of UTC where it has a zone."""
+    import pyarrow as pa
+
+    return one.data.column(name).values.cast(pa.timestamp(one.units.get(name, "us"))).cast(pa.timestamp("us"))
+
+
+def _snapshot_key(one: InferredTable, event: str) -> str | None:
+    """The key of what has a state, where it has one at most of few instants."""
+    instants = one.data.column(event).distinct
+    for name in one.keys:
+        column = one.data.column(name)
+        if name == event or column.distinct < 2 or instants < 2 or one.data.rows < 2 * column.distinct:
+            continue
+        full = one.data.rows >= 0.5 * column.distinct * instants
+        if full and set(one.keys) == {name, event}:
+            return name
+    return None
+
+
+def _closed_values(column: TableColumn) -> tuple[str, ...]:
+    """The values of a text column that has few, each of them often."""
+    if column.type.name != "string" or column.is_key_like or not 2 <= column.distinct <= _MOST_VALUES:
+        return ()
+    if len(column.values) - column.nulls < 20 * column.distinct:
+        return ()
+    values = sorted(value for value in column.values.unique().to_pylist() if value is not None)
+    is_code = not re.search(_PERSONAL_NAMES, column.name.lower()) and all(
+        re.fullmatch(r"[\w .+-]+", one) for one in values
+    )
+    return tuple(values) if is_code else ()
+
+
+def _length(column: TableColumn) -> int | None:
+    """The number of elements of arrays that all have as many."""
+    import pyarrow.compute as pc
+
+    if not column.type.is_vector:
+        return None
+    lengths = pc.unique(pc.list_value_length(column.values.drop_null())).to_pylist()
+    return lengths[0] if len(lengths) == 1 and lengths[0] else None
+
+
+def latest_day(tables: Sequence[InferredTable]) -> date | None:
+    """The day after the last event."""
+    days = list[date]()
+    for one in tables:
+        if name := one.times.get("event_time"):
+            last = one.data.column(name).range[1]
+            unit = one.units.get(name)
+            last = datetime.fromtimestamp(last / EPOCHS[unit], UTC) if unit else last
+            days.append(last.date() if isinstance(last, datetime) else last)
+    return max(days, default=None)

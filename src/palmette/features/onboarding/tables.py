@@ -1,0 +1,214 @@
+"""The tables in folders of files, and the figures of their columns that a registry can be inferred from."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from palmette.errors import MachineError, UserError
+from palmette.features.frame import spark_type
+from palmette.features.samples.text_rows import text_files
+from palmette.features.spec.values import SparkType
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".orc": "orc"}
+MOST_ROWS = 1_000_000
+"""Rows that are looked at; of a longer table, the first."""
+_LEADING_ZERO = re.compile(r"0\d+")
+
+
+class TableFiles(NamedTuple):
+    """A file, or a folder of files of one table."""
+
+    name: str
+    path: Path
+    format: str
+
+
+def find_tables(paths: Iterable[Path]) -> list[TableFiles]:
+    """The tables in files and folders, by name.
+
+    A folder is one table where its files lie in `column=value` folders, or are parts of one (`part-0001.parquet`).
+
+    Raises:
+        UserError: a path does not exist, or no table is in any.
+    """
+    found: dict[str, TableFiles] = {}
+    for path in paths:
+        if not path.exists():
+            raise UserError(f"There is no {str(path)!r}.", "Name files or folders with tables.", code="no-such-file")
+        for one in _tables(path):
+            name = next(text for n in range(1, 10_000) if (text := one.name + (f"_{n}" if n > 1 else "")) not in found)
+            found[name] = one._replace(name=name)
+    if not found:
+        kinds = ", ".join(FORMATS)
+        raise UserError("No table was found.", f"Name files, or folders with files, of type {kinds}.", code="no-table")
+    return [found[name] for name in sorted(found)]
+
+
+def _tables(path: Path) -> list[TableFiles]:
+    if path.is_file():
+        kind = FORMATS.get(path.suffix.lower())
+        return [TableFiles(_name(path.stem), path, kind)] if kind else []
+    files = [one for one in text_files(path) if one.suffix.lower() in FORMATS]
+    kinds = {FORMATS[one.suffix.lower()] for one in files}
+    parts = all(re.match(r"(part|data|chunk|\d)", one.name) or "=" in one.parent.name for one in files)
+    if len(kinds) == 1 and parts:
+        return [TableFiles(_name(path.name), path, kinds.pop())]
+    entries = sorted(one for one in path.iterdir() if not one.name.startswith((".", "_")))
+    return [table for one in entries if not one.is_symlink() for table in _tables(one)]
+
+
+def _name(text: str) -> str:
+    name = re.sub(r"\W+", "_", text).strip("_").lower() or "table"
+    return f"t_{name}" if name[0].isdigit() else name
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column, and its figures."""
+
+    name: str
+    type: SparkType
+    values: Any = field(repr=False)
+    """A `pyarrow.ChunkedArray`, of the rows that were looked at."""
+
+    @cached_property
+    def nulls(self) -> int:
+        return int(self.values.null_count)
+
+    @cached_property
+    def distinct(self) -> int:
+        """Number of different values; 0 for arrays and maps."""
+        import pyarrow.compute as pc
+
+        return 0 if self.type.name in ("array", "map") else int(pc.count_distinct(self.values).as_py())
+
+    @cached_property
+    def range(self) -> tuple[Any, Any]:
+        """Least and greatest value; of numbers, texts and times."""
+        import pyarrow.compute as pc
+
+        found = pc.min_max(self.values).as_py()
+        return found["min"], found["max"]
+
+    @property
+    def unique(self) -> bool:
+        return not self.nulls and 0 < self.distinct == len(self.values)
+
+    @property
+    def is_key_like(self) -> bool:
+        """Whether its type can identify something, and its name says so."""
+        named = re.search(r"(^|_)(id|key|code|uuid|guid|no|nr|number|sk|ref)$", self.name.lower())
+        return bool(named) and (self.type.is_integer or self.type.name in ("string", "decimal"))
+
+
+@dataclass(frozen=True)
+class TableData:
+    """A table's columns, and the rows that were looked at."""
+
+    files: TableFiles
+    columns: tuple[TableColumn, ...]
+    rows: int
+    is_whole: bool
+    """False where the table has more rows than were looked at."""
+    folders: tuple[str, ...]
+    """Columns of the folder layout."""
+    left_out: tuple[str, ...]
+    """Columns of types that the registry has no name for, with the type."""
+    table: Any = field(repr=False)
+    """The `pyarrow.Table`."""
+
+    @property
+    def name(self) -> str:
+        return self.files.name
+
+    def column(self, name: str) -> TableColumn:
+        return next(one for one in self.columns if one.name == name)
+
+    def distinct_of(self, names: Sequence[str]) -> int:
+        """Number of different combinations of values."""
+        return int(self.table.group_by(list(names)).aggregate([]).num_rows)
+
+
+def read_table(files: TableFiles) -> TableData:
+    """Reads a table; MachineError where it cannot be read."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    partitioning = ds.partitioning(flavor="hive") if files.path.is_dir() else None
+    form: Any = _csv_format(files.path) if files.format == "csv" else files.format
+    try:
+        rows = ds.dataset(files.path, format=form, partitioning=partitioning).head(MOST_ROWS + 1)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        message = f"{str(files.path)!r} cannot be read as {files.format}: {str(error).splitlines()[0]}"
+        raise MachineError(message, "Correct the file, or name others.", code="unreadable-table") from error
+    rows, is_whole = rows.slice(0, MOST_ROWS), rows.num_rows <= MOST_ROWS
+    folders = _folders(files.path)
+    columns, left_out = list[TableColumn](), list[str]()
+    for name in rows.column_names:
+        values = _day_values(rows[name]) if name in folders else _plain_values(rows[name])
+        try:
+            columns.append(TableColumn(name, _type(values.type, files.format), values))
+        except ValueError:
+            left_out.append(f"{name} ({values.type})")
+    kept = pa.table({one.name: one.values for one in columns})
+    return TableData(files, tuple(columns), rows.num_rows, is_whole, folders, tuple(left_out), kept)
+
+
+def _csv_format(path: Path) -> Any:
+    """Arrow's reader, with columns of numbers that begin with zero as text."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.dataset as ds
+
+    with text_files(path)[0].open(encoding="utf-8-sig", newline="") as lines:
+        reader = csv.reader(lines)
+        names = next(reader, [])
+        seen = [row for row, _ in zip(reader, range(1000), strict=False)]
+    texts = {
+        name: pa.string()
+        for index, name in enumerate(names)
+        if any(len(row) > index and _LEADING_ZERO.fullmatch(row[index]) for row in seen)
+    }
+    options = pyarrow.csv.ConvertOptions(column_types=texts, strings_can_be_null=True, null_values=[""])
+    return ds.CsvFileFormat(convert_options=options)
+
+
+def _folders(path: Path) -> tuple[str, ...]:
+    if path.is_file():
+        return ()
+    names = [part.split("=")[0] for one in text_files(path) for part in one.relative_to(path).parts[:-1] if "=" in part]
+    return tuple(dict.fromkeys(names))
+
+
+def _day_values(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of the layout, as Spark reads it: days as dates."""
+    import pyarrow as pa
+
+    try:
+        return values.cast(pa.date32()) if pa.types.is_string(values.type) else _plain_values(values)
+    except pa.ArrowInvalid:
+        return values
+
+
+def _plain_values(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    return values.cast(values.type.value_type) if hasattr(values.type, "index_type") else values
+
+
+def _type(kind: pa.DataType, file_format: str) -> SparkType:
+    import pyarrow as pa
+
+    if file_format in ("csv", "json") and (pa.types.is_null(kind) or pa.types.is_time(kind)):
+        return SparkType("string")
+    found = spark_type(kind)
+    if found.name == "null":
+        raise ValueError("a column without a value")
+    return found

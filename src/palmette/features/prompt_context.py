@@ -1,0 +1,270 @@
+"""What a language model is shown of a feature run: the parts that several agents share, as sections of quoted data.
+
+Nothing in them differs from machine to machine, so that equal runs give equal prompts.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+from palmette.features.artefacts import Conventions, RunRequest, Utilities, Utility
+from palmette.features.definitions import definition, steps_of
+from palmette.features.frame_json import encode
+from palmette.features.oracle.reference import longest
+from palmette.features.repository import Checkout, Neighbour, find_neighbours
+from palmette.features.repository.excerpt import Stage, excerpt
+from palmette.features.spec.dfr import RegisteredColumn, Table
+from palmette.features.spec.fsc import Aggregate, AggregateFunction
+from palmette.features.spec.values import Window
+from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
+from palmette.llm import NEEDED, Section, section
+from palmette.llm.tokens import estimate_tokens
+
+README_TOKENS: Mapping[Stage, int] = {"config": 600, "utilities": 600, "scripts": 1500, "tests": 1000}
+"""Of a README, for each stage."""
+NEIGHBOUR_TOKENS = 2500
+"""Of a neighbouring file; a longer one is cut."""
+
+
+def specification(request: RunRequest) -> Section:
+    """What the author wrote."""
+    return section("specification", request.fsc.text, rank=NEEDED, language="yaml")
+
+
+def facts(known: Mapping[str, str]) -> str:
+    """Values by name, a line each; those that are empty are left out."""
+    return "\n".join(f"{name}: {text}" for name, text in known.items() if text)
+
+
+def readme(checkout: Checkout, path: str, stage: Stage) -> Section:
+    """The parts of the team's README that matter for the stage; `path` as in the run file."""
+    return section("readme", excerpt(checkout.text(path), stage, README_TOKENS[stage]), rank=1, language="markdown")
+
+
+def utilities(chosen: Utilities | None, form: Callable[[Utility], str]) -> Section:
+    """The proven utilities in this form, and those that did otherwise when they were run."""
+    found = chosen or Utilities()
+    unfit = [f"not {one.module}.{one.name} for {one.need}: {one.reason}" for one in found.rejected]
+    return section("utilities", *map(form, found.chosen), *unfit, rank=1)
+
+
+def registry(tables: Iterable[Table], used: Collection[str] | None = None) -> Section:
+    """Tables with their types, keys, times and partitions.
+
+    Args:
+        used: `table.column`s to describe in full; the others are only named. None for all.
+    """
+    return section("registry", *(_table(table, used) for table in tables), rank=NEEDED)
+
+
+def registry_of(view: View) -> Section:
+    """The tables that the view reads; columns that it does not use are only named."""
+    used = {column for columns in view.lineage.values() for column in columns}
+    used |= {f"{name}.{key}" for name in view.tables for key in (*view.grain, *view.kept)}
+    return registry((view.tables[name] for name in sorted(view.tables)), used)
+
+
+def meaning(view: View) -> Section:
+    """What the view is, in words: its rows, its times, every feature, and the rules that decide the edges."""
+    features = [view.feature(name) for name in view.derivation_order]
+    blocks = [
+        _block("Rows", _rows(view)),
+        _block("Columns of the output, in this order", [f"{name} {kind}" for name, kind in view.output.items()]),
+        _block("Sources", [_source(source) for source in view.sources]),
+        _block("Features, each after those it needs", [_feature(feature, view) for feature in features]),
+        _block("Rules", _rules(view)),
+    ]
+    return section("meaning", *blocks, rank=NEEDED)
+
+
+def neighbour(checkout: Checkout, view: View, *, outlined: bool = False) -> Section:
+    """A feature script of the team, of another view: the one that has most of the view's tables, the shortest first.
+
+    Args:
+        outlined: Whether its functions are shown without what they do.
+    """
+    found = _nearest(checkout, view)
+    text = _cut(_outline(found.module.text) if outlined else found.module.text) if found else ""
+    return section("neighbour", text, rank=3, language="python")
+
+
+def neighbour_test(checkout: Checkout, view: View, conventions: Conventions) -> Section:
+    """The shortest test file of the team, of another view."""
+    paths = [conventions.test_path.replace("{view}", other.view) for other in _others(checkout, view)]
+    texts = sorted(filter(None, map(checkout.text, paths)), key=len)
+    return section("neighbour", *map(_cut, texts[:1]), rank=3, language="python")
+
+
+def _cut(text: str) -> str:
+    """The first lines of a text, with a note where some are missing."""
+    lines = text.splitlines()
+    while lines and estimate_tokens("\n".join(lines)) > NEIGHBOUR_TOKENS:
+        lines = lines[: len(lines) * 3 // 4]
+    left = len(text.splitlines()) - len(lines)
+    return "\n".join([*lines, *([f"[... {left} lines more]"] if left else [])])
+
+
+def _outline(text: str) -> str:
+    """A module whose functions have a docstring and `...`."""
+    lines = text.splitlines()
+    for node in reversed(ast.parse(text).body):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        first = node.body[min(ast.get_docstring(node) is not None, len(node.body) - 1)]
+        if first.lineno > node.lineno:
+            lines[first.lineno - 1 : node.end_lineno] = [f"{' ' * first.col_offset}..."]
+    return "\n".join(lines)
+
+
+def _nearest(checkout: Checkout, view: View) -> Neighbour | None:
+    return min(
+        _others(checkout, view),
+        key=lambda other: (-sum(name in other.module.text for name in view.tables), len(other.module.text)),
+        default=None,
+    )
+
+
+def _others(checkout: Checkout, view: View) -> list[Neighbour]:
+    return [other for other in find_neighbours(checkout) if other.view != view.name]
+
+
+def _block(title: str, lines: Iterable[str]) -> str:
+    listed = [f"- {line}" for line in lines]
+    return "\n".join([f"{title}:", *listed]) if listed else ""
+
+
+def _table(table: Table, used: Collection[str] | None) -> str:
+    kinds = {
+        "event": f"event table, a row a happening at `{table.event_time}`",
+        "snapshot": f"snapshot table, the state of a key as of `{table.event_time}`",
+        "scd2": f"scd2 table, the state of a key in [{table.valid_from}, {table.valid_to or 'now'})",
+        "dimension": "dimension table, the current state of a key",
+    }
+    facts = [
+        f"{kinds[table.kind]}; keys: {', '.join(table.keys)}{'' if table.keys_enforced else ' (may repeat)'}",
+        *([f"a row counts only after `{table.available_time}`"] if table.available_time else []),
+        *(f"partitioned by `{one.column}`{f', the UTC day of {one.of}' if one.of else ''}" for one in table.partitions),
+    ]
+    needed = {*table.keys, table.event_time, table.available_time, table.valid_from, table.valid_to}
+    needed |= {one.column for one in table.partitions}
+    full = [c for c in table.columns if used is None or c.name in needed or f"{table.name}.{c.name}" in used]
+    rest = [f"{column.name} {column.type}" for column in table.columns if column not in full]
+    about = f": {table.description}" if table.description else ""
+    lines = [f"table {table.name}{about}", *(f"  {fact}" for fact in facts), *(f"  - {_column(one)}" for one in full)]
+    return "\n".join([*lines, *([f"  not used by the view: {', '.join(rest)}"] if rest else [])])
+
+
+def _column(column: RegisteredColumn) -> str:
+    values = "" if column.personal else ", ".join(map(repr, column.values))
+    return "".join(
+        [
+            f"{column.name} {column.type}",
+            "" if column.nullable else " not null",
+            f", {column.unit} since the epoch" if column.unit else "",
+            f", {column.length} elements" if column.length else "",
+            ", personal data" if column.personal else "",
+            f", one of {values}" if values else "",
+            f": {column.description}" if column.description else "",
+        ]
+    )
+
+
+def _rows(view: View) -> Iterator[str]:
+    grain = ", ".join(view.grain)
+    if view.spine:
+        where = f" where {view.spine.where}" if view.spine.where else ""
+        yield f"exactly those of {view.spine.table}{where}, repeated and null keys too; grain: {grain}"
+    else:
+        windows = ((source, longest(view, source)) for source in view.sources)
+        places = [f"{one.name} {_reach(window)}" for one, window in windows if window is not None]
+        yield (
+            f"one for every {' and '.join(view.grain)} that has a row that counts in {' or in '.join(places)}; any "
+            "such row will do, whether or not a feature's own condition holds for it. A null key makes no row."
+        )
+    yield {
+        "run": f"cut-off T: one instant for all rows, given to the script; it is the column `{AS_OF}`",
+        "spine": f"cut-off T: each row's own, `{view.spine.cutoff if view.spine else ''}`; it is the column `{AS_OF}`; "
+        "the script is given none",
+        "partition": f"cut-off T: the midnight (in {view.zone}) that ends the partition's day, given to the script; it "
+        f"is the column `{AS_OF}`",
+    }[view.cutoff]
+    if view.partition:
+        yield f"`{view.partition}`: the calendar day (in {view.zone}) of the last instant before T"
+
+
+def _reach(window: Window) -> str:
+    return "at any time before T" if window == Window.ALL else f"in [T - {window}, T)"
+
+
+def _source(source: ViewSource) -> str:
+    steps = steps_of(source)
+    seen = steps[len(source.early) :]
+    parts = [f"{source.name}: rows of {source.table.name}", *steps[: len(source.early)]]
+    if seen:
+        by = ", ".join(source.late_by or ())
+        parts += [f"then, among the rows visible at T only{f', per {by}' if by else ''}", *seen]
+    return "; ".join(parts)
+
+
+def _feature(feature: ViewFeature, view: View) -> str:
+    computed = feature.computation
+    order = ""
+    if isinstance(computed, Aggregate) and computed.order:
+        order = f", in the order of {', '.join(computed.order)}"
+    kind = "".join(
+        [
+            str(feature.dtype),
+            "" if feature.nullable else " not null",
+            f", {encode(feature.dtype, feature.default)!r} where null" if feature.default is not None else "",
+            ", only for other features" if feature.internal else "",
+        ]
+    )
+    about = f" ({feature.description})" if feature.description else ""
+    return f"{feature.name} [{kind}]: {definition(feature, view)}{order}{about}"
+
+
+_FUNCTIONS: dict[AggregateFunction, str] = {
+    "avg": "`avg` of a decimal is a decimal with four more places, rounded half up, before it is cast.",
+    "stddev": "`stddev`, the sample deviation, is null below two values.",
+    "share": "`share` ignores rows whose condition is null.",
+    "percentile": "`percentile` interpolates linearly; an approximate one is one of the values.",
+    "mode": "`mode`: ties go to the smallest value.",
+    "top_k": "`top_k`: the most frequent first, ties by the smaller value.",
+    "first": "`first` takes the first value that is not null, in the order that is named.",
+    "last": "`last` takes the last value that is not null, in the order that is named.",
+    "last_k": "`last_k`: values that are not null, the newest first, in the order that is named.",
+    "collect": "`collect`: values that are not null, the oldest first, in the order that is named.",
+    "days_since_last": "`days_since_last`: 24-hour days with a fraction, floored for whole numbers.",
+}
+
+
+def _rules(view: View) -> Iterator[str]:
+    """Those that matter for the view."""
+    kinds = {table.kind for table in view.tables.values()}
+    if any(source.is_event for source in view.sources):
+        yield "A window w at T holds the event times in [T - w, T): one at T does not count, one at T - w does."
+        yield "All history ends before T, too. A null event time never counts."
+    if any(table.available_time for table in view.tables.values()):
+        yield "A row counts only when its availability time is before T, too; a null one never counts."
+    if any(feature.window and feature.window.unit == "d" for feature in view.features):
+        yield f"N days go back N calendar days in {view.zone}, to the same time of day."
+    if kinds - {"event"}:
+        yield (
+            "The state at an instant E: the newest snapshot of each key with a time before E; the scd2 row with "
+            "valid_from < E <= valid_to (null: still valid); of a dimension, its row."
+        )
+    if any(_is_no_instant(source.table) for source in view.sources):
+        yield f"A date as an event time is that day's midnight in {view.zone}; a wall clock reading is one there."
+    if view.sources:
+        yield "Aggregations ignore nulls of what they are of; on no rows counts are 0, `exists` false, all else null."
+    used = {one.computation.function for one in view.features if isinstance(one.computation, Aggregate)}
+    yield from (text for name, text in _FUNCTIONS.items() if name in used)
+    yield "`/` and `%` are null where the divisor is zero."
+    yield "A value is computed, then cast to its type, then its default takes the place of null."
+    yield f"Hours, days and dates are those of {view.zone}, whatever time zone the Spark session has."
+
+
+def _is_no_instant(table: Table) -> bool:
+    column = table.column(table.event_time) if table.event_time else None
+    return column is not None and column.type in ("date", "timestamp_ntz")

@@ -1,0 +1,104 @@
+"""The rows of a view without a spine: the keys that visible rows have."""
+
+from __future__ import annotations
+
+from palmette.errors import DeveloperError
+from palmette.features.pyspark.code import function, name_arguments
+from palmette.features.pyspark.layout import FeatureGroup, groups, keys, longest_window, set_by
+from palmette.features.pyspark.scope import ScriptScope, identifier
+from palmette.features.pyspark.sources import SourceTransforms
+from palmette.features.pyspark.times import containing, in_window
+from palmette.features.spec.fsc_steps import FilterStep, JoinStep, Step, pairs
+from palmette.features.spec.sql import parse
+from palmette.features.spec.view import View, ViewSource
+
+
+def observing(view: View) -> list[ViewSource]:
+    """The event sources whose keys make up the rows of a view without a spine; none that another one covers."""
+    grain = tuple(view.grain)
+    sources = [
+        source
+        for source in view.sources
+        if source.is_event
+        and any(feature.source == source.name and keys(view, feature) == grain for feature in view.features)
+    ]
+    if not sources:
+        raise DeveloperError(f"feature view {view.name!r} has neither a spine nor events grouped by its grain")
+    kept: list[ViewSource] = []
+    for source in sources:
+        if not any(_covers(view, other, source) for other in kept):
+            kept = [other for other in kept if not _covers(view, source, other)] + [source]
+    return kept
+
+
+def _covers(view: View, wide: ViewSource, narrow: ViewSource) -> bool:
+    """Whether each visible row of `narrow` in its longest window is one of `wide` in its own, with the same keys.
+
+    Beyond the steps that both begin with, all that `wide` drops rows by must drop them from `narrow`, too, and neither
+    may change the columns that decide it, or the keys. Times are never changed by steps.
+    """
+    if wide.table != narrow.table or not _contains(view, wide, narrow):
+        return False
+    mine, others = (*wide.early, *wide.late), (*narrow.early, *narrow.late)
+    while mine and others and mine[0] == others[0]:
+        mine, others = mine[1:], others[1:]
+    changed = {name for step in (*mine, *others) for name in set_by(step)}
+    drops = [(step, by) for step in mine if (by := _drops_by(step)) is not None]
+    decisive = set(view.grain).union(*(by for _, by in drops))
+    return not decisive & changed and all(step in others for step, _ in drops)
+
+
+def _contains(view: View, wide: ViewSource, narrow: ViewSource) -> bool:
+    """Whether the longest window of one source contains that of the other."""
+    mine, others = (longest_window(view, source, tuple(view.grain)) for source in (wide, narrow))
+    return mine is None or (others is not None and containing([mine, others], view.zone) == mine)
+
+
+def _drops_by(step: Step) -> set[str] | None:
+    """The columns by which a step drops rows; None for one that keeps them all."""
+    if isinstance(step, FilterStep):
+        return set(parse(step.filter).columns)
+    return set(pairs(step.join.on)) if isinstance(step, JoinStep) and step.join.unmatched == "drop" else None
+
+
+def observing_groups(view: View) -> list[FeatureGroup]:
+    """Groups whose rows together have the keys of the output, so that nothing else need find them; else none."""
+    found = [_observing_group(view, source) for source in observing(view)]
+    return [group for group in found if group is not None] if all(found) else []
+
+
+def _observing_group(view: View, source: ViewSource) -> FeatureGroup | None:
+    """The group that sees every visible row of the source's longest window."""
+    grain = tuple(view.grain)
+    longest = longest_window(view, source, grain)
+    return next(
+        (
+            group
+            for group in groups(view, source)
+            if group.by == grain and not group.is_alone and group.where is None and group.window == longest
+        ),
+        None,
+    )
+
+
+def write_observed(scope: ScriptScope, known: dict[str, SourceTransforms]) -> str:
+    """Adds the transform that finds the keys of the output among the visible rows of `observing`; gives its name."""
+    grain = tuple(scope.view.grain)
+    sources = observing(scope.view)
+    selects = []
+    for source in sources:
+        window, event = longest_window(scope.view, source, grain), known[source.name].event
+        assert event is not None
+        calls = (
+            []
+            if window in (None, known[source.name].window)
+            else [f"where({in_window(window, event, scope.cutoff, scope.view.zone).text})"]
+        )
+        selects.append(".".join([identifier(source.name), *calls, f"select({name_arguments(grain)})"]))
+    combined = selects[0] + "".join(f".union({item})" for item in selects[1:])
+    name = scope.names.fresh("observed_keys")
+    parameters = [f"{identifier(source.name)}: DataFrame" for source in sources]
+    parameters += ["as_of: datetime"] * ("as_of" in combined)
+    doc = f"Every {' and '.join(key.removesuffix('_id') for key in grain)} with an event in the longest window."
+    scope.functions.append(function(name, parameters, "DataFrame", doc, [f"return {combined}.dropna().distinct()"]))
+    return name

@@ -1,0 +1,191 @@
+"""The trial: the script run as in production, on the sample data, writing real files that are read back here."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import datetime
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import yaml
+
+from palmette.engine.actor import Measurement, Violation
+from palmette.features.artefacts import Config, Conventions, Script
+from palmette.features.cutoffs import arguments, cutoffs
+from palmette.features.frame import Frame, arrow_type
+from palmette.features.frame_json import encode_row
+from palmette.features.harness.connect import ConnectHarness
+from palmette.features.oracle import NotCovered, WouldFail, differences, expected, skipped_text
+from palmette.features.samples import read_sample
+from palmette.features.spec.view import View
+from palmette.features.team_document import is_json, json_text, parse_text
+from palmette.features.workbench import Workbench
+from palmette.sandbox.reading import copy_made
+from palmette.sandbox.temporary import temporary_folder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ORACLE_ROWS = 20_000
+"""Samples with more rows than this in all are not compared with the oracle, which is brute force."""
+
+MOST_CELLS = 1 << 24
+"""Of what a script writes from the samples."""
+PREVIEW_ROWS = 50
+
+
+class SampleRunResult(NamedTuple):
+    frame: Frame | None
+    """What the script wrote for the last cut-off, when it wrote it well."""
+    violations: tuple[Violation, ...]
+    measurement: Measurement
+
+
+class SampleRun:
+    """Runs a script for the last cut-offs of the run file: twice for the last one, which must change nothing."""
+
+    def __init__(self, view: View, bench: Workbench, conventions: Conventions, harness: ConnectHarness) -> None:
+        self.view, self.bench, self.conventions, self.harness = view, bench, conventions, harness
+
+    def run(self, config: Config, script: Script, root: Path) -> SampleRunResult:
+        """`root` is an assembled checkout; the sample's configuration is written beside the script in it."""
+        started = time.monotonic()
+        reason = self._not_runnable()
+        if reason:
+            return SampleRunResult(None, (), Measurement(name="sample run", status="skipped", detail=reason))
+        output = root / ".palmette-output"
+        sample_config = self._write_config(config, root, output)
+        last = cutoffs(self.view, self.bench.run.interval)[-2:]
+        for as_of in (*last, last[-1]):
+            failed = self._main(script, sample_config, root, as_of)
+            if failed:
+                return self._result(None, [failed], "", started)
+        frame, violations = self._read(output, script, last)
+        detail = f"{len(last) + 1} runs, {len(frame.rows)} rows read back" if frame else "no readable data"
+        if frame and not violations:
+            compared, violations = self._compare(frame, script, last)
+            detail += f", {compared}"
+        return self._result(frame, violations, detail, started)
+
+    def _not_runnable(self) -> str:
+        missing = sorted(name for name, sample in self.bench.samples.items() if sample is None)
+        if missing:
+            return f"no sample on this machine for {', '.join(missing)}"
+        named = sorted(table.name for table in self.view.tables.values() if table.table and not table.path)
+        if named or self.bench.run.output.path is None:
+            return "reads or writes catalogue tables, which a local session does not have"
+        return ""
+
+    def _write_config(self, config: Config, root: Path, output: Path) -> str:
+        """The team's configuration with the sample's paths in place of the registry's; returns its relative path."""
+        document = parse_text(config.file.path, config.file.text)
+        samples = {f"source:{name}": str(sample.path) for name, sample in self.bench.samples.items() if sample}
+        for fact, path in {**samples, "output": str(output)}.items():
+            if fact in config.places:
+                *parents, last = config.places[fact]
+                reduce(lambda node, key: node[key], parents, document)[last] = path
+        target = root / config.file.path
+        text = json_text(document) if is_json(config.file.path) else yaml.safe_dump(document, sort_keys=False)
+        target.write_text(text, encoding="utf-8")
+        return config.file.path
+
+    def _main(self, script: Script, config: str, root: Path, as_of: datetime | None) -> Violation | None:
+        argv = arguments(self.conventions.config_option, config, self.conventions.as_of_option, as_of)
+        result = self.harness.run_main(
+            root / script.file.path, argv, root=root, python_path=self.bench.python_path(root), cwd=root
+        )
+        if result.ok:
+            return None
+        return Violation(
+            code="script-failed",
+            subject=script.file.path,
+            evidence=result.trace[-3000:],
+            message=f"{script.file.path} {' '.join(argv)} failed on the sample: {result.error or 'no reason given'}",
+        )
+
+    def _read(
+        self, output: Path, script: Script, last: tuple[datetime | None, ...]
+    ) -> tuple[Frame | None, list[Violation]]:
+        import pyarrow as pa
+
+        def violation(code: str, message: str) -> list[Violation]:
+            return [Violation(code=code, subject=script.file.path, message=message)]
+
+        try:
+            with temporary_folder() as copy:  # the server of Spark goes on, and may change what it wrote
+                copy_made(output, copy)
+                if not list(copy.rglob("*.parquet")) and not list(copy.rglob("*.orc")):
+                    message = f"{script.file.path} ended well but wrote no data to the configured output."
+                    return None, violation("no-data-written", message)
+                frame = Frame.from_arrow(_read_output(copy, self.view, self.bench.run.output.format))
+        except (pa.ArrowException, ValueError, OverflowError, KeyError, OSError) as error:
+            return None, violation(
+                "output-schema", f"The written data does not have the columns and types of the view: {error}."
+            )
+        if self.view.partition and len(last) > 1:
+            written = {row[self.view.partition] for row in frame.rows}
+            if len(written) < len(last) and _rows_for(frame, last[0]) == 0 and frame.rows:
+                return frame, violation("partition-lost", "Writing one partition removed the one written before it.")
+        return frame, []
+
+    def _compare(self, frame: Frame, script: Script, last: tuple[datetime | None, ...]) -> tuple[str, list[Violation]]:
+        """Against the oracle, where the sample is small enough for brute force."""
+        frames = {name: read_sample(sample) for name, sample in self.bench.samples.items() if sample}
+        if sum(len(sample.rows) for sample in frames.values()) > ORACLE_ROWS:
+            return "sample too large to compare with the oracle", []
+        try:
+            wanted = expected(self.view, frames, last[-1])
+        except (NotCovered, WouldFail) as error:
+            return f"not compared with the oracle ({error})", []
+        rows = [row for row in frame.rows if last[-1] is None or row["as_of"] == last[-1]]
+        found = differences(wanted, frame.with_rows(rows), self.view)
+        violations = [
+            Violation(
+                code="sample-mismatch",
+                subject=script.file.path,
+                evidence="\n".join(map(str, found)),
+                message="The data written from the sample is not what the specification demands.",
+            )
+        ]
+        parts = [f"equal to the oracle on {len(wanted.rows)} rows", skipped_text(wanted.skipped)]
+        return "; ".join(part for part in parts if part), violations if found else []
+
+    def _result(self, frame: Frame | None, violations: list[Violation], detail: str, started: float) -> SampleRunResult:
+        rows = frame.rows[:PREVIEW_ROWS] if frame else ()
+        shown = {name: kind for name, kind in self.view.output.items() if name not in self.view.personal}
+        preview = json.dumps([encode_row(shown, row) for row in rows]) if rows else ""
+        measurement = Measurement(
+            name="sample run",
+            status="failed" if violations else "passed",
+            detail=detail,
+            evidence=preview,
+            seconds=time.monotonic() - started,
+        )
+        return SampleRunResult(frame, tuple(violations), measurement)
+
+
+def _rows_for(frame: Frame, as_of: datetime | None) -> int:
+    return sum(row["as_of"] == as_of for row in frame.rows)
+
+
+def _read_output(output: Path, view: View, format_: str) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    schema = pa.schema([(name, arrow_type(kind)) for name, kind in view.output.items()])
+    partitioning = None
+    if view.partition:
+        partitioning = ds.partitioning(pa.schema([schema.field(view.partition)]), flavor="hive")
+    found = ds.dataset(output, format=format_, partitioning=partitioning, exclude_invalid_files=True)
+    cells = found.count_rows() * len(found.schema)  # a few bytes may stand for any number
+    if cells > MOST_CELLS:
+        raise ValueError(f"it has {cells} cells, and at most {MOST_CELLS} are read back")
+    if sorted(found.schema.names) != sorted(schema.names):
+        raise KeyError(f"columns {found.schema.names} instead of {schema.names}")
+    flat = {field.name for field in schema if not pa.types.is_nested(field.type)}
+    for field in (field for file in found.get_fragments() for field in file.physical_schema):
+        if field.name in flat and pa.types.is_nested(field.type):  # reading damaged lists can end the process
+            raise ValueError(f"{field.name!r} is {field.type} in a file")
+    return found.to_table().select(schema.names).cast(schema)

@@ -1,0 +1,149 @@
+"""The checks alone, on any feature script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from palmette.documents import read_text
+from palmette.engine import ConsoleHuman, Human, Verdict, pay_unrecorded
+from palmette.errors import UserError, did_you_mean
+from palmette.features.checks import Check, ScriptUnderTest, registered, run_checks
+from palmette.features.checks.entry import find_entry
+from palmette.features.definitions import definition
+from palmette.features.questions import understood_view
+from palmette.features.repository import Checkout
+from palmette.features.spec.view import View
+from palmette.sandbox import WarmSpark
+from palmette.sandbox.temporary import temporary_folder
+
+TOP = (".git", "pyproject.toml", "setup.cfg", "setup.py")
+"""What lies at the top of a repository."""
+QUICK = 5
+"""The cost of the most expensive check of `quick`."""
+
+
+@dataclass(frozen=True)
+class FeatureScript:
+    """Any PySpark script with a function that takes a view's tables and returns its data frame."""
+
+    path: Path
+    entry: str | None = None
+    """The name of that function; found by its parameters when left out."""
+    root: Path | None = None
+    """The repository; the nearest folder above the script that looks like one when left out."""
+    tests: Path | None = None
+    """A pytest file for the script: it must pass, and notice mutants."""
+
+
+@dataclass(frozen=True)
+class CheckedScript:
+    """What the checks found in a script."""
+
+    view: View
+    entry: str
+    """The function that builds the features."""
+    verdict: Verdict
+
+    @property
+    def words(self) -> dict[str, str]:
+        return words_of(self.view)
+
+
+def check_script(
+    script: FeatureScript,
+    view: View,
+    checks: Sequence[Check] | None = None,
+    *,
+    spark: WarmSpark | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> CheckedScript:
+    """Runs checks on a script.
+
+    Args:
+        script: The script.
+        view: What it is to compute.
+        checks: All when left out.
+        spark: A running Spark; one is started when left out.
+        progress: Receives what is being done.
+
+    Raises:
+        UserError: a file is missing, or no function can be meant.
+    """
+    from palmette.features.harness.connect import ConnectHarness
+
+    source = read_text(script.path)
+    if script.tests:
+        read_text(script.tests)  # report its mistakes before anything starts
+    name = find_entry(source, view.tables, name=script.entry, file=script.path.name)
+    root = repository_of(script.path) if script.root is None else _folder(script.root)
+    running: AbstractContextManager[WarmSpark] = WarmSpark() if spark is None else nullcontext(spark)
+    with running as warm:
+        subject = ScriptUnderTest(
+            view=view,
+            script=script.path.resolve(),
+            root=root,
+            entry=name,
+            harness=ConnectHarness(warm),
+            tests=script.tests.resolve() if script.tests else None,
+            python_path=(script.path.parent.resolve(), *(root / part for part in Checkout(root).python_roots)),
+        )
+        return CheckedScript(view, name, run_checks(subject, checks, progress=progress))
+
+
+def view_of(fsc: Path, dfr: Path, model: str = "offline", human: Human | None = None) -> View:
+    """The view of a specification and a registry.
+
+    Raises:
+        InputError: every mistake in them, and words that neither the rules nor the model can read.
+    """
+    from palmette.llm.opening import WORDS, ModelChoice, open_models
+
+    with temporary_folder() as folder:
+        reader = open_models(ModelChoice(model=model), folder).of(WORDS)
+        return understood_view(fsc, dfr, reader, human or ConsoleHuman(), pay_unrecorded)
+
+
+def repository_of(script: Path) -> Path:
+    """The nearest folder above a script that looks like the top of a repository; else the script's own."""
+    parents = script.resolve().parents
+    return next((folder for folder in parents if any((folder / mark).exists() for mark in TOP)), parents[0])
+
+
+def _folder(path: Path) -> Path:
+    if not path.is_dir():
+        raise UserError(f"{str(path)!r} is not a folder.", "Give the folder of the package.", code="no-such-folder")
+    return path.resolve()
+
+
+def chosen_checks(quick: bool = False, only: Sequence[str] = (), skip: Sequence[str] = ()) -> list[Check]:
+    """The checks that are asked for; UserError for a name that no check has, and where none is left.
+
+    Args:
+        quick: Only what needs no rows: static rules, the author's tests on the oracle, the plan.
+        only: Codes of checks; all when left out.
+        skip: Codes of checks to leave out.
+    """
+    checks = registered()
+    known = [check.code for check in checks]
+    for name in (*only, *skip):
+        if name not in known:
+            raise UserError(
+                f"There is no check {name!r}.{did_you_mean(name, known)}",
+                f"The checks are {', '.join(known)}.",
+                code="no-such-check",
+            )
+    wanted = [check for check in checks if check.cost <= QUICK or not quick]
+    chosen = [check for check in wanted if (not only or check.code in only) and check.code not in skip]
+    if not chosen:
+        raise UserError("No check is left to run.", "Leave out --skip, or name others.", code="no-check")
+    return chosen
+
+
+def words_of(view: View) -> dict[str, str]:
+    """What words are read as, by feature; features that only a reading has brought are among them."""
+    written = {feature.name for feature in view.spec.features}
+    read = [one for one in view.features if one.words or (one.internal and one.name not in written)]
+    return {one.name: definition(one, view) for one in read}

@@ -1,0 +1,230 @@
+"""A feature script as a syntax tree, with the questions that static rules and mutations ask of it.
+
+Nothing is executed. What a name stands for is followed through the assignments of its own function and of
+the module; a value that cannot be followed is unknown, and no rule objects to it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Container, Iterable, Iterator, Set
+from dataclasses import dataclass
+from functools import cached_property
+
+from palmette.features.spec.view import View
+from palmette.sandbox.import_policy import dotted
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+SQL_METHODS = frozenset({"expr", "selectExpr", "filter", "where", "sql"})
+"""Methods and functions whose text arguments are SQL."""
+
+
+@dataclass(frozen=True)
+class ScriptTree:
+    """A parsed script and the view that it should build."""
+
+    view: View
+    entry: str
+    text: str
+    tree: ast.Module
+    predefined: tuple[str, ...] = ()
+    """Functions that the team's feature scripts must have."""
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the file."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
+    def functions(self) -> dict[str, Function]:
+        """Functions of the module and methods of its classes, by name."""
+        return {node.name: node for node in self.nodes if isinstance(node, Function)}
+
+    @cached_property
+    def transforms(self) -> tuple[ast.AST, ...]:
+        """The entry function and all functions of the module that it uses, directly or not."""
+        reached: list[str] = []
+        waiting = [self.entry]
+        while waiting:
+            name = waiting.pop()
+            if name in reached or name not in self.functions:
+                continue
+            reached.append(name)
+            waiting += [
+                node.id if isinstance(node, ast.Name) else node.attr
+                for node in ast.walk(self.functions[name])
+                if isinstance(node, ast.Name | ast.Attribute)
+            ]
+        return tuple(self.functions[name] for name in reached)
+
+    @cached_property
+    def transform_nodes(self) -> tuple[ast.AST, ...]:
+        """Every node inside the transforms, each once, in the order of the file."""
+        seen = {id(node): node for function in self.transforms for node in ast.walk(function)}
+        return tuple(
+            sorted(seen.values(), key=lambda node: (getattr(node, "lineno", 0), getattr(node, "col_offset", 0)))
+        )
+
+    @cached_property
+    def docstrings(self) -> frozenset[int]:
+        """Identities of the constants that are only documentation."""
+        return frozenset(
+            id(node.value) for node in self.nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        )
+
+    @cached_property
+    def parents(self) -> dict[int, ast.AST]:
+        """Identity of a node to the node that holds it."""
+        return {id(child): parent for parent in self.nodes for child in ast.iter_child_nodes(parent)}
+
+    @cached_property
+    def spark_names(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Names under which the module of Spark's functions, and single functions of it, are imported."""
+        return _function_imports(self.tree)
+
+    @cached_property
+    def _assigned(self) -> dict[tuple[int, str], list[tuple[int, ast.expr]]]:
+        """By identity of the scope and name: lines and values of the assignments inside it."""
+        found: dict[tuple[int, str], list[tuple[int, ast.expr]]] = {}
+        for item in self.nodes:
+            if isinstance(item, ast.Assign | ast.AnnAssign) and item.value is not None:
+                names = [target.id for target in _targets(item) if isinstance(target, ast.Name)]
+                for scope in dict.fromkeys([id(self.function_of(item)), id(self.tree)]):
+                    for name in names:
+                        found.setdefault((scope, name), []).append((item.lineno, item.value))
+        return found
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What holds the node, innermost first."""
+        while (parent := self.parents.get(id(node))) is not None:
+            yield parent
+            node = parent
+
+    def function_of(self, node: ast.AST) -> ast.AST:
+        """The innermost function around the node, or the module."""
+        return next((item for item in self.ancestors(node) if isinstance(item, Function)), self.tree)
+
+    def line(self, node: ast.AST) -> str:
+        """The source line of the node, numbered, as evidence."""
+        number = getattr(node, "lineno", 0)
+        lines = self.text.splitlines()
+        return f"{number}: {lines[number - 1].strip()}" if 0 < number <= len(lines) else ""
+
+    def value_of(self, node: ast.expr, depth: int = 6) -> ast.expr:
+        """What a name was last assigned before this place; the node itself when that is not known."""
+        if not isinstance(node, ast.Name) or depth == 0:
+            return node
+        for scope in (self.function_of(node), self.tree):
+            found = [
+                item
+                for item in self._assigned.get((id(scope), node.id), ())
+                if item[0] < node.lineno or scope is self.tree
+            ]
+            if found:
+                return self.value_of(max(found, key=lambda pair: pair[0])[1], depth - 1)
+        return node
+
+    def chain(self, node: ast.expr) -> Iterator[ast.Call]:
+        """The method calls that made a value, newest first: `a.b(1).c(2)` gives `c`, then `b`."""
+        for _ in range(200):
+            node = self.value_of(node)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                yield node
+                node = node.func.value
+            elif isinstance(node, ast.Attribute):
+                node = node.value
+            else:
+                return
+
+    def methods(self, node: ast.expr) -> list[str]:
+        """The names in `chain`."""
+        return [call.func.attr for call in self.chain(node) if isinstance(call.func, ast.Attribute)]
+
+    def literals(self, node: ast.AST) -> list[str]:
+        """All texts in the node, following names that were assigned constants."""
+        found: list[str] = []
+        for item in ast.walk(node):
+            value = self.value_of(item) if isinstance(item, ast.Name) else item
+            found += [text for _, text in texts([item] if value is item else ast.walk(value))]
+        return found
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def parse(text: str, view: View, entry: str, predefined: tuple[str, ...] = ()) -> ScriptTree:
+    """The script as a `ScriptTree`; SyntaxError when it is not Python."""
+    return ScriptTree(view, entry, text, ast.parse(text), predefined)
+
+
+def called(node: ast.AST) -> str:
+    """The last name of what a call calls: `collect` for `df.select(x).collect()`; empty for anything else."""
+    if not isinstance(node, ast.Call):
+        return ""
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def is_spark_function(source: ScriptTree, node: ast.Call) -> bool:
+    """Whether the call is one of pyspark.sql.functions: `F.x(...)`, or a bare name imported from there."""
+    modules, names = source.spark_names
+    if isinstance(node.func, ast.Attribute):
+        return dotted(node.func.value) in modules
+    return isinstance(node.func, ast.Name) and node.func.id in names
+
+
+def _function_imports(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]:
+    modules, names = {"pyspark.sql.functions"}, set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in ("pyspark.sql", "pyspark.sql.connect"):
+            modules |= {alias.asname or alias.name for alias in node.names if alias.name == "functions"}
+        elif isinstance(node, ast.ImportFrom) and node.module in (
+            "pyspark.sql.functions",
+            "pyspark.sql.connect.functions",
+        ):
+            names |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            modules |= {alias.asname for alias in node.names if alias.name == "pyspark.sql.functions" and alias.asname}
+    return frozenset(modules), frozenset(names)
+
+
+def calls(nodes: Iterable[ast.AST], names: Container[str] | None = None) -> Iterator[ast.Call]:
+    """The calls among nodes; only of functions and methods with these last names, where some are given."""
+    return (node for node in nodes if isinstance(node, ast.Call) and (names is None or called(node) in names))
+
+
+def method_calls(
+    nodes: Iterable[ast.AST], names: Container[str] | None = None
+) -> Iterator[tuple[ast.Call, ast.Attribute]]:
+    """The same for calls of attributes, each with its attribute."""
+    return ((node, node.func) for node in calls(nodes, names) if isinstance(node.func, ast.Attribute))
+
+
+def spark_calls(source: ScriptTree, names: Container[str]) -> Iterator[ast.Call]:
+    """The calls of Spark functions with these names."""
+    return (node for node in calls(source.nodes, names) if is_spark_function(source, node))
+
+
+def texts(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.Constant, str]]:
+    """The constant texts among nodes."""
+    return ((node, node.value) for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def sql_texts(source: ScriptTree) -> Iterator[tuple[ast.Constant, str]]:
+    """Constant texts that are SQL: the arguments of `expr`, `selectExpr`, `filter`, `where` and `sql`."""
+    return texts(argument for node in calls(source.nodes, SQL_METHODS) for argument in node.args)
+
+
+def sql_calls(source: ScriptTree, names: Set[str]) -> Iterator[tuple[ast.Constant, str]]:
+    """Calls in SQL of functions with these names, in lower case: the text and the name."""
+    for constant, text in sql_texts(source):
+        for name in sorted({name.lower() for name in re.findall(r"([A-Za-z_]\w*)\s*\(", text)} & names):
+            yield constant, name
+
+
+def parameters(function: Function) -> list[ast.arg]:
+    """The parameters of a function without `*args` and `**kwargs`."""
+    return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]

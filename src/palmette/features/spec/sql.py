@@ -1,0 +1,189 @@
+"""Reading Spark SQL expressions: one tree, and the facts about it that everything else asks for.
+
+An expression is only read, never rewritten: what is generated or executed is the author's text.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
+
+from palmette.errors import Problem
+from palmette.features.spec import functions
+from palmette.features.spec.problems import fault
+
+_OWN_SYNTAX = (
+    "CAST",
+    "TRY_CAST",
+    "EXTRACT",
+    "TRIM",
+    "SUBSTRING",
+    "SUBSTR",
+    "POSITION",
+    "OVERLAY",
+    "LISTAGG",
+    "STRING_AGG",
+)
+"""Functions whose arguments are not simply separated by commas."""
+
+
+class _Dialect(Spark):
+    """Spark SQL in which functions keep the names they are written with."""
+
+    class Parser(Spark.Parser):  # type: ignore[misc, valid-type]  # sqlglot makes the base at run time
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {name: Spark.Parser.FUNCTION_PARSERS[name] for name in _OWN_SYNTAX}
+
+
+class ExpressionError(ValueError):
+    """The text is no expression."""
+
+    def __init__(self, fault: Problem) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
+@dataclass(frozen=True)
+class ParsedExpression:
+    """An expression and what it uses."""
+
+    text: str
+    tree: exp.Expression
+    columns: tuple[str, ...]
+    """In order of first use."""
+    functions: tuple[str, ...]
+    """Names as Spark has them, in lower case, sorted."""
+    has_window: bool
+    has_subquery: bool
+
+    @property
+    def aggregates(self) -> tuple[str, ...]:
+        return tuple(name for name in self.functions if name in functions.names("aggregates"))
+
+    @property
+    def non_deterministic(self) -> tuple[str, ...]:
+        return tuple(name for name in self.functions if name in functions.names("non_deterministic"))
+
+
+_MAX_DEPTH = 200
+"""Levels of an expression; a chain of conditions has one for each."""
+_MAX_DIGITS = 38
+"""Of a number as it is written: Spark's decimals have no more."""
+COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_EXPRESSIONS = (
+    exp.Condition,
+    exp.Paren,
+    exp.Not,
+    exp.Filter,
+    exp.WithinGroup,
+    exp.IgnoreNulls,
+    exp.RespectNulls,
+    exp.Any,
+    exp.Interval,
+)
+
+
+@functools.lru_cache(maxsize=4096)
+def parse(text: str) -> ParsedExpression:
+    """The expression that `text` is.
+
+    Raises:
+        ExpressionError: for anything but one expression.
+    """
+    if not text.strip():
+        raise ExpressionError(fault("empty-expression"))
+    shown = text if len(text) <= 200 else f"{text[:197]}..."
+    try:
+        tree = cast(exp.Expression, sqlglot.parse_one(text, read=_Dialect))
+    except (SqlglotError, RecursionError) as error:
+        raise ExpressionError(fault("bad-expression/syntax", text, shown=shown, reason=_reason(error))) from None
+    tokens = [token.token_type.name for token in _Dialect().tokenize(text)]
+    if tokens.count("L_PAREN") != tokens.count("R_PAREN"):  # not every SQL parser reports it
+        raise ExpressionError(fault("bad-expression/bracket", text, shown=shown))
+    if isinstance(tree, exp.Alias):
+        raise ExpressionError(fault("bad-expression/alias", text, alias=tree.alias))
+    if not isinstance(tree, _EXPRESSIONS):
+        raise ExpressionError(fault("bad-expression", text, shown=shown))
+    if excess := _excess(tree):
+        raise ExpressionError(fault("bad-expression/too-large", text, shown=shown, excess=excess))
+    return ParsedExpression(
+        text,
+        tree,
+        tuple(dict.fromkeys(_columns(tree))),
+        tuple(sorted({name for name in map(function_name, tree.find_all(exp.Expression)) if name})),
+        tree.find(exp.Window) is not None,
+        tree.find(exp.Query, exp.Subquery, exp.Exists) is not None,
+    )
+
+
+def _reason(error: Exception) -> str:
+    """Why a text is not SQL, and where."""
+    details = (getattr(error, "errors", None) or [{}])[0]
+    description = details.get("description") or "it cannot be read"
+    if "Required keyword" in description or "No expression" in description:
+        description = "something is missing"
+    column = details.get("col")
+    return description.rstrip(".") + (f" near character {column}" if column else "")
+
+
+def _excess(tree: exp.Expression) -> str:
+    """How an expression exceeds the limits of Spark and of recursion; empty when it does not."""
+    level: list[exp.Expression] = [tree]
+    for _ in range(_MAX_DEPTH):
+        numbers = [node.name for node in level if isinstance(node, exp.Literal) and not node.is_string]
+        longest = max((sum(map(str.isdigit, number)) for number in numbers), default=0)
+        if longest > _MAX_DIGITS:
+            return f"has a number of {longest} digits; there are {_MAX_DIGITS} at most"
+        level = [part for node in level for part in node.iter_expressions()]
+        if not level:
+            return ""
+    return f"is nested deeper than {_MAX_DEPTH} levels"
+
+
+def function_name(node: exp.Expr) -> str | None:
+    """The lower-case name of a function call; None for operators and everything else."""
+    if isinstance(node, exp.Anonymous):
+        name = str(node.this).lower()
+        return "to_unix_timestamp" if name == "unix_timestamp" and node.expressions else name
+    return _PARSED_FUNCTIONS.get(type(node))
+
+
+_PARSED_FUNCTIONS: dict[type[exp.Expr], str] = {
+    exp.CurrentDate: "current_date",
+    exp.CurrentTimestamp: "current_timestamp",
+    exp.CurrentUser: "current_user",
+    exp.CurrentTime: "current_time",
+    exp.Transform: "transform",
+    exp.Substring: "substring",
+    exp.Trim: "trim",
+    exp.Extract: "extract",
+    exp.StrPosition: "position",
+    exp.Overlay: "overlay",
+    exp.GroupConcat: "listagg",
+    exp.Any: "any",
+    exp.Localtimestamp: "localtimestamp",
+}
+
+
+def _columns(tree: exp.Expression) -> Iterator[str]:
+    for node in tree.find_all(exp.Column, bfs=False):
+        if not is_unit(node) and not isinstance(node.this, exp.Star):
+            yield node.name
+
+
+def is_unit(node: exp.Column) -> bool:
+    """Whether this is the unit of `timestampdiff(HOUR, a, b)` and its like, not a column."""
+    call = node.parent
+    return (
+        isinstance(call, exp.Anonymous)
+        and str(call.this).lower() in functions.names("unit_first")
+        and len(call.expressions) == 3
+        and call.expressions[0] is node
+    )

@@ -1,0 +1,1 @@
+"""An MCP server: coding agents call the checks, the oracle and whole runs."""

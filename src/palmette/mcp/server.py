@@ -1,0 +1,254 @@
+"""The tools of the MCP server. They are thin: each calls the public API, on files within the allowed folders."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from functools import partial, wraps
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+import anyio.from_thread
+import anyio.lowlevel
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field, JsonValue
+
+from palmette.documents import Model, read_document
+from palmette.engine import Entry, NoHuman, Observer, find_run, new_run_folder, run_environment
+from palmette.engine import events as e
+from palmette.errors import PalmetteError, UserError
+from palmette.features.build_plan import BuildPlan, build_plan
+from palmette.features.checks.examples import rows_expected
+from palmette.features.script_check import FeatureScript, check_script, chosen_checks, view_of
+from palmette.features.spec.dfr import Registry
+from palmette.features.spec.run import Run
+from palmette.sandbox import WarmSpark
+
+INSTRUCTIONS = """\
+Palmette verifies and writes machine-learning code. To write a PySpark feature script yourself, call `expected_rows`
+for the right answer on rows of your choice, then `check_features` until it reports no violation; its evidence shows
+the rows that differ. `build_features` and `automl` do the whole work. Paths must lie in the allowed folders."""
+P = ParamSpec("P")
+R = TypeVar("R")
+Text = Annotated[str, Field(min_length=1)]
+
+
+class FoundViolation(Model):
+    code: str
+    message: str
+    evidence: str
+    """Rows, traces or lines that show it."""
+    subject: str
+
+
+class CheckOutcome(Model):
+    name: str
+    status: str
+    """passed, failed, warning, or skipped with the reason in `detail`."""
+    detail: str
+
+
+class FeatureCheck(Model):
+    """What the checks found in a script."""
+
+    ok: bool
+    entry: str
+    """The function that builds the features."""
+    checks: tuple[CheckOutcome, ...]
+    violations: tuple[FoundViolation, ...]
+    words: dict[str, str]
+    """How features in plain words were read."""
+
+
+class ExpectedRows(Model):
+    """The right rows, by definition."""
+
+    rows: tuple[dict[str, JsonValue], ...]
+    not_computed: dict[str, str]
+    """Features that the oracle has no answer for, with the reason."""
+
+
+class _Tools:
+    """The tools, and what they share while the server runs."""
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self.roots = tuple(root.resolve() for root in roots)
+        self._open = ExitStack()
+        self._spark: WarmSpark | None = None
+
+    @asynccontextmanager
+    async def lifespan(self, _: MCPServer[Any]) -> AsyncIterator[None]:
+        with self._open:
+            yield
+
+    def spark(self) -> WarmSpark:
+        """One Spark for all calls; the first of them starts it."""
+        if self._spark is None:
+            self._spark = self._open.enter_context(WarmSpark())
+        return self._spark
+
+    def path(self, text: str) -> Path:
+        """The path, within the allowed folders; links are followed first."""
+        path = (self.roots[0] / text).resolve()
+        if not any(path.is_relative_to(root) for root in self.roots):
+            allowed = ", ".join(map(str, self.roots))
+            message = f"{text!r} is not in the allowed folders ({allowed})."
+            raise UserError(message, "Start the server with --root FOLDER to allow another.", code="outside-roots")
+        return path
+
+    def _require_roots(self, run_file: Path) -> None:
+        """UserError where what a run file names lies elsewhere."""
+        run = read_document(run_file, Run)
+        dfr = self.path(str(run_file.parent / run.dfr))
+        tables = (part for table in read_document(dfr, Registry).tables for part in (table.path, table.sample))
+        named = [(run_file, run.fsc), (run_file, run.repository.path), (run_file, run.output.path)]
+        for base, text in [*named, *((dfr, text) for text in tables)]:
+            if text and "://" not in text:
+                self.path(str(base.parent / text))
+
+    def check_features(
+        self,
+        context: Context[Any, Any],
+        script: Annotated[str, Field(description="Path of the PySpark script.")],
+        fsc: Annotated[str, Field(description="Path of the feature specification (FSC).")],
+        dfr: Annotated[str, Field(description="Path of the data frame registry (DFR).")],
+        entry: Annotated[str, Field(description="The function that builds the features; found if left out.")] = "",
+        quick: Annotated[bool, Field(description="Only static rules and the plan, without running on rows.")] = False,
+    ) -> FeatureCheck:
+        """Check a PySpark feature script against its specification, by running it on rows that provoke mistakes."""
+        found = check_script(
+            FeatureScript(self.path(script), entry or None),
+            view_of(self.path(fsc), self.path(dfr), human=NoHuman()),
+            chosen_checks(quick),
+            spark=self.spark(),
+            progress=_Progress(context).say,
+        )
+        return FeatureCheck(
+            ok=found.verdict.ok,
+            entry=found.entry,
+            checks=tuple(
+                CheckOutcome(name=one.name, status=one.status, detail=one.detail) for one in found.verdict.measurements
+            ),
+            violations=tuple(
+                FoundViolation(code=one.code, message=one.message, evidence=one.evidence, subject=one.subject)
+                for one in found.verdict.violations
+            ),
+            words=found.words,
+        )
+
+    def expected_rows(
+        self,
+        fsc: Annotated[str, Field(description="Path of the feature specification (FSC).")],
+        dfr: Annotated[str, Field(description="Path of the data frame registry (DFR).")],
+        given: Annotated[
+            dict[str, list[dict[str, JsonValue]]],
+            Field(description="Rows by table name; columns that are left out are null, such tables are empty."),
+        ],
+        as_of: Annotated[str, Field(description="The cut-off, ISO 8601; left out where a spine carries it.")] = "",
+    ) -> ExpectedRows:
+        """Compute the rows that a feature view has on given rows, by its definition and without Spark."""
+        view = view_of(self.path(fsc), self.path(dfr), human=NoHuman())
+        rows, skipped = rows_expected(view, given, as_of or None)
+        return ExpectedRows(rows=tuple(rows), not_computed=skipped)
+
+    def plan_features(self, run_file: Text) -> BuildPlan:
+        """Show what a run file would build, read and write, and how that differs from what is merged."""
+        path = self.path(run_file)
+        self._require_roots(path)
+        return build_plan(path)
+
+    def build_features(self, context: Context[Any, Any], run_file: Text) -> dict[str, Any]:
+        """Build a feature view and its pull request, as the run file says; takes a minute or more."""
+        path = self.path(run_file)
+        self._require_roots(path)
+        return self._run("features", {"run_file": str(path), "human": "none"}, path.stem, context)
+
+    def automl(
+        self,
+        context: Context[Any, Any],
+        data: Annotated[str, Field(description="Path of the table, folder or archive.")],
+        target: Annotated[str, Field(description="The column to predict; left out for clustering.")] = "",
+        request: Annotated[str, Field(description="A sentence that says more.")] = "",
+        budget: Annotated[str, Field(description="Time for training, e.g. 60s or 5min.")] = "60s",
+    ) -> dict[str, Any]:
+        """Train, verify and package a model; its score is measured on rows that no training saw."""
+        from palmette.automl.arguments import arguments_of
+
+        path = self.path(data)
+        arguments = arguments_of(request, (str(path),), target=target or None, budget=budget, human="none")
+        return self._run("automl", arguments, path.stem, context)
+
+    def explain_run(self, run: Text = "latest") -> dict[str, Any]:
+        """Explain a run: its steps, failed attempts with their evidence, artefacts and costs."""
+        from palmette.cli.show import run_facts
+
+        return run_facts(find_run(run))
+
+    def _run(
+        self, name: str, arguments: dict[str, JsonValue], label: str, context: Context[Any, Any]
+    ) -> dict[str, Any]:
+        from palmette.cli.summary import summary_of
+
+        return summary_of(run_environment(name, arguments, new_run_folder(label), _Progress(context)))
+
+
+class _Progress(Observer):
+    """Tells the client what happens, from the thread of a tool."""
+
+    def __init__(self, context: Context[Any, Any]) -> None:
+        self._context, self._count = context, 0
+        self._loop = anyio.from_thread.run_sync(anyio.lowlevel.current_token)
+
+    def say(self, message: str) -> None:
+        self._count += 1
+        report = partial(self._context.report_progress, float(self._count), None, message)
+        anyio.from_thread.run(report, token=self._loop)
+
+    def opened(self, about: str) -> None:
+        self.say(about)
+
+    def event(self, entry: Entry) -> None:
+        if isinstance(entry.event, e.InvocationStarted | e.ActorSucceeded | e.ActorFailed):
+            self.say(f"{entry.event.actor}: {entry.event.kind.replace('_', ' ')}")
+
+    def progress(self, actor: str, message: str) -> None:
+        self.say(f"{actor}: {message}")
+
+
+def _reporting(tool: Callable[P, R]) -> Callable[P, R]:
+    """The tool, whose expected errors reach the client with code and remedy."""
+
+    @wraps(tool)
+    def call(*arguments: P.args, **options: P.kwargs) -> R:
+        from palmette.llm.secrets import hider
+
+        try:
+            return tool(*arguments, **options)
+        except PalmetteError as error:
+            raise ToolError(hider()(str(error))) from None
+
+    return call
+
+
+def open_server(roots: Sequence[Path]) -> MCPServer[Any]:
+    """A server whose tools read and write within `roots`; relative paths start at the first."""
+    tools = _Tools(roots)
+    server = MCPServer[Any](
+        "palmette",
+        instructions=INSTRUCTIONS,
+        version=metadata.version("palmette"),
+        lifespan=tools.lifespan,
+        log_level="WARNING",
+    )
+    for tool in (
+        tools.check_features,
+        tools.expected_rows,
+        tools.plan_features,
+        tools.build_features,
+        tools.automl,
+        tools.explain_run,
+    ):
+        server.add_tool(_reporting(tool))
+    return server

@@ -1,0 +1,206 @@
+"""What a language model reads about a situation: topology, state, errors, attempts, remarks, artefacts, choices.
+
+Everything is in an order that the situation fixes, and nothing in it differs from run to run: no times, no folders.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from palmette.engine.actor import PastAttempt, Violation
+from palmette.engine.planner import Situation
+from palmette.engine.state import Failure
+from palmette.llm import NEEDED, Section, section
+
+EVIDENCE = 1200
+"""Characters of one violation's evidence that are shown."""
+LINES = 12
+"""Lines of an artefact's file that are shown."""
+WIDTH = 160
+"""Characters of one such line, or of a value in an artefact."""
+ATTEMPTS = 4
+"""Past attempts of an actor that are shown, the latest."""
+
+_FOLDERS = re.compile(r"(?<![\w:/.)\]}])/(?:[^\s/'\"`:,;()<>]+/)+")
+
+
+class NumberedViolation(NamedTuple):
+    """A violation of a failure that stands."""
+
+    number: int
+    """1-based; how the model names it."""
+    actor: str
+    """Who failed."""
+    violation: Violation
+
+
+def open_failures(situation: Situation) -> tuple[NumberedViolation, ...]:
+    """The violations of all failures that have not been made good."""
+    found = [(name, violation) for name, failure in _failures(situation) for violation in failure.violations]
+    return tuple(NumberedViolation(number, *one) for number, one in enumerate(found, 1))
+
+
+def planner_context(situation: Situation) -> tuple[Section, ...]:
+    """The sections of the prompt."""
+    failed = [name for name, _ in _failures(situation)]
+    nearest = [name for actor in failed for name in (actor, *situation.wiring.lineage[actor])]
+    return (
+        _section("topology", *_topology(situation), rank=NEEDED),
+        _section("state", *_state(situation), rank=NEEDED),
+        _section("errors", *_errors(situation)),
+        _section("attempts", *(text for name in failed for text in _attempts(situation, name)), rank=2),
+        _section("remarks", *_remarks(situation), rank=NEEDED),
+        _section("artefacts", *_artefacts(situation, nearest), rank=3),
+        _section("permitted", ", ".join(situation.permitted) or "nobody", rank=NEEDED),
+    )
+
+
+def _section(name: str, *items: str, rank: int = 1) -> Section:
+    """A section in which files stand without the folders of this machine."""
+    return section(name, *(_FOLDERS.sub(".../", item) for item in items), rank=rank)
+
+
+def _failures(situation: Situation) -> Iterator[tuple[str, Failure]]:
+    for name in situation.topology.actors:
+        actor = situation.state.actor(name)
+        if actor.failure and name not in situation.fresh:
+            yield name, actor.failure
+
+
+def _topology(situation: Situation) -> Iterator[str]:
+    topology, wiring = situation.topology, situation.wiring
+    ends = f"Start actors: {', '.join(topology.start)}. End actors: {', '.join(topology.end)}."
+    yield " ".join([topology.description, ends]).strip()
+    for name, node in topology.actors.items():
+        actor = situation.actors[name]
+        needs = ", ".join(dict.fromkeys(wiring.required[name].values())) or "nothing"
+        if takes := ", ".join(dict.fromkeys(wiring.optional[name].values())):
+            needs += f"; takes {takes} where there is one"
+        measured = "is measured" if actor.has_criterion else "nothing measures it"
+        yield (
+            f"{name}: {actor.description}\n"
+            f"  needs {needs}; makes {actor.produces}; {measured}\n"
+            f"  may be followed by {', '.join(node.next) or 'nobody'}"
+        )
+
+
+def _state(situation: Situation) -> Iterator[str]:
+    state = situation.state
+    spent = state.spent
+    yield f"The run is at {state.position or 'its start'}."
+    yield "\n".join(f"{name}: {_status(situation, name)}" for name in situation.topology.actors)
+    yield (
+        f"Spent: {spent.steps} steps, {spent.attempts} attempts, {spent.spend.calls} calls of models, "
+        f"{spent.spend.tokens} tokens."
+    )
+
+
+def _status(situation: Situation, name: str) -> str:
+    actor = situation.state.actor(name)
+    now = situation.wiring.present(name, situation.state.digests)
+    changed = [artefact for artefact in now if actor.inputs.get(artefact) != now[artefact]]
+    missing = situation.wiring.missing(name, situation.state.digests)
+    if name in situation.fresh:
+        text = "fresh"
+    elif not actor.invocations:
+        text = "has not run yet"
+    elif actor.failure:
+        text = "failed"
+    else:
+        text = "stale"
+    if text in ("failed", "stale") and changed:
+        text += f"; what it works on has changed since: {', '.join(changed)}"
+    if name in situation.state.pending:
+        text += "; you have given it an instruction that it has not carried out yet"
+    return text + (f"; lacks {', '.join(missing)}" if missing else "")
+
+
+def _errors(situation: Situation) -> Iterator[str]:
+    failures = open_failures(situation)
+    for name, failure in _failures(situation):
+        if failure.reason or not failure.violations:
+            yield f"{name} gave up: {failure.reason or 'no reason given.'}"
+    for number, name, violation in failures:
+        about = f" (about {violation.subject})" if violation.subject else ""
+        lines = [f"Error {number}: {name} [{violation.code}] {violation.message}{about}"]
+        lines += [_cut(violation.evidence)] if violation.evidence.strip() else []
+        for suspect in (*situation.wiring.lineage[name], name):
+            if advice := situation.implicated(suspect, violation):
+                lines.append(f"{suspect}, asked whether it could be its doing: {advice}")
+        back = [suspect for suspect in situation.topology.actors if situation.state.returns(suspect, violation)]
+        lines += [f"Already sent back for this: {', '.join(back)}"] if back else []
+        yield "\n".join(lines)
+
+
+def _attempts(situation: Situation, name: str) -> Iterator[str]:
+    for attempt in situation.state.actor(name).attempts[-ATTEMPTS:]:
+        yield f"{name}, attempt {attempt.number}: {_attempt(attempt)}"
+
+
+def _attempt(attempt: PastAttempt) -> str:
+    text = [f"reason: {attempt.reason}"] if attempt.reason else []
+    text += [f"fix: {attempt.fix}"] if attempt.fix else []
+    codes = ", ".join(dict.fromkeys(violation.code for violation in attempt.violations))
+    return "; ".join([*text, f"result: {codes or 'no output'}"])
+
+
+def _remarks(situation: Situation) -> Iterator[str]:
+    state = situation.state
+    for reason in state.refusals:
+        yield f"Your choice was refused: {reason}"
+    if state.answer:
+        text = state.answer.answer if state.answer.answer is not None else "(nobody is there to answer)"
+        yield f"You asked: {state.answer.question}\nThe human answered: {text}"
+    for name, instruction in state.pending.items():
+        yield f"{name} has yet to carry out: {instruction.text}"
+    for name in situation.topology.actors:
+        verdict = state.actor(name).verdict
+        for violation in verdict.violations if verdict and name in situation.fresh else ():
+            yield f"{name} passed, with this tolerated: [{violation.code}] {violation.message}"
+
+
+def _artefacts(situation: Situation, nearest: list[str]) -> Iterator[str]:
+    """Those that a failure may come from first; without a failure, no more than that they are there."""
+    made = {situation.actors[name].produces for name in nearest}
+    names = list(situation.state.artefacts)
+    for name in [*(one for one in names if one in made), *(one for one in names if one not in made)]:
+        version = situation.state.artefacts[name]
+        by = "given" if version.by == "given" else f"by {version.by}"
+        files: list[str] = []
+        rest = _brief(situation.artefact(name), files)
+        data = [json.dumps(rest, ensure_ascii=False)[: 4 * WIDTH]] if rest else []
+        yield "\n".join([f"{name}, version {version.number}, {by}", *(data + files if made else [])])
+
+
+def _brief(value: JsonValue, files: list[str]) -> JsonValue:
+    """A value with its text files taken out, and everything long cut."""
+    if isinstance(value, list):
+        return [_brief(item, files) for item in value]
+    if isinstance(value, str):
+        return value if len(value) <= WIDTH else f"{value[:WIDTH]}..."
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"path", "text"}:
+        files.append(_file(str(value["path"]), str(value["text"])))
+        return value["path"]
+    return {key: _brief(item, files) for key, item in value.items()}
+
+
+def _file(path: str, text: str) -> str:
+    lines = text.splitlines()
+    shown = [f"  {line[:WIDTH]}" for line in lines[:LINES]]
+    more = [f"  ({len(lines) - LINES} lines more)"] if len(lines) > LINES else []
+    return "\n".join([f"{path}, {len(lines)} lines, {len(text)} characters:", *shown, *more])
+
+
+def _cut(evidence: str) -> str:
+    """The start and the end of a long text: the cause of an error is at its end."""
+    evidence = evidence.strip()
+    if len(evidence) <= EVIDENCE:
+        return evidence
+    return f"{evidence[: EVIDENCE // 3]}\n[...]\n{evidence[-2 * EVIDENCE // 3 :]}"

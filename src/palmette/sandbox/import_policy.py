@@ -1,0 +1,265 @@
+"""The import policy of generated code: modules that only compute, and additions of its environment.
+
+It is checked before the code runs. It lists what is allowed, not what is known to be bad, and looks at the syntax tree
+alone. It keeps an answer that obeys a hostile text from being executed at all. It does not see what imported code does,
+and a determined author finds ways around any reading of Python source: the protection is the sandbox.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, NamedTuple
+
+from pydantic import BeforeValidator
+
+from palmette.documents import Model
+from palmette.engine.actor import TextFile, Violation
+
+CODE = "reaches-outside"
+RELATIVE = ""
+"""First part of the name of a module that is imported relative to the file's own package."""
+WordSet = Annotated[frozenset[str], BeforeValidator(str.split)]
+NodeRule = Callable[[ast.AST], Iterator[str]]
+"""What is wrong with a node beyond the lists, in words."""
+
+
+class AllowLists(Model):
+    """The lists of an environment's `import_policy.yaml`, which explains each."""
+
+    computing: WordSet
+    only: Mapping[str, WordSet]
+    never: WordSet
+    doors: WordSet
+    whole: WordSet
+    names: WordSet
+    members: WordSet
+    innocent: WordSet
+    sources: WordSet
+    sinks: WordSet
+
+
+_PLACE = re.compile(r"[A-Za-z][\w+.-]*:/+[^\s/]|/[\w.~-]|~/|(\./)*\.\./")
+
+
+def is_place(text: str) -> bool:
+    """Whether a text begins as an absolute path, a URL, or a path out of a folder.
+
+    >>> is_place("https://a.b/c"), is_place("/etc/x"), is_place("../x"), is_place("a/b"), is_place("^https?://")
+    (True, True, True, False, False)
+    """
+    return _PLACE.match(text) is not None
+
+
+class PolicyFinding(NamedTuple):
+    """A place in the file that reaches outside."""
+
+    line: int
+    what: str
+
+
+@dataclass(frozen=True)
+class CodePolicy:
+    """What generated code of one environment may reach; a subclass gives the lists."""
+
+    lists: ClassVar[AllowLists]
+    rules: ClassVar[tuple[NodeRule, ...]] = ()
+    summary: ClassVar[str]
+    """What it may reach, in a few words."""
+
+    own: frozenset[str]
+    """First parts of the names of modules that are its own, or its project's."""
+    places: frozenset[str] = frozenset()
+    """Paths and tables that it was given."""
+    spec: str = ""
+    """What it was written from, as JSON: values that stand there may look like places."""
+
+    def violations(self, file: TextFile, *, rows_alone: bool = False) -> Iterator[Violation]:
+        """What in a file, if it is Python, reaches outside."""
+        if not file.path.endswith(".py"):
+            return
+        lines = file.text.splitlines()
+        for line, what in sorted(set(self.findings(file.text, rows_alone=rows_alone))):
+            evidence = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+            message = f"{file.path}:{line}: {what}; {self.summary}."
+            yield Violation(code=CODE, subject=file.path, message=message, evidence=evidence)
+
+    def findings(self, text: str, *, rows_alone: bool = False) -> Iterator[PolicyFinding]:
+        """What in a Python file reaches outside; nothing for one that is not Python, which nobody can run.
+
+        Code may name the places that it was given. What works on rows alone has values of rows, which may be anything,
+        and neither reads nor writes.
+        """
+        try:
+            yield from self._findings(ast.parse(text), rows_alone)
+        except SyntaxError:
+            return
+        except (ValueError, RecursionError, MemoryError):
+            yield PolicyFinding(1, "it cannot be read")
+        try:
+            coding, _ = tokenize.detect_encoding(io.BytesIO(text.encode("utf-8", "replace")).readline)
+        except SyntaxError as error:
+            coding = error.msg
+        if coding not in ("utf-8", "utf-8-sig"):
+            yield PolicyFinding(1, f"its encoding ({coding}) makes another program of it than the one that is read")
+
+    def _findings(self, tree: ast.Module, rows_alone: bool) -> Iterator[PolicyFinding]:
+        imported = _imported(tree)
+        unread = {id(node) for parent in ast.walk(tree) for node in _no_beginnings(parent)}
+        calls = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        texts = _texts(tree)
+        for node in ast.walk(tree):
+            line = getattr(node, "lineno", 1)
+            whats = [*self._modules(node, imported), *self._members(node, imported)]
+            whats += [what for rule in self.rules for what in rule(node)]
+            whats += [*self._sinks(node, texts), *_unread(node, calls)]
+            if not rows_alone and id(node) not in unread:
+                whats += self._place(node)
+            if rows_alone and (source := self._source(node)):
+                whats.append(f"what works on rows alone has no use for {source!r}")
+            yield from (PolicyFinding(line, what) for what in whats)
+
+    def _modules(self, node: ast.AST, imported: Mapping[str, str]) -> Iterator[str]:
+        """Modules, and parts of modules, that are not on the list."""
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{RELATIVE}.{node.module or ''}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Attribute):
+            first, _, rest = dotted(node).partition(".")
+            names = [f"{imported[first]}.{rest}"] if first in imported else []
+        yield from (f"{name!r} is not among what it may use" for name in names if not self._permits(name))
+
+    def _permits(self, name: str) -> bool:
+        first, *parts = name.split(".")
+        if first not in self.lists.computing | self.own or ("*" in parts and not self._is_whole(name)):
+            return False
+        if first in self.own:
+            return not self.lists.doors & {*parts}
+        if parts and first in self.lists.only and parts.pop(0) not in self.lists.only[first]:
+            return False
+        return not (self.lists.doors | self.lists.never) & {*parts}
+
+    def _is_whole(self, name: str) -> bool:
+        return any(name.startswith(f"{one}.") for one in self.lists.whole)
+
+    def _place(self, node: ast.AST) -> Iterator[str]:
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and is_place(text) and not self._is_given(text):
+            yield f"the place {text[:80]!r} is none that it was given"
+
+    def _sinks(self, node: ast.AST, texts: Mapping[str, str]) -> Iterator[str]:
+        """Tables and folders that other programs read or write."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in self.lists.sinks:
+            given = node.args[0] if node.args else None
+            text = texts.get(given.id) if isinstance(given, ast.Name) else first_text(given)
+            if text is not None and not self._is_given(text) and not text.startswith("?"):
+                yield f"{node.func.attr}() of {text[:80]!r}, which is none that it was given"
+
+    def _is_given(self, text: str) -> bool:
+        inside = any(text.startswith(f"{place.rstrip('/')}/") for place in self.places) and ".." not in text
+        return text in self.places or inside or f'"{text}"' in self.spec or f"'{text}'" in self.spec
+
+    def _members(self, node: ast.AST, imported: Mapping[str, str]) -> Iterator[str]:
+        """Names and members by which a text does what cannot be read in it, or changes what is not its own."""
+        names: list[str] = []
+        match node:
+            case ast.Name(id=name) if name in self.lists.names:
+                yield f"{name!r} does what cannot be read from the source"
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if not name.startswith("__"):
+                names = [name] if name in self.lists.members else []
+            case ast.Attribute(attr=name):
+                names = [name]
+            case ast.MatchClass(kwd_attrs=found):
+                names = found
+        led = self.lists.members | self.lists.doors
+        closed = [name for name in names if name in led or (name.startswith("_") and name not in self.lists.innocent)]
+        yield from (f"the member {name!r} leads outside" for name in closed)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
+            first = dotted(node).partition(".")[0]
+            if first in imported:
+                yield f"it changes {dotted(node)!r}, which is not its own"
+        if isinstance(node, ast.Call) and _name(node.func) == "open" and not _only_reads(node):
+            yield "it opens a file to write"
+
+    def _source(self, node: ast.AST) -> str:
+        """By what data comes from or goes to a place; empty for anything else."""
+        match node:
+            case ast.Attribute(attr=name) | ast.Name(id="open" as name) if name in self.lists.sources:
+                return name
+            case _:
+                return ""
+
+
+def _no_beginnings(parent: ast.AST) -> list[ast.expr]:
+    """Texts in which no place begins: documentation, and what is put behind something else."""
+    match parent:
+        case ast.Expr(value=text) | ast.BinOp(right=text):
+            return [text]
+        case ast.JoinedStr(values=[_, *rest]):
+            return rest
+        case _:
+            return []
+
+
+def _imported(tree: ast.Module) -> dict[str, str]:
+    """Local names to the modules, and parts of modules, that they stand for."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            bound = [(one.asname, one.name) if one.asname else (one.name.split(".")[0],) * 2 for one in node.names]
+            found |= dict(bound)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+    return found
+
+
+def _texts(tree: ast.Module) -> dict[str, str]:
+    """Names that are given a text somewhere in the file."""
+    given = [node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AnnAssign)]
+    pairs = [(target, one.value) for one in given for target in getattr(one, "targets", [getattr(one, "target", None)])]
+    return {name.id: text for name, value in pairs if isinstance(name, ast.Name) and (text := first_text(value))}
+
+
+def _unread(node: ast.AST, calls: Collection[int]) -> Iterator[str]:
+    """What becomes a call or code only later: a function under another name, and annotations in quotation marks."""
+    if isinstance(node, ast.Name | ast.Attribute) and _name(node) == "open" and id(node) not in calls:
+        yield "'open' under another name"
+    annotation = getattr(node, "annotation", None) or getattr(node, "returns", None)
+    for part in ast.walk(annotation) if annotation else ():
+        if isinstance(part, ast.Constant) and isinstance(part.value, str) and "(" in part.value:
+            yield f"the annotation {part.value[:80]!r} is code"
+
+
+def _only_reads(call: ast.Call) -> bool:
+    """Whether `open(path)` or `path.open()` reads, as far as the source shows."""
+    at = 1 if isinstance(call.func, ast.Name) else 0
+    modes = [*call.args[at : at + 1], *(word.value for word in call.keywords if word.arg in ("mode", None))]
+    known = [mode.value for mode in modes if isinstance(mode, ast.Constant) and isinstance(mode.value, str)]
+    return len(known) == len(modes) and all(set(mode) <= set("rbt") for mode in known)
+
+
+def dotted(node: ast.AST) -> str:
+    """A plain dotted name as text: `datetime.datetime.now`; empty when it is not one."""
+    if isinstance(node, ast.Attribute):
+        head = dotted(node.value)
+        return f"{head}.{node.attr}" if head else ""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def first_text(node: ast.expr | None) -> str | None:
+    """A text, or the beginning of one with values in it."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "?" for part in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,128 @@
+"""Forecasters learn what a series shows, and tables of any form become forecasts with bands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from palmette.automl.calls import build
+from palmette.automl.candidates import SeriesUse
+from palmette.automl.composition import learner_named
+from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.learners.forecasting.forecaster import Forecaster
+from palmette.automl.learners.forecasting.series import Series, SeriesColumns
+from palmette.automl.learners.forecasting.simple import LogScale, SeasonalNaive, Theta, WeightedForecasts
+from palmette.automl.learners.learner import Setup
+
+HORIZON = 12
+LEARNERS = ("naive", "linear_forecast", "boosted_forecast", "theta")
+
+
+def wave(count: int = 400, noise: float = 0.1, level: float = 5.0) -> np.ndarray:
+    steps = np.arange(count)
+    return level + np.sin(2 * np.pi * steps / 12) + np.random.default_rng(0).normal(0, noise, count)
+
+
+def table(count: int = 400, **others: Any) -> pd.DataFrame:
+    stamps = pd.date_range("2024-01-01", periods=count, freq="h")
+    return pd.DataFrame({"time": stamps, "load": wave(count), **others})
+
+
+def series(values: np.ndarray, key: str = "a", end: int | None = None) -> Series:
+    end = len(values) if end is None else end
+    return Series(key, values[:end], np.zeros((end + HORIZON, 0)), np.zeros((end, 0)))
+
+
+def facts(**fields: Any) -> DataFacts:
+    shown = {"targets": ("load",), "time": "time", "frequency": "h", "seasons": (12,), "shortest": 388, "longest": 388}
+    use = SeriesUse(**{**shown, "horizon": HORIZON, "is_positive": True, **fields})
+    return DataFacts(400, 2, "forecasting", 1, 0, "mae", 3, ("number", "datetime"), series=use)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_starting_point_forecasts_a_wave(name: str) -> None:
+    learner, rows = learner_named(name), table()
+    for start in learner.portfolio(facts()):
+        made = build(learner.estimator(start.settings, Setup(facts()))).fit(rows[:-HORIZON])
+        assert repr(clone(made)) == repr(made)
+        forecast = made.predict(rows[:-HORIZON])
+        assert list(forecast["time"]) == list(rows["time"][-HORIZON:])
+        error = np.abs(forecast["load"] - rows["load"][-HORIZON:].to_numpy()).mean()
+        assert error < (2.0 if start.name.endswith("last") else 0.3), start.name
+        recent = made.predict(rows[-HORIZON - made.lookback : -HORIZON])
+        assert np.allclose(recent["load"], forecast["load"], rtol=1e-3), "no more than `lookback` rows matter"
+
+
+def test_a_flat_series_beside_others_stays_flat() -> None:
+    both = [series(wave(), "wave"), series(np.full(400, 3.0), "flat")]
+    for name in ("linear_forecast", "boosted_forecast"):
+        start = learner_named(name).estimator({}, Setup(facts()))
+        inner = build(start.arguments["estimator"]).fit(both, HORIZON)
+        assert np.abs(inner.predict(both)[1] - 3.0).max() < 0.5
+
+
+def test_growth_by_a_rate_is_a_line_on_the_log_scale() -> None:
+    values = 100 * 1.02 ** np.arange(60)
+    made = LogScale(Theta()).fit([series(values)], HORIZON).predict([series(values)])
+    assert (np.diff(made[0]) > 0).all()
+
+
+def test_weights_are_those_of_the_mean() -> None:
+    members = [("last", SeasonalNaive()), ("season", SeasonalNaive(12))]
+    made = WeightedForecasts(members, [3.0, 1.0]).fit([series(wave())], HORIZON).predict([series(wave())])
+    last, season = (one.fit([], HORIZON).predict([series(wave())]) for _, one in members)
+    assert np.allclose(made, 0.75 * last + 0.25 * season)
+
+
+def forecaster(estimator: Any = None, quantiles: tuple[float, ...] = (), series: str = "") -> Forecaster:
+    columns = SeriesColumns(["load"], "time", "h", series)
+    return Forecaster(estimator or SeasonalNaive(12, 4), columns, HORIZON, quantiles)
+
+
+def test_bands_hold_about_what_they_promise() -> None:
+    rows = table(1200)
+    made = forecaster(quantiles=(0.1, 0.9)).fit(rows[:600])
+    inside = []
+    for end in range(600, 1180, HORIZON):
+        found = made.predict(rows[:end])
+        truth = rows["load"][end : end + HORIZON].to_numpy()
+        inside.append((truth >= found["load_p10"]) & (truth <= found["load_p90"]))
+    assert 0.7 < np.mean(inside) < 0.9
+
+
+def test_dirty_rows_in_any_order_give_the_same_forecast() -> None:
+    rows = table()
+    made = forecaster().fit(rows)
+    dirty = pd.concat([rows, rows.iloc[-3:]]).sample(frac=1, random_state=0)
+    pd.testing.assert_frame_equal(made.predict(dirty), made.predict(rows))
+
+
+def test_several_series_in_long_form_end_where_each_ends() -> None:
+    rows = pd.concat([table(300).assign(shop="b"), table(400).assign(shop="a")], ignore_index=True)
+    found = forecaster(series="shop", quantiles=(0.5,)).fit(rows).predict(rows)
+    assert list(found["shop"]) == ["a"] * HORIZON + ["b"] * HORIZON
+    assert (
+        found["time"].iloc[0] == table(401)["time"].iloc[-1]
+        and found["time"].iloc[HORIZON] == table(301)["time"].iloc[-1]
+    )
+    assert {"load", "load_p50"} <= {*found}
+
+
+def test_what_is_known_ahead_is_used() -> None:
+    promotion = (np.random.default_rng(1).random(412) < 0.2).astype(float)
+    rows = table(412, promotion=promotion)
+    rows["load"] += 10 * promotion
+    ahead = rows.copy()
+    ahead.loc[400:, "load"] = np.nan
+    call = learner_named("boosted_forecast").estimator({}, Setup(facts(known=("promotion",))))
+    made = build(call).fit(rows[:400]).predict(ahead)
+    assert len(made) == HORIZON and np.abs(made["load"].to_numpy() - rows["load"][400:].to_numpy()).mean() < 2.5
+
+
+def test_forecasts_of_what_is_never_negative_are_not() -> None:
+    rows = table().assign(load=np.maximum(np.linspace(5, 0, 400), 0))
+    assert (forecaster(estimator=Theta()).fit(rows).predict(rows)["load"] >= 0).all()

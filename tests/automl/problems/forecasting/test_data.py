@@ -1,0 +1,95 @@
+"""Frequency, horizon and seasons are found in the data; dirty stamps are repaired and reported."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from palmette.automl.learners.forecasting.series import regular
+from palmette.automl.problems.forecasting.data import Columns, read_use, repairs_of
+from palmette.automl.problems.forecasting.windows import NEVER, Places, folds_of, held_out, stretches
+from palmette.automl.task_spec.spec import Forecast
+from palmette.errors import UserError
+
+ONE = Columns(("load",), "time", "")
+
+
+def hourly(count: int = 24 * 30, start: str = "2024-01-01", frequency: str = "h") -> pd.DataFrame:
+    steps = np.arange(count)
+    values = 50 + 10 * np.sin(2 * np.pi * steps / 24) + np.random.default_rng(0).normal(0, 1, count)
+    return pd.DataFrame({"time": pd.date_range(start, periods=count, freq=frequency), "load": values})
+
+
+@pytest.mark.parametrize("frequency", ["h", "15min", "D", "B", "W-TUE", "MS", "ME", "QS", "YS"])
+def test_the_frequency_is_found(frequency: str) -> None:
+    assert read_use(hourly(120, "2001-01-02", frequency), ONE, Forecast(horizon="3")).frequency.startswith(
+        frequency[:2]
+    )
+
+
+@pytest.mark.parametrize(("text", "steps"), [
+    ("", 24), ("36", 36), ("2 days", 48), ("24 hours", 24), ("1 week", 168), ("7 steps", 7),
+])  # fmt: skip
+def test_a_horizon_is_steps_or_a_time(text: str, steps: int) -> None:
+    use = read_use(hourly(), ONE, Forecast(horizon=text))
+    assert use.horizon == steps and use.season == 24
+
+
+@pytest.mark.parametrize(("wish", "code"), [
+    (Forecast(horizon="soon"), "bad-horizon"), (Forecast(frequency="fortnightly"), "bad-frequency"),
+    (Forecast(horizon="900"), "series-too-short"),
+])  # fmt: skip
+def test_what_cannot_be_is_refused(wish: Forecast, code: str) -> None:
+    with pytest.raises(UserError) as caught:
+        read_use(hourly(), ONE, wish)
+    assert caught.value.code == code and caught.value.remedy
+
+
+def test_repeated_stamps_gaps_and_rows_without_a_stamp_are_repaired_and_reported() -> None:
+    rows = hourly()
+    dirty = pd.concat([rows.drop(index=[5, 6, 7]), rows.iloc[[10]].assign(load=0.0)]).sample(frac=1, random_state=0)
+    dirty = pd.concat([dirty, pd.DataFrame({"time": [pd.NaT], "load": [1.0]})], ignore_index=True)
+    use = read_use(dirty, ONE, Forecast(horizon="24"))
+    first, second, third = repairs_of(dirty, use)
+    assert first.startswith("1 rows without") and second.startswith("1 rows repeat") and third.startswith("3 steps")
+    table = regular(dirty, "time", use.frequency)
+    assert len(table) == len(rows) and table["load"].isna().sum() == 3
+    assert table["load"].iloc[10] == pytest.approx(rows["load"].iloc[10] / 2)
+
+
+def test_stamps_beside_the_grid_go_to_the_nearest_step() -> None:
+    rows = hourly()
+    rows.loc[50, "time"] += pd.Timedelta("7min")
+    table = regular(rows, "time", "h")
+    assert len(table) == len(rows) and table["load"].notna().all() and table.index[0] == rows["time"][0]
+
+
+def test_numbered_steps_and_rows_without_times_are_series_too() -> None:
+    rows = hourly().assign(time=np.arange(24 * 30) * 2.0)
+    use = read_use(rows, ONE, Forecast(horizon="5"))
+    assert use.frequency == "2" and use.longest == len(rows) and use.season == 24
+    assert read_use(rows[["load"]], Columns(("load",), "", ""), Forecast(horizon="5")).longest == len(rows)
+
+
+def test_folds_are_whole_horizons_before_the_hold_out() -> None:
+    rows = hourly()
+    use = read_use(rows, ONE, Forecast(horizon="24"))
+    places = Places.of(rows, use)
+    held = held_out(places, use, 0.2)
+    assert held.sum() % 24 == 0 and held[-held.sum() :].all()
+    folds = folds_of(places, use, 3)
+    assert set(folds) == {NEVER, 0, 1, 2} and (folds[: len(folds) // 2 - 1] == NEVER).all()
+    assert all((folds == fold).sum() % 24 == 0 for fold in range(3))
+
+
+def test_short_series_are_learnt_from_only() -> None:
+    rows = pd.concat([hourly(100).assign(id="long"), hourly(20).assign(id="short")], ignore_index=True)
+    use = read_use(rows, Columns(("load",), "time", "id"), Forecast(horizon="24"))
+    held = held_out(Places.of(rows, use), use, 0.2)
+    assert held[rows["id"] == "long"].sum() == 24 and not held[rows["id"] == "short"].any()
+
+
+def test_stretches_never_reach_the_beginning() -> None:
+    for length in range(10, 200, 7):
+        assert all(start >= 2 or end == 0 for start, end in stretches(length, 8, 3))

@@ -1,0 +1,185 @@
+"""`palmette init`: registries are inferred as people wrote them, and the drafts are complete and valid."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+import pyarrow.parquet as pq  # noqa: E402 - as above
+
+from palmette.cli.init import init  # noqa: E402 - as above
+from palmette.documents import read_document  # noqa: E402 - as above
+from palmette.errors import MachineError, UserError  # noqa: E402 - as above
+from palmette.features.inputs import read_inputs  # noqa: E402 - as above
+from palmette.features.onboarding import RUN, find_tables  # noqa: E402 - as above
+from palmette.features.onboarding.inference import InferredTable, infer  # noqa: E402 - as above
+from palmette.features.onboarding.tables import read_table  # noqa: E402 - as above
+from palmette.features.spec.dfr import Registry, Table  # noqa: E402 - as above
+
+OFFERS = Path(__file__).parents[3] / "examples" / "offers"
+JUDGED = ("kind", "keys", "keys_enforced", "event_time", "available_time", "valid_from", "valid_to", "partitions")
+
+
+def inferred(*paths: Path) -> dict[str, InferredTable]:
+    return {one.data.name: one for one in infer([read_table(files) for files in find_tables(paths)])}
+
+
+def one_table(path: Path) -> Table:
+    (found,) = inferred(path).values()
+    return found.table(str(path))
+
+
+def write(path: Path, columns: dict[str, Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def hours(count: int, step: float = 1) -> list[datetime]:
+    return [datetime(2025, 1, 1, tzinfo=UTC) + timedelta(hours=step * n) for n in range(count)]
+
+
+def test_a_registry_is_inferred_as_it_was_written_by_hand() -> None:
+    written = {table.name: table for table in read_document(OFFERS / "registry.yaml", Registry).tables}
+    found = {name: one.table(written[name].path or "") for name, one in inferred(OFFERS / "tables").items()}
+    assert {name: {part: getattr(table, part) for part in JUDGED} for name, table in found.items()} == {
+        name: {part: getattr(table, part) for part in JUDGED} for name, table in written.items()
+    }
+    columns = {(name, one.name): one for name, table in found.items() for one in table.columns}
+    for name, table in written.items():
+        for column in table.columns:
+            made = columns[name, column.name]
+            assert (made.type, made.length, made.personal) == (column.type, column.length, column.personal), column.name
+            assert set(made.values) in (set(column.values), set()), column.name
+
+
+def test_repeated_deliveries_are_recognised(tmp_path: Path) -> None:
+    ids = [*range(100), 3, 4, 5]
+    table = one_table(write(tmp_path / "clicks.parquet", {"click_id": ids, "user_id": [n % 7 for n in ids]}))
+    assert (table.keys, table.keys_enforced) == (("click_id",), False)
+
+
+def test_several_columns_are_a_key_where_none_is(tmp_path: Path) -> None:
+    pairs = [(user, place) for user in range(20) for place in range(5)]
+    columns = {"user_id": [a for a, _ in pairs], "place_id": [b for _, b in pairs], "stars": [1] * 100}
+    assert one_table(write(tmp_path / "ratings.parquet", columns)).keys == ("user_id", "place_id")
+
+
+def test_codes_with_leading_zeros_stay_text_and_times_keep_their_meaning(tmp_path: Path) -> None:
+    lines = [f"0{n},2025-01-{1 + n % 28:02} 10:00:00,{n / 2}" for n in range(50)]
+    (tmp_path / "visits.csv").write_text("\n".join(["visit_id,seen_at,minutes", *lines]), encoding="utf-8")
+    table = one_table(tmp_path / "visits.csv")
+    assert {column.name: str(column.type) for column in table.columns} == {
+        "visit_id": "string", "seen_at": "timestamp_ntz", "minutes": "double",
+    }  # fmt: skip
+    assert (table.kind, table.event_time, table.keys, table.format) == ("event", "seen_at", ("visit_id",), "csv")
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("s", 1), ("ms", 1_000), ("us", 1_000_000)])
+def test_integers_that_hold_an_instant_have_their_unit(tmp_path: Path, unit: str, factor: int) -> None:
+    at = [int(instant.timestamp()) * factor for instant in hours(30)]
+    arrived = [instant + timedelta(minutes=5) for instant in hours(30)]
+    path = write(tmp_path / "pings.parquet", {"ping_id": range(30), "sent_at": at, "loaded_at": arrived})
+    table = one_table(path)
+    assert (table.event_time, table.available_time) == ("sent_at", "loaded_at")
+    assert {column.name: column.unit for column in table.columns if column.unit} == {"sent_at": unit}
+
+
+def test_json_lines_and_parts_in_day_folders_are_one_table_each(tmp_path: Path) -> None:
+    for day in range(1, 4):
+        folder = tmp_path / "orders" / f"day=2025-01-0{day}"
+        moments = [datetime(2025, 1, day, hour, tzinfo=UTC) for hour in range(8)]
+        write(folder / "part-0.parquet", {"order_id": range(day * 10, day * 10 + 8), "ordered_at": moments})
+    rows = [{"shop_id": n, "city": "Lyon"} for n in range(5)]
+    (tmp_path / "shops.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    found = inferred(tmp_path)
+    assert {name: (one.kind, one.keys) for name, one in found.items()} == {
+        "orders": ("event", ("order_id",)), "shops": ("dimension", ("shop_id",)),
+    }  # fmt: skip
+    (partition,) = found["orders"].table("orders").partitions
+    assert (partition.column, partition.of) == ("day", "event_time")
+
+
+def test_columns_without_a_type_in_the_registry_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.parquet", {"t_id": [1, 2], "nested": [{"a": 1}, {"a": 2}]})
+    (found,) = inferred(path).values()
+    assert found.data.left_out == ("nested (struct<a: int64>)",) and len(found.data.columns) == 1
+
+
+def test_dates_of_birth_are_personal_and_no_event(tmp_path: Path) -> None:
+    born = [date(1980, 1, 1) + timedelta(days=n) for n in range(30)]
+    table = one_table(write(tmp_path / "people.parquet", {"person_id": range(30), "birth_date": born}))
+    assert table.kind == "dimension" and [one.name for one in table.columns if one.personal] == ["birth_date"]
+
+
+def test_what_happens_to_something_else_is_an_event(tmp_path: Path) -> None:
+    rides = {"ride_id": range(40), "station_id": [n % 6 for n in range(40)], "started_at": hours(40)}
+    rides_table = one_table(write(tmp_path / "rides.parquet", rides))
+    assert (rides_table.kind, rides_table.event_time) == ("event", "started_at")
+    accounts = {"account_id": range(40), "started_at": hours(40), "plan": ["a", "b"] * 20}
+    assert one_table(write(tmp_path / "accounts.parquet", accounts)).kind == "dimension"
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Path:
+    """Rides of riders, and a repository without scripts."""
+    rides = {
+        "ride_id": range(60),
+        "rider_id": [n % 9 for n in range(60)],
+        "started_on": [one.date() for one in hours(60)],
+    }
+    write(tmp_path / "tables" / "rides.parquet", {**rides, "fare": [n / 4 for n in range(60)]})
+    write(tmp_path / "tables" / "riders.parquet", {"rider_id": range(9), "city": ["Lyon"] * 9})
+    (tmp_path / "team").mkdir()
+    for command in (["init", "-q", "-b", "main"], ["commit", "-q", "--allow-empty", "-m", "Begin"]):
+        author = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        subprocess.run(["git", "-C", str(tmp_path / "team"), *author, *command], check=True)
+    return tmp_path
+
+
+def called(warehouse: Path, *more: str) -> Any:
+    arguments = [str(warehouse / "team"), "--tables", str(warehouse / "tables"), "--to", str(warehouse / "out"), *more]
+    return CliRunner().invoke(init, arguments, catch_exceptions=False)
+
+
+def test_drafts_are_complete_and_their_test_holds(warehouse: Path) -> None:
+    shown = called(warehouse)
+    assert shown.exit_code == 0 and "Next: palmette features" in shown.output and "Correct" not in shown.output
+    inputs = read_inputs(warehouse / "out" / RUN)
+    assert inputs.view.name == "rider_rides" and list(inputs.view.grain) == ["rider_id"]
+    assert [feature.name for feature in inputs.view.features] == ["rides_30d", "days_since_rides", "average_fare_90d"]
+    assert (warehouse / "out" / "registry.yaml").read_text("utf-8").count("are keys of 'riders'") == 1
+
+
+def test_drafts_overwrite_nothing(warehouse: Path) -> None:
+    called(warehouse)
+    before = (warehouse / "out" / "registry.yaml").stat().st_mtime_ns
+    with pytest.raises(UserError) as raised:
+        called(warehouse)
+    assert raised.value.code == "file-exists" and (warehouse / "out" / "registry.yaml").stat().st_mtime_ns == before
+
+
+def test_json_has_tables_and_evidence(warehouse: Path) -> None:
+    shown = json.loads(called(warehouse, "--json").output)
+    assert {table["name"]: table["kind"] for table in shown["tables"]} == {"riders": "dimension", "rides": "event"}
+    assert shown["problems"] == [] and "columns.rider_id" in [one["subject"] for one in shown["findings"]]
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.parquet").write_bytes(b"no parquet")
+    with pytest.raises(MachineError, match="cannot be read as parquet"):
+        inferred(tmp_path)
+    with pytest.raises(UserError) as missing:
+        find_tables([tmp_path / "nowhere"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError) as none:
+        find_tables([tmp_path / "empty"])
+    assert (missing.value.code, none.value.code) == ("no-such-file", "no-table")

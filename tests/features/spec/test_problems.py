@@ -1,0 +1,51 @@
+"""Every mistake that the code reports has a text, with all facts that the text mentions; no text is left over."""
+
+from __future__ import annotations
+
+import ast
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+SPEC = Path(__file__).parents[3] / "src" / "palmette" / "features" / "spec"
+TEXTS: dict[str, list[str]] = yaml.safe_load((SPEC / "problems.yaml").read_text("utf-8"))
+GIVEN = {"value", "known"}
+
+
+def mentioned(problem: str) -> set[str]:
+    """The facts that the texts of a problem mention."""
+    return {name for text in TEXTS[problem] for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+def calls() -> Iterator[ast.Call]:
+    for file in SPEC.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                if name in ("report", "_report", "fault"):
+                    yield node
+
+
+def test_calls_give_the_facts_that_the_texts_mention() -> None:
+    lacking = set()
+    for call in calls():
+        problem = str(ast.literal_eval(call.args[0]))
+        facts = {keyword.arg for keyword in call.keywords}
+        named = {"table"} if ast.unparse(call.func) == "self._report" else set()
+        if None not in facts:
+            lacking |= {(problem, name) for name in mentioned(problem) - GIVEN - facts - named}
+    assert lacking == set()
+
+
+def test_every_text_is_used() -> None:
+    code = "".join(file.read_text("utf-8") for file in SPEC.glob("*.py"))
+    prefixes = (
+        "illegal-type/",
+        "name-collision",
+        "no-such-",
+        "interval-form/",
+    )  # variants that the code puts together
+    unused = [problem for problem in TEXTS if f'"{problem}"' not in code and not problem.startswith(prefixes)]
+    assert unused == []
