@@ -152,7 +152,7 @@ def test_a_server_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_server_that_died_is_started_again_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark_module, "_command", lambda *_: GREETING)
     with WarmSpark() as spark, socket.create_server(("127.0.0.1", 0)) as silent:
-        monkeypatch.setattr(spark_module, "_GREETING_SECONDS", 0.2)
+        monkeypatch.setattr(spark_module, "_ANSWER_SECONDS", 0.2)
         for is_first in (True, False):
             assert spark.remote.startswith("sc://127.0.0.1:") and spark.alive and spark._process
             if is_first:

@@ -12,6 +12,7 @@ from palmette.features.checks.metamorphic import relations
 from palmette.features.checks.metamorphic.inputs import MetamorphicInput, at_or_after, ground_of
 from palmette.features.frame import Frame
 from palmette.features.oracle.clock import timestamp_of
+from palmette.features.spec.dfr import RegisteredColumn
 from palmette.features.spec.fsc import Aggregate, Spine
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import View
