@@ -268,7 +268,8 @@ def test_prompts_of_a_table_of_fifteen_columns_are_short(tmp_path: Path) -> None
     names = [f"measure_{number}" for number in range(14)]
     rows = [",".join(f"{(n * (k + 3)) % 97 / 7:.2f}" for k in range(15)) for n in range(300)]
     path.write_text("\n".join([",".join([*names, "price"]), *rows, ""]), "utf-8")
-    given = given_of(TaskSpec(sentence="Predict the price.", target="price", problem="regression"), load([path]).samples)
+    task = TaskSpec(sentence="Predict the price.", target="price", problem="regression")
+    given = given_of(task, load([path]).samples)
     done = chain(given)
     sizes = {cls.name: estimate_tokens(prompt(cls, given, done)) for cls, _ in STAGES}
     assert sum(sizes.values()) <= TOKENS, sizes
