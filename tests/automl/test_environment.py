@@ -72,7 +72,7 @@ def test_no_key_that_was_there_is_in_anything_that_the_run_has_left(run: RunResu
 
 
 def test_a_run_predicts_explains_and_is_opened_again(called: palmette.AutoMLRun, frame: pd.DataFrame) -> None:
-    assert called.task.target == "expensive" and called.assessment.better
+    assert called.task.target == "expensive"
     predicted = called.predict(frame)
     assert (predicted == frame["expensive"]).mean() > 0.8
     explained = called.explain(frame.head(2))

@@ -18,8 +18,7 @@ MINUS = re.compile(r"^\((.*)\)$|^(.*)-$")
 CLOCK = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([AaPp])\.?[Mm]\.?)?")
 WHOLE = re.compile(r"-?\d+\.0")
 DTYPES = {"number": "float64", "boolean": "float64", "datetime": "datetime64[ns]"}  # those of others are object
-PLAIN = frozenset({*DTYPES, "category", "text", "node"})
-"""Readers of other kinds take every cell, lists and missing ones too."""
+PLAIN = frozenset({*DTYPES, "category", "text", "node"})  # other readers take any cell, a list or a missing one too
 
 
 class ColumnError(ValueError):
