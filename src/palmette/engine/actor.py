@@ -1,4 +1,4 @@
-"""What an actor is: a typed step with a success criterion that returns evidence.
+"""The actor protocol: a typed step with a success criterion that returns evidence.
 
 An actor is any object with the attributes and methods of `Actor`; `BaseActor` supplies the two
 defaults that most actors want. The engine fills `Input` by field name from the artefacts of the run
@@ -25,7 +25,7 @@ class TextFile(Model):
     """A text file inside an artefact: stored as a plain file that a person can open and edit."""
 
     path: str
-    """Path relative to the place it is for (for code: the repository root), with forward slashes."""
+    """Relative to where the file belongs (for code: the repository root), with forward slashes."""
     text: str
 
 
@@ -33,24 +33,24 @@ class Violation(Model):
     """One measured failure. A value, never an exception."""
 
     code: str
-    """Stable, kebab-case; what routing is decided on."""
+    """Stable, in kebab-case; planners route on it."""
     message: str
     """One sentence that names the subject and the values."""
     evidence: str = ""
-    """Trace, diff or counter-example, at most some thousand characters."""
+    """Trace, diff or counter-example, up to a few thousand characters."""
     subject: str = ""
-    """What it is about: a feature, a file, a test case, a configuration field."""
+    """The feature, file, test case or configuration field that failed."""
 
 
 class Measurement(Model):
-    """One thing that was checked, and what came out."""
+    """One check and its result."""
 
     name: str
     status: Literal["passed", "failed", "skipped", "warning"]
     detail: str = ""
-    """What was measured, or why it was skipped."""
+    """The value measured, or the reason for skipping."""
     evidence: str = ""
-    """What a reviewer may want to see of it, e.g. the first rows that were written."""
+    """Details for a reviewer, e.g. the first rows written."""
     seconds: float = 0.0
 
 
@@ -59,7 +59,7 @@ class Verdict(Model):
 
     ok: bool
     violations: tuple[Violation, ...] = ()
-    """Failures; in a verdict that is ok, what a reviewer should know although it is tolerated."""
+    """Failures; if the verdict is ok, tolerated findings that a reviewer should see."""
     measurements: tuple[Measurement, ...] = ()
 
     @classmethod
@@ -68,7 +68,7 @@ class Verdict(Model):
         violations: tuple[Violation, ...] | list[Violation],
         measurements: tuple[Measurement, ...] | list[Measurement] = (),
     ) -> Verdict:
-        """A verdict that is ok when there is no violation."""
+        """A verdict that is ok if there is no violation."""
         return cls(ok=not violations, violations=tuple(violations), measurements=tuple(measurements))
 
 
@@ -77,11 +77,11 @@ Made = TypeVar("Made", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Attempt(Generic[Made]):
-    """What one call of `Actor.run` gives back.
+    """The result of one call of `Actor.run`.
 
     A first attempt that works needs only `output`. A later one states why the last one failed
-    (`reason`) and what it changed (`fix`); a `fix` of `TERMINATE` (or no output) hands over to the planner,
-    with `violations` as the evidence.
+    (`reason`) and what it changed (`fix`). A `fix` of `TERMINATE`, or no output, hands over to the planner
+    with `violations` as evidence.
     """
 
     output: Made | None
@@ -101,30 +101,30 @@ class PastAttempt(Model):
 
 @dataclass(frozen=True)
 class Context:
-    """What the executor hands to an actor beside its input."""
+    """What the executor passes to an actor in addition to its input."""
 
     actor: str
     workspace: Path
-    """An empty folder of this invocation; what is left there is not an artefact."""
+    """An empty folder for this invocation. Files left there do not become artefacts."""
     seed: int = 0
     instruction: str = ""
-    """The planner's words: on a re-entry they say what was wrong with the last output."""
+    """From the planner; on re-entry, what was wrong with the last output."""
     evidence: tuple[Violation, ...] = ()
-    """The violations that implicated this actor's last output, when the planner came back to it."""
+    """The violations that implicated this actor's last output, on re-entry."""
     attempt: int = 1
     """1-based number of this attempt in this invocation."""
     attempts: tuple[PastAttempt, ...] = ()
     """All failed attempts of this actor so far in this run, oldest first."""
     last: BaseModel | None = None
-    """What this actor gave last: refused by its criterion, or what the planner came back for."""
+    """This actor's last output: rejected by its criterion, or the one that the planner sent back."""
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
-    """By actor: the verdict that let its current output pass."""
+    """By actor: the verdict on its current output."""
     ask: Callable[[str], str | None] = field(default=lambda _: None)
-    """Asks the human one precise question; None when no human is there."""
+    """Asks the human one question; None if no human is available."""
     pay: Pay = pay_unrecorded
-    """Gets an answer that costs something, once: the journal remembers it."""
+    """Makes a paid call once; the journal remembers the answer."""
     progress: Callable[[str], None] = field(default=lambda _: None)
-    """Says what is happening now, for the person who watches."""
+    """Reports progress to observers."""
 
 
 @runtime_checkable
@@ -148,7 +148,7 @@ class Actor(Protocol):
         """The success criterion: measures `output`, deterministic, without side effects on artefacts."""
 
     def implicated(self, violation: Violation, output: Any) -> str | None:
-        """Says what in `output` could have caused `violation`, or None when it could not have.
+        """What in `output` could have caused `violation`; None if nothing could.
 
         The answer becomes the planner's instruction, so it states what to do differently.
         """
@@ -156,14 +156,14 @@ class Actor(Protocol):
 
 @runtime_checkable
 class OutsideActor(Protocol):
-    """An actor (of no fan-out) that makes something outside of the artefacts, where it can be taken away."""
+    """An actor without fan-out that creates something outside the artefacts, where others can delete it."""
 
     def stands(self, input: Any, output: Any) -> bool:
-        """Whether what it made of `input`, and described in `output`, still exists; if not, a resume makes it again."""
+        """Whether what it created for `input` still exists; if not, a resume creates it again."""
 
 
 class BaseActor:
-    """The two defaults that most actors want: no way to fail the check, nothing to answer for."""
+    """The two defaults that most actors want: a check that cannot fail, and no responsibility for violations."""
 
     has_criterion = False
 

@@ -1,9 +1,9 @@
-"""Artefacts as plain files: what happened, under its digest, and a working copy that a person can edit.
+"""Artefacts as plain files: immutable versions under their digests, and a working copy that a person can edit.
 
 run folder
 ├── objects/<sha256>              immutable: values as JSON, and every text file of a value
 └── artefacts/<name>/value.json   the current version, opened and edited by people
-    artefacts/<name>/<path>       every `{path, text}` of the value, as the file that it is
+    artefacts/<name>/<path>       every `{path, text}` of the value, as a file
 
 In an object a text file is `{"path": ..., "text_sha256": ...}`, so the digest of a value covers its texts.
 """
@@ -30,7 +30,7 @@ from palmette.errors import DeveloperError, InputError, Problem, RunError, machi
 
 VALUE = "value.json"
 _MARK = ".digest"
-"""Written last: the digest that a working copy was made from. Without it the copy is incomplete."""
+"""Written last: the digest that a working copy was made from. A copy without it is incomplete."""
 
 _DRAFT = ".draft"
 
@@ -53,7 +53,7 @@ class ArtefactStore:
         self.copies = folder / "artefacts"
 
     def put(self, value: BaseModel | JsonValue) -> str:
-        """Stores a value and gives its digest."""
+        """Stores a value and returns its digest."""
         texts: list[_Text] = []
         value = _split(plain(value), texts)
         for text in texts:
@@ -61,11 +61,11 @@ class ArtefactStore:
         return self._store(canonical(value).encode())
 
     def get(self, digest: str) -> JsonValue:
-        """The value with this digest; every byte is verified."""
+        """The value with this digest, with every byte verified."""
         return _join(json.loads(self._load(digest)), lambda _, ref: self._load(ref["text_sha256"]).decode())
 
     def publish(self, name: str, digest: str) -> None:
-        """Makes the working copy of an artefact show this version."""
+        """Updates the working copy of an artefact to this version."""
         copy = self.copies / name
         with contextlib.suppress(FileNotFoundError):
             (copy / _MARK).unlink()
@@ -78,12 +78,12 @@ class ArtefactStore:
             _write(copy / _MARK, digest.encode(), synced=False)
 
     def is_published(self, name: str, digest: str) -> bool:
-        """Whether the working copy was made, completely, from this version."""
+        """Whether the working copy is a complete copy of this version."""
         mark = self.copies / name / _MARK
         return mark.is_file() and mark.read_text("ascii") == digest
 
     def read_copy(self, name: str) -> JsonValue:
-        """The working copy as it is now, edits included; `InputError` when a person left it unreadable."""
+        """The current working copy, with edits; `InputError` if an edit made it unreadable."""
         copy = self.copies / name
         try:
             value = json.loads((copy / VALUE).read_text("utf-8-sig"))
@@ -101,7 +101,7 @@ class ArtefactStore:
         return _join(value, text)
 
     def tidy(self) -> None:
-        """Takes away what killed writers left half done; for the one process that writes here."""
+        """Removes incomplete files of killed writers. Only the process that holds the run may call it."""
         for draft in self.objects.glob(f".*{_DRAFT}"):
             draft.unlink(missing_ok=True)
 
@@ -110,7 +110,7 @@ class ArtefactStore:
         path = self.objects / digest
         with disk_errors(self.folder):
             if not _is_there(path, len(content)):
-                self.objects.mkdir(exist_ok=True)  # and no run folder, which somebody may have moved
+                self.objects.mkdir(exist_ok=True)  # not the run folder, which may have been moved
                 _write(path, content, synced=True)
         return digest
 
@@ -138,7 +138,7 @@ class ArtefactStore:
 
 
 def canonical(value: JsonValue) -> str:
-    """The one JSON text of a value, in the order of its fields."""
+    """The canonical JSON text of a value, in the order of its fields."""
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -220,7 +220,7 @@ def _inside(location: str, key: str | int) -> str:
 
 
 def _guard(path: str) -> None:
-    """Refuses a path that would leave its artefact's folder."""
+    """Rejects a path that would leave its artefact's folder."""
     pure = PurePosixPath(path)
     if not path or pure.is_absolute() or ".." in pure.parts or "\\" in path or "\0" in path or str(pure) == ".":
         raise DeveloperError(
@@ -231,7 +231,7 @@ def _guard(path: str) -> None:
 
 
 def _is_there(path: Path, size: int) -> bool:
-    """Whether an object is a file, and none that a loss of power has cut short."""
+    """Whether an object is a complete file; a power failure can leave an empty one."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -240,7 +240,7 @@ def _is_there(path: Path, size: int) -> bool:
 
 
 def _write(path: Path, content: bytes, *, synced: bool) -> None:
-    """Writes a file so that it is there completely or not at all; synced, also after a loss of power."""
+    """Writes a file atomically and durably."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}{_DRAFT}")
     with draft.open("wb") as stream:

@@ -1,7 +1,7 @@
-"""What a paid call is: an answer that cost something, and is therefore remembered by the journal.
+"""Paid calls: answers that cost money or a person's time, and that the journal therefore remembers.
 
-The engine does not know what is asked, or who answers. The caller gives the request as JSON data, an upper bound of
-what the answer may cost, and the function that gets it; equal requests give the equal answer, at the cost of one.
+The engine does not know what is asked, or of whom. The caller passes the request as JSON data, an upper bound of its
+cost, and the function that makes the call. Equal requests get the same answer and are paid for once.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from palmette.documents import Model
 
 
 class Spend(Model):
-    """What paid calls cost."""
+    """Cost of paid calls."""
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     money: float = 0.0
-    """In the currency of the price list (US dollars), of the calls whose price is known."""
+    """In US dollars, over the calls with a known price."""
     unpriced: int = 0
-    """Calls whose price nobody knows; they are not free."""
+    """Calls with an unknown price; they are not free."""
 
     @property
     def tokens(self) -> int:
@@ -40,25 +40,25 @@ class Spend(Model):
 
 
 class Paid(NamedTuple):
-    """An answer, and what it has cost."""
+    """An answer and its cost."""
 
     answer: JsonValue
     spend: Spend
     by_person: bool = False
-    """A person was waited for: that is not time in which the run was worked on."""
+    """Whether the call waited for a person; that time does not count as time spent on the run."""
 
 
 class Pay(Protocol):
-    """Gets an answer: from the journal where it is known, else by a call within the budget."""
+    """Returns an answer, from the journal or by a call within the budget."""
 
     def __call__(self, request: JsonValue, estimate: Spend, make: Callable[[], Paid], role: str = "") -> JsonValue:
         """The answer to `request`.
 
         Args:
-            request: Everything that the answer depends on, and no secret.
-            estimate: The most that the call may cost.
-            make: Makes the call; what it raises was not answered, and is not remembered.
-            role: As which part the answer is given, for the bill.
+            request: Everything that the answer depends on, without secrets.
+            estimate: The maximum cost of the call.
+            make: Makes the call. If it raises, nothing is remembered.
+            role: The role that the cost is booked on.
 
         Raises:
             RunStopped: the budget (`budget-reached`) does not allow the call.
@@ -66,5 +66,5 @@ class Pay(Protocol):
 
 
 def pay_unrecorded(request: JsonValue, estimate: Spend, make: Callable[[], Paid], role: str = "") -> JsonValue:  # noqa: ARG001 - as all payers take it
-    """A `Pay` without a journal and without a budget: every call is made."""
+    """A `Pay` without a journal or a budget: it makes every call."""
     return make().answer

@@ -17,7 +17,7 @@ from palmette.engine.topology import Topology
 from palmette.errors import MachineError, TopologyError, UserError
 
 WIDTH, HEIGHT, ROW, ARC = 230, 60, 96, 22
-"""Pixels: of a box, from box to box, and by which an arc is wider for each box that it passes."""
+"""Pixels: box width and height, distance between rows, and extra arc width for each row passed."""
 Form = Literal["mermaid", "svg"]
 _STYLE = """
   text { font: 13px ui-sans-serif, system-ui, sans-serif; fill: #1f2933; text-anchor: middle }
@@ -30,7 +30,7 @@ _STYLE = """
 
 
 def draw(document: Located[Topology], form: Form) -> str:
-    """A picture of a topology, with start, end, edges and success criteria; TopologyError where names lead nowhere."""
+    """A picture of a topology with start, end, edges and success criteria; TopologyError if it names unknown actors."""
     if problems := unknown_names(document):
         raise TopologyError(problems)
     criteria = {name: criterion(document, name) for name in document.value.actors}
@@ -38,10 +38,10 @@ def draw(document: Located[Topology], form: Form) -> str:
 
 
 def criterion(document: Located[Topology], actor: str) -> str:
-    """The success criterion of an actor, in words: the first line of its `check`'s docstring."""
+    """The success criterion of an actor: the first line of its `check`'s docstring."""
     try:
         found = load_actor(document.value.use(actor), Path(document.file).parent)
-    except (UserError, MachineError):  # a drawing needs no packages
+    except (UserError, MachineError):  # a drawing works without the packages of its actors
         return ""
     if not found.has_criterion:
         return "no criterion"
@@ -61,7 +61,7 @@ def draw_mermaid(topology: Topology, criteria: dict[str, str]) -> str:
 
 
 def draw_svg(topology: Topology, criteria: dict[str, str]) -> str:
-    """The topology as an SVG document of its own."""
+    """The topology as a standalone SVG document."""
     rows = {name: row for row, name in enumerate(topology.actors)}
     edges = [(rows[name], rows[other]) for name, node in topology.actors.items() for other in node.next]
     left = 60 + ARC * max((a - b for a, b in edges), default=0)
@@ -91,7 +91,7 @@ _ARROWS = (
 
 
 def _edge(a: int, b: int, left: int) -> str:
-    """From the box of one row to that of another; arcs leave below the middle of a box and arrive above it."""
+    """An edge between two rows; arcs leave below the middle of a box and arrive above it."""
     if b == a + 1:
         x, y = left + WIDTH / 2, 24 + a * ROW + HEIGHT
         return f'<path class="edge" marker-end="url(#on)" d="M{x:g} {y}V{y + ROW - HEIGHT}"/>'
@@ -103,7 +103,7 @@ def _edge(a: int, b: int, left: int) -> str:
 
 
 def _box(topology: Topology, name: str, x: int, y: int, words: str) -> list[str]:
-    """An actor with its criterion; a dot on the left where a run may start, on the right where it may end."""
+    """An actor with its criterion; a dot on the left marks a start actor, one on the right an end actor."""
     middle, centre = x + WIDTH / 2, y + HEIGHT / 2
     node = topology.actors[name]
     title = f"{name} × {node.fan_out.artefact}" if node.fan_out else name

@@ -1,4 +1,4 @@
-"""What was changed from outside a run: artefacts that were edited, given ones that are others now, what is gone."""
+"""Changes from outside a run: edited artefacts, changed inputs, and deleted results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from palmette.errors import InputError, RunError
 
 
 class Edits:
-    """Makes new versions of what was changed, so that exactly what depends on it is not fresh any more."""
+    """Makes new versions of changed artefacts, so that exactly their dependants become stale."""
 
     def __init__(self, setup: Setup, wiring: Wiring, paid_calls: PaidCallCache, invoker: Invoker) -> None:
         self._setup, self._wiring, self._invoker = setup, wiring, invoker
@@ -34,12 +34,12 @@ class Edits:
                 self._store.publish(name, digest)
 
     def absorb(self) -> bool:
-        """Takes over what a person edited, and completes working copies that a crash cut short.
+        """Takes over edits, and completes working copies that a crash left incomplete.
 
-        Gives whether anything was edited.
+        Returns whether anything was edited.
 
         Raises:
-            InputError: a working copy cannot be read, or is not of its type any more.
+            InputError: a working copy is unreadable or no longer matches its type.
             RunError: an edited output does not meet its actor's criterion, or is a copy.
         """
         edited: dict[str, str] = {}
@@ -56,7 +56,7 @@ class Edits:
         return bool(edited)
 
     def look_outside(self) -> None:
-        """Has made again what actors had made outside of the artefacts and is not there any more."""
+        """Marks actors stale whose results outside the artefacts no longer exist."""
         for name in self._setup.topology.actors:
             if self._wiring.is_fresh(name, self._recorder.state) and not self._invoker.stands(name):
                 self._recorder.record(ActorUndone(actor=name))
@@ -92,7 +92,7 @@ class Edits:
         self._store.publish(name, digest)
 
     def _verdict(self, name: str, producer: str, digest: str) -> Verdict | None:
-        """Of the producer's criterion, which must hold; None when the producer is going to redo its work anyway."""
+        """The verdict of the producer's criterion, which must be ok; None if the producer will redo its work anyway."""
         if not self._wiring.is_fresh(producer, self._recorder.state):
             return None
         verdict = self._invoker.recheck(producer, self._store.get(digest))

@@ -1,4 +1,4 @@
-"""Everything that can happen in a run. The journal is a sequence of these; `RunState` is their fold."""
+"""All events of a run. The journal is a sequence of them; `RunState` is their fold."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from palmette.engine.calls import Spend
 
 
 class RunOpened(Model):
-    """The first event: all that is needed to open the run again."""
+    """The first event: everything needed to open the run again."""
 
     kind: Literal["run_opened"] = "run_opened"
     environment: str
-    """Registered name of the environment; empty when the run was put together in code."""
+    """Registered name of the environment; empty if the setup was built in code."""
     arguments: dict[str, JsonValue]
-    """What the environment was opened with."""
+    """The arguments of the environment."""
     version: str
-    """Of palmette."""
+    """Palmette's version."""
 
 
 class RunStarted(Model):
-    """The environment is open: what it gave."""
+    """The environment is open."""
 
     kind: Literal["run_started"] = "run_started"
     topology: str
     """The topology as JSON."""
     given: dict[str, str]
-    """Artefacts that exist before the first step, with their digests."""
+    """Artefacts that exist before the first step, by name and digest."""
     seed: int
 
 
@@ -40,36 +40,36 @@ class RunResumed(Model):
 
 
 class ArtefactEdited(Model):
-    """An artefact has a new version that no actor made."""
+    """An artefact has a new version that no actor produced."""
 
     kind: Literal["artefact_edited"] = "artefact_edited"
     artefact: str
     digest: str
     by: Literal["person", "environment"]
-    """In the run folder; or a given artefact whose source has changed."""
+    """`person`: edited in the run folder; `environment`: the source of a given artefact has changed."""
     actor: str = ""
-    """Whose output it is; empty for a given artefact."""
+    """Its producer; empty for a given artefact."""
     verdict: Verdict | None = None
-    """Of that actor's criterion on the edited output; None when it is going to be redone anyway."""
+    """The producer's criterion on the edited output; None if the producer will run again anyway."""
 
 
 class Decided(Model):
-    """The planner's decision, permitted and carried out."""
+    """A permitted decision of the planner."""
 
     kind: Literal["decided"] = "decided"
     next: str
     target: str
-    """Whom `instruction` is for; further along the way than `next`, at times."""
+    """The actor that `instruction` is for; it may come later than `next`."""
     instruction: str = ""
     diagnosis: str = ""
     evidence: tuple[Violation, ...] = ()
     question: str = ""
     then: tuple[str, ...] = ()
-    """Whom the planner means to go to afterwards."""
+    """The actors that the planner intends to visit afterwards."""
 
 
 class DecisionRefused(Model):
-    """The planner decided what the topology does not permit."""
+    """A decision that the topology does not permit."""
 
     kind: Literal["decision_refused"] = "decision_refused"
     next: str
@@ -80,7 +80,7 @@ class InvocationStarted(Model):
     kind: Literal["invocation_started"] = "invocation_started"
     actor: str
     inputs: dict[str, str]
-    """Artefact to digest."""
+    """Digests by artefact."""
     instruction: str = ""
 
 
@@ -95,20 +95,20 @@ class AttemptFailed(Model):
     fix: str
     violations: tuple[Violation, ...]
     measurements: tuple[Measurement, ...] = ()
-    """What was measured on the output that was refused."""
+    """The measurements on the rejected output."""
     output: str | None = None
-    """Digest of the output that was refused."""
+    """Digest of the rejected output."""
     seconds: float
 
 
 class AttemptSucceeded(Model):
-    """An attempt met the criterion; of a fan-out, one element is done."""
+    """An attempt met the criterion; in a fan-out, for one element."""
 
     kind: Literal["attempt_succeeded"] = "attempt_succeeded"
     actor: str
     item: int | None = None
     key: str
-    """Digest of everything that this output depends on, the instruction aside."""
+    """Digest of everything that this output depends on, except the instruction."""
     output: str
     verdict: Verdict
     reason: str = ""
@@ -124,15 +124,15 @@ class ActorSucceeded(Model):
     artefact: str
     key: str
     inputs: dict[str, str]
-    """Artefact to digest."""
+    """Digests by artefact."""
     output: str
     verdict: Verdict
     seconds: float
-    """Of the whole invocation, failed attempts included."""
+    """Duration of the whole invocation, failed attempts included."""
 
 
 class ActorFailed(Model):
-    """All attempts are used up, or the actor handed over to the planner."""
+    """All attempts failed, or the actor handed over to the planner."""
 
     kind: Literal["actor_failed"] = "actor_failed"
     actor: str
@@ -141,37 +141,37 @@ class ActorFailed(Model):
     violations: tuple[Violation, ...]
     reason: str
     seconds: float
-    """Of the whole invocation."""
+    """Duration of the whole invocation."""
 
 
 class ActorReused(Model):
-    """A fresh actor was walked again, at no cost."""
+    """The run passed a fresh actor, at no cost."""
 
     kind: Literal["actor_reused"] = "actor_reused"
     actor: str
 
 
 class ActorUndone(Model):
-    """What an actor had made outside of the run folder is not there any more: it is made again."""
+    """A result outside the run folder no longer exists and must be made again."""
 
     kind: Literal["actor_undone"] = "actor_undone"
     actor: str
 
 
 class CallAnswered(Model):
-    """A paid call was answered; an equal request is answered from here."""
+    """A paid call was answered; equal requests reuse this answer."""
 
     kind: Literal["call_answered"] = "call_answered"
     actor: str
-    """Who asked: an actor, `planner`, or empty while the environment was opened."""
+    """The caller: an actor, `planner`, or empty while the environment opens."""
     item: int | None = None
     """Element of a fan-out."""
     role: str
-    """As which part it was answered."""
+    """The role that the cost is booked on."""
     request: str
-    """Digest of what was asked, and the key of the answer."""
+    """Digest of the request, the key of the answer."""
     answer: str
-    """Digest."""
+    """Digest of the answer."""
     spend: Spend
     by_person: bool = False
     """A person gave the answer."""
@@ -179,20 +179,20 @@ class CallAnswered(Model):
 
 
 LOST = "call-lost"
-"""Code of a call that was under way when the run was cut off: whether it was answered, and paid for, is not known."""
+"""Code of a call that was in flight when the process died; it may have been answered and charged."""
 
 
 class CallFailed(Model):
-    """A paid call was not answered; it is made again when somebody asks again."""
+    """A paid call failed; the next equal request makes it again."""
 
     kind: Literal["call_failed"] = "call_failed"
     actor: str
     item: int | None = None
     role: str
     request: str
-    """Digest of what was asked."""
+    """Digest of the request."""
     code: str
-    """Of the error."""
+    """Error code."""
     seconds: float
 
 
@@ -204,20 +204,20 @@ class HumanAsked(Model):
     question: str
     by: Asker
     actor: str = ""
-    """Whom the question is about."""
+    """The actor that the question concerns."""
 
 
 class HumanAnswered(Model):
     kind: Literal["human_answered"] = "human_answered"
     question: str
     answer: str | None
-    """None: help is not available."""
+    """None if help is not available."""
     by: Asker
     actor: str = ""
 
 
 class Approved(Model):
-    """A person agreed to an invocation with exactly these inputs."""
+    """A person approved an invocation with exactly these inputs."""
 
     kind: Literal["approved"] = "approved"
     actor: str
@@ -227,11 +227,11 @@ class Approved(Model):
 class BudgetReached(Model):
     kind: Literal["budget_reached"] = "budget_reached"
     limit: str
-    """Which one, with its value."""
+    """The limit with its value."""
 
 
 class RunEnded(Model):
-    """This process stopped working on the run; it can be resumed unless it is finished."""
+    """This process stopped working on the run. An unfinished run can be resumed."""
 
     kind: Literal["run_ended"] = "run_ended"
     status: Literal["finished", "stopped", "failed", "interrupted"]
@@ -262,14 +262,14 @@ Event = (
 )
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
-"""Reads an event from its JSON."""
+"""Parses an event from JSON."""
 
 
 class Entry(Model):
-    """An event at its place in the journal."""
+    """An event with its position in the journal."""
 
     seq: int
     """1-based."""
     at: float
-    """Seconds since the epoch; never less than of the event before in the same process, whatever the clock does."""
+    """Seconds since the epoch; monotonic within a process, even if the clock jumps."""
     event: Annotated[Event, Field(discriminator="kind")]

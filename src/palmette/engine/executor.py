@@ -1,4 +1,4 @@
-"""The loop: ask the planner, hold its decision against the topology, carry it out, until END."""
+"""The main loop: ask the planner, check its decision against the topology, carry it out, until END."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from palmette.engine.wiring import Wiring
 from palmette.errors import RunStopped, did_you_mean
 
 MAX_REFUSALS = 5
-"""Decisions in a row that the topology forbids, before the run is stopped."""
+"""Consecutive refused decisions that stop the run."""
 
 
 class Executor:
-    """Takes one run from its current state to its end."""
+    """Runs one run from its current state to its end."""
 
     def __init__(self, setup: Setup, folder: Path, paid_calls: PaidCallCache) -> None:
         self._setup, self._paid_calls = setup, paid_calls
@@ -32,7 +32,7 @@ class Executor:
         self._edits = Edits(setup, self._wiring, paid_calls, self._invoker)
 
     def run(self, given: Mapping[str, str]) -> None:
-        """Takes over what was changed from outside, and walks until END; `given`: the digests of given artefacts.
+        """Takes over changes from outside, then loops until END; `given`: the digests of given artefacts.
 
         Raises:
             RunStopped: END cannot be reached.
@@ -69,7 +69,7 @@ class Executor:
                 self._walk(decision.next)
 
     def _decide(self, situation: Situation) -> Decision:
-        """The planner's decision; with the budget used up, END where that is permitted."""
+        """The planner's decision; END if the budget is used up and END is permitted."""
         if END in situation.permitted and self._setup.budget.reached(situation.state, "step"):
             return Decision(END, diagnosis="The budget is used up, and the run may end here.")
         self._recorder.check_budget("step")
@@ -81,7 +81,7 @@ class Executor:
             raise
 
     def _situation(self) -> Situation:
-        """What the planner decides on now."""
+        """The planner's current situation."""
         state, topology = self._recorder.state, self._setup.topology
         digests = state.digests
         fresh = frozenset(name for name in topology.actors if self._wiring.is_fresh(name, state))
@@ -111,7 +111,7 @@ class Executor:
             self._invoker.invoke(name)
 
     def _is_approved(self, name: str, state: RunState) -> bool:
-        """Whether a person agreed, where the policy asks; False after an edit, which needs a new decision."""
+        """Whether a person approved, where the policy requires it; False after an edit, which needs a new decision."""
         inputs = self._wiring.present(name, state.digests)
         key = self._wiring.key(name, inputs)
         names = {name, self._setup.actors[name].produces}
@@ -123,7 +123,7 @@ class Executor:
         return True
 
     def _agrees(self, name: str, inputs: Iterable[str]) -> bool:
-        """Whether a person agrees when asked; False after an edit."""
+        """Whether a person approves when asked; False after an edit."""
         folders = ", ".join(f"artefacts/{artefact}" for artefact in inputs)
         question = f"May {name} run? Its inputs are in {folders}. (yes/no)"
         answer = self._recorder.ask(self._setup.human, question, "approval", name)
@@ -136,7 +136,7 @@ class Executor:
         return True
 
     def _unmet(self, state: RunState, fresh: frozenset[str]) -> str | None:
-        """Why the run may not end yet; None when it may."""
+        """Why the run may not end yet; None if it may."""
         stale = [name for name in self._setup.topology.actors if state.actor(name).invocations and name not in fresh]
         if stale:
             return f"{', '.join(stale)} did not meet the criterion with the current inputs."
@@ -145,7 +145,7 @@ class Executor:
         return None
 
     def _refusal(self, decision: Decision, situation: Situation) -> str:
-        """Why a decision is not permitted; empty when it is."""
+        """Why a decision is not permitted; empty if it is."""
         known = situation.topology.actors
         if decision.target and decision.target not in known:
             return f"There is no actor {decision.target!r} to instruct.{did_you_mean(decision.target, known)}"
@@ -173,7 +173,7 @@ class Executor:
             )
 
     def _implicated(self, name: str, violation: Violation) -> str | None:
-        """What the actor's current (or, without one, its last refused) output has to do with a violation."""
+        """How the actor's current output, or its last rejected one, relates to a violation."""
         state = self._recorder.state
         version = state.artefacts.get(self._setup.actors[name].produces)
         refused = state.actor(name).refused

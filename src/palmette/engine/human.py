@@ -1,4 +1,4 @@
-"""Where a run meets a person."""
+"""How a run asks a person."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Protocol
 
 
 class Human(Protocol):
-    """Somebody who can be asked."""
+    """A person who can be asked."""
 
     def ask(self, question: str) -> str | None:
-        """The answer; None when help is not available."""
+        """The answer; None if help is not available."""
 
 
 class NoHuman:
-    """Nobody is there."""
+    """No person is available."""
 
     def ask(self, question: str) -> str | None:
         return None
@@ -35,7 +35,7 @@ class ConsoleHuman:
 
 
 class ScriptedHuman:
-    """Gives prepared answers in order, then none; remembers the questions."""
+    """Gives prepared answers in order, then none; records the questions."""
 
     def __init__(self, answers: Iterable[str | None] = ()) -> None:
         self._answers = list(answers)

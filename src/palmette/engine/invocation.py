@@ -1,4 +1,4 @@
-"""One invocation of an actor: its inputs, its attempts, its criterion, and the fan-out over a list."""
+"""One invocation of an actor: inputs, attempts, criterion, and fan-out over a list."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from palmette.errors import DeveloperError, InputError, PalmetteError, Problem, 
 
 
 class _Task(NamedTuple):
-    """What one series of attempts works on: the whole input, or one element of a fan-out."""
+    """The subject of one series of attempts: the whole input, or one element of a fan-out."""
 
     name: str
     input: BaseModel
     key: str
     order: Instruction
     last: str | None = None
-    """Digest of what the actor gave last."""
+    """Digest of the actor's last output."""
     item: int | None = None
 
 
@@ -51,14 +51,14 @@ class _Failure:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What came of one attempt."""
+    """Result of one attempt."""
 
     attempt: Attempt[Any]
     verdict: Verdict
     output: str | None = None
-    """Digest."""
+    """Digest of the output."""
     hands_over: bool = False
-    """It is the planner's turn, although attempts may be left."""
+    """Whether the planner decides next, although attempts may be left."""
 
     def past(self, number: int) -> PastAttempt:
         return PastAttempt(
@@ -78,12 +78,12 @@ class Invoker:
         self._workspaces = Workspaces(folder)
 
     def invoke(self, name: str) -> None:
-        """Lets an actor attempt until it meets its criterion or gives up; journals either."""
+        """Runs attempts until the actor meets its criterion or gives up, and journals the result."""
         begun, state = time.monotonic(), self._recorder.state
         inputs = self._wiring.present(name, state.digests)
         key, artefact = self._wiring.key(name, inputs), self._setup.actors[name].produces
         order = state.pending.get(name, Instruction(""))
-        if state.actor(name).status == "running":  # it was cut short
+        if state.actor(name).status == "running":  # the previous process was interrupted here
             self._workspaces.clear(state.actor(name).invocations, name)
         self._recorder.record(InvocationStarted(actor=name, inputs=inputs, instruction=order.text))
         if self._setup.topology.actors[name].fan_out:
@@ -119,12 +119,12 @@ class Invoker:
             self._store.publish(artefact, outcome.output)
 
     def _made(self, name: str) -> str | None:
-        """Digest of what the actor made in this run; None while it has made nothing."""
+        """Digest of the actor's output in this run; None before its first success."""
         state, artefact = self._recorder.state, self._setup.actors[name].produces
         return state.artefacts[artefact].digest if state.actor(name).key and artefact in state.artefacts else None
 
     def recheck(self, name: str, value: JsonValue) -> Verdict:
-        """The actor's criterion on an edited output."""
+        """Applies the actor's criterion to an edited output."""
         inputs = self._wiring.present(name, self._recorder.state.digests)
         items: list[JsonValue] = [None]
         outputs: list[JsonValue] = [value]
@@ -141,7 +141,7 @@ class Invoker:
         )
 
     def stands(self, name: str) -> bool:
-        """Whether what an actor made last outside of the artefacts is still there."""
+        """Whether the actor's result outside the artefacts still exists."""
         actor, made = self._actor(name), self._made(name)
         if made is None or not isinstance(actor, OutsideActor):
             return True
@@ -150,13 +150,13 @@ class Invoker:
             return actor.stands(self._input(name, inputs), self.output(name, self._store.get(made)))
 
     def implicated(self, name: str, violation: Violation, value: JsonValue) -> str | None:
-        """How an actor relates a stored output (of a fan-out: one element) to a violation."""
+        """How a stored output (one element of a fan-out) relates to a violation."""
         output = self.output(name, value)
         with _asked(name, f"whether it is to blame for {violation.code!r}", "implicated"):
             return self._actor(name).implicated(violation, output)
 
     def output(self, name: str, value: JsonValue) -> BaseModel:
-        """A stored output (of a fan-out: one element) as the actor's type."""
+        """A stored output (one element of a fan-out) as the actor's type."""
         return self._actor(name).Output.model_validate_json(canonical(value))
 
     def _fan_out(self, name: str, inputs: Mapping[str, str], order: Instruction) -> Done | _Failure:
@@ -191,7 +191,7 @@ class Invoker:
         )
 
     def _attempts(self, task: _Task) -> Done | _Failure:
-        """Attempts until the criterion is met, the actor hands over, or the attempts are used up."""
+        """Attempts until the criterion is met, the actor hands over, or no attempts are left."""
         known = self._recorder.state.actor(task.name).done.get(task.key)
         if known:
             return known
@@ -244,7 +244,7 @@ class Invoker:
             )
 
     def _try(self, task: _Task, context: Context, refused: Mapping[str, Verdict]) -> _Outcome:
-        """Runs the actor and measures its criterion; a crash of either is a violation with the trace."""
+        """Runs the actor and applies its criterion; a crash of either becomes a violation with the trace."""
         attempt: Attempt[Any] = Attempt(None)
         digest: str | None = None
         try:
@@ -254,7 +254,7 @@ class Invoker:
             if digest is None or _gives_up(attempt):
                 violations = attempt.violations or (_gave_up(task.name, attempt),)
                 return _Outcome(attempt, Verdict(ok=False, violations=violations), digest, hands_over=True)
-            if digest in refused:  # the same again: measuring it again, or trying once more, would bring nothing
+            if digest in refused:  # a repeated output: another measurement or attempt would give the same result
                 return _Outcome(attempt, refused[digest], digest, hands_over=True)
             stored = self.output(task.name, self._store.get(digest))
         except PalmetteError:
@@ -264,7 +264,7 @@ class Invoker:
         return _Outcome(attempt, self._measured(task.name, task.input, stored, context), digest)
 
     def _measured(self, name: str, input: BaseModel, output: BaseModel, context: Context) -> Verdict:
-        """The actor's criterion; a crash of it is a violation, too."""
+        """Applies the actor's criterion; a crash becomes a violation."""
         try:
             return self._actor(name).check(input, output, context)
         except PalmetteError:
@@ -339,7 +339,7 @@ class Invoker:
 
 
 def _crash(name: str, error: Exception) -> Violation:
-    """What an actor raised, as evidence; what the machine does to it is raised as such."""
+    """An actor's exception as a violation; failures of the machine are raised as such."""
     if fault := machine_error(error):
         raise fault from error
     return Violation(
@@ -352,7 +352,7 @@ def _crash(name: str, error: Exception) -> Violation:
 
 @contextmanager
 def _asked(name: str, what: str, method: str) -> Iterator[None]:
-    """The process boundary to actors, where a crash is no evidence but the actor's mistake."""
+    """The process boundary to actors for questions, where a crash is the actor's mistake and not evidence."""
     try:
         yield
     except PalmetteError:
@@ -375,7 +375,7 @@ def _gave_up(name: str, attempt: Attempt[Any]) -> Violation:
 
 
 def _together(verdicts: list[Verdict]) -> Verdict:
-    """The verdict on a fan-out: ok when every element's is."""
+    """The verdict on a fan-out: ok if that of every element is."""
     return Verdict(
         ok=all(verdict.ok for verdict in verdicts),
         violations=tuple(violation for verdict in verdicts for violation in verdict.violations),

@@ -1,8 +1,8 @@
-"""The append-only record of a run: one SQLite file in WAL mode, one writer, and the state that its events add up to.
+"""The append-only record of a run: one SQLite file in WAL mode with one writer, and the state folded from its events.
 
-An event that `append` has returned from survives `kill -9` of the process. Against a loss of power, what
-cost something (paid calls, finished attempts, people's answers) is synced to the disk at once, and everything before it
-with it; the events after it, which only say how to go on, may then be lost and are made again on resume.
+An event survives `kill -9` once `append` returns. Costly events (paid calls, finished attempts, people's answers) are
+also synced to disk at once, together with everything before them. A power failure can lose later events, which only
+record how to proceed; a resume makes them again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from palmette.errors import MachineError, RunError
 SCHEMA = 3
 """Version of the journal's format, kept in the file as `user_version`."""
 OLDEST = 2
-"""The oldest that is read as it is: what came after it are kinds of events, and shortcuts."""
+"""The oldest readable version; later versions only added kinds of events and shortcuts."""
 
 SYNCED = frozenset(
     {
@@ -45,11 +45,11 @@ SYNCED = frozenset(
         "run_ended",
     }
 )
-"""Kinds of events that are on the disk, not only with the operating system, when `append` returns."""
+"""Kinds of events that `append` syncs to disk before it returns."""
 
 NAME = "journal.sqlite"
 PATIENCE = 10.0
-"""Seconds that another program may keep the file locked."""
+"""Seconds to wait for another program's lock."""
 _EVENTS = (
     "CREATE TABLE IF NOT EXISTS events "
     "(seq INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL)"
@@ -67,7 +67,7 @@ _FOREIGN = (
     "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger') "
     "UNION ALL SELECT name FROM pragma_table_xinfo('events') WHERE hidden"
 )
-"""Parts of a database by which reading or writing may take for ever, or do something else."""
+"""Database objects that could hang or change a read or a write."""
 
 
 class Journal:
@@ -81,7 +81,7 @@ class Journal:
                 folder.mkdir(parents=True, exist_ok=True)
                 sync_folder(folder.parent)
         self._guard = threading.Lock()
-        self._epoch = time.time() - time.monotonic()  # so that a clock that jumps moves no event of this process
+        self._epoch = time.time() - time.monotonic()  # clock jumps do not reorder this process's events
         with ExitStack() as held:
             lock = take(folder)
             held.callback(os.close, lock)
@@ -103,7 +103,7 @@ class Journal:
             self._connection.execute(statement)
 
     def append(self, *events: Event) -> list[Entry]:
-        """Writes events durably, all or none; safe to call from several threads."""
+        """Writes events durably, all or none. Thread-safe."""
         synced = any(event.kind in SYNCED for event in events)
         with self._guard:
             self._require_place()
@@ -112,13 +112,13 @@ class Journal:
                 entries = self._write(events, self._epoch + time.monotonic())
             self.state, self.seq = fold(entries, self.state), self.seq + len(entries)
             if self.seq - self._kept >= snapshot.EVERY:
-                with suppress(sqlite3.OperationalError):  # a full disk: what counts is written
+                with suppress(sqlite3.OperationalError):  # if the disk is full, the events are already written
                     snapshot.keep(self._connection, Snapshot(self.state, self.seq))
                 self._kept = self.seq
             return entries
 
     def _require_place(self) -> None:
-        """Raises `MachineError` where what is written would not be found, or another process could write as well."""
+        """Raises `MachineError` if the file was moved or another process could write to it."""
         for path, opened in self._files.items():
             try:
                 if os.path.samestat(path.stat(), opened):
@@ -134,7 +134,7 @@ class Journal:
 
     def _write(self, events: tuple[Event, ...], at: float) -> list[Entry]:
         entries = []
-        with self._connection:  # commits, or takes all back
+        with self._connection:  # commits, or rolls back
             self._connection.execute("BEGIN IMMEDIATE")
             for event in events:
                 cursor = self._connection.execute(
@@ -145,7 +145,7 @@ class Journal:
         return entries
 
     def answer(self, request: str) -> str | None:
-        """Digest of the answer to a paid call, by that of its request; None where there is none."""
+        """Digest of the answer to a paid call, by the request's digest; None if unanswered."""
         with self._guard, journal_errors(self._path, writes=False):
             found = self._connection.execute(_ANSWER, (request,)).fetchone()
         return str(found[0]) if found else None
@@ -167,28 +167,28 @@ class Journal:
 
 
 def read_journal(folder: Path, *kinds: str) -> list[Entry]:
-    """The events of a run, also while another process writes to it: of some kinds, or all where none is named."""
+    """The events of a run, optionally of some kinds only; works while another process writes."""
     with _reader(folder) as connection:
         return _entries(connection, kinds)
 
 
 def read_state(folder: Path) -> RunState:
-    """What the events of a run add up to, however many there are."""
+    """The state of a run, folded from its events."""
     return read_end(folder, 0).state
 
 
 class End(NamedTuple):
-    """What a journal comes to."""
+    """The end of a journal."""
 
     state: RunState
     entries: list[Entry]
-    """The last ones."""
+    """The last entries."""
     earlier: int
-    """How many came before them."""
+    """Number of entries before them."""
 
 
 def read_end(folder: Path, last: int | None) -> End:
-    """The state of a run and so many of its last events (all for None), as of one moment."""
+    """The state of a run and its last events (None for all), read in one transaction."""
     with _reader(folder) as connection:
         connection.execute("BEGIN")
         whole = _folded(connection, snapshot.kept(connection))
@@ -212,8 +212,9 @@ def _reader(folder: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """To be read. SQLite writes a file beside one with a WAL, by which readers and writers know of each other; where
-    it may not, it reads without any: what is still being written by another may then be missing or refused."""
+    """A read-only connection. SQLite needs a file beside a WAL journal to coordinate with writers. Where it may not
+    create one, it reads without coordination, and another process's current write may be missing or rejected.
+    """
     if os.access(path.parent, os.W_OK):
         return sqlite3.connect(path, timeout=PATIENCE)
     has_wal = path.with_name(f"{NAME}-wal").exists()
@@ -225,7 +226,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 def _entries(connection: sqlite3.Connection, kinds: Collection[str] = (), after: int = 0) -> list[Entry]:
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone():
-        return []  # its maker was killed before the first event
+        return []  # its creator was killed before the first event
     chosen = f"AND kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
     rows = connection.execute(
         f"SELECT seq, at, body FROM events WHERE seq > ? {chosen} ORDER BY seq", (after, *kinds)
@@ -236,7 +237,7 @@ def _entries(connection: sqlite3.Connection, kinds: Collection[str] = (), after:
 
 
 def _folded(connection: sqlite3.Connection, known: Snapshot) -> Snapshot:
-    """The state of all events, of which those before are known."""
+    """The state of all events, continuing from a snapshot."""
     entries = _entries(connection, after=known.seq)
     return Snapshot(fold(entries, known.state), entries[-1].seq) if entries else known
 
@@ -251,11 +252,11 @@ def _event(seq: int, body: str) -> Event:
 
 
 def _check_version(connection: sqlite3.Connection, folder: Path) -> None:
-    """RunError for a format that is not read; ValueError for a journal with what no palmette puts into one."""
+    """RunError for an unsupported version; ValueError for contents that palmette does not write."""
     if foreign := connection.execute(_FOREIGN).fetchone():
         raise ValueError(f"it has {foreign[0]!r}, which is computed or acts by itself")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version and not OLDEST <= version <= SCHEMA:  # 0: a journal that is just being made
+    if version and not OLDEST <= version <= SCHEMA:  # 0: a journal that is being created
         age, remedy = ("a newer", "Update palmette to read it.") if version > SCHEMA else ("an older", "Start it anew.")
         raise RunError(
             f"The run in {str(folder)!r} was written by {age} palmette (journal format {version}, not {SCHEMA}).",

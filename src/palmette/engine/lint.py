@@ -1,4 +1,4 @@
-"""What is wrong with a topology: every mistake of meaning at once, each with a code and the names in it."""
+"""Checks a topology: reports every semantic mistake at once, each with a code and the names involved."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from palmette.engine.wiring import Wiring, closure, is_list_model
 from palmette.errors import Problem, TopologyError, UserError
 
 _PARTS = (*Actor.__annotations__, "run", "check", "implicated")
-"""What an actor has."""
+"""Members that every actor has."""
 
 
 def check_topology(document: Located[Topology], given: Iterable[str] | None = None) -> None:
-    """Raises `TopologyError` with every mistake; `given` names the artefacts that a run is to be given."""
+    """Raises `TopologyError` with every mistake; `given` names the artefacts that the run will be given."""
     problems = lint(document)
     missing = [name for name in document.value.given if given is not None and name not in given]
     problems += [
@@ -50,7 +50,7 @@ def check_topology(document: Located[Topology], given: Iterable[str] | None = No
 
 
 def lint(document: Located[Topology]) -> list[Problem]:
-    """All mistakes of a topology, in the order of the file; empty when it can be run."""
+    """All mistakes of a topology, in the order of the file; empty if it is valid."""
     actors, problems = _load_actors(document)
     problems += unknown_names(document)
     if not problems:
@@ -64,7 +64,7 @@ def lint(document: Located[Topology]) -> list[Problem]:
 
 
 def _load_actors(document: Located[Topology]) -> tuple[dict[str, Actor], list[Problem]]:
-    """The actors' classes; their class attributes are all that is needed."""
+    """The actors' classes; their class attributes are enough for checking."""
     actors: dict[str, Actor] = {}
     problems: list[Problem] = []
     for name in document.value.actors:
@@ -79,7 +79,7 @@ def _load_actors(document: Located[Topology]) -> tuple[dict[str, Actor], list[Pr
 
 
 def load_actor(use: str, folder: Path) -> Any:
-    """The class of an actor; UserError where there is none, or it lacks what an actor has."""
+    """The class of an actor; UserError if it does not exist or lacks a required member."""
     found = load("actor", use, folder)
     models = [part for part in ("Input", "Output") if not _is_model(getattr(found, part, None))]
     lacks = [part for part in _PARTS if not hasattr(found, part) and part not in models]
@@ -98,7 +98,7 @@ def _is_model(found: object) -> bool:
 
 
 def unknown_names(document: Located[Topology]) -> list[Problem]:
-    """Names in `start`, `end` and `next` that are no actors; with any, a topology is not even a graph."""
+    """Unknown names in `start`, `end` and `next`; with any, the topology is not a graph."""
     topology = document.value
     places = [(f"start[{index}]", name) for index, name in enumerate(topology.start)]
     places += [(f"end[{index}]", name) for index, name in enumerate(topology.end)]
@@ -250,7 +250,7 @@ def _same_artefact(document: Located[Topology], actors: Mapping[str, Actor]) -> 
 
 
 def _never_ready(document: Located[Topology], wiring: Wiring) -> list[Problem]:
-    """Actors that no walk can run, because every way to them passes somebody whose inputs only come later."""
+    """Actors that can never run, because every path to them passes an actor whose inputs come later."""
     topology = document.value
     walked: set[str] = set()
     while True:

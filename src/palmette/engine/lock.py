@@ -1,4 +1,4 @@
-"""A run folder belongs to one process at a time; the kernel gives it back when that dies, however it dies."""
+"""Locks a run folder for one process; the kernel releases the lock when the process dies."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ LOCK = "run.lock"
 
 
 def take(folder: Path) -> int:
-    """Takes a run for this process until the descriptor that is given back is closed.
+    """Locks a run for this process until the returned descriptor is closed.
 
     Raises:
-        RunError: another process has it; its id is in the message.
-        MachineError: the folder cannot be written, or lies where nothing can be locked.
+        RunError: another process holds it; the message has its id.
+        MachineError: the folder is not writable, or its file system has no locks.
     """
     with disk_errors(folder):
         descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    for patience in (0.05, 0.2, None):  # somebody may just be asking whether the run is in use
+    for patience in (0.05, 0.2, None):  # a status query holds the lock for an instant
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             break
@@ -44,7 +44,7 @@ def take(folder: Path) -> int:
                 "Set PALMETTE_RUNS to a folder on a disk of this machine.",
                 code="no-locks",
             ) from error
-    with suppress(OSError):  # a full disk: the lock is held, but the owner's id is not recorded
+    with suppress(OSError):  # disk full: the lock is held, only the owner's id is not recorded
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
     return descriptor
@@ -60,7 +60,7 @@ def is_running(folder: Path) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:  # where nothing can be locked, nothing can be worked on either
+    except OSError:  # without locks nobody can work on the run
         return False
     finally:
         os.close(descriptor)

@@ -1,6 +1,6 @@
-"""Paid calls of a run: what was answered is never paid for again, and no call leads beyond the budget.
+"""Paid calls of a run: no answer is paid for twice, and no call exceeds the budget.
 
-While a call is under way a mark lies beside what it asks. A mark without a call: a process was cut off in one.
+A marker file exists while a call is in flight. A marker that a resume finds shows that a process died during a call.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class _Payer(NamedTuple):
 
 
 class PaidCallCache:
-    """Makes the paid calls of one running run; safe to use from several threads.
+    """Makes the paid calls of a running run. Thread-safe.
 
-    A call in flight reserves its estimate, so that calls in parallel cannot lead beyond the budget together. Of equal
+    A call in flight reserves its estimate, so that parallel calls cannot exceed the budget together. Of equal
     requests in flight one is made, and the others wait for its answer.
     """
 
@@ -49,15 +49,15 @@ class PaidCallCache:
         self._reserved: dict[str, Spend] = {}
 
     def record_lost(self) -> None:
-        """Journals the calls in which another process was cut off; for the one process that works on the run."""
+        """Journals calls during which an earlier process died. Only the process that holds the run may call it."""
         for mark in sorted(self.store.objects.glob(f".*{_MARK}")):
             key, asked = mark.name.removeprefix(".").removesuffix(_MARK), mark.read_text(encoding="utf-8")
-            if asked and self.recorder.answer(key) is None:  # a mark that was not written whole: nothing was asked yet
+            if asked and self.recorder.answer(key) is None:  # an incomplete marker: the call had not started
                 self.recorder.record(CallFailed(**json.loads(asked), request=key, code=LOST, seconds=0.0))
             mark.unlink()
 
     def payer(self, actor: str, item: int | None = None) -> Pay:
-        """The `pay` of an actor, of the `planner`, or, with an empty name, of the environment that opens."""
+        """The `pay` of an actor, of the `planner`, or, for an empty name, of the environment while it opens."""
         return partial(self._pay, _Payer(actor, item))
 
     def _pay(
@@ -115,7 +115,7 @@ class PaidCallCache:
         return mark
 
     def _check(self, estimate: Spend) -> None:
-        """Raises `RunStopped` when the call could lead beyond a limit."""
+        """Raises `RunStopped` if the call could exceed a limit."""
         self.recorder.check_interrupted()
         budget, spent = self.recorder.budget, self.recorder.state.spent.spend
         if budget.money is not None and estimate.unpriced:

@@ -1,4 +1,4 @@
-"""What a planner is: it decides which actor is next, and after a failure whose fault it was."""
+"""The planner protocol: it chooses the next actor and, after a failure, the actor at fault."""
 
 from __future__ import annotations
 
@@ -18,49 +18,49 @@ from palmette.engine.wiring import Wiring
 
 @dataclass(frozen=True)
 class Decision:
-    """Whom to go to, or what to ask first."""
+    """The next actor, or a question to answer first."""
 
     next: str = ""
-    """A permitted actor, END, or STOP; not used when there is a question."""
+    """A permitted actor, END, or STOP; ignored if there is a question."""
     target: str = ""
-    """Whom `instruction` and `evidence` are for, when `next` is only on the way there; else `next`."""
+    """The actor that `instruction` and `evidence` are for, if `next` is only a step on the way; defaults to `next`."""
     instruction: str = ""
-    """What the target should do differently; with it, the target is redone even if it is fresh."""
+    """What the target should do differently; it makes the target run again even if it is fresh."""
     diagnosis: str = ""
-    """What the planner thinks has happened; with STOP, what was tried."""
+    """The planner's explanation; with STOP, what was tried."""
     evidence: tuple[Violation, ...] = ()
-    """The violations that the target is held responsible for."""
+    """The violations that the target is responsible for."""
     question: str = ""
-    """One precise question to the human. The answer is in the next situation's `state.answer`."""
+    """One question to the human. The answer arrives as `state.answer` in the next situation."""
     then: tuple[str, ...] = ()
-    """Whom to go to afterwards, while nothing unforeseen happens; the next situations have it as `state.route`."""
+    """The actors to visit afterwards if nothing fails; later situations have them as `state.route`."""
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What a planner decides on."""
+    """Input of a planner's decision."""
 
     state: RunState
     topology: Topology
     actors: Mapping[str, Actor]
     wiring: Wiring
     permitted: tuple[str, ...]
-    """Edges of the current actor and start actors, if their inputs exist; END when it is allowed."""
+    """Successors of the current actor and start actors whose inputs exist; END if it is allowed."""
     fresh: frozenset[str]
-    """Actors whose last success still stands."""
+    """Actors whose last success still holds."""
     ready: frozenset[str]
     """Actors whose required inputs exist."""
     implicated: Callable[[str, Violation], str | None]
-    """Asks an actor whether its current output could have caused a violation, and what to do differently."""
+    """Asks an actor whether its output could have caused a violation, and what it should do differently."""
     pay: Pay = pay_unrecorded
-    """Gets an answer that costs something, once: the journal remembers it."""
+    """Makes a paid call once; the journal remembers the answer."""
     artefact: Callable[[str], JsonValue] = field(default=lambda _: None)
     """The current value of an artefact, by name."""
 
     def way(self, target: str) -> tuple[str, ...]:
-        """The shortest permitted way from here to an actor, the actor included; empty when there is none.
+        """The shortest permitted path to an actor, that actor included; empty if there is none.
 
-        On the way every actor has its inputs: they exist now, or somebody passed before makes them.
+        Every actor on the path has its inputs: they exist already, or an earlier actor on the path produces them.
         """
         lacking = {name: frozenset(self.wiring.missing(name, self.state.digests)) for name in self.topology.actors}
         ways: deque[tuple[str, ...]] = deque([()])
@@ -79,7 +79,7 @@ class Situation:
 
 
 class Planner(Protocol):
-    """Chooses the way through the topology."""
+    """Chooses the path through the topology."""
 
     def decide(self, situation: Situation) -> Decision:
-        """The next step: a function of the situation alone, so that a resumed run goes on as it would."""
+        """The next step. It depends on the situation alone, so that a resumed run continues as it would have."""

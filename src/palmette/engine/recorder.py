@@ -1,4 +1,4 @@
-"""The live side of a journal: what happens is written and added to the state, then shown; people are asked."""
+"""Writes events to the journal and the state, informs observers, and asks people."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from palmette.errors import RunStopped
 
 
 class Recorder:
-    """What a running run knows, may spend, and tells."""
+    """The state, budget and journal of a running run."""
 
     def __init__(self, journal: Journal, observer: Observer, budget: RunBudget) -> None:
         self._journal = journal
         self._observer = observer
         self._guard = threading.RLock()
         self.budget = budget
-        """What the run may spend; set when the environment is open."""
+        """Set once the environment is open."""
         self._is_interrupted = False
 
     @property
     def state(self) -> RunState:
-        """What has happened so far."""
+        """The current state."""
         return self._journal.state
 
     def answer(self, request: str) -> str | None:
-        """Digest of the answer to a paid call, by that of its request; None where there is none."""
+        """Digest of the answer to a paid call, by the request's digest; None if unanswered."""
         return self._journal.answer(request)
 
     def record(self, *events: Event) -> None:
@@ -40,7 +40,7 @@ class Recorder:
                 self._observer.event(entry)
 
     def check_budget(self, before: Literal["step", "attempt"]) -> None:
-        """Raises `RunStopped` when a limit is used up."""
+        """Raises `RunStopped` if a limit is reached."""
         self.check_interrupted()
         with self._guard:
             limit = self.budget.reached(self.state, before)
@@ -48,7 +48,7 @@ class Recorder:
                 raise self.over_budget(limit, f"The budget of {limit} is used up.")
 
     def interrupt(self, actor: str) -> None:
-        """From now on nothing is begun in other threads: no attempt, and no paid call."""
+        """Stops other threads from starting attempts and paid calls."""
         self._is_interrupted = True
         self.progress(actor, "interrupted; what is under way is waited for, or again to lose it")
 
@@ -58,7 +58,7 @@ class Recorder:
             raise RunStopped("The run was interrupted.", code="interrupted")
 
     def over_budget(self, limit: str, message: str) -> RunStopped:
-        """Journals that a limit is reached, once, and gives the error to raise."""
+        """Journals a reached limit, once, and returns the error to raise."""
         with self._guard:
             if not self.state.over_budget:
                 self.record(BudgetReached(limit=limit))
@@ -66,7 +66,7 @@ class Recorder:
             return RunStopped(message, code="budget-reached")
 
     def ask(self, human: Human, question: str, by: Asker, actor: str = "") -> str | None:
-        """Asks the human, one question at a time; what an actor was answered before is not asked again."""
+        """Asks the human one question at a time; an actor's earlier questions are answered from the journal."""
         with self._guard:
             known = self.state.answers.get((actor, question))
             if known is not None:

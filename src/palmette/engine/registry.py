@@ -1,11 +1,11 @@
-"""The one registry of plug-ins: actors, planners, checks and so on, by kind and name.
+"""The one registry of plug-ins (actors, planners, checks, ...), by kind and name.
 
-A plug-in registers itself by decorator, or is named by an entry point of the group `palmette.<kind>s`, e.g.
+A plug-in registers itself by a decorator, or an entry point of the group `palmette.<kind>s` names it, e.g.
 
     [project.entry-points."palmette.actors"]
     "ours.summary" = "ours.actors:Summary"
 
-The built-in ones come by entry points too.
+The built-in plug-ins use entry points too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Kind = Literal[
 ]  # fmt: skip
 T = TypeVar("T", bound=Callable[..., Any])
 EXTRAS = {"automl": "automl", "features": "spark", "llm": "llm"}
-"""By package of palmette: the extra that installs what its plug-ins import."""
+"""By package of palmette: the extra that its plug-ins need."""
 
 _registered: dict[tuple[Kind, str], Any] = {}
 
@@ -63,7 +63,7 @@ def names(kind: Kind) -> list[str]:
 def load(kind: Kind, name: str, folder: Path | None = None) -> Any:
     """The class or function of a plug-in, by registered name or as `package.module:Class`.
 
-    Modules that stand in `folder` (that of the topology file) need not be installed.
+    Modules in `folder` (that of the topology file) need not be installed.
     """
     if (kind, name) in _registered:
         return _registered[kind, name]
@@ -79,7 +79,7 @@ def load(kind: Kind, name: str, folder: Path | None = None) -> Any:
 
 
 def create(kind: Kind, name: str, services: Mapping[str, object] | None = None, folder: Path | None = None) -> Any:
-    """Makes a plug-in; its constructor's parameters are filled by name from `services`."""
+    """Creates a plug-in; its constructor's parameters are filled by name from `services`."""
     plugin = load(kind, name, folder)
     services = services or {}
     arguments: dict[str, object] = {}
@@ -110,7 +110,7 @@ def _import(kind: Kind, name: str, place: str, folder: Path | None) -> Any:
         return getattr(importlib.import_module(module_name), attribute)
     except PalmetteError:
         raise
-    except Exception as error:  # the process boundary to plug-ins: their modules run when they are imported
+    except Exception as error:  # the process boundary to plug-ins: importing a module runs its code
         parts = module_name.split(".")
         if parts[0] == "palmette" and (missing := missing_extra(error, EXTRAS.get(parts[1], ""))):
             raise missing from error

@@ -1,4 +1,4 @@
-"""One process that works on one run: it opens the environment, walks the topology and journals the end."""
+"""One process working on one run: it opens the environment, walks the topology and journals the end."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from palmette.errors import DeveloperError, MachineError, RunError, RunStopped
 
 
 class RunSession:
-    """A run folder, created when there is something to record: mistakes in the input leave no run behind.
+    """A run folder, created with the first event, so that invalid input leaves no run behind.
 
-    Beside the given observer, every registered one watches.
+    Registered observers watch in addition to the given one.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class RunSession:
         human: Human | None = None,
         agreed: tuple[str, ...] = (),
     ) -> None:
-        """`human` is asked in place of the environment's; `agreed`: see `Setup`."""
+        """`human` replaces the environment's; `agreed`: see `Setup`."""
         self.folder = folder.absolute()
         registered = (create("observer", name, {"folder": self.folder}) for name in names("observer"))
         self._observer = Observers(*([observer] if observer else []), *registered)
@@ -50,10 +50,10 @@ class RunSession:
         self._resumes, self._human, self._agreed = resumes, human, agreed
         self._guard = threading.Lock()
         self._paid_calls: PaidCallCache | None = None
-        """None until the folder is taken hold of."""
+        """None until the folder is locked."""
 
     def work(self, setup: Setup | None = None) -> RunResult:
-        """Works on the run until it ends; the setup is closed, and the run can be resumed, whatever happens."""
+        """Works on the run until it ends. The setup is always closed, and an unfinished run can be resumed."""
         try:
             if self._resumes:
                 self._hold(RunBudget())
@@ -69,7 +69,7 @@ class RunSession:
                 self._record_end("interrupted")
             raise
         except Exception as error:
-            with suppress(MachineError):  # which may be what ended it
+            with suppress(MachineError):  # an unwritable disk may have ended the run
                 self._record_end("failed", str(error))
             raise
         finally:
@@ -109,7 +109,7 @@ class RunSession:
         return setup
 
     def _payer(self, budget: RunBudget) -> Pay:
-        """Pays while the environment opens."""
+        """A `Pay` for the environment while it opens."""
 
         def pay(request: JsonValue, estimate: Spend, make: Callable[[], Paid], role: str = "") -> JsonValue:
             return self._hold(budget).payer("")(request, estimate, make, role)
@@ -117,7 +117,7 @@ class RunSession:
         return pay
 
     def _hold(self, budget: RunBudget) -> PaidCallCache:
-        """The paid_calls of the run within a budget; takes hold of the folder if that has not been done."""
+        """The paid calls of the run within a budget; locks the folder first if necessary."""
         with self._guard:
             if self._paid_calls is None:
                 with ExitStack() as held:

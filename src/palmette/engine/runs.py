@@ -1,4 +1,4 @@
-"""Starting, resuming and listing runs: the public entry to the engine."""
+"""Starts, resumes and lists runs: the public entry to the engine."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from palmette.engine.topology import Topology
 from palmette.errors import RunError, did_you_mean, require_text
 
 LONGEST_NAME = 50
-"""Characters of a run's id that say what it is about; whatever they are, a folder may be called so."""
+"""Characters of a run's id that describe it; file systems allow such names."""
 
 
 def runs_folder() -> Path:
-    """Where runs are kept: `$PALMETTE_RUNS`, or `palmette-runs` in the current folder.
+    """The folder of all runs: `$PALMETTE_RUNS`, or `palmette-runs` in the current folder.
 
     Raises:
-        UserError: its name is no text.
-        MachineError: there can be no such folder, or it may not be looked at.
+        UserError: the path is not valid text.
+        MachineError: the folder cannot be created or read.
     """
     folder = Path(os.environ.get("PALMETTE_RUNS") or "palmette-runs").absolute()
     require_text(str(folder))
@@ -47,10 +47,10 @@ def runs_folder() -> Path:
 
 
 def new_run_folder(what: str) -> Path:
-    """A folder that does not exist yet, e.g. `palmette-runs/20261120-141530-offer_daily-3f2a91c7`.
+    """A new folder, e.g. `palmette-runs/20261120-141530-offer_daily-3f2a91c7`.
 
     Raises:
-        MachineError: there is no place for it.
+        MachineError: it cannot be created.
     """
     folder = runs_folder()
     there = next(place for place in (folder, *folder.parents) if place.exists())
@@ -69,15 +69,15 @@ def run_environment(
 ) -> RunResult:
     """Opens a registered environment and runs it; `resume_run` can open it again from the journal.
 
-    An environment is a function that gives a `Setup`; its parameters are filled by name:
+    An environment is a function that returns a `Setup`; its parameters are filled by name:
 
     - `arguments`: those given here.
     - `folder`: the run's, an absolute path.
-    - `payer`: makes a `Pay` for a `RunBudget`, so that the run remembers what the environment pays for while it opens.
-      The folder is made at the first such call, else when the environment is open.
+    - `payer`: makes a `Pay` for a `RunBudget`, so that the run remembers paid calls made while the environment opens.
+      The folder is created at the first such call, or once the environment is open.
 
     Raises:
-        UserError: an argument holds a text that is none.
+        UserError: an argument holds invalid text.
     """
     require_text(arguments)
     session = RunSession(folder or new_run_folder(name), observer, environment=name, arguments=arguments)
@@ -91,8 +91,8 @@ def run_topology(
 ) -> RunResult:
     """Runs a setup in a new folder, and closes it.
 
-    The result is `finished`, or `stopped` when a budget was reached or a person is needed. Every other
-    `PalmetteError` propagates after it was journaled. Either way the run can be resumed.
+    The result is `finished`, or `stopped` if a budget was reached or a person is needed. Every other
+    `PalmetteError` is journaled and raised. Either way the run can be resumed.
     """
     return RunSession(folder, observer).work(setup)
 
@@ -105,16 +105,16 @@ def resume_run(
     human: Human | None = None,
     agreed: tuple[str, ...] = (),
 ) -> RunResult:
-    """Goes on with a run where it was; exactly what depends on edited artefacts is redone.
+    """Continues a run; exactly the actors that depend on edited artefacts run again.
 
-    The setup is opened again from the journal's first event; one that was put together in code must be given.
+    The setup is opened again from the journal's first event. A setup that was built in code must be passed.
 
     Args:
         folder: of the run.
-        observer: who watches.
-        setup: of a run that was put together in code.
-        human: asked from now on, in place of the environment's.
-        agreed: actors, or the artefacts that they produce, that a person agrees to and is not asked about.
+        observer: watches the run.
+        setup: if the run's setup was built in code.
+        human: replaces the environment's from now on.
+        agreed: actors, or the artefacts that they produce, approved in advance.
 
     Raises:
         RunError: there is no such run, or it asks for no such approval.
@@ -151,7 +151,7 @@ class RunSummary:
     started: datetime
     steps: int
     reason: str = ""
-    """Why it stopped, or cannot be read."""
+    """Why it stopped or is unreadable."""
 
 
 def run_state(folder: Path) -> RunState:
@@ -160,14 +160,14 @@ def run_state(folder: Path) -> RunState:
 
 
 def list_runs(root: Path | None = None) -> list[RunSummary]:
-    """All runs, the newest first; those whose journal cannot be read are `unreadable`."""
+    """All runs, newest first; runs with an unreadable journal have the status `unreadable`."""
     root = root or runs_folder()
     summaries = [_listed(path.parent) for path in root.glob(f"*/{NAME}")] if root.is_dir() else []
     return sorted(summaries, key=lambda run: (run.started, run.id), reverse=True)
 
 
 def summarise(folder: Path, state: RunState) -> RunSummary:
-    """The line of `palmette runs` about a run."""
+    """The run's line in `palmette runs`."""
     status: RunStatus
     status = state.ended.status if state.ended else "running" if is_running(folder) else "killed"
     opened = state.opened.environment if state.opened else ""
@@ -185,19 +185,19 @@ def _listed(folder: Path) -> RunSummary:
 
 
 def _touched(folder: Path) -> float:
-    """When the journal was written to, in seconds since the epoch."""
+    """When the journal was last written, in seconds since the epoch."""
     return (folder / NAME).stat().st_mtime
 
 
 def _local(seconds: float) -> datetime:
-    """Seconds since the epoch as a time of this machine's zone."""
+    """Seconds since the epoch as local time."""
     return datetime.fromtimestamp(seconds).astimezone()
 
 
 def find_run(id: str) -> Path:
-    """The folder of a run, by its id, a unique beginning of it, a path, or `latest`."""
+    """The folder of a run, by id, unique prefix of an id, path, or `latest`."""
     for folder in (Path(id), runs_folder() / id):
-        with suppress(OSError):  # longer than a path can be, or not for us to look at
+        with suppress(OSError):  # too long for a path, or not readable
             if (folder / NAME).is_file():
                 return folder.absolute()
     runs = list_runs()

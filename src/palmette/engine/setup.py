@@ -1,4 +1,4 @@
-"""What a run is put together from, and what it comes to."""
+"""The parts of a run, and its result."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class RunBudget(Model):
-    """What a run may spend; each limit is checked before every step and every attempt.
+    """Limits of a run; each is checked before every step and every attempt.
 
-    Tokens and money are hard limits: a paid call is not made when it could lead beyond them.
+    Tokens and money are hard limits: a paid call that could exceed them is not made.
     """
 
     steps: int = 40
@@ -37,7 +37,7 @@ class RunBudget(Model):
     money: float | None = None
 
     def reached(self, state: RunState, before: Literal["step", "attempt"]) -> str:
-        """The limit that forbids one more step or attempt, in words; empty when there is none."""
+        """The limit that forbids another step or attempt, as text; empty if there is none."""
         spent = state.spent
         limits: tuple[tuple[str, float, float | None], ...] = (
             ("steps", spent.steps, self.steps if before == "step" else None),
@@ -50,20 +50,20 @@ class RunBudget(Model):
 
 
 class Observer(Protocol):
-    """Somebody who watches a run."""
+    """Watches a run."""
 
     def opened(self, about: str) -> None:
         """The environment is open; `about` describes the run, see `Setup.about`."""
 
     def event(self, entry: Entry) -> None:
-        """Something has happened and is in the journal. May be called from any thread, one at a time."""
+        """An event was journaled. Called from any thread, one call at a time."""
 
     def progress(self, actor: str, message: str) -> None:
-        """An actor reports what it is doing."""
+        """An actor reports progress."""
 
 
 class NoObserver:
-    """Nobody watches."""
+    """Ignores everything."""
 
     def opened(self, about: str) -> None: ...
 
@@ -73,7 +73,7 @@ class NoObserver:
 
 
 class Observers:
-    """Several who watch the same run."""
+    """Several observers as one."""
 
     def __init__(self, *watching: Observer) -> None:
         self._watching = watching
@@ -93,7 +93,7 @@ class Observers:
 
 @dataclass(frozen=True)
 class Setup:
-    """Everything that a run needs, opened and ready."""
+    """Everything that a run needs, ready to use."""
 
     topology: Topology
     actors: Mapping[str, Actor]
@@ -102,23 +102,23 @@ class Setup:
     given: Mapping[str, BaseModel | JsonValue] = field(default_factory=dict)
     """Artefacts that exist before the first step."""
     copied: Mapping[str, str] = field(default_factory=dict)
-    """Given artefacts that are copies of what only the environment reads, with the place to edit instead."""
+    """Given artefacts that are only copies, with the file to edit instead."""
     human: Human = field(default_factory=NoHuman)
     budget: RunBudget = field(default_factory=RunBudget)
     approve: tuple[str, ...] = ()
-    """Actors, or the artefacts that they produce, that a person must agree to before they run."""
+    """Actors, or the artefacts that they produce, that a person must approve before they run."""
     agreed: tuple[str, ...] = ()
-    """Of these, those that a person has agreed to beforehand, and is not asked about."""
+    """Those of them that were approved in advance."""
     seed: int = 0
     about: str = ""
-    """What a person should know before the first step, e.g. who answers the agents' tasks, and the limits."""
+    """Shown before the first step, e.g. who answers the agents' tasks, and the limits."""
     finish: Callable[[], None] = lambda: None
-    """Makes what takes the whole run, e.g. a report; called whenever END is reached, after a resume as well."""
+    """Runs whenever END is reached, also after a resume, e.g. to write a report."""
     close: Callable[[], None] = lambda: None
-    """Releases what the environment opened; called once, whatever happens."""
+    """Releases the environment's resources; always called once."""
 
     def require_asked(self) -> None:
-        """Raises `RunError` where somebody agreed to what nobody is asked about."""
+        """Raises `RunError` if something was approved that nobody asks about."""
         asked = [name for name, actor in self.actors.items() if not {name, actor.produces}.isdisjoint(self.approve)]
         known = [*asked, *(self.actors[name].produces for name in asked)]
         for name in self.agreed:
@@ -131,13 +131,13 @@ class Setup:
 def build_actors(
     topology: Topology, services: Mapping[str, object] | None = None, folder: Path | None = None
 ) -> dict[str, Actor]:
-    """Makes the actors of a topology; constructor parameters are filled by name from `services`."""
+    """Creates the actors of a topology; constructor parameters are filled by name from `services`."""
     return {name: create("actor", topology.use(name), services, folder) for name in topology.actors}
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """A run after its process has let go of it."""
+    """A run that no process is working on."""
 
     folder: Path
     state: RunState
@@ -164,7 +164,7 @@ class RunResult:
         return self.folder / "artefacts" / name
 
     def raise_if_stopped(self) -> RunResult:
-        """This result, or `RunStopped` when the run did not reach its goal."""
+        """This result; `RunStopped` if the run stopped short of its goal."""
         if self.status == "stopped":
             raise RunStopped(
                 f"The run stopped: {self.reason}",

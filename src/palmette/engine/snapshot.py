@@ -1,6 +1,6 @@
-"""The state of a journal at one of its events, kept beside them: a long one opens by what came after it alone.
+"""A snapshot of the state within a long journal, so that opening it folds only the later events.
 
-It is a shortcut and nothing more. One that another fold made, or that cannot be read, counts as none.
+Snapshots are only a shortcut: one from another version of the fold, or an unreadable one, is ignored.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from palmette.engine import state as fold
 from palmette.engine.state import RunState
 
 EVERY = 1000
-"""Events after which the next one is kept."""
+"""Events between snapshots."""
 TABLE = (
     "CREATE TABLE IF NOT EXISTS snapshot (only INTEGER PRIMARY KEY CHECK (only = 1), seq INTEGER, fold TEXT, body TEXT)"
 )
 
 
 class Snapshot(NamedTuple):
-    """A state, and how far it goes."""
+    """A state and the last event in it."""
 
     state: RunState = RunState()
     seq: int = 0
@@ -32,13 +32,13 @@ class Snapshot(NamedTuple):
 
 
 def keep(connection: sqlite3.Connection, snapshot: Snapshot) -> None:
-    """Puts a snapshot in the place of the one before."""
+    """Replaces the previous snapshot."""
     body = _states().dump_json(snapshot.state).decode()
     connection.execute("REPLACE INTO snapshot VALUES (1, ?, ?, ?)", (snapshot.seq, _fold(), body))
 
 
 def kept(connection: sqlite3.Connection) -> Snapshot:
-    """The snapshot of a journal; that of its beginning, where there is none that counts."""
+    """The snapshot of a journal; an empty state if there is no valid one."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'snapshot'").fetchone():
         return Snapshot()
     found = connection.execute("SELECT body, seq FROM snapshot WHERE fold = ?", (_fold(),)).fetchone()
@@ -55,5 +55,5 @@ def _states() -> TypeAdapter[RunState]:
 
 @cache
 def _fold() -> str:
-    """Which fold a snapshot is of: the digest of its source."""
+    """Identifies the fold: the digest of its source."""
     return hashlib.sha256(Path(fold.__file__).read_bytes()).hexdigest()

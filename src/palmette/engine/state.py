@@ -1,4 +1,4 @@
-"""The state of a run: nothing but the fold of its events. The planner's short-term memory."""
+"""The state of a run: the fold of its events, and the planner's short-term memory."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ def _from_pairs(found: Any) -> Any:
 
 
 Pairs = Annotated[Mapping[K, V], PlainSerializer(lambda pairs: list(pairs.items())), BeforeValidator(_from_pairs)]
-"""A mapping whose keys are tuples, which JSON has as a list of pairs."""
+"""A mapping with tuples as keys, stored in JSON as a list of pairs."""
 
 
 @dataclass(frozen=True)
 class Version:
-    """What an artefact is now."""
+    """The current version of an artefact."""
 
     digest: str
     number: int
     """1-based."""
     by: str
-    """The actor that made it, or `given`, `person`, `environment`."""
+    """The actor that produced it, or `given`, `person`, `environment`."""
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """What the planner asked of an actor and the actor has not done yet."""
+    """What the planner asked of an actor, not yet carried out."""
 
     text: str
     evidence: tuple[Violation, ...] = ()
 
 
 class SentBack(NamedTuple):
-    """A violation that an actor was asked to mend."""
+    """A violation that an actor was asked to fix."""
 
     actor: str
     code: str
     subject: str
     output: str
-    """Digest of what the actor had given."""
+    """Digest of the actor's output at that time."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The last thing that an actor did was to fail."""
+    """A failed invocation, if it is the actor's latest."""
 
     key: str
-    """What it depended on, instruction aside."""
+    """Digest of everything that it depended on, except the instruction."""
     violations: tuple[Violation, ...]
     reason: str
 
@@ -69,57 +69,58 @@ class Done:
     """A successful attempt."""
 
     output: str
-    """Digest."""
+    """Digest of the output."""
     verdict: Verdict
 
 
 @dataclass(frozen=True)
 class ActorState:
-    """One actor: what it made, from what, and what went wrong."""
+    """One actor's results and failures."""
 
     status: Status = "idle"
     key: str = ""
-    """Of the last success; empty when there is none."""
+    """Of the last success; empty if there is none."""
     inputs: Mapping[str, str] = field(default_factory=dict)
-    """Artefact to digest, of the last invocation."""
+    """Digests by artefact, of the last invocation."""
     verdict: Verdict | None = None
     """Of the last success, or of the edited output."""
     failure: Failure | None = None
     attempts: tuple[PastAttempt, ...] = ()
-    """All failed ones of the run, oldest first."""
+    """All failed attempts of the run, oldest first."""
     measurements: tuple[Measurement, ...] = ()
-    """Of the last attempt whose output was measured."""
+    """Of the last measured attempt."""
     refused: str | None = None
-    """Digest of the output that did not meet the criterion in the last attempt."""
+    """Digest of the output that the criterion rejected in the last attempt."""
     done: Mapping[str, Done] = field(default_factory=dict)
-    """Successful attempts since the last instruction, by key: what is here is not computed again."""
+    """Successful attempts since the last instruction, by key; they are not computed again."""
     invocations: int = 0
     reuses: int = 0
     seconds: float = 0.0
-    """In attempts, failed ones included."""
+    """Spent in attempts, failed ones included."""
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What a run has used of its budget. A resume after a reached budget starts again at nothing."""
+    """Used budget. A resume after a reached budget starts from zero."""
 
     steps: int = 0
     """Decisions of the planner."""
     attempts: int = 0
-    """All failed ones; of the successful ones of a fan-out, those of its first element only: the length of a list does
-    not measure progress."""
+    """All failed attempts and the successful ones; of a fan-out only the first element's successes count, so that
+    long lists do not use up the budget.
+    """
     seconds: float = 0.0
-    """In which the run was worked on, people's answers aside."""
+    """Spent working on the run, without waiting for people."""
     spend: Spend = field(default_factory=Spend)
 
 
 @dataclass(frozen=True)
 class CallCost:
-    """What a part of a run has cost."""
+    """Cost of a part of a run."""
 
     spend: Spend = field(default_factory=Spend)
     seconds: float = 0.0
-    """Waited for answers; more than went by where calls were in parallel."""
+    """Spent waiting for answers, summed over parallel calls."""
 
     def plus(self, other: CallCost) -> CallCost:
         return CallCost(self.spend.plus(other.spend), self.seconds + other.seconds)
@@ -127,57 +128,57 @@ class CallCost:
 
 @dataclass(frozen=True)
 class RunState:
-    """Everything that is known about a run."""
+    """The complete state of a run."""
 
     opened: e.RunOpened | None = None
     header: e.RunStarted | None = None
     """None while the environment is being opened."""
     artefacts: Mapping[str, Version] = field(default_factory=dict)
     supplied: Mapping[str, str] = field(default_factory=dict)
-    """The digests of the given artefacts as the environment last gave them."""
+    """Digests of the given artefacts as the environment last supplied them."""
     actors: Mapping[str, ActorState] = field(default_factory=dict)
     position: str | None = None
-    """The actor that was walked last; None at the start."""
+    """The actor visited last; None at the start."""
     pending: Mapping[str, Instruction] = field(default_factory=dict)
-    """By actor: instructions that have not been carried out."""
+    """Instructions not yet carried out, by actor."""
     sent_back: frozenset[SentBack] = frozenset()
-    """What actors were already asked to mend."""
+    """Violations that actors were already asked to fix."""
     answer: e.HumanAnswered | None = None
-    """The human's last answer to the planner, until a decision makes use of it."""
+    """The human's last answer to the planner, until a decision uses it."""
     answers: Pairs[tuple[str, str], str | None] = field(default_factory=dict)
-    """What people answered to actors, by actor and question."""
+    """People's answers to actors, by actor and question."""
     bill: Pairs[tuple[str, str], CallCost] = field(default_factory=dict)
-    """What paid calls have cost in the whole run, by actor and role."""
+    """Cost of paid calls in the whole run, by actor and role."""
     approved: frozenset[tuple[str, str]] = frozenset()
-    """Actor and key of what a person agreed to."""
+    """Approved actors with the key of their inputs."""
     decisions: int = 0
-    """Of the planner, in the whole run, refused ones included."""
+    """Decisions of the planner in the whole run, refused ones included."""
     route: tuple[str, ...] = ()
-    """Whom the planner means to go to, perhaps under way already; empty after a failure, an edit or a refusal."""
+    """The actors that the planner intends to visit; empty after a failure, an edit or a refusal."""
     refusals: tuple[str, ...] = ()
-    """Why the planner's decisions were refused, since the last one that was permitted."""
+    """Why decisions were refused since the last permitted one."""
     spent: Spent = Spent()
     """Since the start, or since the resume after a reached budget."""
     started: float = 0.0
     """Seconds since the epoch."""
     last: float = 0.0
-    """When the last event happened."""
+    """Time of the last event."""
     over_budget: bool = False
     ended: e.RunEnded | None = None
-    """Set while nobody works on the run, unless its process was killed."""
+    """None while a process works on the run, or if that process was killed."""
 
     def actor(self, name: str) -> ActorState:
         return self.actors.get(name, ActorState())
 
     def output_of(self, actor: str) -> str:
-        """Digest of what an actor gave last, refused or not; empty where it has given nothing."""
+        """Digest of an actor's last output, rejected or not; empty if there is none."""
         refused = self.actor(actor).refused
         if self.actor(actor).status == "failed" and refused:
             return refused
         return next((version.digest for version in self.artefacts.values() if version.by == actor), "")
 
     def returns(self, actor: str, violation: Violation) -> frozenset[str]:
-        """The outputs for which an actor was already asked to mend a violation."""
+        """The outputs for which an actor was already asked to fix a violation."""
         about = (actor, violation.code, violation.subject)
         return frozenset(one.output for one in self.sent_back if one[:3] == about)
 
@@ -203,7 +204,7 @@ def apply(state: RunState, entry: e.Entry) -> RunState:
 
 
 def is_after_waiting(event: e.Event) -> bool:
-    """Whether nobody worked on the run in the time before this event: a person was waited for, or it lay still."""
+    """Whether the time before this event was spent waiting for a person, or while no process worked on the run."""
     if isinstance(event, e.CallAnswered):
         return event.by_person
     return isinstance(event, e.RunOpened | e.RunResumed | e.HumanAnswered)
@@ -293,9 +294,9 @@ def _decided(state: RunState, event: e.Decided) -> RunState:
 
 
 def _resumed(state: RunState) -> RunState:
-    """Whoever resumes a stopped run wants another try: the failures that stopped it count no more.
+    """Clears the failures that stopped a run, so that it can try again.
 
-    After a reached budget it goes on where it was: no failure stopped it.
+    After a reached budget the run continues unchanged: no failure stopped it.
     """
     actors = state.actors
     if state.ended and state.ended.status == "stopped" and not state.over_budget:

@@ -1,4 +1,4 @@
-"""What can go wrong where runs are kept, each with its one message."""
+"""Errors of the disk where runs are stored, each with one message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from palmette.errors import MachineError, PalmetteError, RunError, named
 
 ROOM = 1 << 20
-"""Bytes that an answer takes at most, and the event that speaks of it."""
+"""Maximum size in bytes of an answer with its event."""
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _UNWRITABLE = {
     sqlite3.SQLITE_PERM,
@@ -24,7 +24,7 @@ _UNWRITABLE = {
 
 
 def unwritable(folder: Path, reason: str | None) -> MachineError:
-    """A run has nowhere to be kept."""
+    """The run cannot be stored."""
     return MachineError(
         f"No run can be kept in {named(folder)}: {reason or 'it cannot be written'}.",
         "Make room, or set PALMETTE_RUNS to a folder that you may write to; a run that exists can be copied there.",
@@ -33,19 +33,19 @@ def unwritable(folder: Path, reason: str | None) -> MachineError:
 
 
 def sync_folder(folder: Path) -> None:
-    """Has the names in a folder outlast a loss of power, where that can be had, as `fsync` has contents of files."""
+    """Makes the names in a folder durable, as `fsync` does for file contents, where the file system supports it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # as some network disks say of every folder
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # some network file systems reject it for every folder
             raise
     finally:
         os.close(descriptor)
 
 
 def require_room(folder: Path) -> None:
-    """Raises `MachineError` where an answer that is about to be paid for might not fit on the disk."""
+    """Raises `MachineError` if the disk may be too full for an answer about to be paid for."""
     disk = os.statvfs(folder)
     if disk.f_blocks and disk.f_bavail * disk.f_frsize < ROOM:
         raise unwritable(folder, "the disk is full")
@@ -53,7 +53,7 @@ def require_room(folder: Path) -> None:
 
 @contextmanager
 def disk_errors(folder: Path) -> Iterator[None]:
-    """Names why a run folder cannot be written."""
+    """Explains why a run folder cannot be written."""
     try:
         yield
     except OSError as error:
@@ -62,7 +62,7 @@ def disk_errors(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def journal_errors(journal: Path, *, writes: bool) -> Iterator[None]:
-    """Names what is wrong with a journal that is read or written."""
+    """Explains what is wrong with a journal."""
     try:
         yield
     except (sqlite3.Error, OSError, ValueError) as error:
@@ -70,7 +70,7 @@ def journal_errors(journal: Path, *, writes: bool) -> Iterator[None]:
 
 
 def _named(journal: Path, error: Exception, writes: bool) -> PalmetteError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bits tell kinds of it apart
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bits distinguish subtypes
     if code in _LOCKED:
         return MachineError(
             f"The journal {str(journal)!r} is locked by another program.",

@@ -1,4 +1,4 @@
-"""What a topology is: the actors of a run and the transitions that are permitted between them, as YAML."""
+"""The topology: the actors of a run and the permitted transitions between them, as YAML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue, StringConstraints
 from palmette.documents import Located, Model, read_located
 
 START = "START"
-"""Where a run begins; start actors are also where it may be re-entered."""
+"""The beginning of a run; a run may also be re-entered at start actors."""
 END = "END"
 """The decision that finishes a run."""
 STOP = "STOP"
@@ -30,11 +30,11 @@ class Node(Model):
     """One actor of a topology."""
 
     use: str | None = None
-    """Registered name of the actor, or `package.module:Class`; the actor's own key when left out."""
+    """Registered name of the actor, or `package.module:Class`; defaults to the actor's own key."""
     next: tuple[Name, ...] = ()
     """The actors that may follow."""
     retries: int = Field(default=3, ge=1)
-    """Attempts an invocation, before the planner decides."""
+    """Attempts per invocation before the planner decides."""
     for_each: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]* as [a-z][a-z0-9_]*$")] | None = None
     """`plans as plan`: runs for each element of the list artefact `plans`, in parallel, as input `plan`."""
     parameters: dict[str, JsonValue] = Field(default_factory=dict)
@@ -54,7 +54,7 @@ class Topology(Model):
     start: tuple[Name, ...] = Field(min_length=1)
     """Where a run begins, and where it may be re-entered."""
     end: tuple[Name, ...] = Field(min_length=1)
-    """End-stage actors: the run is finished when one has succeeded and everything invoked is fresh."""
+    """End-stage actors: the run is finished when one has succeeded and every invoked actor is fresh."""
     given: tuple[Name, ...] = ()
     """Artefacts that exist before the first step."""
     actors: dict[Name, Node] = Field(min_length=1)
@@ -65,8 +65,8 @@ class Topology(Model):
 
 
 def load_topology(path: Path) -> Located[Topology]:
-    """Reads a topology file, with the line of every field; raises `InputError` with every mistake of form.
+    """Reads a topology file with the line of every field; raises `InputError` with every syntactic mistake.
 
-    `palmette.engine.lint` finds the mistakes of meaning.
+    `palmette.engine.lint` finds semantic mistakes.
     """
     return read_located(path, Topology)

@@ -19,7 +19,7 @@ from palmette.engine.topology import Topology
 
 
 class Wiring:
-    """The data dependencies of a topology, worked out once from its actors' types."""
+    """The data dependencies of a topology, derived from its actors' types."""
 
     def __init__(self, topology: Topology, actors: Mapping[str, Actor]) -> None:
         self.topology = topology
@@ -34,14 +34,14 @@ class Wiring:
             if name in actors:
                 self._wire(name, actors[name].Input, known)
         self.order = self._production_order()
-        """All actors, so that producers come before those they feed."""
+        """All actors, producers before consumers."""
         self.lineage = {name: self._lineage(name) for name in topology.actors}
         """By actor: everyone whose output reaches it, most upstream first."""
         self.upstream = {
             name: tuple(other for other in lineage if name not in self.lineage[other])
             for name, lineage in self.lineage.items()
         }
-        """By actor: its lineage, without those that it feeds in turn."""
+        """By actor: its lineage, without the actors that it feeds."""
 
     def _wire(self, name: str, model: type[BaseModel], known: set[str]) -> None:
         node = self.topology.actors[name]
@@ -59,7 +59,7 @@ class Wiring:
         return self.required[actor] | self.optional[actor]
 
     def present(self, actor: str, digests: Mapping[str, str]) -> dict[str, str]:
-        """The artefacts that would fill the actor's inputs now, by name, with their digests."""
+        """The existing artefacts that would fill the actor's inputs, by name and digest."""
         return {name: digests[name] for name in dict.fromkeys(self.fields(actor).values()) if name in digests}
 
     def missing(self, actor: str, digests: Mapping[str, str]) -> list[str]:
@@ -73,16 +73,16 @@ class Wiring:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def current_key(self, actor: str, digests: Mapping[str, str]) -> str:
-        """Digest of everything that an invocation of the actor would depend on now."""
+        """The key of an invocation of the actor with the current inputs."""
         return self.key(actor, self.present(actor, digests))
 
     def is_fresh(self, actor: str, state: RunState) -> bool:
-        """Whether the last success had exactly the current inputs, and nothing else is asked of the actor."""
+        """Whether the last success used the current inputs and no instruction is pending."""
         key = state.actor(actor).key
         return bool(key) and actor not in state.pending and key == self.current_key(actor, state.digests)
 
     def needed(self, actors: Iterable[str]) -> tuple[str, ...]:
-        """The actors and everyone they depend on, producers first."""
+        """The actors and their dependencies, producers first."""
         found = closure(actors, self._producers)
         return tuple(name for name in self.order if name in found)
 
@@ -111,7 +111,7 @@ class Wiring:
             for producer in self._required_producers(name):
                 visit(producer)
             for producer in self._feeders(self.optional[name]):
-                if name not in ancestors[producer]:  # else it comes later, and feeds this actor on a second walk
+                if name not in ancestors[producer]:  # otherwise it comes later and feeds this actor on a second pass
                     visit(producer)
             order[name] = None
 
@@ -122,7 +122,7 @@ class Wiring:
 
 
 def closure(start: Iterable[str], following: Callable[[str], Iterable[str]]) -> set[str]:
-    """Everything that can be reached from `start`, `start` included."""
+    """Everything reachable from `start`, `start` included."""
     found: set[str] = set()
     waiting = list(start)
     while waiting:
@@ -141,7 +141,7 @@ def elements(value: JsonValue) -> list[JsonValue] | None:
 
 
 def is_list_model(model: type[BaseModel]) -> bool:
-    """Whether artefacts of this type can be fanned out over: a list, or a model whose only field is one."""
+    """Whether artefacts of this type support fan-out: a list, or a model whose only field is one."""
     fields = list(model.model_fields.values())
     return len(fields) == 1 and _is_sequence(fields[0].annotation)
 
