@@ -24,8 +24,8 @@ from palmette.automl.composition import encoder_of, fit_fold, learner_of, reader
 from palmette.automl.learners.learner import Cost, FoldData
 from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.problems.registry import problem_of
-from palmette.automl.samples import DataSplits
 from palmette.automl.samples.load import load
+from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.completion import completed
 from palmette.automl.task_spec.spec import TaskSpec
 

@@ -13,8 +13,8 @@ pd = pytest.importorskip("pandas", reason="pandas is not installed")
 import numpy as np  # noqa: E402 - comes with pandas
 
 from palmette.automl.measure import Predictions  # noqa: E402 - needs pandas
-from palmette.automl.samples.load import Loaded, load  # noqa: E402 - as above
-from palmette.automl.splitting.targets import in_classes  # noqa: E402 - as above
+from palmette.automl.samples.artefacts import Loaded  # noqa: E402 - as above
+from palmette.automl.samples.load import in_classes, load  # noqa: E402 - as above
 from palmette.automl.submission import answered, formulas  # noqa: E402 - as above
 from palmette.automl.task_spec.spec import Threshold  # noqa: E402 - as above
 from palmette.errors import InputError  # noqa: E402 - as above

@@ -238,7 +238,8 @@ class AutoMLRun:
         from palmette.automl.delivered import explanation
         from palmette.automl.profile import Profile
         from palmette.automl.project.reading import in_file_names
-        from palmette.automl.samples import DataSplits, Samples
+        from palmette.automl.samples import Samples
+        from palmette.automl.splitting import DataSplits
 
         blueprint = self._package.blueprint
         splits = DataSplits.of(self.result.artefact("samples", Samples), self.result.artefact("profile", Profile))

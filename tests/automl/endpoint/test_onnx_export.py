@@ -13,7 +13,7 @@ from small_packages import COLUMNS, blueprint_of, fitted, guests, selection_of
 
 from palmette.automl.endpoint import onnx_export
 from palmette.automl.endpoint.onnx_export import export_onnx
-from palmette.automl.samples import DataSplits
+from palmette.automl.splitting import DataSplits
 from palmette.errors import MachineError, UserError
 from palmette.sandbox import Sandbox
 

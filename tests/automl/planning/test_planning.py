@@ -27,7 +27,8 @@ from palmette.automl.planning.scores import MEASURED_AS, dummy_score, expected_s
 from palmette.automl.planning.strategies import shares
 from palmette.automl.planning.timestamps import drift_of, elapsed, parts_of
 from palmette.automl.profile import Frequent, MetaFeature, NumberFacts, Profile, TargetProfile
-from palmette.automl.samples import DataFile, HoldOut, Reading, SampleColumn, Samples, SplitRequest
+from palmette.automl.samples import DataFile, Reading, SampleColumn, Samples
+from palmette.automl.splitting import HoldOut, SplitRequest
 from palmette.automl.task_spec.spec import Constraint, TaskSpec
 from palmette.automl.trials import Selection
 from palmette.engine import Context, Violation

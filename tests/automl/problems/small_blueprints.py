@@ -10,7 +10,7 @@ import pandas as pd
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Folds, Strategy
 from palmette.automl.profile import Frequent, NumberFacts, Profile, TargetProfile
 from palmette.automl.profile.artefacts import ColumnProfile
-from palmette.automl.samples import DataSplits, HoldOut, SplitRequest
+from palmette.automl.splitting import DataSplits, HoldOut, SplitRequest
 
 COLUMNS = (
     ColumnUse(name="size", kind="number"),

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Folds
-from palmette.automl.samples import DataSplits
 from palmette.automl.samples.load import load
+from palmette.automl.splitting import DataSplits
 
 SGC = Candidate(name="sgc", learner="sgc")
 PLAIN = Candidate(name="linear", learner="linear")

@@ -22,10 +22,10 @@ from palmette.automl.problem_traits import problems_of
 from palmette.automl.problems.node_classification.homophily import homophily_of, homophily_text
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.project import BuiltPackage, in_file_form, write_package
-from palmette.automl.samples import DataSplits, SplitRequest
 from palmette.automl.samples.load import load
 from palmette.automl.search.job import CONTEXT, ROWS
 from palmette.automl.search.runs import Search
+from palmette.automl.splitting import DataSplits, SplitRequest
 from palmette.automl.splitting.data_splits import _splits
 from palmette.automl.trials import ChosenMember, Selection
 from palmette.sandbox import Sandbox

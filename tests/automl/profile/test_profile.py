@@ -19,8 +19,8 @@ from palmette.automl.profile.figures import frequent  # noqa: E402 - as above
 from palmette.automl.profile.leaks.context import LeakContext  # noqa: E402 - as above
 from palmette.automl.profile.meta import NAMES  # noqa: E402 - as above
 from palmette.automl.profile.profile import profile  # noqa: E402 - as above
-from palmette.automl.samples import SplitRequest  # noqa: E402 - as above
 from palmette.automl.samples.column_kinds import kind_of  # noqa: E402 - as above
+from palmette.automl.splitting import SplitRequest  # noqa: E402 - as above
 from palmette.automl.splitting.split import RowSplit, split  # noqa: E402 - as above
 
 REQUEST = SplitRequest(target="y", problem="classification")

@@ -31,8 +31,9 @@ from palmette.automl.measure import Predictions
 from palmette.automl.profile import ColumnProfile, Frequent, Leak, LeakDecision, NumberFacts, Profile, TargetProfile
 from palmette.automl.report import ReportFindings
 from palmette.automl.report_data import ClusterResults, ColumnByCluster, ReportData
-from palmette.automl.samples import DataFile, HoldOut, Reading, SampleColumn, Samples, SplitRequest
+from palmette.automl.samples import DataFile, Reading, SampleColumn, Samples
 from palmette.automl.samples import Repair as DataRepair
+from palmette.automl.splitting import HoldOut, SplitRequest
 from palmette.automl.task_spec.spec import Constraint, FieldSource, TaskSpec
 from palmette.automl.trials import ChosenMember, Selection
 from palmette.engine import RunState, Spend

@@ -13,8 +13,11 @@ import pytest
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
 from palmette.automl.samples import TableError  # noqa: E402 - needs pandas
-from palmette.automl.samples.load import load, reload  # noqa: E402 - as above
-from palmette.automl.splitting.targets import in_classes  # noqa: E402 - as above
+from palmette.automl.samples.load import (  # noqa: E402 - as above
+    in_classes,
+    load,
+    reload,
+)
 from palmette.automl.task_spec.spec import Threshold  # noqa: E402 - as above
 from palmette.errors import UserError  # noqa: E402 - as above
 

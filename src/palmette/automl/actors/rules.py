@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from palmette.automl.actors import verdict
 from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.profile import Profile
-from palmette.automl.samples import DataSplits, Samples
+from palmette.automl.samples import Samples
+from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation

@@ -10,7 +10,8 @@ from palmette.automl.candidates import Blueprint
 from palmette.automl.endpoint.delivered import artefact, delivered
 from palmette.automl.profile import Profile
 from palmette.automl.project import in_file_names, run_program
-from palmette.automl.samples import DataSplits, Samples
+from palmette.automl.samples import Samples
+from palmette.automl.splitting import DataSplits
 from palmette.documents import Model
 from palmette.errors import MachineError, UserError
 from palmette.sandbox import Sandbox

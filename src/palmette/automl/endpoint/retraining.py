@@ -15,7 +15,8 @@ from palmette.automl.problem_traits import sees_all_rows
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.project import FITTED, MODEL, BuiltPackage
-from palmette.automl.samples import DataSplits, Samples
+from palmette.automl.samples import Samples
+from palmette.automl.splitting import DataSplits
 from palmette.documents import Model
 from palmette.errors import MachineError, UserError
 from palmette.sandbox import ExecutionResult, Sandbox
@@ -121,8 +122,7 @@ def _rows(data: Path, table: str, blueprint: Blueprint) -> tuple[pd.DataFrame, p
     """The typed rows of a file with the target, and those without it."""
     import pandas as pd
 
-    from palmette.automl.samples.load import load
-    from palmette.automl.splitting.targets import in_classes
+    from palmette.automl.samples.load import in_classes, load
 
     loaded = load([data], table, [one.array.asked for one in blueprint.columns if one.array])
     target = blueprint.target or blueprint.labels

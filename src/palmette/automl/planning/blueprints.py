@@ -15,7 +15,8 @@ from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Dropped
 from palmette.automl.planning.timestamps import drift_of, parts_of
 from palmette.automl.problems.registry import problem_named
 from palmette.automl.profile import Profile
-from palmette.automl.samples import DataSplits, SampleColumn, Samples
+from palmette.automl.samples import SampleColumn, Samples
+from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
 

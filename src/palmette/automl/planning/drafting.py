@@ -21,7 +21,8 @@ from palmette.automl.planning.scores import expected_score
 from palmette.automl.planning.strategies import PlanStrategy, shares, strategies
 from palmette.automl.problems.registry import problem_named, problem_of
 from palmette.automl.profile import Profile
-from palmette.automl.samples import DataSplits, Samples
+from palmette.automl.samples import Samples
+from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 
 PATIENCE = 2.0

@@ -21,7 +21,7 @@ from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.measure.scorer import Scorer
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ReportData
-from palmette.automl.samples import DataSplits, SplitRequest
+from palmette.automl.splitting import DataSplits, SplitRequest
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 

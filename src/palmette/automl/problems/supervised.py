@@ -22,8 +22,8 @@ from palmette.automl.problems.occlusion import FILES, occlusions, telling_rows
 from palmette.automl.problems.problem import Member, RowByRow
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ReportData
-from palmette.automl.samples import DataSplits
 from palmette.automl.samples.files import with_contents
+from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from palmette.automl.kinds import Kind
-from palmette.automl.samples import HoldOut, SplitRequest
+from palmette.automl.splitting import HoldOut, SplitRequest
 from palmette.documents import Model
 
 Severity = Literal["high", "medium", "low"]

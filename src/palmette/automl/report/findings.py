@@ -20,9 +20,10 @@ from palmette.automl.problems.registry import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.report.verdict import VerdictText, verdict_text
 from palmette.automl.report_data import ReportData
-from palmette.automl.samples import DataSplits, Samples
+from palmette.automl.samples import Samples
 from palmette.automl.search.results import outputs_of, read_results
 from palmette.automl.search.selection import ensemble_outputs
+from palmette.automl.splitting import DataSplits
 from palmette.automl.store import Store
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import RunResult, RunState

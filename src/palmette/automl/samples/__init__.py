@@ -1,4 +1,4 @@
-"""Samples as a user has them: read from any sane file, repairs reported, split into training rows and a hold-out.
+"""Samples as a user has them: read from any sane file, with every repair reported.
 
 The artefacts are here. Functions that need pandas are imported from their modules, e.g. `samples.load.load`.
 """
@@ -15,10 +15,8 @@ from palmette.automl.samples.artefacts import (
     TableError,
     TableFormat,
 )  # fmt: skip
-from palmette.automl.splitting.artefacts import HoldOut, SplitRequest
-from palmette.automl.splitting.data_splits import DataSplits
 
 __all__ = [
-    "ArrayUse", "DataFile", "DataSource", "DataSplits", "Dialect", "HoldOut", "Reading", "Repair", "SampleColumn",
-    "Samples", "SplitRequest", "TableError", "TableFormat",
+    "ArrayUse", "DataFile", "DataSource", "Dialect", "Reading", "Repair", "SampleColumn",
+    "Samples", "TableError", "TableFormat",
 ]  # fmt: skip

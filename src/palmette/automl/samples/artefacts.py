@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import ConfigDict
 
@@ -11,6 +11,11 @@ from palmette.automl.task_spec.request import ColumnSummary, DataSummary
 from palmette.automl.task_spec.spec import Threshold
 from palmette.documents import Model
 from palmette.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
 
 Role = Literal["train", "test", "inference", "submission", "edges"]
 """train: rows with the target; test: a given hold-out; inference: rows without it; submission: a sample answer; edges:
@@ -153,6 +158,26 @@ class Samples(DataSummary):
         file = self.files[0]
         form = file.format if file.format in ("parquet", "json", "excel") else "csv"
         return TableFormat.model_validate({"format": form, "dialect": file.dialect or Dialect()})
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Samples in memory. The frames are shared: copy one before changing it."""
+
+    samples: Samples
+    table: pd.DataFrame
+    """Rows of the train files, then those of test files that have the target."""
+    inference: pd.DataFrame | None = None
+    """Rows of test files without the target, in the order of the file."""
+    submission: pd.DataFrame | None = None
+    """The sample submission, as text; its columns are named as in its file."""
+    submission_order: npt.NDArray[np.intp] | None = None
+    """(n,): the row of `inference` that each line of the sample is about."""
+
+    @property
+    def given_test(self) -> tuple[int, int]:
+        """Positions [from, to) of the rows in `table` that came from a test file."""
+        return len(self.table) - self.samples.test_rows, len(self.table)
 
 
 class DataSource(Model):

@@ -10,20 +10,17 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from palmette.automl.samples.artefacts import Reading, SampleColumn
+from palmette.automl.samples.artefacts import Loaded, Reading, SampleColumn
 from palmette.automl.samples.formats import Raw, keys_of
 from palmette.automl.samples.opening import MOST_COLUMNS
 from palmette.automl.samples.repairs import Repairs
 from palmette.automl.samples.values import MISSING, Typed, described
 from palmette.errors import UserError
-
-if TYPE_CHECKING:
-    from palmette.automl.samples.load import Loaded
 
 NEIGHBOURS = "neighbours"
 PAIRS = (

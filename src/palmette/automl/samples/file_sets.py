@@ -20,7 +20,7 @@ from palmette.automl.samples.files import kind_of_file, readable, require_instal
 from palmette.automl.samples.formats import Raw
 from palmette.automl.samples.opening import DATA, Opened, digest, files_below, most_unpacked, refusal
 from palmette.automl.samples.repairs import Repairs
-from palmette.automl.splitting.split_columns import TEST, TRAIN, VALIDATION
+from palmette.automl.samples.roles import TEST, TRAIN, VALIDATION
 from palmette.automl.store import cache_folder
 
 LABEL = "label"

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from palmette.automl.kinds import file_kind
 from palmette.automl.samples.arrays import look_like_pixels, with_arrays
-from palmette.automl.samples.artefacts import DataFile, Role, SampleColumn, Samples, TableError
+from palmette.automl.samples.artefacts import DataFile, Loaded, Role, SampleColumn, Samples, TableError
 from palmette.automl.samples.dataset_sources import fetch, is_named
 from palmette.automl.samples.edges import edges_apart, with_neighbours
 from palmette.automl.samples.file_sets import LABEL, FileSet, file_set, tables_of
@@ -28,10 +28,9 @@ from palmette.automl.samples.formats import Raw, read_tables
 from palmette.automl.samples.numbers import decimal_sign
 from palmette.automl.samples.opening import DATA, data_files, digest, files_below, open_file, refusal
 from palmette.automl.samples.repairs import Repairs
-from palmette.automl.samples.roles import ALL, Order, Roles, assign, submission_order
+from palmette.automl.samples.roles import ALL, Roles, assign, names_parts, submission_order
 from palmette.automl.samples.text_columns import TEXT, array, as_column, of_column, sample
 from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed
-from palmette.automl.splitting.split_columns import names_parts
 from palmette.automl.task_spec.spec import Threshold
 from palmette.errors import InputError, UserError, nearest
 
@@ -39,26 +38,6 @@ EXAMPLES = 5  # different values up to which a column may name the parts of a sp
 SIGN_SAMPLE = 300
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder: no value
 ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """Samples in memory. The frames are shared: copy one before changing it."""
-
-    samples: Samples
-    table: pd.DataFrame
-    """Rows of the train files, then those of test files that have the target."""
-    inference: pd.DataFrame | None = None
-    """Rows of test files without the target, in the order of the file."""
-    submission: pd.DataFrame | None = None
-    """The sample submission, as text; its columns are named as in its file."""
-    submission_order: Order | None = None
-    """(n,): the row of `inference` that each line of the sample is about."""
-
-    @property
-    def given_test(self) -> tuple[int, int]:
-        """Positions [from, to) of the rows in `table` that came from a test file."""
-        return len(self.table) - self.samples.test_rows, len(self.table)
 
 
 def load(places: Sequence[Path | str], table: str = "", arrays: Sequence[str] = ()) -> Loaded:
@@ -91,8 +70,6 @@ def _once(
     threshold: Threshold | None,
     *_: tuple[str, int, int],
 ) -> Loaded:
-    from palmette.automl.splitting.targets import in_classes
-
     return in_classes(load(places, table, arrays), threshold) if threshold else _load(places, table, arrays)
 
 
@@ -322,3 +299,29 @@ def _files(roles: Roles) -> Iterator[DataFile]:
         "train": roles.train, "test": roles.test, "inference": roles.inference, "submission": [roles.submission],
     }  # fmt: skip
     yield from (raw.file(role) for role, raws in parts.items() for raw in raws if raw is not None)
+
+
+def in_classes(loaded: Loaded, threshold: Threshold) -> Loaded:
+    """The same data with the classes of a threshold in the place of its column's numbers.
+
+    Raises:
+        UserError: there is no such column, or it holds no numbers.
+    """
+    samples, repairs = loaded.samples, Repairs(loaded.samples.repairs)
+    column = samples.column(threshold.column)
+    if column is None or column.kind != "number":
+        why = "is no column of the data" if column is None else f"holds no numbers: its kind is {column.kind}"
+        message = f"{threshold.column!r} is to be compared with {threshold.value:g}, and {why}."
+        raise UserError(message, "Name a column of numbers in the request.", code="no-numbers")
+    numbers, (asked, other) = loaded.table[column.name], threshold.classes
+    compare = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}[threshold.comparison]
+    sides = np.where(compare(numbers.to_numpy(float), threshold.value), asked, other)
+    classes = pd.Series(sides, index=numbers.index, dtype=object).where(numbers.notna(), None)
+    seen, count = tuple(map(str, classes.dropna().unique())), int((classes == asked).sum())
+    repairs.add("classes-made", column.name, len(classes), asked=asked, rows=count, other=other)
+    made = column.model_copy(update={"kind": "category", "dtype": "object", "distinct": len(seen), "examples": seen})
+    columns = tuple(made if one == column else one for one in samples.columns)
+    found = {"columns": columns, "threshold": threshold, "repairs": tuple(repairs)}
+    return replace(
+        loaded, samples=samples.model_copy(update=found), table=loaded.table.assign(**{column.name: classes})
+    )

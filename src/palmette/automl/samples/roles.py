@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,10 +19,24 @@ TEST_NAMED = re.compile(r"(^|[^a-z])(test|testing|tst|holdout|hold_out|eval|vali
 TRAIN_NAMED = re.compile(r"(^|[^a-z])(train|training|trn)([^a-z]|$)", re.I)
 ANSWER_NAMED = re.compile(r"submission|submit|sample_?sub", re.I)
 PART_NAMED = re.compile(r"(part|chunk|shard|batch)?[-_ ]?\d+(\D|$)", re.I)
+TRAIN = frozenset({"train", "training", "trn", "tr", "learn", "fit"})
+VALIDATION = frozenset({"valid", "validation", "val", "dev", "development"})
+TEST = frozenset({"test", "testing", "tst", "te", "holdout", "hold-out", "hold_out", "held-out", "eval", "evaluation"})
+NO_PART = frozenset({"unused", "none", "unlabelled", "unlabeled", "ignore"})
 MOST_ANSWER_COLUMNS = 40
 ALL = "*"  # the name of all tables of a file together
 SHOWN = 60  # characters of a value in a message
 Order = npt.NDArray[np.intp]
+
+
+def names_parts(values: Iterable[object]) -> bool:
+    """Whether the values of a column name parts: the training rows, those to test on, and no others.
+
+    >>> names_parts(["train", "test"]), names_parts(["train", "bus"])
+    (True, False)
+    """
+    found = {str(value).strip().casefold() for value in values}
+    return found <= TRAIN | VALIDATION | TEST | NO_PART and bool(found & TRAIN) and bool(found & (TEST | VALIDATION))
 
 
 @dataclass(frozen=True)

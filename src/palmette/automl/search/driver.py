@@ -25,10 +25,10 @@ from palmette.automl.calls import build
 from palmette.automl.composition import reader_of
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.registry import problem_of
-from palmette.automl.samples import DataSplits
 from palmette.automl.search.job import CONTEXT, ENCODINGS, FOLDS, GROUPS, LOG, OUTPUTS, OWN, ROWS, SearchJob
 from palmette.automl.search.schedule import Rating, Schedule
 from palmette.automl.search.worker import FoldResult, FoldTask, Workspace, work
+from palmette.automl.splitting import DataSplits
 
 ENDING = 0.5
 """Seconds that are kept for the last files and for the sandbox to end."""

@@ -18,7 +18,6 @@ from palmette.automl.candidates import Blueprint, Candidate, OwnCode, substance
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import Problem
 from palmette.automl.problems.registry import problem_of
-from palmette.automl.samples import DataSplits
 from palmette.automl.samples.files import with_contents
 from palmette.automl.search.job import CONTEXT, ENCODINGS, FOLDS, GROUPS, JOB, LOG, OWN, ROWS, SearchJob, uses_own_code
 from palmette.automl.search.program import cores, run_module
@@ -31,6 +30,7 @@ from palmette.automl.search.results import (
     write_results,
 )
 from palmette.automl.search.stored_features import FeatureMemory
+from palmette.automl.splitting import DataSplits
 from palmette.automl.trials import Trial
 from palmette.engine.actor import Violation
 from palmette.sandbox import ExecutionResult, Sandbox

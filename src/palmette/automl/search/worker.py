@@ -23,9 +23,9 @@ from palmette.automl.composition import encoder_of, fit_fold, learner_named, lea
 from palmette.automl.learners.learner import FoldData
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import Problem
-from palmette.automl.samples import DataSplits
 from palmette.automl.search.job import OWN
 from palmette.automl.search.stored_features import sampled_seconds, with_stored
+from palmette.automl.splitting import DataSplits
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,1 +1,6 @@
-"""The split of a data set into training rows and a hold-out, by content and seed, so that it can be repeated."""
+"""The split into training rows and a hold-out, by content and seed, so that it can be repeated."""
+
+from palmette.automl.splitting.artefacts import HoldOut, SplitRequest
+from palmette.automl.splitting.data_splits import DataSplits
+
+__all__ = ["DataSplits", "HoldOut", "SplitRequest"]

@@ -17,7 +17,7 @@ import pandas as pd
 
 from palmette.automl.kinds import Kind
 from palmette.automl.problem_traits import learning_task
-from palmette.automl.samples.load import Loaded
+from palmette.automl.samples.artefacts import Loaded
 from palmette.automl.splitting.artefacts import HoldOut, SplitRequest, SplitStrategy
 from palmette.automl.splitting.row_groups import Hashes, apart, entity_of, has_few_values, mixed, row_hashes
 from palmette.automl.splitting.split_columns import has_part, parts_of

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from palmette.automl.samples.roles import NO_PART, TEST, TRAIN, VALIDATION
 from palmette.errors import UserError
 
-TRAIN = frozenset({"train", "training", "trn", "tr", "learn", "fit"})
-VALIDATION = frozenset({"valid", "validation", "val", "dev", "development"})
-TEST = frozenset({"test", "testing", "tst", "te", "holdout", "hold-out", "hold_out", "held-out", "eval", "evaluation"})
-NO_PART = frozenset({"unused", "none", "unlabelled", "unlabeled", "ignore"})
 TRUE, FALSE = frozenset({"1", "1.0", "true", "yes"}), frozenset({"0", "0.0", "false", "no"})
-
-
-def names_parts(values: Iterable[object]) -> bool:
-    """Whether the values of a column name parts: the training rows, those to test on, and no others.
-
-    >>> names_parts(["train", "test"]), names_parts(["train", "bus"])
-    (True, False)
-    """
-    found = {str(value).strip().casefold() for value in values}
-    return found <= TRAIN | VALIDATION | TEST | NO_PART and bool(found & TRAIN) and bool(found & (TEST | VALIDATION))
 
 
 def has_part(column: Any) -> npt.NDArray[np.bool_]:

@@ -1,17 +1,12 @@
-"""The target of a problem: whether it can be learnt, and classes made of its numbers."""
+"""The target of a problem: whether it can be learnt."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from palmette.automl.problem_traits import learning_task
-from palmette.automl.samples.load import Loaded
-from palmette.automl.samples.repairs import Repairs
-from palmette.automl.task_spec.spec import Threshold
 from palmette.errors import UserError
 
 FEWEST = 10
@@ -60,29 +55,3 @@ def require_classes(labels: Any, target: str, how: str) -> None:
 def _require(holds: bool, code: str, message: str, remedy: str) -> None:
     if not holds:
         raise UserError(message, remedy, code=code)
-
-
-def in_classes(loaded: Loaded, threshold: Threshold) -> Loaded:
-    """The same data with the classes of a threshold in the place of its column's numbers.
-
-    Raises:
-        UserError: there is no such column, or it holds no numbers.
-    """
-    samples, repairs = loaded.samples, Repairs(loaded.samples.repairs)
-    column = samples.column(threshold.column)
-    if column is None or column.kind != "number":
-        why = "is no column of the data" if column is None else f"holds no numbers: its kind is {column.kind}"
-        message = f"{threshold.column!r} is to be compared with {threshold.value:g}, and {why}."
-        raise UserError(message, "Name a column of numbers in the request.", code="no-numbers")
-    numbers, (asked, other) = loaded.table[column.name], threshold.classes
-    compare = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}[threshold.comparison]
-    sides = np.where(compare(numbers.to_numpy(float), threshold.value), asked, other)
-    classes = pd.Series(sides, index=numbers.index, dtype=object).where(numbers.notna(), None)
-    seen, count = tuple(map(str, classes.dropna().unique())), int((classes == asked).sum())
-    repairs.add("classes-made", column.name, len(classes), asked=asked, rows=count, other=other)
-    made = column.model_copy(update={"kind": "category", "dtype": "object", "distinct": len(seen), "examples": seen})
-    columns = tuple(made if one == column else one for one in samples.columns)
-    found = {"columns": columns, "threshold": threshold, "repairs": tuple(repairs)}
-    return replace(
-        loaded, samples=samples.model_copy(update=found), table=loaded.table.assign(**{column.name: classes})
-    )

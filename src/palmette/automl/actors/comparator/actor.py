@@ -23,10 +23,10 @@ from palmette.automl.own_code import located, track_of, used_modules
 from palmette.automl.planning.rounds import EARLIER
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.project import BuiltPackage, write_package
-from palmette.automl.samples import DataSplits
 from palmette.automl.search.results import CandidateLoad, CandidateResult, read_results
 from palmette.automl.search.selection import alone, crossfitted_score, ensemble_outputs, select
 from palmette.automl.search.tuning import is_tuned
+from palmette.automl.splitting import DataSplits
 from palmette.automl.store import Store
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.automl.trials import Selection, Trial

@@ -9,7 +9,8 @@ from typing import Literal
 from palmette.automl.actors import verdict
 from palmette.automl.kinds import UNUSABLE
 from palmette.automl.profile import Leak, LeakDecision, Profile
-from palmette.automl.samples import Samples, SplitRequest
+from palmette.automl.samples import Samples
+from palmette.automl.splitting import SplitRequest
 from palmette.automl.splitting.data_splits import split_of, split_request_of
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model

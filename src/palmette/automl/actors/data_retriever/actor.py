@@ -27,8 +27,7 @@ class DataRetriever(BaseActor):
     has_criterion = True
 
     def run(self, input: DataRetrieverInput, context: Context) -> Attempt[Samples]:
-        from palmette.automl.samples.load import load
-        from palmette.automl.splitting.targets import in_classes
+        from palmette.automl.samples.load import in_classes, load
 
         loaded = load(input.places.named, input.places.table, input.places.arrays)
         if input.task and input.task.threshold:

@@ -14,7 +14,7 @@ from palmette.automl.planning.columns import ColumnEdits, data_plan, edited, may
 from palmette.automl.planning.drafting import PlanContext, affordable, draft, plan_of
 from palmette.automl.planning.strategies import PlanStrategy
 from palmette.automl.profile import Profile
-from palmette.automl.samples import DataSplits
+from palmette.automl.splitting import DataSplits
 from palmette.engine import Attempt, Context, Verdict, Violation
 from palmette.llm import Answer, Section, section
 

@@ -39,9 +39,9 @@ from palmette.automl.measure import Predictions
 from palmette.automl.problems.problem import FIRST_ROWS
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.project import ANSWERS, BuiltPackage, in_file_form
-from palmette.automl.samples import DataSplits
 from palmette.automl.search.results import read_results
 from palmette.automl.search.selection import ensemble_outputs
+from palmette.automl.splitting import DataSplits
 from palmette.automl.store import Store
 from palmette.engine import TextFile, Violation
 from palmette.sandbox import ExecutionResult, Sandbox

@@ -24,7 +24,7 @@ from palmette.automl.problems.supervised import checked
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ClusterResults as Clusters
 from palmette.automl.report_data import ReportData
-from palmette.automl.samples import DataSplits
+from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
 

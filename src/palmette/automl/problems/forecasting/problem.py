@@ -23,7 +23,7 @@ from palmette.automl.problems.forecasting.windows import HoldoutWindows, Places,
 from palmette.automl.problems.problem import FIRST_ROWS, EndpointRequest, Member, Objective, PlainSamples
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import DrawnForecast, Forecasts, ReportData
-from palmette.automl.samples import DataSplits, SplitRequest
+from palmette.automl.splitting import DataSplits, SplitRequest
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError, nearest
 

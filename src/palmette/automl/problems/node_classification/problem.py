@@ -22,7 +22,7 @@ from palmette.automl.problems.node_classification.homophily import homophily_of,
 from palmette.automl.problems.problem import Objective
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ReportData
-from palmette.automl.samples import DataSplits
+from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 
 if TYPE_CHECKING:

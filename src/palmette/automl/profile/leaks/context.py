@@ -22,7 +22,7 @@ from palmette.automl.profile.association import (
     ranks,
     target_codes,
 )
-from palmette.automl.samples import SplitRequest
+from palmette.automl.splitting import SplitRequest
 from palmette.automl.splitting.row_groups import Hashes, row_hashes
 from palmette.automl.splitting.split import RowSplit
 
