@@ -1,4 +1,4 @@
-"""Answers of servers: bounded in bytes, as they are unpacked, and in time as a whole."""
+"""HTTP responses limited in decompressed size and total time."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ if TYPE_CHECKING:
     import httpx
 
 MOST = 8 << 20
-"""Bytes of one answer; a page of a hundred pull requests, or the longest answer of a model, has a tenth of it."""
+"""Maximum bytes of a response; typical large ones have a tenth of it."""
 
 
 class OversizedAnswerError(Exception):
-    """An answer has more than `MOST` bytes."""
+    """A response has more than `MOST` bytes."""
 
     def __init__(self) -> None:
         super().__init__(f"The answer is longer than {MOST >> 20} MiB, and was not read to its end")
 
 
 def fetch(method: str, url: str, seconds: float, **request: Any) -> httpx.Response:
-    """The answer of an address, whatever its status; `request` is what `httpx.stream` takes.
+    """The response of a URL, whatever its status; `request` is passed to `httpx.stream`.
 
     Raises:
-        httpx.HTTPError, httpx.InvalidURL: There is no answer.
+        httpx.HTTPError, httpx.InvalidURL: There is no response.
         OversizedAnswerError: It is too long.
-        TimeoutError: It does not end in time, however slowly it arrives.
+        TimeoutError: It takes too long, however steadily it arrives.
     """
     import httpx
 
@@ -41,7 +41,7 @@ def fetch(method: str, url: str, seconds: float, **request: Any) -> httpx.Respon
                     if len(body) > MOST:
                         raise OversizedAnswerError
             answer.set_result(httpx.Response(response.status_code, content=bytes(body), request=response.request))
-        except Exception as error:  # noqa: BLE001 - raised in the thread that waits for the answer
+        except Exception as error:  # noqa: BLE001 - raised in the thread that waits for the response
             answer.set_exception(error)
 
     threading.Thread(target=work, daemon=True).start()

@@ -1,4 +1,4 @@
-"""Validation errors of pydantic as mistakes in plain words: what is wrong, what was meant, what to do."""
+"""Turns pydantic's validation errors into plain messages: what is wrong, what was intended, what to do."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ _NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 @dataclass(frozen=True)
 class _ErrorLocation:
-    """Where an error is: in the document, and in the model."""
+    """Location of an error in the document and in the model."""
 
     path: Path
     annotation: Any
-    """The type that was expected there."""
+    """The expected type."""
     owner: Any
-    """The type that the value is a part of."""
+    """The enclosing type."""
 
 
 def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> list[Problem]:
-    """As `explain_fields`; one problem in all for a document of another format."""
+    """As `explain_fields`, but a single problem for a document of another format."""
     if _is_another(model, parsed.value):
         has, wants = list(parsed.value), [name for name, info in model.model_fields.items() if info.is_required()]
         return [
@@ -67,7 +67,7 @@ def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> l
 
 
 def explain_fields(error: ValidationError, model: Any, parsed: Parsed) -> list[Problem]:
-    """One problem for each field that is wrong, located by line; `model` is the type that was validated."""
+    """One problem per invalid field, with its line; `model` is the validated type."""
     grouped: dict[Path, list[tuple[Mapping[str, Any], _ErrorLocation]]] = {}
     for item in error.errors(include_url=False):
         place = _locate(item["loc"], model, parsed.value)
@@ -102,7 +102,7 @@ def explain_fields(error: ValidationError, model: Any, parsed: Parsed) -> list[P
 
 
 def _is_another(model: type[BaseModel], value: Any) -> bool:
-    """Whether a document lacks the version that begins its format, and most of its keys are unknown."""
+    """Whether a document lacks its format's version key, and most of its keys are unknown."""
     unknown = [key for key in value if key not in model.model_fields]
     version = value.get(next(iter(model.model_fields)))
     return not isinstance(version, int) and len(unknown) > len(value) / 2
@@ -116,7 +116,7 @@ def _line(field: str, path: Path, parsed: Parsed) -> int:
 
 
 def _locate(loc: Sequence[str | int], model: Any, value: Any) -> _ErrorLocation:
-    """Follows pydantic's location through types and values, leaving out the labels of union members."""
+    """Follows pydantic's location through types and values, without labels of union members."""
     annotation, owner = model, model
     path: Path = ()
     for part in loc:
@@ -137,7 +137,7 @@ def _locate(loc: Sequence[str | int], model: Any, value: Any) -> _ErrorLocation:
 
 
 def _strip(annotation: Any) -> Any:
-    """Without `Annotated`, without `| None`, and as what a root model is of."""
+    """A type without `Annotated` and `| None`; a root model becomes its root type."""
     while get_origin(annotation) is Annotated or _is_model(annotation, RootModel):
         is_root = _is_model(annotation, RootModel)
         annotation = annotation.model_fields["root"].annotation if is_root else get_args(annotation)[0]
@@ -159,7 +159,7 @@ def _tags(annotation: Any) -> list[str]:
 
 
 def _labels(annotation: Any) -> list[str]:
-    """What pydantic may call a member of a union: its tags, or what a field of it tells it from the others by."""
+    """Labels that pydantic may use for a union member: tags, or the values of a discriminating field."""
     model = _strip(annotation)
     fields = model.model_fields.values() if _is_model(model) else ()
     literals = [info.annotation for info in fields if get_origin(info.annotation) is Literal]
@@ -171,7 +171,7 @@ def _is_model(annotation: Any, of: type[BaseModel] = BaseModel) -> bool:
 
 
 def _fitting(members: Iterable[Any], value: Any) -> Any:
-    """The member of a union that a value of this shape is probably meant for."""
+    """The member of a union that best fits the shape of this value."""
     members = [_strip(member) for member in members]
     wanted: tuple[Any, ...] = (
         (dict, Mapping) if isinstance(value, dict) else (tuple, list) if isinstance(value, list) else ()
@@ -183,7 +183,7 @@ def _fitting(members: Iterable[Any], value: Any) -> Any:
 
 
 def _descends(annotation: Any, part: str | int, value: Any) -> bool:
-    """Whether `part` of a location is a step into the value, not the label of a union member."""
+    """Whether `part` of a location is a step into the value rather than the label of a union member."""
     if isinstance(value, list):
         return isinstance(part, int)
     return isinstance(value, dict) and part in value and get_origin(annotation) in (dict, Mapping)
@@ -217,7 +217,7 @@ def _wrong_type(items: Sequence[Mapping[str, Any]]) -> Problem:
 
 
 def _with_all_choices(item: Mapping[str, Any], details: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The error of a union of choices, with the choices of all its members."""
+    """The error of a union of choices, with the choices of all members."""
     if item["type"] != "literal_error":
         return item
     expected = " or ".join(one["ctx"]["expected"] for one in details if one["type"] == "literal_error")
@@ -225,7 +225,7 @@ def _with_all_choices(item: Mapping[str, Any], details: Iterable[Mapping[str, An
 
 
 def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Problem:
-    """One error in our words; the caller knows where it is."""
+    """One error as a message; the caller adds the location."""
     value, kind, context = item["input"], item["type"], item.get("ctx", {})
     key = str(place.path[-1]) if place.path else ""
     shown = _shown(value)
@@ -323,7 +323,7 @@ def _lower(message: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """The value as YAML would have it, shortened."""
+    """The value as YAML, shortened."""
     text = (
         {True: "true", False: "false", None: "null"}.get(value, str(value))
         if not isinstance(value, dict | list | int | float) or isinstance(value, bool)

@@ -1,7 +1,7 @@
-"""YAML text to plain values and the line of every field, with the mistakes found on the way.
+"""Parses YAML text into plain values with the line of every field, and reports the mistakes found.
 
 The dialect is small on purpose: only `true` and `false` are booleans, dates stay text, keys are text as
-written, there are no tags and no merge keys. Aliases work, within a bound on what they unfold to.
+written, there are no tags and no merge keys. Aliases work within a limit on their expansion.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from palmette.errors import Problem
 MAX_DEPTH = 40
 MAX_VALUES = 200_000
 PLAIN_DEPTH = 100
-"""Levels of documents whose form is not ours."""
+"""Maximum depth of documents in other dialects."""
 MAX_DIGITS = 39
-"""Of a whole number; more digits are text."""
+"""Longest integer in digits; longer ones are text."""
 
 Path = tuple[str | int, ...]
 
 _PLAIN_KEY = re.compile(r"^[A-Za-z_][A-Za-z0-9_-]*$")
 _CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPED = re.compile("[\0\ud800-\udfff]")
-"""What only escapes can spell, and neither files nor paths can hold."""
+"""Characters that only escapes can produce and that neither files nor paths can hold."""
 _NULL, _BOOL = re.compile(r"^(?:~|null|Null|NULL|)$"), re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
 _INT = re.compile(r"^[-+]?(?:0|[1-9][0-9]*)$")
 _FLOAT = re.compile(r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$")
 
 
 def spell(path: Path) -> str:
-    """A field path as people write it.
+    """A field path as users write it.
 
     >>> spell(("features", 2, "aggregate", "of"))
     'features[2].aggregate.of'
@@ -53,16 +53,16 @@ def spell(path: Path) -> str:
 
 @dataclass
 class Parsed:
-    """Plain values, where each came from, and what is wrong with the text."""
+    """Plain values, their lines, and the mistakes in the text."""
 
     value: Any = None
     lines: dict[str, int] = field(default_factory=dict)
-    """Spelt field path to 1-based line."""
+    """1-based lines by field path."""
     problems: list[Problem] = field(default_factory=list)
 
 
 class _Loader(yaml.BaseLoader):
-    """Composes nodes without resolving any scalar: what a plain scalar means is decided in `_scalar`."""
+    """Composes nodes without resolving scalars; `_scalar` does that."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -88,7 +88,7 @@ class _Loader(yaml.BaseLoader):
 
 
 def parse_yaml(text: str) -> Parsed:
-    """Reads one YAML document; never raises for what `text` contains."""
+    """Parses one YAML document; never raises for invalid text."""
     if control := _CONTROL.search(text):
         return Parsed(problems=[_control_problem(control)])
     loader = _Loader(text)
@@ -98,7 +98,7 @@ def parse_yaml(text: str) -> Parsed:
         return Parsed(problems=[_syntax_problem(error, text)])
     except _RefusedError as error:
         return Parsed(problems=[*error.args])
-    except (ValueError, OverflowError):  # of `%YAML` and `\U........`: numbers that are none
+    except (ValueError, OverflowError):  # invalid numbers in `%YAML` and `\U........`
         message = "Bad YAML: the number of a version or of a character is too large."
         return Parsed(problems=[Problem("bad-yaml", message, "Mend it here.", line=loader.line + 1)])
     result = Parsed(
@@ -125,21 +125,21 @@ def parse_yaml(text: str) -> Parsed:
 
 
 def load_plain(text: str) -> Any:
-    """The value of a YAML document of others, read as PyYAML's `safe_load` reads it; `yaml.YAMLError` if it cannot be.
+    """The value of a foreign YAML document, as PyYAML's `safe_load` reads it; `yaml.YAMLError` if invalid.
 
-    For files whose form is not ours: with dates, merge keys and all that teams write. Ours are read by `parse_yaml`.
+    For other programs' files, with dates, merge keys and so on. Palmette's own are read by `parse_yaml`.
     """
     try:
         value = yaml.safe_load(text)
         _count(value)
         return value
     except (ValueError, LookupError, AttributeError, TypeError, OverflowError, RecursionError) as error:
-        # What its constructors raise for tags that do not fit, dates that there are not, numbers without digits.
+        # Raised by its constructors for unfitting tags, impossible dates and numbers without digits.
         raise yaml.YAMLError(str(error) or type(error).__name__) from error
 
 
 def _count(value: Any, depth: int = 0, counted: int = 0) -> int:
-    """How many values were met with all in `value`, each as often as aliases repeat it; ValueError for too many."""
+    """Number of values, counting expanded aliases; ValueError if there are too many."""
     if counted > MAX_VALUES or depth > PLAIN_DEPTH:
         raise ValueError("it is nested too deep, or its aliases unfold to too much")
     inside = value.items() if isinstance(value, dict) else value if isinstance(value, list | set | tuple) else ()
@@ -149,7 +149,7 @@ def _count(value: Any, depth: int = 0, counted: int = 0) -> int:
 
 
 class _RefusedError(Exception):
-    """The document is nested too deep, or unfolds to too much; the argument is the problem."""
+    """The document is nested too deeply or expands too far; the argument is the problem."""
 
 
 def _refused(code: str, message: str) -> _RefusedError:
@@ -157,7 +157,7 @@ def _refused(code: str, message: str) -> _RefusedError:
 
 
 class _Builder:
-    """Nodes to values; fills the lines and problems of `into`."""
+    """Converts nodes to values and records lines and problems in `into`."""
 
     def __init__(self, into: Parsed) -> None:
         self.into = into
@@ -177,7 +177,7 @@ class _Builder:
         return _scalar(node, self._text(node, path))
 
     def _text(self, node: yaml.Node, path: Path) -> str:
-        """What a scalar holds; escapes in it can spell NUL and halves of characters, of which two make one."""
+        """The text of a scalar; escapes can produce NUL and surrogates, two of which form one character."""
         text: str = node.value
         if not _ESCAPED.search(text):
             return text

@@ -1,7 +1,7 @@
-"""Reading YAML documents into frozen models, with every mistake located by file, line and field.
+"""Reads YAML documents into frozen models, with every mistake located by file, line and field.
 
 `Model` is the base of all data that crosses a boundary. `read_document` turns a file into a model or
-raises one `InputError` that lists all mistakes. Not promised: comments and formatting are not kept.
+raises one `InputError` that lists all mistakes. Comments and formatting are not preserved.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ MAX_BYTES = 5_000_000
 LONGEST_PATH, LONGEST_NAME = 4096, 255
 """Bytes of a path, and of one of its parts."""
 MAX_PROBLEMS = 200
-"""Told of one document: who sees so many begins with the first."""
+"""Maximum number of problems reported per document."""
 
 
 class Model(BaseModel):
-    """Frozen, closed to unknown keys; the docstring under a field is its description."""
+    """Frozen, without unknown keys; the docstring under a field is its description."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -45,22 +45,22 @@ def _holds_a_path(text: str) -> str:
 
 
 PathText = Annotated[str, StringConstraints(min_length=1), AfterValidator(_holds_a_path)]
-"""A path as it is written, of a length that systems hold."""
+"""A path of a length that file systems support."""
 
 M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass(frozen=True)
 class Located(Generic[M]):
-    """A document that remembers where its fields are written."""
+    """A document with the line of every field."""
 
     value: M
     file: str
     lines: Mapping[str, int]
-    """Field path to 1-based line."""
+    """1-based lines by field path."""
 
     def line(self, field: str) -> int | None:
-        """Line of a field such as `features[2].aggregate.of`, or of the nearest written one around it."""
+        """Line of a field such as `features[2].aggregate.of`, or of its nearest enclosing field."""
         while field and field not in self.lines:
             field = re.sub(r"(\.[^.\[\]]+|\[[^\[\]]*\]|^[^.\[\]]+)$", "", field) if field[-1] != "." else field[:-1]
         return self.lines.get(field)
@@ -75,7 +75,7 @@ class Located(Generic[M]):
         value: object = None,
         known: Iterable[str] = (),
     ) -> Problem:
-        """A mistake in this document; the nearest of the `known` names is what was probably meant."""
+        """A mistake in this document; the nearest of the `known` names is suggested."""
         return Problem(
             code,
             message,
@@ -98,17 +98,17 @@ def read_document(path: Path, model: type[M]) -> M:
 
 
 def parse_document(text: str, model: type[M], file: str) -> M:
-    """The document in `text`; `file` is the name that messages give."""
+    """Parses a document; `file` is its name in messages."""
     return parse_located(text, model, file).value
 
 
 def read_located(path: Path, model: type[M]) -> Located[M]:
-    """As `read_document`, with the line of every field."""
+    """Like `read_document`, with the line of every field."""
     return parse_located(read_text(path), model, str(path))
 
 
 def parse_located(text: str, model: type[M], file: str) -> Located[M]:
-    """As `parse_document`, with the line of every field."""
+    """Like `parse_document`, with the line of every field."""
     parsed = parse_yaml(text.removeprefix("\ufeff"))
     problems = list(parsed.problems)
     value: M | None = None
@@ -136,13 +136,13 @@ def parse_located(text: str, model: type[M], file: str) -> Located[M]:
 
 
 def mistakes(error: ValidationError, model: object, value: object, text: str, file: str) -> list[Problem]:
-    """What is wrong with a value for its type `model`, on the lines of the JSON or YAML `text` that it came from."""
+    """The mistakes in a value of type `model`, with lines of the JSON or YAML `text` that it came from."""
     found = explain_fields(error, model, Parsed(value, parse_yaml(text).lines))
     return [dataclasses.replace(problem, file=file) for problem in found]
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file of bounded size, without a byte order mark; InputError for anything else."""
+    """The text of a UTF-8 file of limited size, without a byte order mark; InputError otherwise."""
     try:
         if path.is_dir():
             raise _refusal(path, "is-a-directory", "This is a folder, not a file.", "Name the file inside it.")
@@ -166,7 +166,7 @@ def read_text(path: Path) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes what was asked for to the file that was named; UserError where it cannot be written."""
+    """Writes an output file that the user named; UserError if that fails."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

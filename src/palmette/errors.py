@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that `name` most probably meant, or None.
+    """The known name closest to `name`, or None.
 
     >>> nearest("amout", ["amount", "user_id"])
     'amount'
@@ -36,7 +36,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the known one that was probably meant, or nothing.
+    """The end of a message about an unknown name: the probable intended name, or nothing.
 
     >>> did_you_mean("amout", ["amount", "user_id"]), did_you_mean("x", ["amount"])
     (" Did you mean 'amount'?", '')
@@ -47,14 +47,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake: where it is, what it is, and how to mend it."""
+    """One mistake: location, message and remedy."""
 
     code: str
     """Stable, kebab-case, e.g. `unknown-column`."""
     message: str
-    """What is wrong, with the offending value in `repr` form."""
+    """What is wrong, with the value in `repr` form."""
     remedy: str = ""
-    """What to do about it, as an imperative sentence."""
+    """What to do, as an imperative sentence."""
     file: str = ""
     line: int | None = None
     """1-based line in `file`."""
@@ -62,7 +62,7 @@ class Problem:
     """Dotted path of the field, e.g. `features[2].aggregate.of`."""
     value: str | None = None
     nearest: str | None = None
-    """The valid name that was probably meant."""
+    """The valid name that was probably intended."""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.file and self.line else self.file
@@ -74,7 +74,7 @@ class Problem:
 
 @dataclass
 class PalmetteError(Exception):
-    """Base of all errors; `str()` is the one message that a person reads."""
+    """Base of all errors; `str()` gives the complete message for a person."""
 
     message: str
     remedy: str = ""
@@ -97,7 +97,7 @@ class UserError(PalmetteError):
 
 
 class InputError(UserError):
-    """Mistakes in an input file: all of them, never only the first."""
+    """All mistakes in an input file."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -108,15 +108,15 @@ class InputError(UserError):
 
 
 class TopologyError(InputError):
-    """A topology names what does not exist, or cannot be walked from start to end."""
+    """A topology that is inconsistent or cannot reach its end."""
 
 
 class RunError(UserError):
-    """A run that does not exist, is in use by another process, or cannot go on."""
+    """A run that does not exist, is in use by another process, or cannot continue."""
 
 
 class MachineError(PalmetteError):
-    """Something is missing from, or broken on, this machine."""
+    """Something on this machine is missing or broken."""
 
     exit_code = 3
 
@@ -139,13 +139,13 @@ def counted(number: int, noun: str) -> str:
 
 
 def named(path: object) -> str:
-    """A path as messages show it: in quotes, and shortened when it is very long."""
+    """A path for messages: in quotes, and shortened if it is very long."""
     text = str(path)
     return repr(text) if len(text) <= 300 else f"{text[:100]!r}... ({len(text)} characters)"
 
 
 def require_text(given: object) -> None:
-    """Raises UserError for a string, at any depth, that cannot be encoded in UTF-8 and so cannot be journaled."""
+    """Raises UserError for a string, at any depth, that is not valid UTF-8 and so cannot be journaled."""
     if isinstance(given, Mapping):
         given = [*given.keys(), *given.values()]
     if isinstance(given, list | tuple):
@@ -163,8 +163,8 @@ _UNUSABLE = {errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EACCES, errno
 
 
 def path_error(error: BaseException) -> UserError | None:
-    """The error for a path that cannot be used; None for errors with another cause."""
-    if isinstance(error, RuntimeError):  # what `Path.resolve` makes of links in a circle, before Python 3.13
+    """The error for an unusable path; None for errors with another cause."""
+    if isinstance(error, RuntimeError):  # raised by `Path.resolve` for symbolic-link loops before Python 3.13
         error = error.__context__ or error
     if not isinstance(error, OSError) or error.errno not in _UNUSABLE or not error.filename:
         return None
@@ -177,7 +177,7 @@ _SCARCE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EIO}
 
 
 def machine_error(error: BaseException) -> MachineError | None:
-    """The error for a machine that has run out of something; None for errors with another cause."""
+    """The error for an exhausted resource of the machine; None for errors with another cause."""
     if isinstance(error, MemoryError):
         error = OSError(errno.ENOMEM, str(error) or os.strerror(errno.ENOMEM))
     if not isinstance(error, OSError) or error.errno not in _FULL | _SCARCE:

@@ -1,6 +1,6 @@
 """The command line: thin, it calls the public API and reads the journal.
 
-A command is loaded when it is called, so that `palmette --help` stays quick; one that is not installed is not
+A command is imported when it is called, so that `palmette --help` is fast. Commands that are not installed are not
 listed.
 """
 
@@ -107,7 +107,7 @@ def cli(isolation: str | None) -> None:
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Runs one command and exits, see `EXIT_STATUS`; as the program itself, without the warnings of libraries."""
+    """Runs one command and exits, see `EXIT_STATUS`. As a program it suppresses library warnings."""
     if arguments is None and not sys.warnoptions:
         warnings.simplefilter("ignore")
     guard()
@@ -144,7 +144,7 @@ def _end_in_order() -> None:
 
 
 def _require_folder() -> None:
-    """Raises UserError where the current folder was removed: no path leads anywhere."""
+    """Raises UserError if the current folder was removed, because relative paths then lead nowhere."""
     try:
         Path.cwd()
     except FileNotFoundError as error:

@@ -20,7 +20,7 @@ STAGES = ("plan", "deploy")
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions only
-    """Names with commas between them; only known ones, where any are given."""
+    """Names separated by commas, restricted to the known ones if any are given."""
 
     name = "names"
 
@@ -127,7 +127,7 @@ def automl(request: str, data: tuple[str, ...], as_json: bool, **options: Any) -
 
 
 def _print_plans(made: dict[str, Any], as_json: bool) -> None:
-    """The end of a dry run: the plans with their candidates, the chosen one marked."""
+    """The end of a dry run: the plans with their candidates and the chosen one marked."""
     if as_json:
         print_json(made)
         return

@@ -14,7 +14,7 @@ from palmette.errors import InputError
 
 _FILE = click.Path(path_type=Path)
 _SHOWN = 20
-"""Most violations that are printed; `--json` has all."""
+"""Maximum violations printed; `--json` has all."""
 
 
 @click.command()
@@ -59,7 +59,7 @@ def check(  # noqa: PLR0913 - one parameter per option
     from palmette.features.questions import only_questions
     from palmette.features.script_check import FeatureScript, check_script, chosen_checks, view_of
 
-    read_text(script)  # report its mistakes first
+    read_text(script)  # to report its mistakes first
     try:
         view = view_of(fsc, dfr, model)
     except InputError as error:
@@ -83,7 +83,7 @@ def check(  # noqa: PLR0913 - one parameter per option
 
 
 def print_verdict(title: str, verdict: Verdict) -> None:
-    """A line per check, then what was found, then the outcome."""
+    """Prints a line per check, the violations, and the outcome."""
     click.secho(f"\n{title}\n", bold=True)
     print_checks(verdict.measurements)
     for violation in verdict.violations[:_SHOWN]:

@@ -1,4 +1,4 @@
-"""What language models cost in a run, for screens and for programs."""
+"""Costs of language models in a run, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ HEADER = ("asked by", "as", "calls", "tokens in", "tokens out", "cost", "time")
 
 
 def costs_json(state: RunState) -> dict[str, Any]:
-    """All and each, by actor and role."""
+    """The total, and the costs by actor and role."""
     each = [{"actor": actor, "role": role, **_json(cost)} for (actor, role), cost in state.bill.items()]
     return {"all": _json(_total(state)), "by": each}
 
 
 def costs_rows(state: RunState) -> list[tuple[str, ...]]:
-    """Rows below `HEADER`; none where nothing was paid."""
+    """Rows below `HEADER`; none if nothing was paid."""
     rows = [(actor or "opening", role, *_row(cost)) for (actor, role), cost in state.bill.items()]
     return [*rows, ("all", "", *_row(_total(state)))] if len(rows) > 1 else rows
 
 
 def print_costs(state: RunState) -> None:
-    """A table, where language models were asked at all."""
+    """Prints a table if language models were used."""
     if rows := costs_rows(state):
         click.echo()
         print_table(HEADER, rows)
 
 
 def calls_of(folder: Path) -> list[dict[str, Any]]:
-    """All paid calls of a run, each with what was asked and answered."""
+    """All paid calls of a run with request and answer."""
     calls = [entry.event for entry in read_journal(folder, "call_answered") if isinstance(entry.event, CallAnswered)]
     store = ArtefactStore(folder)
     return [
@@ -54,14 +54,14 @@ def calls_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def chosen(calls: list[dict[str, Any]], number: int | None) -> list[dict[str, Any]]:
-    """The call with a number, or all; UserError when there is none."""
+    """The call with this number, or all; UserError if there is none."""
     if number is not None and not 1 <= number <= len(calls):
         raise UserError(f"There is no call {number}; the run has {len(calls)}.", code="no-such-call")
     return calls if number is None else [calls[number - 1]]
 
 
 def print_calls(calls: list[dict[str, Any]]) -> None:
-    """A line each."""
+    """Prints one line per call."""
     if not calls:
         click.echo("No language model has answered.")
         return
@@ -82,14 +82,14 @@ def print_calls(calls: list[dict[str, Any]]) -> None:
 
 
 def print_call(call: dict[str, Any]) -> None:
-    """What was asked, and what was answered."""
+    """Prints a request and its answer."""
     for message in (*call["asked"], {"speaker": "answer", "text": call["answer"]}):
         click.secho(f"----- {message['speaker']}", bold=True)
         click.echo(message["text"])
 
 
 def _asked(request: Any) -> list[dict[str, str]]:
-    """The messages of a prompt; of any other request, itself."""
+    """The messages of a prompt; other requests as they are."""
     if isinstance(request, dict) and "messages" in request:
         return [{"speaker": message["speaker"], "text": message["text"]} for message in request["messages"]]
     return [{"speaker": "request", "text": json.dumps(request, indent=2, ensure_ascii=False)}]

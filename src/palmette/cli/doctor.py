@@ -21,13 +21,13 @@ Status = Literal["ok", "missing", "optional"]
 
 
 class InstallationFinding(NamedTuple):
-    """One thing that was looked for."""
+    """Result for one requirement."""
 
     name: str
     status: Status
-    """`missing` stops the main job; `optional` is absent and needed only for `use`."""
+    """`missing` prevents the main job; `optional` is absent and needed only for `use`."""
     found: str
-    """Version and place."""
+    """Version and location."""
     use: str
     remedy: str = ""
 
@@ -38,7 +38,7 @@ class _Package(NamedTuple):
     extra: str
     needed: bool = False
     below: int | None = None
-    """First major version that does not work."""
+    """First unsupported major version."""
 
 
 _PACKAGES = (

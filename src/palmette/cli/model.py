@@ -1,4 +1,4 @@
-"""The delivered model of an AutoML run, on the end screen: the same verdict, in the same words, as in its report."""
+"""The delivered model of an AutoML run on the end screen: the same verdict as in its report."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from palmette.cli.screen import clean, near, print_table
 from palmette.engine import RunResult, list_runs, run_state
 
 SHOWN = 8
-"""Lines of the leaderboard."""
+"""Rows of the leaderboard."""
 COLOURS = {"pass": "green", "partly": "yellow", "fail": "red"}
 
 
 def model_run(run: str) -> str:
-    """The run or folder to take a model from: for `latest`, the newest run that has delivered one."""
+    """The run or folder of a model; for `latest`, the newest run that delivered one."""
     for found in list_runs() if run == "latest" else ():
         if found.status != "unreadable" and "delivery" in run_state(found.folder).artefacts:
             return str(found.folder)
@@ -26,7 +26,7 @@ def model_run(run: str) -> str:
 
 
 def print_task(task: Any, err: bool = False) -> None:
-    """How the request was read, from the JSON data of its `TaskSpec`."""
+    """Prints the interpretation of the request from the JSON data of its `TaskSpec`."""
     from palmette.automl.report.interpretation import interpretation_lines
     from palmette.automl.task_spec.spec import TaskSpec
 
@@ -36,7 +36,7 @@ def print_task(task: Any, err: bool = False) -> None:
 
 
 def _facts(result: RunResult) -> dict[str, Any]:
-    """The task, the assessment as it is, the leaderboard and the delivery."""
+    """The task, the assessment, the leaderboard and the delivery."""
     artefacts = ("task", "assessment", "comparison", "delivery")
     found = {name: result.value(name) if name in result.state.artefacts else None for name in artefacts}
     delivery, comparison, assessment = found["delivery"], found["comparison"], found["assessment"]
@@ -56,7 +56,7 @@ def _begin(summary: Mapping[str, Any]) -> None:
 
 
 def _show(summary: Mapping[str, Any]) -> None:
-    """The verdict, the candidates, and the folder."""
+    """Prints the verdict, the candidates, and the folder."""
     from palmette.automl.artefacts import Assessment, LeaderboardRow
     from palmette.automl.formatting import seconds
     from palmette.automl.report import verdict_text

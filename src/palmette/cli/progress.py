@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: one line an event, and what is happening now where there is a terminal."""
+"""Live progress of a run: one line per event, and the current activity on a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Progress:
     """Prints to standard error, so that standard output stays for results."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """`folder` of the run: where artefacts are that are shown as soon as they are there."""
+        """`folder`: the run's, for artefacts that are shown once they exist."""
         self._folder = folder
         self._live = sys.stderr.isatty()
         self._started = time.monotonic()
@@ -50,7 +50,7 @@ class Progress:
 
 
 class EventLines:
-    """Prints every event and message as a JSON object a line, to standard error: for programs that watch a run."""
+    """Prints every event and message as a JSON line to standard error, for programs that watch a run."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -73,7 +73,7 @@ class EventLines:
 
 
 def watching(as_json: bool, folder: Path | None = None) -> Observer:
-    """The observer of a command; with the run's folder, it shows how a request was read before anything is trained."""
+    """The observer of a command; with the run's folder, it shows the interpretation of a request before training."""
     return EventLines(folder) if as_json else Progress(folder)
 
 

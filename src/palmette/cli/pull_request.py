@@ -13,7 +13,7 @@ from palmette.engine import RunResult
 
 
 def _facts(result: RunResult) -> dict[str, Any]:
-    """Where new files differ from their neighbours' habits, and the pull request."""
+    """The departures of new files from their neighbours' habits, and the pull request."""
     made = result.state.artefacts
     template = result.value("template") if "template" in made else {}
     return {

@@ -9,16 +9,16 @@ from palmette.engine import RunResult
 
 
 class Report(NamedTuple):
-    """A section of the screen, of the JSON object, and of what to do next."""
+    """An environment's section of the screen, of the JSON object, and of the next steps."""
 
     title: str
     made: str
-    """The key in `facts` that is empty as long as there is no product."""
+    """The key in `facts` that is empty until there is a product."""
     facts: Callable[[RunResult], dict[str, Any]]
-    """What is added to the JSON object of a run."""
+    """Additions to the JSON object of a run."""
     show: Callable[[Mapping[str, Any]], None]
     """Prints the product, from the JSON object."""
     next: Callable[[Mapping[str, Any]], Iterable[tuple[str, str]]]
-    """What to do with it: in a word or two, and the command."""
+    """Next steps: a short label and the command."""
     begin: Callable[[Mapping[str, Any]], None] = lambda _: None
-    """Prints the part of the screen before all others."""
+    """Prints the first part of the screen."""

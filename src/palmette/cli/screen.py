@@ -1,4 +1,4 @@
-"""What commands print: tables, times, paths and JSON."""
+"""Output of commands: tables, times, paths and JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def print_json(value: object) -> None:
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Left-aligned columns; the last one may be as long as it likes. No rows: no table."""
+    """Left-aligned columns; the last one is not limited. No rows: no table."""
     texts = [list(header), *([" ".join(clean(str(cell)).split()) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in texts) for column in range(len(header) - 1)]
     for index, row in enumerate(texts if len(texts) > 1 else []):
@@ -39,7 +39,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None
 
 
 def print_checks(measurements: Iterable[Measurement]) -> None:
-    """A line for each check: whether it holds, and what was measured."""
+    """One line per check: whether it passed, and what was measured."""
     rows = [
         (_MARKS[one.status], one.name, one.status, duration(one.seconds) if one.seconds else "", one.detail)
         for one in measurements
@@ -48,14 +48,14 @@ def print_checks(measurements: Iterable[Measurement]) -> None:
 
 
 def print_violation(violation: Violation, lines: int = 12) -> None:
-    """A failure with the first lines of its evidence."""
+    """A violation with the first lines of its evidence."""
     click.echo(f"\n{click.style(violation.code, bold=True)}: {clean(violation.message)}")
     for line in clean(violation.evidence).rstrip().splitlines()[:lines]:
         click.secho(f"    {line}", dim=True)
 
 
 def clean(text: str) -> str:
-    r"""Text that is not ours, without what would steer the terminal.
+    r"""Untrusted text without terminal control characters.
 
     >>> clean("a\x1b[2Jb\nc")
     'a[2Jb\nc'
@@ -81,6 +81,6 @@ def first_line(text: str, width: int = 160) -> str:
 
 
 def near(path: Path) -> str:
-    """A path as seen from here, where that is shorter."""
+    """A path relative to the current folder, if that is shorter."""
     relative = os.path.relpath(path)
     return relative if len(relative) < len(str(path)) else str(path)

@@ -1,4 +1,4 @@
-"""`palmette serve`: keeps the endpoint of a delivered model up."""
+"""`palmette serve`: runs the endpoint of a delivered model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from palmette.cli.screen import json_option, near, print_json
 from palmette.errors import MachineError, UserError
 
 WATCHED = 0.3
-"""Seconds between two looks at whether it is still up."""
+"""Seconds between checks that it is still running."""
 
 
 @click.command()
@@ -45,7 +45,7 @@ def serve(run: str, port: int, host: str, as_json: bool) -> None:
 
 
 def _say(url: str, row: dict[str, object], as_json: bool) -> None:
-    """Prints its address and an example of a request."""
+    """Prints its URL and an example request."""
     body = json.dumps(row, ensure_ascii=False)
     ask = f"curl -s {url}/predict -H 'Content-Type: application/json' -d {shlex.quote(body)}"
     if as_json:
@@ -57,7 +57,7 @@ def _say(url: str, row: dict[str, object], as_json: bool) -> None:
 
 
 def _require_free(host: str, port: int) -> None:
-    """Raises UserError where nothing can listen at this address."""
+    """Raises UserError if the address is not free."""
     try:
         kind, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(kind, socket.SOCK_STREAM) as one:

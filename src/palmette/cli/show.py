@@ -19,12 +19,12 @@ from palmette.engine.workspaces import workspace_name
 from palmette.errors import counted
 
 LAST = 2000
-"""Events whose steps are shown unless all are asked for."""
+"""Events whose steps are shown by default."""
 
 
 @dataclass
 class Step:
-    """One decision and what came of it; or what happened between decisions, which has no number."""
+    """One decision with its result, or an event between decisions, which has no number."""
 
     number: int | None
     actor: str
@@ -32,9 +32,9 @@ class Step:
     attempts: list[e.AttemptFailed | e.AttemptSucceeded] = field(default_factory=list)
     seconds: float = 0.0
     note: str = ""
-    """The instruction or the question, if there was one."""
+    """The instruction or question, if any."""
     workspace: str = ""
-    """Below the run's `work`, where there is one."""
+    """Below the run's `work` folder, if it has one."""
 
     @property
     def has_failed(self) -> bool:
@@ -42,7 +42,7 @@ class Step:
 
 
 def steps_of(run: End) -> list[Step]:
-    """The steps of a run, in order, as far as their events are there."""
+    """The steps of a run, in order, as far as their events are loaded."""
     steps: list[Step] = []
     kinds = Counter(entry.event.kind for entry in run.entries)
     invoked = Counter(entry.event.actor for entry in run.entries if isinstance(entry.event, e.InvocationStarted))
@@ -169,7 +169,7 @@ def _show(folder: Path, run: End, evidence: bool, as_json: bool) -> None:
 
 
 def run_facts(folder: Path) -> dict[str, object]:
-    """All that is shown of a run, as JSON data."""
+    """Everything shown of a run, as JSON data."""
     run = read_end(folder, None)
     return _as_json(folder, run.state, steps_of(run), summarise(folder, run.state))
 

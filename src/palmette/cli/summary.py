@@ -1,4 +1,4 @@
-"""The screen at the end of a run: what was made, what was checked, how long it took, where it lies, what is next."""
+"""The screen at the end of a run: what was made and checked, times, costs, location and next steps."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from palmette.errors import RunStopped, counted
 
 
 def present(result: RunResult, as_json: bool) -> NoReturn:
-    """Ends a command with the screen (or the JSON object) of its run, and the exit status that fits."""
+    """Ends a command with the screen (or the JSON object) of its run and the matching exit status."""
     summary = summary_of(result)
     print_json(summary) if as_json else print_summary(result, summary)
     raise SystemExit(0 if result.status == "finished" else RunStopped.exit_code)
 
 
 def summary_of(result: RunResult) -> dict[str, Any]:
-    """Everything on the screen, as JSON data; the environment adds what only its runs make."""
+    """Everything on the screen as JSON data, with the environment's own section."""
     state, actors = result.state, result.state.actors
     environment = state.opened.environment if state.opened else ""
     failures = [actor.failure for actor in actors.values() if actor.failure]
@@ -56,7 +56,7 @@ def summary_of(result: RunResult) -> dict[str, Any]:
 
 
 REPORTS: Mapping[str, Report] = {"features": pull_request.REPORT, "automl": model.REPORT}
-"""By environment: what only its runs make."""
+"""Sections by environment."""
 
 
 def print_summary(result: RunResult, summary: Mapping[str, Any]) -> None:
@@ -102,7 +102,7 @@ def _steps(summary: Mapping[str, Any]) -> list[tuple[object, ...]]:
 
 
 def _print_next(summary: Mapping[str, Any], own: Iterable[tuple[str, str]]) -> None:
-    """What to type now."""
+    """Prints the commands to type next."""
     run = summary["run"]
     _title("Next")
     for what, command in own:

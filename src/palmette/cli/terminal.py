@@ -1,7 +1,7 @@
-"""What reaches the screen: our own styles, and of everything else only what shows.
+"""Protects the terminal: only our own styles reach it, and control characters in other text are made visible.
 
-Names of files and columns, values, traces and answers come from elsewhere and may hold sequences that steer a terminal:
-they are written out. This holds for all that a command prints, so that no message has to think of it.
+Names of files and columns, values, traces and answers are untrusted and may contain control sequences. The guard
+covers everything that a command prints, so that individual messages need no escaping.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any, TextIO
 LAST_STANDARD = 2
 """Descriptor of the last of the three standard streams."""
 _OURS = r"\x1b\[(?:[012]|3[0-7])m|\r\x1b\[2K|\r\n"
-"""Bold, dim and colours, as click writes them; a line of progress that is taken back; ends of lines."""
+"""Bold, dim and colours as click writes them, an erased progress line, and line ends."""
 _STEERING = re.compile(rf"({_OURS})|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def harmless(text: str) -> str:
-    r"""The text with what steers a terminal, and what cannot be written, as its number.
+    r"""The text with control characters and unencodable ones replaced by their code points.
 
     >>> harmless("\x1b[1mbold\x1b[0m \x1b]0;owned\x07 a\rb \udcff")
     '\x1b[1mbold\x1b[0m <U+001B>]0;owned<U+0007> a<U+000D>b <U+DCFF>'
@@ -30,12 +30,12 @@ def harmless(text: str) -> str:
 
 
 def guard() -> None:
-    """Lets only harmless text through to the screen; what goes into files and pipes stays as it is.
+    """Lets only harmless text reach a terminal; output to files and pipes is unchanged.
 
-    Who does not read on ends nothing: a run goes on when the program that its progress goes to has ended. Results that
-    do not fit into a file are an error.
+    A closed pipe for progress does not end a run. Results that cannot be written to a file are
+    an error.
     """
-    while (spare := os.open(os.devnull, os.O_RDWR)) <= LAST_STANDARD:  # else files would be opened in these places
+    while (spare := os.open(os.devnull, os.O_RDWR)) <= LAST_STANDARD:  # else opened files would take these
         pass
     os.close(spare)
     for name, lost in (("stdout", BrokenPipeError), ("stderr", OSError)):
@@ -45,10 +45,10 @@ def guard() -> None:
 
 
 class Guarded:
-    """A stream of text that lets only harmless text through to a terminal."""
+    """A text stream that passes only harmless text to a terminal."""
 
     def __init__(self, stream: TextIO, lost: type[OSError]) -> None:
-        """`lost`: what is raised where nobody reads any more."""
+        """`lost`: raised if the reader has gone."""
         self._stream, self._lost = stream, lost
         self._is_screen = stream.isatty()
 

@@ -13,7 +13,7 @@ from palmette.engine.drawing import Form
 
 
 def _located(file: Path) -> Path:
-    """The file, or a built-in topology by its name."""
+    """The file, or a built-in topology by name."""
     package = Path(__file__).parents[1]
     named = package / ("features/topology.yaml" if str(file) == "features" else f"automl/topologies/{file}.yaml")
     return named if not file.exists() and len(file.parts) == 1 and named.is_file() else file

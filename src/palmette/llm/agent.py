@@ -1,4 +1,4 @@
-"""An agent: one task with a prompt, a typed answer and built-in rules. Every answer is checked the same way."""
+"""An agent: a task with a prompt, a typed answer and built-in rules. Every answer is checked the same way."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from palmette.llm.prompt import NO_PARTS, fill, load_prompt, shared
 from palmette.llm.tokens import estimate_tokens
 
 EVIDENCE = 1500
-"""Characters of one violation's evidence that a model is shown."""
+"""Characters of a violation's evidence in a prompt."""
 EVIDENCED = 3
-"""Violations that are shown with their evidence."""
+"""Violations shown with their evidence."""
 LAST = 4000
-"""Tokens of the last output that a model is shown."""
+"""Tokens of the last output in a prompt."""
 
 
 class Agent(BaseActor):
-    """An actor whose task a language model answers, or the built-in rules.
+    """An actor whose task is answered by a language model or by built-in rules.
 
-    A subclass gives `name`, `description`, `produces`, `Input`, `Output` and `Answer`, a prompt file, and the three
+    A subclass defines `name`, `description`, `produces`, `Input`, `Output` and `Answer`, a prompt file, and the three
     methods `offline`, `sections` and `read`.
     """
 
@@ -38,50 +38,50 @@ class Agent(BaseActor):
     prompt: ClassVar[str] = "prompt.md"
     """The prompt file, relative to the module of the class."""
     Answer: type[answers.Answer]
-    """What a model gives; `read` makes the actor's output of it."""
+    """A model's answer type; `read` turns it into the actor's output."""
 
     def __init__(self, models: Models = OFFLINE) -> None:
         self.model: Answerer | None = models.of(self.name)
-        """Who answers; None for the built-in rules."""
+        """None for the built-in rules."""
 
     def offline(self, input: Any, context: Context) -> Attempt[Any]:
-        """One attempt of the built-in rules."""
+        """One attempt by the built-in rules."""
         raise NotImplementedError
 
     def sections(self, input: Any, context: Context) -> tuple[Section, ...]:
-        """What a model is shown: a section for every input that the prompt file names.
+        """The prompt's sections, one for every input that the prompt file names.
 
         Raises:
-            AnswerError: there is nothing to ask, for the reason that its violations give; no call is paid for that.
+            AnswerError: there is nothing to ask, as its violations explain; no call is paid for.
         """
         raise NotImplementedError
 
     def parts(self, input: Any) -> Mapping[str, str]:
-        """Texts of the house that complete the prompt file, by the names that it has for them; never data."""
+        """Fixed texts that complete the prompt file, by name; never data."""
         return NO_PARTS
 
     def read(self, answer: Any, input: Any, context: Context) -> Attempt[Any]:
         """The actor's output from a model's answer.
 
-        An answer that cannot become one is an `Attempt` whose output does not meet the criterion, or one without
-        output, with violations that say why.
+        For an unusable answer, an `Attempt` whose output does not meet the criterion, or one without
+        output and with violations.
         """
         raise NotImplementedError
 
     def objection(self, answer: Any, input: Any) -> str:
-        """Why no output can be made of an answer, so that the model is asked again; empty where one can."""
+        """Why an answer is unusable, so that the model is asked again; empty if it is usable."""
         return ""
 
     def is_settled(self, input: Any, context: Context) -> bool:
-        """Whether nothing is left to decide: the rules answer then, and no call is paid for."""
+        """Whether nothing is left to decide; then the rules answer and no call is paid for."""
         return False
 
     def redacted(self, violation: Violation) -> Violation:
-        """A violation that the planner came back with, as the model may see it; all of it, unless overridden."""
+        """A violation as the model may see it on re-entry; unchanged unless overridden."""
         return violation
 
     def recalled(self, output: Any) -> str:
-        """The last output, as the model is shown it again; its files and the rest as JSON, unless overridden."""
+        """The last output as shown to the model again; its files and the rest as JSON unless overridden."""
         return shown(output)
 
     @final
@@ -99,17 +99,17 @@ class Agent(BaseActor):
 
     @final
     def render(self, input: Any, context: Context) -> Prompt:
-        """What the model is sent.
+        """The complete prompt.
 
         Raises:
-            AnswerError: there is nothing to ask, or what is needed does not fit into a prompt.
+            AnswerError: there is nothing to ask, or the required sections do not fit.
         """
         assert self.model is not None
         file = load_prompt(Path(inspect.getfile(type(self))).parent / self.prompt)
         system = file.instructions(self.Answer, self.parts(input))
         past = self._past(context)
         taken = sum(estimate_tokens(text) for text in (system, file.user, *past))
-        # Folders differ from run to run; an equal prompt is answered from the journal, or from a recording.
+        # Folders differ from run to run, and equal prompts are answered from the journal or a recording.
         places = {str(context.workspace): "<workspace>"}
         sections = [
             one.model_copy(update={"items": tuple(without(item, places) for item in one.items)})
@@ -127,7 +127,7 @@ class Agent(BaseActor):
         )
 
     def _past(self, context: Context) -> list[str]:
-        """What has been tried in this run, and why the planner came back."""
+        """Earlier attempts in this run, and why the planner came back."""
         parts = []
         if context.instruction:
             words = "\n".join([context.instruction, *_described(map(self.redacted, context.evidence))])
@@ -141,7 +141,7 @@ class Agent(BaseActor):
 
 
 def shown(output: BaseModel) -> str:
-    """An output as a model is shown it: its files as they are, and the rest as JSON."""
+    """An output as shown to a model: its files as they are, and the rest as JSON."""
     files: list[str] = []
     rest = _without_files(output.model_dump(mode="json"), files)
     data = [fenced(json.dumps(rest, indent=1, ensure_ascii=False), "json")] if rest else []
@@ -149,7 +149,7 @@ def shown(output: BaseModel) -> str:
 
 
 def _without_files(value: JsonValue, files: list[str]) -> JsonValue:
-    """A value whose text files are taken out, to be quoted one by one."""
+    """A value without its text files, which are quoted one by one."""
     if isinstance(value, list):
         return [_without_files(item, files) for item in value]
     if not isinstance(value, dict):
@@ -161,14 +161,14 @@ def _without_files(value: JsonValue, files: list[str]) -> JsonValue:
 
 
 def _attempt(attempt: PastAttempt, *, last: bool) -> str:
-    """An attempt in brief; the evidence of the last one only, because the others are past."""
+    """An attempt, abridged; only the last one has its evidence."""
     head = f"Attempt {attempt.number}: {attempt.reason} {attempt.fix}".strip()
     found = _described(attempt.violations) if last else [f"- {one.message}" for one in attempt.violations]
     return "\n".join([head, *found])
 
 
 def _described(violations: Iterable[Violation]) -> Iterator[str]:
-    """The violations, the first few with their evidence: it is mostly the same in the others."""
+    """The violations, the first few with their evidence; it is mostly the same in the others."""
     for number, violation in enumerate(violations):
         subject = f" ({violation.subject})" if violation.subject else ""
         yield f"- [{violation.code}] {violation.message}{subject}"

@@ -1,7 +1,7 @@
-"""Asks a model for a typed answer: within the budget, again with the error when it cannot be used, bounded.
+"""Asks a model for a typed answer within the budget, and again, a bounded number of times, if it is unusable.
 
-Every exchange that gave an answer is one paid call. A repeated question holds the bad answer, so it is another request,
-and a resumed run is given the whole conversation from the journal.
+Every answered exchange is one paid call. A repeated question contains the bad answer, so it is a different request,
+and a resumed run gets the whole conversation from the journal.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from palmette.llm.messages import Message, Prompt, Provider, Reply, Settings
 from palmette.llm.tokens import estimate_tokens
 
 RE_ASKS = 2
-"""How often a model is asked again, with what is wrong with its answer, before the task is given up."""
+"""Repeated questions, with the error, before the task is given up."""
 
 A = TypeVar("A", bound=Answer)
 
 
 @dataclass
 class AnswerError(ModelError):
-    """There is no answer to a task: the model's cannot be used, or there was nothing that it could be asked."""
+    """A task has no answer: the model's is unusable, or there was nothing to ask."""
 
     violations: tuple[Violation, ...] = field(default=(), kw_only=True)
-    """The evidence for the planner; the message when it is left out."""
+    """The evidence for the planner; defaults to the message."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -39,17 +39,17 @@ class AnswerError(ModelError):
 
 @dataclass(frozen=True)
 class Answerer:
-    """A model in its role, with those that take its place when it cannot be reached."""
+    """A model in its role, with its fallbacks."""
 
     role: str
     providers: tuple[Provider, ...]
     settings: Settings = field(default_factory=Settings)
     hide: Callable[[str], str] = str
-    """Takes secrets out of a text; what is sent, kept and shown went through it."""
+    """Removes secrets from every text that is sent, stored or shown."""
 
     @property
     def name(self) -> str:
-        """Which models answer, e.g. `openai:a, else anthropic:b`."""
+        """The models that answer, e.g. `openai:a, else anthropic:b`."""
         return ", else ".join(provider.name for provider in self.providers)
 
     def ask(
@@ -58,13 +58,13 @@ class Answerer:
         """The model's answer, or a bare `Answer` that hands the task over.
 
         Args:
-            prompt: What is asked.
-            answer: What the reply is read into.
+            prompt: The question.
+            answer: The type to read the reply into.
             pay: Pays for the exchange.
-            objection: Why an answer that can be read cannot be; empty where it can.
+            objection: Why a readable answer is unusable; empty if it is usable.
 
         Raises:
-            AnswerError: the answers could not be used, although the model was asked again.
+            AnswerError: the answers were unusable, also after asking again.
             ModelError: no model could be reached.
             RunStopped: the budget does not allow another call.
         """
@@ -102,7 +102,7 @@ class Answerer:
         return Reply.model_validate(answer)
 
     def _estimate(self, prompt: Prompt) -> Spend:
-        """The most that an exchange may cost."""
+        """The maximum cost of an exchange."""
         tokens = sum(estimate_tokens(message.text) + 8 for message in prompt.messages)
         prices = [provider.price(tokens, self.settings.max_tokens) for provider in self.providers]
         return Spend(
@@ -114,7 +114,7 @@ class Answerer:
         )
 
     def _exchange(self, prompt: Prompt) -> Paid:
-        """The reply of the first model that gives one."""
+        """The reply of the first model that answers."""
         errors: list[ModelError] = []
         for provider in self.providers:
             try:

@@ -1,10 +1,10 @@
-"""The one reader of models' answers: text into a typed answer, or a precise account of what is wrong with it.
+"""Parses a model's reply into a typed answer, or describes precisely what is wrong with it.
 
-Small data comes as a JSON object; each file as a fenced block of its own. Code is not put into JSON strings: models
-escape long texts badly, one lost backslash spoils the whole object, and a person could not write it by hand.
+Small data is a JSON object; each file is a fenced block of its own. Code is not put into JSON strings: models
+escape long texts badly, one lost backslash breaks the whole object, and a person could not write it by hand.
 
-What is accepted: prose around the object and the blocks, byte order marks, typographic quotes around JSON keys.
-What is not: anything cut off, anything ambiguous, code that does not parse. Nothing is ever used in part.
+Accepted: prose around the object and the blocks, byte order marks, typographic quotes around JSON keys.
+Rejected: anything truncated, anything ambiguous, code that does not parse. No answer is used in part.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from palmette.llm.messages import Reply
 
 
 class CodeField(NamedTuple):
-    """Marks a text field of an answer that comes as a fenced block of this language."""
+    """Marks a text field that is given as a fenced block of this language."""
 
     language: str
 
@@ -36,7 +36,7 @@ Sql = Annotated[str, CodeField("sql")]
 
 
 class Answer(Model):
-    """What a language model gives for a task; its fields are the contract that the model is shown."""
+    """A language model's answer to a task; its fields are the contract shown to the model."""
 
     reason: str = Field(default="")
     """What the answer rests on, or why the last attempt failed; one sentence."""
@@ -51,7 +51,7 @@ class Answer(Model):
 
     @classmethod
     def handing_over(cls, data: dict[str, Any]) -> Answer | None:
-        """The bare answer that hands the task over: where `data` has `terminate`, or a fix of TERMINATE."""
+        """The bare answer that hands the task over, if `data` has `terminate` or a fix of TERMINATE."""
         why = data.get("terminate")
         if isinstance(why, str) and why.strip():
             return Answer(reason=why.strip(), fix=TERMINATE)
@@ -61,30 +61,30 @@ class Answer(Model):
 
 
 class BadAnswer(NamedTuple):
-    """An answer that cannot be used."""
+    """An unusable answer."""
 
     code: str
     message: str
-    """What is wrong and what is asked for instead; sent to the model."""
+    """What is wrong and what is expected instead; sent to the model."""
     final: bool = False
-    """Asking again would not help."""
+    """Whether asking again would not help."""
 
 
 A = TypeVar("A", bound=Answer)
 
 _INVISIBLE = dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060"))
 _REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
-"""Characters by which code is seen otherwise than it runs."""
+"""Characters that make code look different from what it does."""
 _BEGINNINGS = 1000
-"""Of what could be JSON objects and are none; a text with more of them is not read to its end."""
+"""Maximum number of failed starts of a JSON object in a text; the rest is not read."""
 _READ = 2_000_000
-"""Characters that are read in vain, at such beginnings; where it was more, no further one is tried."""
+"""Maximum number of characters read at failed starts."""
 _SPACES = {ord(char): " " for char in "\u00a0\u2007\u202f"}
 _QUOTES = {ord(char): '"' for char in "“”„‟"} | {ord(char): "'" for char in "‘’‚‛"}
 
 
 def code_fields(answer: type[Answer]) -> dict[str, str]:
-    """The fields that come as fenced blocks, with their languages."""
+    """The fields given as fenced blocks, with their languages."""
     return {
         name: mark.language
         for name, info in answer.model_fields.items()
@@ -94,7 +94,7 @@ def code_fields(answer: type[Answer]) -> dict[str, str]:
 
 
 def read_answer(reply: Reply, answer: type[A]) -> A | Answer | BadAnswer:
-    """The answer in a reply: the typed one, a bare `Answer` that hands the task over, or what is wrong."""
+    """The answer in a reply: the typed one, a bare `Answer` that hands the task over, or an error."""
     if reply.finish == "refused":
         return BadAnswer("answer-refused", f"{reply.model} declined to answer: {_excerpt(reply.text)}", final=True)
     if reply.finish == "length":
@@ -117,7 +117,7 @@ def read_answer(reply: Reply, answer: type[A]) -> A | Answer | BadAnswer:
 
 
 def describe(answer: type[Answer], example: str = "") -> str:
-    """How to answer, for the model: the form of the whole, every field, an example, and the types of fields last."""
+    """The answer format for the model: overall form, every field, an example, and the types of fields."""
     code = code_fields(answer)
     schema = answer.model_json_schema()
     properties = {name: part for name, part in schema.pop("properties").items() if name not in code}
@@ -144,7 +144,7 @@ def describe(answer: type[Answer], example: str = "") -> str:
 
 
 def _in_order(properties: dict[str, Any], definitions: dict[str, Any]) -> list[str]:
-    """The types that are shown by name, those that a reader meets first before those inside them."""
+    """The types shown by name, outer types before inner ones."""
     found: list[str] = []
     level: Any = list(properties.values())
     while level:
@@ -155,7 +155,7 @@ def _in_order(properties: dict[str, Any], definitions: dict[str, Any]) -> list[s
 
 
 def _references(value: Any) -> Iterator[str]:
-    """Names of the types in a part of a JSON Schema, in its order."""
+    """Names of the types in a part of a JSON Schema, in order."""
     if isinstance(value, dict):
         if "$ref" in value:
             yield str(value["$ref"]).rpartition("/")[2]
@@ -166,7 +166,7 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def _object(split: SplitText, answer: type[Answer]) -> dict[str, Any] | BadAnswer:
-    """The JSON object of the answer; an empty one where there is none and none is needed."""
+    """The JSON object of the answer; empty if there is none and none is needed."""
     code = code_fields(answer)
     expected = set(answer.model_fields)
     own = {name for name, info in answer.model_fields.items() if info.is_required()}
@@ -181,7 +181,7 @@ def _object(split: SplitText, answer: type[Answer]) -> dict[str, Any] | BadAnswe
     if len(unique) > 1:
         return BadAnswer("answer-ambiguous", f"There are {len(unique)} JSON objects. Give exactly one.")
     if unique:
-        # What may be left out may as well be null.
+        # Optional fields may also be null.
         return {name: value for name, value in unique[0].items() if name in (expected if value is not None else own)}
     needed = [n for n, info in answer.model_fields.items() if info.is_required() and n not in code]
     if blocks and broken:
@@ -193,7 +193,7 @@ def _object(split: SplitText, answer: type[Answer]) -> dict[str, Any] | BadAnswe
 
 
 def _objects(text: str) -> tuple[list[dict[str, Any]], str]:
-    """The outermost JSON objects in a text, and what is wrong where there seems to be one but is none."""
+    """The outermost JSON objects in a text, and the error where an apparent one is invalid."""
     error = ""
     for candidate in (text, text.translate(_INVISIBLE | _SPACES), text.translate(_INVISIBLE | _SPACES | _QUOTES)):
         values, wrong = _scan(candidate)
@@ -210,7 +210,7 @@ def _scan(text: str) -> tuple[list[dict[str, Any]], str]:
     while (at := text.find("{", at)) >= 0 and broken < _BEGINNINGS and read < _READ:
         try:
             value, end = decoder.raw_decode(text, at)
-            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # so that it can be kept as well
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # must be storable
         except _TwiceError as wrong:
             return [], str(wrong)
         except ValueError as wrong:
@@ -225,7 +225,7 @@ def _scan(text: str) -> tuple[list[dict[str, Any]], str]:
 
 
 class _TwiceError(ValueError):
-    """An object has two values for a name: which one is meant, nobody can tell."""
+    """A JSON object repeats a name, so its value is ambiguous."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def _code(split: SplitText, answer: type[Answer], data: dict[str, Any]) -> dict[
 
 
 def _block_for(name: str, language: str, split: SplitText, fields: dict[str, str]) -> str | BadAnswer | None:
-    """The text of the block for a field: the one labelled so, else the only one of its language."""
+    """The block labelled with a field's name, otherwise the only one of its language."""
     labelled = [b for b in split.blocks if name in _words(b.label) or b.language == name]
     others = [b for b in split.blocks if b.language == language and not set(fields) & set(_words(b.label))]
     shared = [field for field, other in fields.items() if other == language]

@@ -1,4 +1,4 @@
-"""Fenced blocks in Markdown text, found line by line, as models write them."""
+"""Fenced code blocks in Markdown text, parsed line by line."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ class Block(NamedTuple):
     """One fenced block."""
 
     language: str
-    """Lower case, by its usual name; empty when the fence names none."""
+    """In lower case, by its usual name; empty if the fence names none."""
     label: str
-    """What follows the language, e.g. the field that the block is for."""
+    """The text after the language, e.g. the field that the block is for."""
     text: str
     closed: bool
-    """False for a block that the text ends in."""
+    """False if the text ends inside the block."""
 
 
 class SplitText(NamedTuple):
-    """A text, taken apart."""
+    """Blocks and prose of a text."""
 
     blocks: list[Block]
     prose: str
-    """What stands outside of blocks."""
+    """The text outside of blocks."""
 
 
 def split_blocks(text: str) -> SplitText:

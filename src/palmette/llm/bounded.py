@@ -1,4 +1,4 @@
-"""What comes back from a provider: bounded in bytes, as it is unpacked."""
+"""Limits the size of provider responses while they are decompressed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from palmette import _bounded
 
 
 def bounded(model: Model) -> Model:
-    """The model; of what it is sent, over connections of now and later, it takes no more than `MOST`.
+    """The model, with every response limited to `MOST` bytes.
 
-    One whose provider does not speak over `httpx2` stays as it is (Amazon's).
+    Models whose provider does not use `httpx2` (Amazon's) are returned unchanged.
     """
     provider = model.provider
     made, make = getattr(provider, "_own_http_client", None), getattr(provider, "_http_client_factory", None)
@@ -29,16 +29,16 @@ def _watch(client: httpx2.AsyncClient) -> httpx2.AsyncClient:
 
 
 async def _take(response: httpx2.Response) -> None:
-    """Has the body of an answer counted as it is read."""
+    """Counts the bytes of a response while it is read."""
     sent = httpx2.Response(
         response.status_code, headers=response.headers, stream=response.stream, request=response.request
     )
     response.stream = _Counted(sent)
-    response.headers.pop("Content-Encoding", None)  # what is counted is unpacked
+    response.headers.pop("Content-Encoding", None)  # the limit applies to the decompressed body
 
 
 class _Counted(httpx2.AsyncByteStream):
-    """The body of an answer, unpacked; one that is too long is an `OversizedAnswerError`."""
+    """A decompressed response body; `OversizedAnswerError` if it is too long."""
 
     def __init__(self, sent: httpx2.Response) -> None:
         self._sent = sent

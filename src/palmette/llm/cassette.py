@@ -1,7 +1,7 @@
-"""Recordings of models' answers: `replay:PATH` answers from one, without a network, and `write_cassette` makes one.
+"""Recordings of models' answers: `replay:PATH` answers from one, without a network; `write_cassette` makes one.
 
-A cassette holds one object per paid call. A replayed prompt must be the recorded one, word for word; where it is not,
-the error names the role and shows what has changed.
+A cassette holds one object per paid call. A replayed prompt must equal the recorded one; otherwise
+the error names the role and shows the difference.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from palmette.errors import InputError, ModelError, Problem
 from palmette.llm.messages import Message, Prompt, Reply, Settings
 
 SHOWN = 30
-"""Lines of difference that an error shows."""
+"""Lines of difference in an error."""
 
 
 class RecordedCall(Model):
     """One recorded exchange."""
 
     actor: str
-    """Who asked; `planner`, or empty while the run was opened."""
+    """The caller; `planner`, or empty while the run was opened."""
     role: str
     messages: tuple[Message, ...]
     answer: Reply
 
 
 class Cassette(Model):
-    """The answers of one run, in the order in which they came."""
+    """The answers of one run, in order."""
 
     cassette: Literal[1] = 1
-    """Version of this format."""
+    """Version of the format."""
     calls: tuple[RecordedCall, ...]
 
 
 def recorded(folder: Path) -> Cassette:
-    """The models' answers that the journal of a run holds."""
+    """The models' answers in the journal of a run."""
     store = ArtefactStore(folder)
     calls = []
     for call in (entry.event for entry in read_journal(folder, "call_answered")):
         assert isinstance(call, CallAnswered)
         prompt = store.get(call.request)
-        if isinstance(prompt, dict) and "messages" in prompt:  # else a person's answer, not a model's
+        if isinstance(prompt, dict) and "messages" in prompt:  # otherwise a person's answer
             exchange = {"messages": prompt["messages"], "answer": store.get(call.answer)}
             calls.append(RecordedCall.model_validate({"actor": call.actor, "role": call.role, **exchange}))
     return Cassette(calls=tuple(calls))

@@ -1,6 +1,6 @@
-"""What a model is shown: named sections of data, the most relevant first, packed into a number of tokens.
+"""Prompt context: named sections of data, the most relevant first, packed into a number of tokens.
 
-Every section is quoted in a fence that is longer than any inside it, so that nothing in it can end it.
+Every section is quoted in a fence longer than any inside it, so that its content cannot end it.
 """
 
 from __future__ import annotations
@@ -15,42 +15,42 @@ from palmette.llm.tokens import estimate_tokens
 from palmette.llm.visible import visible
 
 NEEDED = 0
-"""The rank of a section that is never cut."""
+"""The rank of sections that are never cut."""
 WORTH_CUTTING = 40
-"""Tokens of room below which a long item is left out rather than cut."""
+"""With less room than this many tokens, a long item is left out instead of cut."""
 
 
 class Section(Model):
-    """A part of what a model is shown; all of it is data, none of it an instruction."""
+    """A section of the prompt: data, never an instruction."""
 
     name: str
-    """As the prompt file names it: `{{name}}`."""
+    """As in the prompt file: `{{name}}`."""
     items: tuple[str, ...]
     """Texts that are kept or left out one by one, the most relevant first."""
     rank: int = 1
     """Sections of a lower rank are packed first; those of rank 0 are never cut."""
     language: str = ""
-    """Of the fence, e.g. `python`."""
+    """Language of the fence, e.g. `python`."""
 
 
 def section(name: str, *items: str, rank: int = 1, language: str = "") -> Section:
-    """A section; empty items are nothing."""
+    """A section without its empty items."""
     return Section(name=name, items=tuple(item for item in items if item.strip()), rank=rank, language=language)
 
 
 class Packed(NamedTuple):
-    """A section as it goes into the prompt."""
+    """A section as it appears in the prompt."""
 
     text: str
     left_out: int
-    """Tokens that there was no room for."""
+    """Tokens left out."""
 
 
 def pack(sections: Iterable[Section], tokens: int) -> dict[str, Packed]:
-    """The sections, quoted, in at most this many tokens (a fence and a note aside).
+    """The sections, quoted, in at most this many tokens (not counting fences and notes).
 
     Raises:
-        AnswerError: what is needed does not fit.
+        AnswerError: the sections that must not be cut do not fit.
     """
     sections = list(sections)
     room, kept = tokens, dict[str, Packed]()
@@ -83,7 +83,7 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def _fitting(items: Iterable[str], room: int) -> list[str]:
-    """The items that fit, in their order; the first that does not is cut at a line, and the rest is left out."""
+    """The items that fit, in order; the first one that does not is cut at a line, and the rest is left out."""
     chosen: list[str] = []
     for item in items:
         size = estimate_tokens(item)
@@ -115,7 +115,7 @@ def _shown(one: Section, chosen: list[str], left_out: int) -> str:
 
 
 def clipped(text: str, tokens: int) -> str:
-    """The text where it fits; else its first lines, quoted, with a note."""
+    """The text if it fits; otherwise its first lines, quoted, with a note."""
     left_out = estimate_tokens(text) - tokens
     if left_out <= 0:
         return text
@@ -123,7 +123,7 @@ def clipped(text: str, tokens: int) -> str:
 
 
 def without(text: str, replaced: Mapping[str, str]) -> str:
-    """A text with what differs from machine to machine, such as folders, replaced; the longest first."""
+    """A text with machine-specific parts such as folders replaced, the longest first."""
     for old in sorted(filter(None, replaced), key=len, reverse=True):
         text = text.replace(old, replaced[old])
     return text

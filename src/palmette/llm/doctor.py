@@ -1,6 +1,6 @@
-"""One cheap call to a model, and a few cheaper ones: what works, how fast it is, and what that cost.
+"""Tests a model with one cheap call and a few cheaper ones: what works, how fast, and at what cost.
 
-Palmette itself needs only plain answers; the rest shows what else the endpoint can do.
+Palmette needs only plain answers; the other probes show what else the endpoint supports.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from palmette.llm.opening import BUILT_IN, open_provider
 from palmette.llm.secrets import hider, load_secrets
 
 MOST = 400
-"""Tokens of one answer."""
+"""Maximum tokens per answer."""
 
 
 class Probe(NamedTuple):
-    """One thing that was tried."""
+    """One capability and whether it works."""
 
     name: str
     ok: bool
     found: str
     needed: bool = False
-    """Whether palmette cannot do without it."""
+    """Whether palmette depends on it."""
 
 
 class Examined(NamedTuple):
-    """What came out."""
+    """Result of the examination."""
 
     probes: tuple[Probe, ...]
     spend: Spend
 
 
 class _Sum(Answer):
-    """What the model is asked for."""
+    """The expected answer."""
 
     total: int
     """17 + 25."""
@@ -49,11 +49,11 @@ class _Sum(Answer):
 
 
 def examine(name: str) -> Examined:
-    """Tries `provider:name`.
+    """Tests `provider:name`.
 
     Raises:
         ModelError: it did not answer at all.
-        UserError: it cannot be set up, e.g. for want of a key.
+        UserError: it cannot be set up, e.g. without a key.
     """
     if name == BUILT_IN:
         return Examined((Probe("answer", True, "by the built-in rules: no key, no network, no cost"),), Spend())
@@ -94,7 +94,7 @@ def _context(provider: ApiProvider) -> Probe:
 
 
 def _features(provider: ApiProvider, hide: Callable[[str], str]) -> list[Probe]:
-    """Tools, structured output and streaming, with a few tokens each; a failure of these stops nobody."""
+    """Tools, structured output and streaming, with a few tokens each; all are optional."""
     probes = []
     for name, attempt in (("tools", _tools), ("structured output", _structured), ("streaming", _streaming)):
         try:
@@ -148,7 +148,7 @@ async def _streaming(provider: ApiProvider) -> str:
 
 
 class Colour(Answer):
-    """What structured output is tried with."""
+    """Answer type for the structured-output probe."""
 
     colour: str
-    """Its name."""
+    """Name of the colour."""

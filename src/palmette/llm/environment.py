@@ -23,22 +23,22 @@ from palmette.llm.tokens import token_limit
 
 
 class TopologyArguments(Model):
-    """What the environment `topology` is opened with."""
+    """Arguments of the environment `topology`."""
 
     topology: str
     """Absolute path of the file."""
     given: dict[str, JsonValue] = Field(default_factory=dict)
     """Values of the given artefacts."""
     planner: str | None = None
-    """Who decides on the next step; left out: `model` where a model answers, else `offline`."""
+    """Defaults to `model` if a model answers, otherwise to `offline`."""
     human: Literal["console", "none"] = "none"
-    """Who is asked when something is open."""
+    """Who answers questions."""
     model: str = BUILT_IN
-    """Who answers the agents' tasks."""
+    """The model that answers the agents' tasks."""
     tokens: int | None = None
-    """Most tokens; 400000 when neither tokens nor money is limited."""
+    """Token limit; 400000 if neither tokens nor money is limited."""
     money: float | None = None
-    """Most US dollars."""
+    """Limit in US dollars."""
     seed: int = 0
 
 

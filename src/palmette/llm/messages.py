@@ -1,4 +1,4 @@
-"""What goes to a language model and what comes back: plain data, the same for every provider."""
+"""Prompts and replies as plain data, the same for every provider."""
 
 from __future__ import annotations
 
@@ -18,52 +18,52 @@ class Message(Model):
 
 
 class Prompt(Model):
-    """A conversation that waits for the model's turn."""
+    """A conversation in which the model is next."""
 
     role: str
-    """As which part the model answers, e.g. `code_generator` or `planner`."""
+    """The role in which the model answers, e.g. `code_generator` or `planner`."""
     messages: tuple[Message, ...]
 
     def then(self, *messages: Message) -> Prompt:
-        """The conversation, continued."""
+        """The conversation with more messages."""
         return Prompt(role=self.role, messages=(*self.messages, *messages))
 
 
 class Settings(Model):
-    """How a model is asked."""
+    """Settings of a call."""
 
     temperature: float = Field(default=0.1, ge=0, le=2)
-    """0 is the most predictable."""
+    """0 is the most deterministic."""
     max_tokens: int = Field(default=8192, ge=1)
-    """Most tokens of one answer."""
+    """Maximum tokens of an answer."""
     prompt_tokens: int = Field(default=20000, ge=500)
-    """Most tokens of one prompt; what matters least is left out."""
+    """Maximum tokens of a prompt; the least relevant parts are left out."""
     timeout: float = Field(default=300, gt=0)
-    """Seconds to wait for one answer."""
+    """Timeout in seconds."""
 
 
 def _writable(text: str) -> str:
-    """Halves of characters, which JSON can spell and no file can hold, become question marks."""
+    """Lone surrogates, which JSON can express and no file can hold, become question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 class Reply(Model):
-    """What a model answered, and what that took."""
+    """A model's answer with its token counts."""
 
     text: Annotated[str, AfterValidator(_writable)]
     finish: Literal["stop", "length", "refused"] = "stop"
     """`length`: cut off at `max_tokens`. `refused`: the model or its provider declined."""
     model: str
-    """Which model it was, as `provider:name`."""
+    """The model as `provider:name`."""
     input_tokens: int = Field(default=0, ge=0)
     output_tokens: int = Field(default=0, ge=0)
     counted: bool = True
-    """The provider counted the tokens; else they are estimates."""
+    """Whether the provider counted the tokens; otherwise they are estimates."""
     by_person: bool = False
-    """A person brought it."""
+    """Whether a person supplied it."""
 
     def spend(self, price: float | None) -> Spend:
-        """What one call with this reply cost; `price` is None where nobody knows it."""
+        """Cost of a call with this reply; `price` is None if unknown."""
         return Spend(
             calls=1,
             input_tokens=self.input_tokens,
@@ -74,13 +74,13 @@ class Reply(Model):
 
 
 class Provider(Protocol):
-    """Where replies come from: an API, a person, a recording."""
+    """A source of replies: an API, a person, a recording."""
 
     name: str
-    """As a person names it: `provider:model`."""
+    """As `provider:model`."""
 
     def reply(self, prompt: Prompt, settings: Settings) -> Reply:
-        """One exchange. Raises `ModelError` when nothing that could be read came back."""
+        """Makes one exchange. Raises `ModelError` if no readable reply arrives."""
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
-        """US dollars for so many tokens; None when nobody knows."""
+        """Price in US dollars; None if unknown."""

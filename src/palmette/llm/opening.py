@@ -1,4 +1,4 @@
-"""From the names in a run file or on the command line to the models that answer."""
+"""Opens the models that a run file or the command line names."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ BUILT_IN = "offline"
 """The name of the built-in rules."""
 
 PLANNER, WORDS = "planner", "words"
-"""The roles of those who are not actors: who chooses the way, and who reads a specification's free words."""
+"""Roles that are not actors: choosing the next actor, and reading a specification's free text."""
 
 
 class ModelChoice(Model):
-    """Which models answer, and how they are asked."""
+    """Which models answer, and in which roles."""
 
     model: str = BUILT_IN
-    """`provider:name`, or `offline`: the built-in rules."""
+    """`provider:name`, or `offline` for the built-in rules."""
     models: dict[str, str] = Field(default_factory=dict)
-    """By role, where it is another one."""
+    """Models that differ by role."""
     fallback: tuple[str, ...] = ()
-    """Those that answer, in this order, when a model cannot be reached."""
+    """Models that take over, in this order, if one cannot be reached."""
     settings: Settings = Settings()
 
     @property
     def is_offline(self) -> bool:
-        """Whether no role needs a model."""
+        """Whether no role uses a model."""
         return all(name == BUILT_IN for name in (self.model, *self.models.values()))
 
     def decider(self, asked: str | None = None) -> str:
-        """Name of the planner: the one asked for, else `model` where a model answers in that role, else the rules."""
+        """Name of the planner: `asked` if given, `model` if a model has that role, otherwise `offline`."""
         return asked or (BUILT_IN if self.models.get(PLANNER, self.model) == BUILT_IN else "model")
 
 
 def open_models(choice: ModelChoice, folder: Path) -> Models:
-    """The models of a run; nothing is sent yet, but names, packages and keys are looked at.
+    """The models of a run. Checks names, packages and keys, and sends nothing.
 
     Args:
-        folder: The run's, where `relay` lays its prompts.
+        folder: The run's folder, where `relay` puts its prompts.
     """
     if choice.is_offline:
         return Models()
@@ -68,9 +68,9 @@ def open_models(choice: ModelChoice, folder: Path) -> Models:
 
 
 def check_roles(choice: ModelChoice, topology: Topology) -> None:
-    """Refuses models for roles that no actor has: they would never be asked.
+    """Rejects models for roles that no actor has.
 
-    An actor has the role of its name, and where it asks others, those of its `roles`.
+    An actor has the role of its name, and those listed in its `roles`.
     """
     actors = [load("actor", topology.use(name)) for name in topology.actors]
     asked = [role for actor in actors for role in getattr(actor, "roles", ())]
@@ -85,7 +85,7 @@ def check_roles(choice: ModelChoice, topology: Topology) -> None:
 
 
 def about(choice: ModelChoice, budget: RunBudget) -> str:
-    """The start message of a run: which models answer, and within which limits."""
+    """The start message of a run: the models and the limits."""
     roles = [f"{role}: {name}" for role, name in choice.models.items() if name != choice.model]
     if choice.is_offline:
         return "model: offline rules (no key, no network, no cost)"

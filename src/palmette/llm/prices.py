@@ -1,12 +1,12 @@
-"""What tokens cost, from the kept price list `genai-prices`, which works without a network."""
+"""Token prices from `genai-prices`, a maintained list that works without a network."""
 
 from __future__ import annotations
 
 LOCAL = frozenset({"vllm", "ollama", "lmstudio"})
-"""Providers on one's own machines: nobody bills for them."""
+"""Providers on the user's own machine, which are free."""
 
 _IDS = {"openai-compatible": None, "azure": "azure", "bedrock": "aws"}
-"""Where the price list has another name; None where the name does not tell who bills."""
+"""Providers with another name in the price list; None if the name does not determine who bills."""
 
 
 def price_of(provider: str, model: str, input_tokens: int, output_tokens: int) -> float | None:

@@ -6,18 +6,18 @@
     answer: ScriptAnswer
     ---
     # System
-    What the model is, and what a good answer is. No variables but the texts of the house that `parts` names, such as
-    what holds for one kind of data.
+    The model's role and what a good answer is. It has no variables except the fixed texts that `parts` names, such as
+    rules for one kind of data.
 
     # Example
-    The shortest whole answer.
+    The shortest complete answer.
 
     # User
     The view: {{view}}
     The template: {{template}}
 
-Variables are strict: each input stands in the user part, and nothing else does; each part stands before it. The example
-is shown with the form of the answer, after the system part.
+Variables are strict: the user part has exactly the inputs; the other parts have exactly the `parts`. The example
+is shown with the answer format, after the system part.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Front(Model):
     inputs: tuple[str, ...]
     """Names of the sections that the user part shows."""
     parts: tuple[str, ...] = ()
-    """Names of the texts of the house that complete the system part and the example; never data."""
+    """Names of fixed texts that complete the system part and the example; never data."""
     answer: str
-    """Name of the model that the answer is read into."""
+    """Name of the answer's model class."""
 
 
 class PromptFile(Model):
-    """A prompt file, read and found to be in order."""
+    """A valid prompt file."""
 
     path: str
     front: Front
@@ -63,13 +63,13 @@ class PromptFile(Model):
     user: str
 
     def instructions(self, answer: type[Answer], parts: Mapping[str, str] = NO_PARTS) -> str:
-        """The system part, with the rules of answering and the form of the answer; every part must be given."""
+        """The system part with the answer format; every part must be given."""
         _agree(self.path, "given", set(parts), set(self.front.parts))
         contract = describe(answer, fill(self.example, parts))
         return f"{fill(self.system, parts)}\n\n{fill(shared('rules'), {'contract': contract})}"
 
     def fill(self, values: Mapping[str, str]) -> str:
-        """The user part with its variables filled; every input, and nothing else, must be given."""
+        """The user part with its variables filled; exactly the inputs must be given."""
         _agree(self.path, "given", set(values), set(self.front.inputs))
         return fill(self.user, values)
 
@@ -79,7 +79,7 @@ def load_prompt(path: Path) -> PromptFile:
     """The prompt in a file.
 
     Raises:
-        DeveloperError: the file has no front matter, lacks a part, or names variables that are not its inputs.
+        DeveloperError: the front matter or a part is missing, or a variable is not an input.
     """
     text = read_text(path).replace("\r\n", "\n")
     match = _FILE.match(text)
@@ -94,13 +94,13 @@ def load_prompt(path: Path) -> PromptFile:
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """A text with its variables replaced, all at once: what is filled in is never looked at again."""
+    """A text with its variables replaced in one pass: inserted text is never expanded."""
     return _VARIABLE.sub(lambda match: values[match[1]], text)
 
 
 @cache
 def shared(name: str) -> str:
-    """A part that every prompt shares, such as the rules of answering."""
+    """A part that all prompts share, such as the rules of answering."""
     return read_text(Path(__file__).with_name("shared") / f"{name}.md").strip()
 
 

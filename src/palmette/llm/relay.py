@@ -1,6 +1,6 @@
-"""`relay`: a person carries prompts to any model, where no API is allowed, and brings the answers back.
+"""`relay`: a person takes prompts to any model, where no API is allowed, and brings back the answers.
 
-Each prompt lies in the run folder as `relay/NNN-prompt.md`; its answer is expected in `relay/NNN-answer.md`. With
+Each prompt is written to the run folder as `relay/NNN-prompt.md`; its answer is expected in `relay/NNN-answer.md`. With
 `relay:console` the prompt is printed, and the answer is pasted or piped, ended by a line with `END`.
 """
 
@@ -19,16 +19,16 @@ from palmette.llm.messages import Prompt, Reply, Settings
 from palmette.llm.tokens import estimate_tokens
 
 PATIENCE = 0.5
-"""Seconds between two looks at the folder."""
+"""Seconds between checks of the folder."""
 END = "END"
 _CLOSED = "\x04"
-"""What a terminal gives for Ctrl-D when it hands over everything as it is."""
+"""What a terminal in raw mode returns for Ctrl-D."""
 
 _one_at_a_time = threading.Lock()
 
 
 class Relay:
-    """Answers that a person brings."""
+    """Answers supplied by a person."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
@@ -52,7 +52,7 @@ class Relay:
         )
 
     def _brought(self, role: str, text: str) -> str:
-        """Waits for the file with the answer; a prompt that lies there already keeps its number."""
+        """Waits for the answer file; an existing prompt keeps its number."""
         self._folder.mkdir(parents=True, exist_ok=True)
         prompts = sorted(self._folder.glob("[0-9]*-prompt.md"))
         path = next((p for p in prompts if p.read_text("utf-8") == text), None)
@@ -68,7 +68,7 @@ class Relay:
 
 
 def as_markdown(prompt: Prompt) -> str:
-    """A conversation as one text, to be pasted into a chat."""
+    """A conversation as one text to paste into a chat."""
     if len(prompt.messages) <= 2:
         return "\n\n".join(message.text for message in prompt.messages) + "\n"
     titles = {"system": "", "user": "", "assistant": "(your earlier answer)\n\n"}
@@ -76,7 +76,7 @@ def as_markdown(prompt: Prompt) -> str:
 
 
 def _settled(path: Path) -> bool:
-    """Whether nobody is writing the file any more."""
+    """Whether the file is no longer being written."""
     before = path.stat()
     time.sleep(PATIENCE / 5)
     after = path.stat()
@@ -103,7 +103,7 @@ def _pasted(role: str, text: str) -> str:
 
 @contextmanager
 def _lines_of_any_length() -> Iterator[None]:
-    """Lets a terminal hand over what is pasted as it is; line by line it would cut lines at 4096 bytes."""
+    """Lets a terminal accept pasted lines of more than 4096 bytes."""
     if not sys.stdin.isatty():
         yield
         return

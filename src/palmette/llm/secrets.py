@@ -1,7 +1,7 @@
-"""Keys: read from the environment or from one file outside of any repository, and taken out of every text that is kept.
+"""Keys: read from the environment or from one file outside any repository, and removed from every stored text.
 
-The file has lines `NAME=value`, is named by $PALMETTE_SECRETS or is `~/.config/palmette/secrets.env`, and is readable
-by its owner alone.
+The file has lines `NAME=value`, is named by $PALMETTE_SECRETS or is `~/.config/palmette/secrets.env`, and must be
+readable by its owner only.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from palmette.errors import InputError, Problem
 PLACE = "PALMETTE_SECRETS"
 HIDDEN = "[hidden]"
 SHORTEST = 8
-"""Characters below which a value is not taken for a secret: hiding it would spoil innocent text."""
+"""Shorter values are not treated as secrets: hiding them would damage ordinary text."""
 
 _SECRET = re.compile(
     r"(^|_)((API)?KEY|TOKEN|SECRETS?|PASS|PASSPHRASE|PASSWD|AUTH|CREDENTIALS?|DSN|WEBHOOK_URL)(_|$|\d)|PASSWORD",
     re.IGNORECASE,
 )
 _IN_URL = re.compile(r"\w://([^/?#\s@:]*):([^?#\s@]+)@")
-"""User and password in an address, whatever the variable is called."""
+"""User and password in a URL, whatever the variable's name."""
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)")
 
 
 def load_secrets(into: dict[str, str] | None = None) -> None:
-    """Puts the variables of the secrets file into the environment of this process, where they are not set already.
+    """Loads the secrets file into this process's environment; existing variables win.
 
     Raises:
-        InputError: the file cannot be read, lies in a repository, or can be read by others.
+        InputError: the file is unreadable, lies in a repository, or is readable by others.
     """
     named = os.environ.get(PLACE)
     path = Path(named or "~/.config/palmette/secrets.env").expanduser().absolute()
@@ -55,7 +55,7 @@ def load_secrets(into: dict[str, str] | None = None) -> None:
 
 
 def hider() -> Callable[[str], str]:
-    """A function that takes every secret of this process's environment out of a text."""
+    """A function that removes every secret of this process's environment from a text."""
     named = {value for name, value in os.environ.items() if _SECRET.search(name)}
     found = {value for value in named if not _is_file(value)}  # e.g. a file of credentials
     in_urls = [credentials for value in os.environ.values() for credentials in _IN_URL.findall(value)]
@@ -68,7 +68,7 @@ def hider() -> Callable[[str], str]:
 
 
 def _spellings(user: str, password: str) -> tuple[str, ...]:
-    """A password as its address has it, as far as a library may read it, as it is meant, and as headers carry it."""
+    """The spellings of a password: as in the URL, as a library may parse it, decoded, and as in headers."""
     meant = unquote(password)
     return password, password.partition("/")[0], meant, b64encode(f"{unquote(user)}:{meant}".encode()).decode()
 
@@ -76,7 +76,7 @@ def _spellings(user: str, password: str) -> tuple[str, ...]:
 def _is_file(value: str) -> bool:
     try:
         return Path(value).exists()
-    except OSError:  # longer than a path can be
+    except OSError:  # too long for a path
         return False
 
 

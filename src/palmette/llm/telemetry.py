@@ -1,15 +1,15 @@
 """A run as OpenTelemetry spans, by the semantic conventions for generative AI, for any collector.
 
-Off, unless `PALMETTE_TELEMETRY` names a collector that speaks OTLP over HTTP, e.g. `http://127.0.0.1:4318`. Spans are
-made from the journal's events, so APIs, relay and replay look alike, and what is reused makes none:
+Off, unless `PALMETTE_TELEMETRY` names an OTLP-over-HTTP collector, e.g. `http://127.0.0.1:4318`. Spans are
+derived from the journal's events, so APIs, relay and replay look alike, and reused results make no spans:
 
     invoke_workflow features          the run, in this process
-      chat gpt-4o                     an exchange of the planner, or of the environment that opens
+      chat gpt-4o                     an exchange of the planner, or of the opening environment
       invoke_agent code_generator     a step
         attempt 1
           chat gpt-4o                 an exchange, retries included
 
-Names, codes, counts and times are sent; prompts, answers, data and messages never are.
+Only names, codes, counts and times are sent; never prompts, answers, data or messages.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SETTING = "PALMETTE_TELEMETRY"
 PATIENCE = 3.0
-"""Seconds that the end of a run waits for the collector."""
+"""Seconds to wait for the collector at the end of a run."""
 
 _PATH = "/v1/traces"
 _PROVIDERS = {
@@ -49,20 +49,20 @@ _PROVIDERS = {
     "mistral": "mistral_ai",
     "xai": "x_ai",
 }
-"""By our name, where the conventions have another."""
+"""Providers with another name in the conventions."""
 _FINISHED = {"refused": "content_filter"}
 _NAMES = ("actor", "next", "artefact", "by", "limit")
-"""Fields of an event that are names, and may be sent."""
+"""Event fields that are names and may be sent."""
 
 Facts = dict[str, str | int | float | tuple[str, ...]]
 """Attributes of a span."""
 
 
 def open_telemetry(folder: Path) -> Observer:
-    """The observer that sends the spans of the run in `folder`; one that does nothing where the setting is empty.
+    """The observer that sends the spans of the run in `folder`; a no-op if the setting is empty.
 
     Raises:
-        UserError: the setting is no address (`bad-telemetry`), or the packages are missing (`no-telemetry`).
+        UserError: the setting is no URL (`bad-telemetry`), or packages are missing (`no-telemetry`).
     """
     wanted = os.environ.get(SETTING, "").strip()
     if not wanted:
@@ -83,13 +83,13 @@ def open_telemetry(folder: Path) -> Observer:
 
 
 class Telemetry:
-    """Watches one run in one process."""
+    """Observes one run in one process."""
 
     def __init__(self, url: str, folder: Path) -> None:
         self._url, self._folder = url, folder
         self._steps: dict[str, Span] = {}
         self._calls: dict[tuple[str, int | None], list[Entry]] = defaultdict(list)
-        """Exchanges of attempts that have not ended, by actor and element of a fan-out."""
+        """Exchanges of unfinished attempts, by actor and element of a fan-out."""
         self._failures: Counter[tuple[str, int | None]] = Counter()
 
     def opened(self, about: str) -> None: ...
@@ -133,7 +133,7 @@ class Telemetry:
         self._name()
 
     def _name(self) -> None:
-        """Names the run by its topology; until that is known, by its environment."""
+        """Names the run by its topology, or by its environment until the topology is known."""
         state = run_state(self._folder)
         name = state.opened.environment if state.opened else ""
         if state.header:
@@ -170,7 +170,7 @@ class Telemetry:
         _end(span, at, codes[:1])
 
     def _call(self, entry: Entry, parent: Span) -> None:
-        """One exchange; it is `chat` for every provider, relay and replay."""
+        """One exchange, as a `chat` span for every provider."""
         event = entry.event
         assert isinstance(event, e.CallAnswered | e.CallFailed)
         answer = self._store.get(event.answer) if isinstance(event, e.CallAnswered) else None
@@ -184,7 +184,7 @@ class Telemetry:
     def _end_step(self, actor: str, at: float, codes: tuple[str, ...]) -> None:
         step = self._steps.pop(actor)
         for which in [which for which in self._calls if which[0] == actor]:
-            for call in self._calls.pop(which):  # of attempts that were cut off
+            for call in self._calls.pop(which):  # of interrupted attempts
                 self._call(call, step)
         for which in [which for which in self._failures if which[0] == actor]:
             del self._failures[which]
@@ -200,7 +200,7 @@ class Telemetry:
 
 
 class _Sender:
-    """Sends in the background; a collector that cannot be reached is reported once, and does not stop the run."""
+    """Sends in the background. An unreachable collector is reported once and does not stop the run."""
 
     def __init__(self, url: str) -> None:
         from opentelemetry.exporter.otlp.proto.http import trace_exporter
@@ -211,13 +211,13 @@ class _Sender:
         self._place = place._replace(netloc=place.netloc.rpartition("@")[2], query="").geturl()
         self._is_reported = False
         self._log = logging.getLogger(trace_exporter.__name__)
-        self._log.filters.insert(0, self._filter)  # before its own, which keeps repetitions back
+        self._log.filters.insert(0, self._filter)  # before the exporter's own filter, which suppresses repetitions
         session = Session()
-        session.hooks["response"].append(lambda answer, **_: answer.close())  # its status is all that is read
+        session.hooks["response"].append(lambda answer, **_: answer.close())  # only the status is needed
         self.processor = BatchSpanProcessor(trace_exporter.OTLPSpanExporter(endpoint=url, session=session))
 
     def close(self, provider: TracerProvider) -> None:
-        """Sends what is left, for a while."""
+        """Flushes for a limited time."""
         closing = threading.Thread(target=provider.shutdown, daemon=True)
         closing.start()
         closing.join(PATIENCE)
@@ -227,9 +227,9 @@ class _Sender:
             self._log.removeFilter(self._filter)
 
     def _filter(self, record: logging.LogRecord) -> bool:
-        """Reports the exporter's complaint, instead of a line for every try."""
+        """Reports the exporter's error once, instead of a line for every attempt."""
         message = record.getMessage()
-        cause = re.search(r"\[Errno -?\d+\] ([\w ]+)", message)  # else it comes wrapped five times
+        cause = re.search(r"\[Errno -?\d+\] ([\w ]+)", message)  # otherwise nested five levels deep
         self._report(cause[1].lower() if cause else " ".join(message.split())[:200].rstrip("."))
         return False
 
@@ -240,16 +240,16 @@ class _Sender:
 
 
 def _chat(request: JsonValue, answer: JsonValue) -> tuple[str, Facts]:
-    """Name and attributes of an exchange, from what `Answerer.reply` asked, and what was answered, if it was."""
+    """Name and attributes of an exchange, from the request of `Answerer.reply` and the answer, if any."""
     if not (isinstance(request, dict) and "models" in request):
-        return "call", {}  # of somebody else who pays
+        return "call", {}  # a paid call that is not a model's
     asked, settings = request["models"], request["settings"]
     assert isinstance(asked, list) and isinstance(settings, dict)
     reply = None if answer is None else Reply.model_validate(answer)
     chain = [str(name) for name in asked]
     used = reply.model if reply and reply.model in chain else chain[0]
     provider = used.partition(":")[0]
-    named = reply.model if reply else used  # a recording knows which model answered
+    named = reply.model if reply else used  # a recording knows the original model
     model = named.partition(":")[2] or named
     facts: Facts = {
         "gen_ai.operation.name": "chat",
@@ -268,7 +268,7 @@ def _chat(request: JsonValue, answer: JsonValue) -> tuple[str, Facts]:
 
 
 def _codes(event: e.AttemptSucceeded | e.AttemptFailed | e.ActorSucceeded | e.ActorFailed) -> tuple[str, ...]:
-    """What was wrong; empty when nothing was."""
+    """The violation codes of an attempt; empty if it succeeded."""
     if isinstance(event, e.AttemptSucceeded | e.ActorSucceeded):
         return ()
     return tuple(dict.fromkeys(violation.code for violation in event.violations)) or ("no-output",)

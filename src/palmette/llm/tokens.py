@@ -1,19 +1,19 @@
-"""How many tokens a text takes, without asking anybody.
+"""A token estimate that needs no tokeniser.
 
 Tokenisers differ and their tables must be downloaded, so this is one estimate for all models: a token for every
-three bytes of UTF-8. English prose takes a token for about 4.5, code for about 3.5, Chinese for about 3: the
-estimate is seldom too low, which is what a budget needs.
+three bytes of UTF-8. English prose takes a token for about 4.5, code for about 3.5, Chinese for about 3, so the
+estimate is rarely too low, as a budget requires.
 """
 
 from __future__ import annotations
 
 BYTES_PER_TOKEN = 3
 MOST = 400_000
-"""Tokens that a run may take where nobody limits tokens or money; a feature view takes about a tenth."""
+"""Token limit of a run without other limits; a feature view takes about a tenth."""
 
 
 def token_limit(tokens: int | None, money: float | None) -> int | None:
-    """Most tokens of a run, from the limits that were asked for; None: only the money is limited.
+    """Token limit of a run, from the given limits; None if only money is limited.
 
     >>> token_limit(None, None), token_limit(None, 2.5), token_limit(1000, 2.5)
     (400000, None, 1000)
@@ -22,7 +22,7 @@ def token_limit(tokens: int | None, money: float | None) -> int | None:
 
 
 def estimate_tokens(text: str) -> int:
-    """At least as many tokens as the text probably takes.
+    """An upper estimate of the tokens of a text.
 
     >>> estimate_tokens(""), estimate_tokens("a word or two")
     (0, 5)

@@ -1,4 +1,4 @@
-"""Text in which nothing hides: characters that cannot be seen, or that change how others are seen, are written out."""
+"""Makes invisible and reordering characters visible."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 import unicodedata
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
-"""Controls, directions and joiners, code points that are none or private, separators of lines and paragraphs."""
+"""Control and format characters, unassigned and private code points, line and paragraph separators."""
 _FILLERS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
 )
-"""Letters and marks that show nothing; those that choose between text and emoji are not among them."""
+"""Letters and marks without a glyph, except variation selectors of emoji."""
 
 
 def visible(text: str) -> str:
-    r"""The text with each invisible character as its number; line feeds and tabs stay.
+    r"""The text with each invisible character as its code point; line feeds and tabs stay.
 
     >>> visible("if role != '\u202euser':\r\n\t# ok\u200b")
     "if role != '<U+202E>user':\n\t# ok<U+200B>"

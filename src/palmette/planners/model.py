@@ -1,8 +1,8 @@
-"""A language model as the planner: it plans a route, and after a failure names the cause.
+"""A language model as the planner: it plans a route and, after a failure, names the cause.
 
-The model is asked at the start, and again when something happened that its route did not foresee: a failure, a refusal,
-an edit, a human's answer. In between the route is followed. What it chooses is held against the topology by the engine;
-a refused choice is in the next prompt, with the reason. It cannot overrule a verdict, because it is not asked for one.
+The model is asked at the start and after unexpected events: a failure, a refusal, an edit, a human's answer. In between
+its route is followed. The engine checks its choice against the topology; a refused choice is in the next prompt with
+the reason. It cannot overrule a verdict, because it is never asked for one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from palmette.planners.planner_context import open_failures, planner_context
 
 
 class DecisionAnswer(Answer):
-    """What the model decides."""
+    """The model's decision."""
 
     reason: str = Field(default="")
     """What has happened and, after a failure, why it is the fault of the target; one or two sentences."""
@@ -40,7 +40,7 @@ class DecisionAnswer(Answer):
 
 
 class LanguageModelPlanner:
-    """Asks a language model, which sees the situation alone."""
+    """Asks a language model, which sees only the situation."""
 
     def __init__(self, models: Models) -> None:
         model = models.of(PLANNER)
@@ -65,7 +65,7 @@ class LanguageModelPlanner:
         return _ask(answer, situation) if answer.question else _go(answer, situation)
 
     def render(self, situation: Situation) -> Prompt:
-        """What the model is sent."""
+        """The complete prompt."""
         file = load_prompt(Path(__file__).with_suffix(".md"))
         system = file.instructions(DecisionAnswer)
         room = self.model.settings.prompt_tokens - estimate_tokens(system) - estimate_tokens(file.user)
@@ -77,7 +77,7 @@ class LanguageModelPlanner:
 
 
 def _ask(answer: DecisionAnswer, situation: Situation) -> Decision:
-    """The question, unless it was asked already and there is no more to learn."""
+    """The question, unless it was already asked and there is nothing more to learn."""
     last = situation.state.answer
     if last and (last.answer is None or last.question == answer.question):
         why = "nobody is there to answer" if last.answer is None else f"the answer was {last.answer!r}"

@@ -1,10 +1,10 @@
-"""The rules by which a run is planned without a language model: locate the fault, never retry blindly.
+"""Plans a run by rules, without a language model: locates the fault, never retries blindly.
 
-After a failure every actor upstream, first to last, and then the failing actor itself, is asked whether the
-violations implicate its output. The first that is, and was not yet sent back for them, is redone with an
-instruction. When nobody is left, it is who was, has given something new since, and is implicated still. Then the human
-is asked one precise question; without an answer the run stops and reports what was tried. Without a failure the next is
-the nearest actor that is not fresh.
+After a failure every upstream actor, first to last, and then the failed actor itself, is asked whether the
+violations implicate its output. The first one implicated that was not yet sent back for them runs again with an
+instruction. If none is left, an implicated actor whose output has changed since may be sent back again. Then the human
+is asked one question; without an answer the run stops and reports what was tried. Without a failure, the next actor is
+the nearest stale one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from palmette.engine.state import Failure
 from palmette.engine.topology import END, STOP
 
 RETURNS = 5
-"""Most outputs for which an actor is sent back because of one violation."""
+"""Maximum outputs for which an actor is sent back because of one violation."""
 
 
 class OfflinePlanner:
@@ -37,7 +37,7 @@ class OfflinePlanner:
         return situation.wiring.needed([*situation.topology.end, *invoked, *instructed])
 
     def _is_open(self, situation: Situation, name: str, failure: Failure) -> bool:
-        """Whether a failure stands: nothing that it depends on has changed, or is about to."""
+        """Whether a failure still holds: none of its inputs has changed or is about to."""
         if name in situation.fresh or name in situation.state.pending:
             return False
         wiring = situation.wiring
@@ -61,7 +61,7 @@ class OfflinePlanner:
         return self._ask(situation, name, failure)
 
     def _may_return(self, situation: Situation, suspect: str, violation: Violation, *, again: bool) -> bool:
-        """Whether a violation was not yet sent back to a suspect; or `again`, not for what it has given since."""
+        """Whether a suspect was not yet sent back for a violation; with `again`, not for its current output."""
         before = situation.state.returns(suspect, violation)
         if not again:
             return not before
@@ -99,7 +99,7 @@ class OfflinePlanner:
         return self._go(situation, target, instruction, "As the human answered.", failure.violations)
 
     def _advance(self, situation: Situation) -> Decision:
-        """To the nearest actor that is not fresh and depends on no other such one; ties by the order of the file."""
+        """Goes to the nearest stale actor that depends on no other stale one; ties follow the order of the file."""
         stale = {name for name in self._wanted(situation) if name not in situation.fresh}
         if not stale:
             return Decision(END, diagnosis="Everything that was invoked is fresh.")
@@ -113,7 +113,7 @@ class OfflinePlanner:
             on_the_way = stale.union(situation.wiring.needed(ways[nearest])) - situation.fresh
             if on_the_way == stale:
                 return Decision(ways[nearest][0])
-            stale = on_the_way  # who is passed runs too, so what that depends on comes before
+            stale = on_the_way  # actors on the way run too, so their dependants come later
 
     def _ways(self, situation: Situation, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
         return {name: way for name in names if (way := situation.way(name))}
@@ -133,7 +133,7 @@ class OfflinePlanner:
         diagnosis: str = "",
         evidence: tuple[Violation, ...] = (),
     ) -> Decision:
-        """One step along the shortest permitted way."""
+        """One step along the shortest permitted path."""
         way = situation.way(target)
         if not way:
             return Decision(STOP, diagnosis=f"{diagnosis} No permitted way leads back to {target}.")

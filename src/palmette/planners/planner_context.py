@@ -1,6 +1,6 @@
-"""What a language model reads about a situation: topology, state, errors, attempts, remarks, artefacts, choices.
+"""The planner's prompt context: topology, state, errors, attempts, remarks, artefacts, choices.
 
-Everything is in an order that the situation fixes, and nothing in it differs from run to run: no times, no folders.
+The order depends on the situation alone, and nothing differs between runs: no times, no folders.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from palmette.engine.state import Failure
 from palmette.llm import NEEDED, Section, section
 
 EVIDENCE = 1200
-"""Characters of one violation's evidence that are shown."""
+"""Characters shown of a violation's evidence."""
 LINES = 12
-"""Lines of an artefact's file that are shown."""
+"""Lines shown of an artefact's file."""
 WIDTH = 160
-"""Characters of one such line, or of a value in an artefact."""
+"""Characters shown of a line, or of a value in an artefact."""
 ATTEMPTS = 4
-"""Past attempts of an actor that are shown, the latest."""
+"""Past attempts shown per actor, the latest ones."""
 
 _FOLDERS = re.compile(r"(?<![\w:/.)\]}])/(?:[^\s/'\"`:,;()<>]+/)+")
 
 
 class NumberedViolation(NamedTuple):
-    """A violation of a failure that stands."""
+    """A violation of an open failure."""
 
     number: int
-    """1-based; how the model names it."""
+    """1-based; the model refers to it."""
     actor: str
-    """Who failed."""
+    """The actor that failed."""
     violation: Violation
 
 
 def open_failures(situation: Situation) -> tuple[NumberedViolation, ...]:
-    """The violations of all failures that have not been made good."""
+    """The violations of all open failures."""
     found = [(name, violation) for name, failure in _failures(situation) for violation in failure.violations]
     return tuple(NumberedViolation(number, *one) for number, one in enumerate(found, 1))
 
@@ -61,7 +61,7 @@ def planner_context(situation: Situation) -> tuple[Section, ...]:
 
 
 def _section(name: str, *items: str, rank: int = 1) -> Section:
-    """A section in which files stand without the folders of this machine."""
+    """A section in which file paths omit this machine's folders."""
     return section(name, *(_FOLDERS.sub(".../", item) for item in items), rank=rank)
 
 
@@ -165,7 +165,7 @@ def _remarks(situation: Situation) -> Iterator[str]:
 
 
 def _artefacts(situation: Situation, nearest: list[str]) -> Iterator[str]:
-    """Those that a failure may come from first; without a failure, no more than that they are there."""
+    """Artefacts that may have caused a failure first; without a failure, only their names."""
     made = {situation.actors[name].produces for name in nearest}
     names = list(situation.state.artefacts)
     for name in [*(one for one in names if one in made), *(one for one in names if one not in made)]:
@@ -178,7 +178,7 @@ def _artefacts(situation: Situation, nearest: list[str]) -> Iterator[str]:
 
 
 def _brief(value: JsonValue, files: list[str]) -> JsonValue:
-    """A value with its text files taken out, and everything long cut."""
+    """A value without its text files, and with long parts cut."""
     if isinstance(value, list):
         return [_brief(item, files) for item in value]
     if isinstance(value, str):
@@ -199,7 +199,7 @@ def _file(path: str, text: str) -> str:
 
 
 def _cut(evidence: str) -> str:
-    """The start and the end of a long text: the cause of an error is at its end."""
+    """The start and the end of a long text; the cause of an error is at its end."""
     evidence = evidence.strip()
     if len(evidence) <= EVIDENCE:
         return evidence

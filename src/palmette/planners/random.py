@@ -1,4 +1,4 @@
-"""A random walk on the permitted edges: the weakest baseline for comparison."""
+"""A random walk on the permitted edges: the weakest baseline."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from palmette.engine.topology import END, STOP
 
 
 class RandomPlanner:
-    """Chooses uniformly among the actors that may follow, without instructions, until the task is complete.
+    """Chooses uniformly among the successors, without instructions, until the task is complete.
 
-    It follows the edges of the topology; to a start actor it comes only where no edge leads on. What is complete is not
-    left to chance: an end actor that needs nothing but what is fresh is walked at once, and the run ended when it may.
+    It follows the edges of the topology and goes to a start actor only where no edge leads on. Completion is not
+    random: an end actor whose inputs are all fresh is visited at once, and the run ends as soon as it may.
     """
 
     def __init__(self, seed: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""A fixed order: the actors as the topology file lists them. A baseline that does not locate faults."""
+"""A fixed order: the actors as listed in the topology file. A baseline that does not locate faults."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from palmette.engine.topology import END, STOP
 
 
 class SequentialPlanner:
-    """Takes the actors in the order of the file, without instructions; the first failure ends the run."""
+    """Visits the actors in the order of the file, without instructions; the first failure ends the run."""
 
     def decide(self, situation: Situation) -> Decision:
         state = situation.state

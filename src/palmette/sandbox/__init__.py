@@ -1,4 +1,4 @@
-"""Running what is generated, what belongs to the team, and Spark: the only place that starts them."""
+"""The only place that starts generated code, a team's own code, and Spark."""
 
 from palmette.sandbox.access import Access
 from palmette.sandbox.isolation import Bubblewrap, Isolation, Landlock, NoIsolation

@@ -1,4 +1,4 @@
-"""What a sandboxed program may use of the machine; the caller states it for each program."""
+"""Which parts of the machine a sandboxed program may use; the caller states it for each program."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ from palmette.documents import Model
 
 
 class Access(Model):
-    """What a program may use beside the system's programs, this interpreter, Java and its private folder.
+    """What a program may use in addition to system programs, this interpreter, Java and its private folder.
 
-    Paths that do not exist are passed over.
+    Paths that do not exist are ignored.
     """
 
     read: tuple[Path, ...] = ()
-    """Files, and folders with all that is below them."""
+    """Files, and folders with everything below them."""
     write: tuple[Path, ...] = ()
-    """The same, to be read and changed."""
+    """The same, readable and writable."""
     network: Literal["own", "machine"] = "own"
-    """`own`: the loopback that it shares with the other programs of its sandbox, and nothing else. `machine`: all that
-    this machine can reach."""
+    """`own`: a loopback network shared with the other programs of the sandbox, and nothing else. `machine`: that of the
+    machine.
+    """
     shared: bool = False
-    """Whether others use folders that it may change, too: then it changes no rights, times or attributes of files."""
+    """Whether others also use its writable folders; then it may not change modes, times or attributes of files."""
     ports: tuple[int, ...] = Field(default=())
-    """Of the loopback, what it calls: where the kernel gives no network of its own, it may connect to no other port,
-    and to these on any machine."""
+    """TCP ports that it may connect to if the kernel cannot give it a network of its own; the limit applies to ports on
+    any machine.
+    """
 
 
 class Paths:
-    """Folders and files without those that lie in others, each also by its true path where a link leads there."""
+    """A minimal set of folders and files, without those inside others; links are included with their targets."""
 
     def __init__(self, access: Access, cwd: Path, env: Mapping[str, str], scratch: Path) -> None:
         self.write = _topmost([*access.write, scratch])
@@ -43,7 +45,7 @@ class Paths:
         self.read = [path for path in _topmost(given) if not _is_below(path, self.write)]
 
     def mounts(self) -> list[tuple[Path, bool]]:
-        """All of them, and whether each may be changed; those that hold others first."""
+        """Every path and whether it is writable; parents first."""
         every = [*((path, False) for path in self.read), *((path, True) for path in self.write)]
         return sorted(every, key=lambda mount: (len(mount[0].parts), mount[0]))
 
@@ -84,11 +86,11 @@ SYSTEM: Sequence[str] = (
         )
     ),
 )
-"""What every program may read: programs, libraries, and the settings that they look for; no keys, no logs."""
+"""Readable by every program: system programs, libraries and their settings, without keys and logs."""
 
 
 def interpreter() -> list[Path]:
-    """The folders of this interpreter and of its packages."""
+    """The folders of this interpreter and its packages."""
     places = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
     program = Path(sys.executable)
     packages = [path for path in map(Path, sys.path) if path.name in {"site-packages", "dist-packages"}]
@@ -97,7 +99,7 @@ def interpreter() -> list[Path]:
 
 
 def _topmost(paths: Iterable[Path]) -> list[Path]:
-    """Those that exist, parents first, without those that lie in others."""
+    """Existing paths, parents first, without those inside others."""
     both = {place for path in paths for place in (Path(os.path.abspath(path)), path.resolve()) if place.exists()}  # noqa: PTH100 - links stay as they are
     kept: list[Path] = []
     for path in sorted(both, key=lambda path: (len(path.parts), path)):

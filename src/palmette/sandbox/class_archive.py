@@ -1,8 +1,8 @@
-"""Spark's classes as Java lays them out in memory, kept in a file: a start that maps it costs half.
+"""An archive of Spark's loaded classes, which halves the time that Spark takes to start.
 
-The mechanism is Java's own, application class data sharing: a server that sees no program of anybody else writes the
-archive as it ends. It lies with the installation whose classes it holds, where programs can read it and none can change
-it. Java leaves one aside that was made by another Java or of other files.
+It uses Java's application class-data sharing: a server that only runs trusted code writes the archive when it ends. The
+archive is stored with the installation, where programs can read but not change it. Java ignores an archive made by
+another Java or from other files.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from palmette.sandbox.result import Limits
 from palmette.sandbox.temporary import temporary_folder
 
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""A Java that lives for half a minute does not repay the time of its optimising compiler."""
+"""In a JVM that lives for half a minute, the optimising compiler costs more time than it saves."""
 FOLDER = Path(sys.prefix, "share", "palmette")
 SECONDS = 600.0
-"""A minute of processor time at most, on machines that are much used."""
+"""Takes up to a minute of processor time, longer on busy machines."""
 _QUIET = "-Xshare:auto -Xlog:disable -Xlog:all=error:stderr"
 _WORK = Path(__file__).with_name("class_work.py")
 
 
 def quick_options() -> str:
-    """Options for a Java that runs Spark on few rows; with the archive, where there is one."""
+    """Options for a JVM that runs Spark on few rows; they include the archive if it exists."""
     archive = class_archive()
     return f'{QUICK_START} {_QUIET} -XX:SharedArchiveFile="{archive}"' if archive.is_file() else QUICK_START
 
 
 def make_archive(sandbox: Sandbox, command: Callable[[str], Sequence[str]], started: str) -> Path:
-    """The archive, which is made unless it is there, in the place of those of other versions.
+    """The path of the archive; makes it if necessary and removes those of other versions.
 
-    `command` is that of a Spark Connect server, by its options for Java; `started` a pattern for the line that tells
-    its port.
+    `command` gives the command of a Spark Connect server from its Java options; `started` is a pattern for the log line
+    with its port.
 
     Raises:
-        MachineError: this Java makes none, or it cannot be kept.
+        MachineError: this Java cannot make one, or it cannot be stored.
     """
     target = class_archive()
     if target.is_file():
@@ -74,7 +74,7 @@ def _publish(made: Path, target: Path) -> None:
     try:
         with made.open("rb") as source, part.open("wb") as kept:
             shutil.copyfileobj(source, kept)
-            os.fsync(kept.fileno())  # Java would believe one that a crash of the machine has left half empty
+            os.fsync(kept.fileno())  # Java would trust an archive that a power failure left half written
         for other in target.parent.glob("spark-*.jsa"):
             other.unlink()
         part.replace(target)
@@ -87,7 +87,7 @@ def _error(message: str) -> MachineError:
 
 
 def class_archive() -> Path:
-    """Where the archive of this Java and these files of Spark is, or would be."""
+    """The archive's path for this Java and these Spark files."""
     java, spark = find_java(), importlib.util.find_spec("pyspark")
     jars = sorted(Path(spark.origin).parent.glob("jars/*")) if spark and spark.origin else []
     files = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in (java.home / "bin" / "java", *jars)]

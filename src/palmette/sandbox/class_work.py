@@ -1,7 +1,6 @@
-"""Starts the Spark Connect server of its arguments, asks it what features ask, and lets it end in order.
+"""Starts the Spark Connect server given as arguments, runs typical feature queries on it, and stops it.
 
-Run by class_archive.py, in a sandbox and a folder of its own: as the server ends, Java writes down which classes it has
-needed.
+Run by class_archive.py in a sandbox and folder of its own: when the server ends, Java records the classes it used.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def _port(server: subprocess.Popen[bytes], pattern: str) -> str:
 
 
 def _ask(spark: Any) -> None:
-    """Tables, files, joins, windows and aggregates as views have them; what comes of it is not looked at."""
+    """Tables, files, joins, windows and aggregates as in feature views; the results are ignored."""
     from pyspark.sql.connect.functions import col, expr, row_number
     from pyspark.sql.connect.window import Window
 

@@ -1,8 +1,8 @@
-"""Programs in containers of Docker or Podman: what bubblewrap gives them, by way of a service that may be all there is.
+"""Isolation by Docker or Podman containers, equivalent to bubblewrap.
 
-Of the image nothing is used: over it lie, to be read, the system's programs and libraries, this interpreter and the
-folders of the run, each where it is here. So programs are the same at every level, and an empty image will do. It must
-be here: none is fetched.
+Nothing in the image is used: the machine's programs, libraries and interpreter and the folders of the run are mounted
+over it, at the same paths. So programs are the same at every level, and an empty image is enough. It must exist
+locally; none is pulled.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ ENGINES = ("docker", "podman")
 _BECOME = "import sys; sys.path.insert(0, sys.argv.pop(1)); from supervisor.inner import main; del sys.path[0]; main()"
 _START_SECONDS = 60.0
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY")
-"""The clients may be configured to pass these, sometimes with passwords, to every container."""
+"""Clients may be configured to pass these, sometimes with passwords, to every container."""
 _OF_THE_CLIENT = ("HOME", "PATH", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "DBUS_SESSION_BUS_ADDRESS")
 _PREFIXES = ("DOCKER_", "CONTAINER_", "CONTAINERS_", "STORAGE_")
 
 
 class Container:
-    """A level that is to be asked for: `docker:IMAGE` or `podman:IMAGE`.
+    """An explicit level: `docker:IMAGE` or `podman:IMAGE`.
 
-    Its limits on memory and processes are the kernel's, on groups of them; the others are those of all levels. The
-    service must be on this machine and run as, or for, this user: files keep their owner.
+    Memory and process limits are enforced by cgroups; the other limits are those of all levels. The
+    service must be local and run as, or for, this user, because files keep their owner.
     """
 
     def __init__(self, engine: str, image: str) -> None:
@@ -87,7 +87,7 @@ class Container:
         return Walls(argv, _client(), spare_processes=4, ending=(self._program, "rm", "--force", *soon, name))
 
     def _run(self, name: str, network: str) -> list[str]:
-        """The command up to the mounts: a container that may do nothing, with this interpreter in it."""
+        """The command up to the mounts: a container without privileges that runs this interpreter."""
         names = ("--userns", "keep-id") if self._engine == "podman" and os.getuid() else ()
         return [
             *(self._program, "run", "--rm", "--init", "--name", name, "--network", network, "--pull", "never"),
@@ -98,7 +98,7 @@ class Container:
         ]
 
     def _gate(self) -> Gate:
-        """In a container of its own, which others join; it ends when its channel closes, as it does with palmette."""
+        """A gate in a container that others join; the container ends when its channel closes."""
         name = _name()
         with temporary_folder() as folder:
             access = Access(read=(GATE.parent,), write=(folder,))
@@ -116,7 +116,7 @@ class Container:
 
 
 def _called(path: Path, process: subprocess.Popen[bytes]) -> socket.socket | None:
-    """A connection to the gate; None where it does not open."""
+    """A connection to the gate; None if it does not open."""
     channel, until = socket.socket(socket.AF_UNIX), time.monotonic() + _START_SECONDS
     while process.poll() is None and time.monotonic() < until:
         with suppress(OSError):
@@ -142,5 +142,5 @@ def _mounts(paths: Paths) -> Iterator[str]:
 
 
 def _client() -> dict[str, str]:
-    """What finds the service, and no secrets."""
+    """The environment for the client: what it needs to find the service, without secrets."""
     return {name: value for name, value in os.environ.items() if name in _OF_THE_CLIENT or name.startswith(_PREFIXES)}

@@ -1,8 +1,8 @@
-"""The import policy of generated code: modules that only compute, and additions of its environment.
+"""The import policy of generated code: modules that only compute, and additions by its environment.
 
-It is checked before the code runs. It lists what is allowed, not what is known to be bad, and looks at the syntax tree
-alone. It keeps an answer that obeys a hostile text from being executed at all. It does not see what imported code does,
-and a determined author finds ways around any reading of Python source: the protection is the sandbox.
+It is checked before the code runs. It is an allow-list over the syntax tree. It
+keeps an answer that obeys a hostile text from being executed at all. It does not analyse imported code,
+and a determined author can evade any static check of Python: the protection is the sandbox.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from palmette.engine.actor import TextFile, Violation
 
 CODE = "reaches-outside"
 RELATIVE = ""
-"""First part of the name of a module that is imported relative to the file's own package."""
+"""First part of a relative import's module name."""
 WordSet = Annotated[frozenset[str], BeforeValidator(str.split)]
 NodeRule = Callable[[ast.AST], Iterator[str]]
-"""What is wrong with a node beyond the lists, in words."""
+"""Yields messages about a node beyond the lists."""
 
 
 class AllowLists(Model):
@@ -47,7 +47,7 @@ _PLACE = re.compile(r"[A-Za-z][\w+.-]*:/+[^\s/]|/[\w.~-]|~/|(\./)*\.\./")
 
 
 def is_place(text: str) -> bool:
-    """Whether a text begins as an absolute path, a URL, or a path out of a folder.
+    """Whether a text starts like an absolute path, a URL, or a path that leaves its folder.
 
     >>> is_place("https://a.b/c"), is_place("/etc/x"), is_place("../x"), is_place("a/b"), is_place("^https?://")
     (True, True, True, False, False)
@@ -56,7 +56,7 @@ def is_place(text: str) -> bool:
 
 
 class PolicyFinding(NamedTuple):
-    """A place in the file that reaches outside."""
+    """A violation in the file."""
 
     line: int
     what: str
@@ -64,22 +64,22 @@ class PolicyFinding(NamedTuple):
 
 @dataclass(frozen=True)
 class CodePolicy:
-    """What generated code of one environment may reach; a subclass gives the lists."""
+    """The policy for generated code of one environment; a subclass supplies the lists."""
 
     lists: ClassVar[AllowLists]
     rules: ClassVar[tuple[NodeRule, ...]] = ()
     summary: ClassVar[str]
-    """What it may reach, in a few words."""
+    """A short description of what is allowed."""
 
     own: frozenset[str]
-    """First parts of the names of modules that are its own, or its project's."""
+    """Top-level names of the code's own modules, or its project's."""
     places: frozenset[str] = frozenset()
-    """Paths and tables that it was given."""
+    """Paths and tables that the code was given."""
     spec: str = ""
-    """What it was written from, as JSON: values that stand there may look like places."""
+    """The code's specification as JSON; values in it may look like paths."""
 
     def violations(self, file: TextFile, *, rows_alone: bool = False) -> Iterator[Violation]:
-        """What in a file, if it is Python, reaches outside."""
+        """The violations in a file; none if it is not Python."""
         if not file.path.endswith(".py"):
             return
         lines = file.text.splitlines()
@@ -89,10 +89,10 @@ class CodePolicy:
             yield Violation(code=CODE, subject=file.path, message=message, evidence=evidence)
 
     def findings(self, text: str, *, rows_alone: bool = False) -> Iterator[PolicyFinding]:
-        """What in a Python file reaches outside; nothing for one that is not Python, which nobody can run.
+        """The findings in a Python file; none if it does not parse, because it cannot run either.
 
-        Code may name the places that it was given. What works on rows alone has values of rows, which may be anything,
-        and neither reads nor writes.
+        The code may name the paths it was given. With `rows_alone`, string values may be anything,
+        but the code may neither read nor write.
         """
         try:
             yield from self._findings(ast.parse(text), rows_alone)
@@ -156,7 +156,7 @@ class CodePolicy:
             yield f"the place {text[:80]!r} is none that it was given"
 
     def _sinks(self, node: ast.AST, texts: Mapping[str, str]) -> Iterator[str]:
-        """Tables and folders that other programs read or write."""
+        """Tables and folders that other programs use."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in self.lists.sinks:
             given = node.args[0] if node.args else None
             text = texts.get(given.id) if isinstance(given, ast.Name) else first_text(given)
@@ -168,7 +168,7 @@ class CodePolicy:
         return text in self.places or inside or f'"{text}"' in self.spec or f"'{text}'" in self.spec
 
     def _members(self, node: ast.AST, imported: Mapping[str, str]) -> Iterator[str]:
-        """Names and members by which a text does what cannot be read in it, or changes what is not its own."""
+        """Names and members that hide what the code does, or change what does not belong to it."""
         names: list[str] = []
         match node:
             case ast.Name(id=name) if name in self.lists.names:
@@ -190,7 +190,7 @@ class CodePolicy:
             yield "it opens a file to write"
 
     def _source(self, node: ast.AST) -> str:
-        """By what data comes from or goes to a place; empty for anything else."""
+        """The path-like source or target of a call; empty for other nodes."""
         match node:
             case ast.Attribute(attr=name) | ast.Name(id="open" as name) if name in self.lists.sources:
                 return name
@@ -199,7 +199,7 @@ class CodePolicy:
 
 
 def _no_beginnings(parent: ast.AST) -> list[ast.expr]:
-    """Texts in which no place begins: documentation, and what is put behind something else."""
+    """Strings that cannot start a path: docstrings, and later parts of concatenations."""
     match parent:
         case ast.Expr(value=text) | ast.BinOp(right=text):
             return [text]
@@ -210,7 +210,7 @@ def _no_beginnings(parent: ast.AST) -> list[ast.expr]:
 
 
 def _imported(tree: ast.Module) -> dict[str, str]:
-    """Local names to the modules, and parts of modules, that they stand for."""
+    """Modules and members by their local names."""
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -222,14 +222,14 @@ def _imported(tree: ast.Module) -> dict[str, str]:
 
 
 def _texts(tree: ast.Module) -> dict[str, str]:
-    """Names that are given a text somewhere in the file."""
+    """String constants by variable name."""
     given = [node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AnnAssign)]
     pairs = [(target, one.value) for one in given for target in getattr(one, "targets", [getattr(one, "target", None)])]
     return {name.id: text for name, value in pairs if isinstance(name, ast.Name) and (text := first_text(value))}
 
 
 def _unread(node: ast.AST, calls: Collection[int]) -> Iterator[str]:
-    """What becomes a call or code only later: a function under another name, and annotations in quotation marks."""
+    """Calls or code in disguise: functions used without a call, and quoted annotations."""
     if isinstance(node, ast.Name | ast.Attribute) and _name(node) == "open" and id(node) not in calls:
         yield "'open' under another name"
     annotation = getattr(node, "annotation", None) or getattr(node, "returns", None)
@@ -239,7 +239,7 @@ def _unread(node: ast.AST, calls: Collection[int]) -> Iterator[str]:
 
 
 def _only_reads(call: ast.Call) -> bool:
-    """Whether `open(path)` or `path.open()` reads, as far as the source shows."""
+    """Whether `open(path)` or `path.open()` only reads, as far as the source shows."""
     at = 1 if isinstance(call.func, ast.Name) else 0
     modes = [*call.args[at : at + 1], *(word.value for word in call.keywords if word.arg in ("mode", None))]
     known = [mode.value for mode in modes if isinstance(mode, ast.Constant) and isinstance(mode.value, str)]
@@ -247,7 +247,7 @@ def _only_reads(call: ast.Call) -> bool:
 
 
 def dotted(node: ast.AST) -> str:
-    """A plain dotted name as text: `datetime.datetime.now`; empty when it is not one."""
+    """A dotted name as text, e.g. `datetime.datetime.now`; empty for other expressions."""
     if isinstance(node, ast.Attribute):
         head = dotted(node.value)
         return f"{head}.{node.attr}" if head else ""
@@ -255,7 +255,7 @@ def dotted(node: ast.AST) -> str:
 
 
 def first_text(node: ast.expr | None) -> str | None:
-    """A text, or the beginning of one with values in it."""
+    """A string, or the constant start of an f-string."""
     if isinstance(node, ast.JoinedStr):
         return "".join(str(part.value) if isinstance(part, ast.Constant) else "?" for part in node.values)
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

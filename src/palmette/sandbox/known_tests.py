@@ -1,7 +1,7 @@
-"""The tests of a project by its text alone: those that must be reported, whatever its settings and hooks choose.
+"""Finds a project's tests in its source: those that must be reported, whatever its settings and hooks select.
 
-Read before any of it runs. Only what every runner takes for a test counts: functions and methods whose names begin
-with `test`, in files whose names say so, as far as they are not defined under a condition.
+Reads before anything runs. Only what every runner treats as a test counts: functions and methods with the prefix
+`test`, in test files, not defined under a condition.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from palmette.sandbox.reading import read_made
 _FILE_BYTES = 1 << 20
 _MOST_FILES = 5000
 _LEFT_OUT = frozenset({"build", "dist", "node_modules", "site-packages", "venv", "__pycache__"})
-"""Folders in which nobody looks for tests; nor in hidden ones."""
+"""Folders without tests, in addition to hidden ones."""
 
 
 def known_tests(folder: Path) -> dict[str, str]:
-    """By name (`tests.test_it.TestClass.test_one`): `file:line` of its function; empty where that may be another's."""
+    """`file:line` by test name (`tests.test_it.TestClass.test_one`); empty if another definition may replace it."""
     found: dict[str, str] = {}
     for path in _files(folder):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 tree = ast.parse(read_made(folder, path, _FILE_BYTES))
-        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):  # its runner reports it
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):  # reported by its runner
             continue
         module = path.removesuffix(".py").replace("/", ".")
         found |= {f"{module}.{name}": place for name, place in _in(tree.body, Path(path).name)}
@@ -36,18 +36,18 @@ def known_tests(folder: Path) -> dict[str, str]:
 
 
 def unreported(known: Iterable[str], reported: Iterable[str]) -> list[str]:
-    """The known tests that were not reported; reported names may be relative to a folder above or below."""
+    """Known tests without a report; reported names may be relative to a folder above or below."""
     ends = {end for name in reported for end in _ends(name.partition("[")[0])}
     return [name for name in known if not ends & {*_ends(name)}]
 
 
 def place_of(known: dict[str, str], name: str) -> str:
-    """Where the function of a test stands; empty where that is not known."""
+    """Location of a test's function; empty if unknown."""
     return known.get(name.partition("[")[0], "")
 
 
 def _ends(name: str) -> list[str]:
-    """Of a dotted name, what it may be called elsewhere: at least the file and the test."""
+    """The suffixes of a dotted name that keep at least the file and the test."""
     parts = name.split(".")
     first = next((number for number, part in enumerate(parts) if _is_test_file(f"{part}.py")), 0)
     return [".".join(parts[number:]) for number in range(first + 1)]
@@ -69,7 +69,7 @@ def _is_test_file(name: str) -> bool:
 
 
 def _in(body: list[ast.stmt], file: str) -> Iterator[tuple[str, str]]:
-    """Tests of a module or class; the last of a name counts."""
+    """Tests of a module or class; the last definition of a name counts."""
     plain = [one for one in body if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
     bound = {name.id for one in plain for name in ast.walk(one) if isinstance(name, ast.Name) and _is_bound(name)}
     if "__test__" in bound:

@@ -1,4 +1,4 @@
-"""Which isolation programs get: the best that works here, or the one that was asked for."""
+"""Chooses the isolation: the requested level, or the best that works here."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from palmette.sandbox.isolation import Bubblewrap, Isolation, Landlock, NoIsolat
 from palmette.sandbox.network import Network, NoNetworkError
 
 VARIABLE = "PALMETTE_ISOLATION"
-"""In the environment: the name of a level."""
+"""Environment variable that names a level."""
 UNSAFE = "none"
 
 Trial = Callable[[Isolation], str]
-"""Starts a program under an isolation, and returns what went wrong; empty when all is well."""
+"""Starts a program under an isolation and returns the error; empty if it worked."""
 
 
 def isolation_of(name: str) -> Isolation:
-    """The isolation of this name; UserError when there is none."""
+    """The isolation of this name; UserError if unknown."""
     engine, _, image = name.partition(":")
     if engine in ENGINES and image:
         return Container(engine, image)
@@ -33,11 +33,11 @@ def isolation_of(name: str) -> Isolation:
 
 @cache
 def best_isolation(trial: Trial, name: str = "") -> Isolation:
-    """The isolation of this name, or else the best that works here.
+    """The isolation of this name, or the best that works here.
 
     Raises:
-        UserError: there is none of this name.
-        MachineError: the one that was asked for does not work here; or none does, and to go without was not asked for.
+        UserError: the name is unknown.
+        MachineError: the requested level does not work here, or none works and `none` was not requested.
     """
     reasons = []
     for level in (name,) if name else [level for level in LEVELS if level != UNSAFE]:
@@ -55,7 +55,7 @@ def best_isolation(trial: Trial, name: str = "") -> Isolation:
 
 
 def asked_for() -> str:
-    """The name in the environment; empty for the best."""
+    """The level in the environment; empty for the best."""
     return os.environ.get(VARIABLE, "")
 
 
@@ -73,4 +73,4 @@ LEVELS: Mapping[str, Callable[[], Isolation]] = {
     "landlock": lambda: Landlock(own_network=_own_network()),
     UNSAFE: NoIsolation,
 }
-"""Best first; containers are never chosen unasked."""
+"""Best first; containers are only used on request."""

@@ -1,4 +1,4 @@
-"""A network that programs of one sandbox share: a loopback of their own, behind which there is nothing."""
+"""A network shared by the programs of one sandbox: a loopback interface without any route."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _SECONDS = 10.0
 
 
 class NoNetworkError(Exception):
-    """The kernel gives this user no network of its own; the message is the reason."""
+    """The kernel does not let this user create a network; the message is the reason."""
 
 
 class Gate(NamedTuple):
-    """The process in a network that makes sockets in it; see `supervisor/gate.py`."""
+    """The process in a network that creates sockets in it; see `supervisor/gate.py`."""
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
     name: str = ""
-    """By which others find the network, where that is not by its namespaces."""
+    """The network's name, if it is not identified by namespaces."""
 
 
 class Network:
-    """Made at once, gone with the last program in it; NoNetworkError where it cannot be made."""
+    """Created at once and removed with its last program; NoNetworkError if impossible."""
 
     def __init__(self, opened: Callable[[], Gate] | None = None) -> None:
         gate = (opened or _own_gate)()
@@ -43,14 +43,14 @@ class Network:
         self._channel, self._lock = gate.channel, threading.Lock()
         self.name = gate.name
         self.namespaces: Sequence[int] = fds
-        """File descriptors: of the user namespace, of the network namespace; none where it has a name."""
+        """File descriptors of the user and network namespaces; empty for a named network."""
         self.close = weakref.finalize(self, _end, gate.channel, gate.process, fds)
         if reply != "made":
             self.close()
             raise NoNetworkError(reply or "it cannot be made")
 
     def socket(self, family: int = socket.AF_INET, kind: int = socket.SOCK_STREAM) -> socket.socket:
-        """A socket in this network, for use outside of it; MachineError where its gate has been ended."""
+        """A socket in this network for use outside; MachineError if its gate has ended."""
         fds: list[int] = []
         with self._lock, suppress(OSError):
             self._channel.send(struct.pack("=ii", family, kind))
@@ -65,7 +65,7 @@ class Network:
 
 
 def _own_gate() -> Gate:
-    """In namespaces of its own."""
+    """A gate in new namespaces."""
     ours, theirs = socket.socketpair()
     with theirs:
         process = gate_process((sys.executable, "-I", "-S", str(GATE), str(theirs.fileno())), theirs.fileno())
@@ -73,7 +73,7 @@ def _own_gate() -> Gate:
 
 
 def gate_process(argv: Sequence[str], *fds: int) -> subprocess.Popen[bytes]:
-    """A gate, which writes to its channel only."""
+    """A gate process, which writes only to its channel."""
     quiet = subprocess.DEVNULL
     return subprocess.Popen(argv, stdin=quiet, stdout=quiet, stderr=quiet, pass_fds=fds, start_new_session=True)
 

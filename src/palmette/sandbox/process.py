@@ -29,24 +29,24 @@ from palmette.sandbox.temporary import PATIENCE, new_folder, temporary_folder
 _HERE = str(Path(__file__).parent)
 _BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from supervisor.main import main; del sys.path[0]; main()"
 _GRACE = 15.0
-"""Seconds that the supervisor may take to end everything once the time is over."""
+"""Seconds for the supervisor to end everything after the timeout."""
 _LOG_CHARS = 1_000_000
-"""Kept of what a server prints: the first and the last half."""
+"""Characters kept of a server's output: the first and the last half."""
 
 
 def python_command(*arguments: str) -> tuple[str, ...]:
-    """This interpreter without the user's site packages, the current folder or bytecode writing."""
+    """This interpreter without user site packages, the current folder or bytecode writing."""
     return (sys.executable, "-P", "-s", "-B", *arguments)
 
 
 class Sandbox:
-    """Starts programs: isolated, bounded, without secrets, and ended together with everything that they started."""
+    """Starts programs isolated, limited and without secrets, and ends them with all their children."""
 
     def __init__(self, isolation: Isolation | None = None) -> None:
-        """`isolation` is the best that works here, or the one that the environment names.
+        """`isolation` defaults to the one named in the environment, or the best that works here.
 
         Raises:
-            MachineError: none works, and to run programs without any was not allowed.
+            MachineError: none works, and `none` was not requested.
         """
         self.isolation = isolation or best_isolation(_trial, asked_for())
         self._running: set[_Supervised] = set()
@@ -56,7 +56,7 @@ class Sandbox:
 
     @property
     def folder(self) -> Path:
-        """In it lie the private folders of all its programs, each its own."""
+        """The parent of the private folders of all its programs."""
         with self._lock:
             if self._folder is None:
                 self._folder = new_folder()
@@ -65,14 +65,14 @@ class Sandbox:
 
     @property
     def network(self) -> Network | None:
-        """What its programs share; None where they use the machine's."""
+        """The network of its programs; None if they use the machine's."""
         with self._lock:
             if self._network is None:
                 self._network = self.isolation.network()
             return self._network
 
     def connect(self, host: str, port: int, timeout: float | None = None) -> socket.socket:
-        """A connection to a server that runs in this sandbox; OSError when there is none."""
+        """A connection to a server in this sandbox; OSError if there is none."""
         if self.network is None:
             return socket.create_connection((host, port), timeout)
         made = self.network.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
@@ -85,16 +85,16 @@ class Sandbox:
         return made
 
     def free_port(self, host: str = "127.0.0.1") -> int:
-        """A port that no program of this sandbox listens on at this moment."""
+        """A port that no program of this sandbox currently listens on."""
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         with self.network.socket(family) if self.network else socket.socket(family) as one:
             one.bind((host, 0))
             return int(one.getsockname()[1])
 
     def publish(self, host: str, port: int) -> PortRelay | None:
-        """Lets others call a server on this port of the sandbox's loopback by a port of this machine.
+        """Publishes a port of the sandbox's loopback on this machine.
 
-        None where its programs use this machine's network anyway. The caller closes it.
+        None if its programs use this machine's network anyway. The caller closes it.
         """
         if self.network is None:
             return None
@@ -117,7 +117,7 @@ class Sandbox:
     ) -> ExecutionResult:
         """Runs a program to its end. `env` is added to the allow-listed environment.
 
-        Without `access` it may change `cwd`; with it, `cwd` is there to be read, unless `access` allows more.
+        Without `access` it may write to `cwd`; with it, `cwd` is read-only unless `access` allows more.
         """
         access = access or Access(write=(cwd,))
         supervised = _Supervised(self, argv, cwd, access, env or {}, limits)
@@ -149,9 +149,9 @@ class Sandbox:
         env: Mapping[str, str] | None = None,
         limits: Limits = Limits(seconds=None),
     ) -> Process:
-        """Starts a server; the caller stops it. It ends at the latest when palmette ends.
+        """Starts a server; the caller stops it. It ends with palmette at the latest.
 
-        `cwd` is its private folder where none is given. `access` as in `run`.
+        `cwd` defaults to its private folder. `access` as in `run`.
         """
         access = access or Access(write=(cwd,) if cwd else ())
         return Process(_Supervised(self, argv, cwd, access, env or {}, limits, is_server=True))
@@ -162,7 +162,7 @@ class Sandbox:
 
 
 def _trial(isolation: Isolation) -> str:
-    """What keeps a program of nothing from running under an isolation; empty when it runs."""
+    """Why even a trivial program does not run under an isolation; empty if it does."""
     with temporary_folder() as folder:
         try:
             done = Sandbox(isolation).run(python_command("-c", ""), cwd=folder, limits=Limits(seconds=20))
@@ -172,7 +172,7 @@ def _trial(isolation: Isolation) -> str:
 
 
 class Process:
-    """A server that runs in the sandbox."""
+    """A server in the sandbox."""
 
     def __init__(self, supervised: _Supervised) -> None:
         self._supervised = supervised
@@ -191,11 +191,11 @@ class Process:
         return self._supervised.scratch
 
     def output(self, chars: int = 20_000) -> str:
-        """The last `chars` characters that it printed, both streams together; nothing once it is stopped."""
+        """The last `chars` characters of its output, both streams together; empty once it is stopped."""
         return "" if self._is_stopped else self._log.text(wait=0 if self.alive else 5)[-chars:]
 
     def stop(self) -> None:
-        """Ends it and everything that it started, if that has not ended, and lets go of its output."""
+        """Ends it and everything that it started, and releases its output."""
         self._supervised.stop()
         self._is_stopped = True
 
@@ -213,7 +213,7 @@ class _Supervised:
         limits: Limits,
         is_server: bool = False,
     ) -> None:
-        self._sandbox = sandbox  # its folder and its network stay as long as this
+        self._sandbox = sandbox  # keeps the sandbox's folder and network alive
         self.started = time.time()
         self.scratch = new_folder(within=sandbox.folder)
         environment = allowed_environment(os.environ, self.scratch, env)
@@ -235,11 +235,11 @@ class _Supervised:
         self.popen = self._popen(control, report, namespaces, is_server)
 
     def begin(self) -> None:
-        """Has the supervisor start the program."""
+        """Lets the supervisor start the program."""
         spec = marshal.dumps(self._spec)
         left = memoryview(len(spec).to_bytes(8, "little") + spec)
-        with suppress(BrokenPipeError, ValueError):  # it ended at once, or was interrupted; `wait` reports it
-            while left:  # through the pipe, not as an argument: those are public
+        with suppress(BrokenPipeError, ValueError):  # it ended at once or was interrupted; `wait` reports it
+            while left:  # by pipe, because arguments are public
                 left = left[self._control.write(left) :]
 
     def _popen(self, control: int, report: int, namespaces: list[int], is_server: bool) -> subprocess.Popen[bytes]:
@@ -286,7 +286,7 @@ class _Supervised:
         }
 
     def interrupt(self) -> None:
-        """Has the supervisor end everything; a thread that waits for it goes on."""
+        """Lets the supervisor end everything, which releases a waiting thread."""
         self._control.close()
 
     def stop(self) -> None:
@@ -295,7 +295,7 @@ class _Supervised:
         self._report.close()
 
     def _end(self, seconds: float | None) -> None:
-        """Waits for the supervisor, and kills it when it takes too long."""
+        """Waits for the supervisor, and kills it if it takes too long."""
         try:
             self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -305,7 +305,7 @@ class _Supervised:
 
 
 def _specification(walls: Walls, limits: Limits) -> dict[str, object]:
-    """Walls and limits for the supervisor, as `marshal` can write them."""
+    """Walls and limits for the supervisor, in types that `marshal` can write."""
     return {
         **walls._asdict(),
         "argv": list(walls.argv),
@@ -322,7 +322,7 @@ def _specification(walls: Walls, limits: Limits) -> dict[str, object]:
 
 
 class _Kept:
-    """Reads a stream to its end in a thread, and keeps its first and last part."""
+    """Reads a stream in a thread, and keeps its first and last part."""
 
     def __init__(self, stream: IO[bytes], chars: int) -> None:
         self._half = chars // 2
@@ -350,7 +350,7 @@ class _Kept:
             del self._tail[:excess]
 
     def text(self, wait: float = 5) -> str:
-        """What was kept; waits some seconds at most for the end of the stream."""
+        """The kept text; waits at most `wait` seconds for the end of the stream."""
         self._thread.join(wait)
         with self._lock:
             self._trim()

@@ -1,4 +1,4 @@
-"""Reading what untrusted programs have made, also while they go on: files only, behind no links, up to a bound."""
+"""Reads files that untrusted programs made, even while they run: regular files only, no links, limited size."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pydantic import JsonValue
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LEAST, _LEVELS = 4096, 100
-"""Bytes that anything in a folder counts at least, and how deep others may lie below it."""
+"""Minimum bytes counted per entry of a folder, and maximum depth."""
 MOST = 1 << 30
-"""Bytes of a file that are read, where no other bound is given."""
+"""Default limit of a file's bytes."""
 
 
 def read_made(folder: Path, path: str, most: int = MOST) -> bytes:
-    """A file below a folder in which untrusted programs may be at work.
+    """A file below a folder that untrusted programs may be changing.
 
-    OSError where it is not there, is no file, lies behind a link or is larger than `most` bytes.
+    OSError if it does not exist, is not a regular file, lies behind a link or exceeds `most` bytes.
     """
     with _opened(folder, path) as fd:
         found = os.fstat(fd)
@@ -35,7 +35,7 @@ def read_made(folder: Path, path: str, most: int = MOST) -> bytes:
 
 
 def read_json(folder: Path, path: str, most: int = MOST) -> JsonValue:
-    """The same as a value of JSON; ValueError where it is none."""
+    """The same parsed as JSON; ValueError if invalid."""
     try:
         value: JsonValue = json.loads(read_made(folder, path, most))
     except RecursionError:
@@ -44,10 +44,10 @@ def read_json(folder: Path, path: str, most: int = MOST) -> JsonValue:
 
 
 def copy_made(folder: Path, into: Path, most: int = MOST) -> None:
-    """Copies a folder's files, so that they stay as they are; what is no file, or lies behind a link, is left out.
+    """Copies a folder's regular files so that they can no longer change; skips links and everything behind them.
 
-    Nothing where there is no folder. OSError where they are larger than `most` bytes together, each file and each
-    folder counting as what it takes of a disk at least, or lie too deep.
+    Does nothing if the folder does not exist. OSError if the files exceed `most` bytes in total, each entry
+    counting at least its minimum size on disk, or are too deep.
     """
     if not folder.is_dir():
         return
@@ -67,10 +67,10 @@ def copy_made(folder: Path, into: Path, most: int = MOST) -> None:
 
 
 def _copied(name: str, at: int, target: Path, most: int) -> int:
-    """Copies one file; how many bytes it has."""
+    """Copies one file and returns its size in bytes."""
     try:
         fd = os.open(name, _OPEN, dir_fd=at)
-    except OSError:  # a link, or gone
+    except OSError:  # a link, or deleted
         return 0
     with os.fdopen(fd, "rb") as source:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -86,7 +86,7 @@ def _copied(name: str, at: int, target: Path, most: int) -> int:
 
 @contextmanager
 def _opened(folder: Path, path: str) -> Iterator[int]:
-    """A descriptor of a file, reached from folder to folder so that none on the way is a link."""
+    """A descriptor of a file, opened folder by folder so that no component can be a link."""
     at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for name in PurePath(path).parts:

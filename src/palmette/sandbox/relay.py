@@ -1,4 +1,4 @@
-"""A port of this machine behind which a server of a sandbox answers."""
+"""Publishes a server of a sandbox on a port of this machine."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _CHUNK = 65536
 
 
 class PortRelay:
-    """Listens until it is closed, and carries each connection on to a new one of `connect`.
+    """Listens until closed, and forwards each connection to a new one from `connect`.
 
-    OSError where the port is taken.
+    OSError if the port is taken.
     """
 
     def __init__(self, host: str, port: int, connect: Callable[[], socket.socket]) -> None:
@@ -35,7 +35,7 @@ class PortRelay:
     def _carry(self, outer: socket.socket) -> None:
         try:
             inner = self._connect()
-        except (OSError, MachineError):  # nothing listens there yet, or will
+        except (OSError, MachineError):  # nothing listens there
             outer.close()
             return
         for each in (outer, inner):
@@ -50,7 +50,7 @@ class PortRelay:
         inner.close()
 
     def close(self) -> None:
-        """Connections that there are go on until either side ends them."""
+        """Existing connections continue until either side ends them."""
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()

@@ -1,4 +1,4 @@
-"""Warm Spark: one Spark Connect server that answers many short programs, each with its own session."""
+"""Warm Spark: one Spark Connect server for many short programs, each with its own session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from palmette.sandbox.result import Limits
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _MORTAL = "-XX:+ExitOnOutOfMemoryError"
-"""Without it, a server that is out of memory goes on, and answers with errors or not at all."""
+"""Without it, a server out of memory keeps running and answers with errors or not at all."""
 _START_SECONDS = 180.0
 _ANSWER_SECONDS = 30.0
 _READY = re.compile(r"started at: \S*?:(\d+)")
@@ -38,17 +38,18 @@ TINY_DATA: Mapping[str, str] = {
     "spark.connect.session.manager.defaultSessionTimeout": "30m",
     "spark.log.level": "ERROR",
 }
-"""For frames of a few rows, compiling a plan costs more than interpreting it, a broadcast more than a join.
-Each client may set its own."""
+"""For frames of a few rows, compiling a plan costs more than interpreting it, and a broadcast more than a join.
+Clients may override them.
+"""
 
 
 class WarmSpark:
-    """A Spark Connect server that starts at its first use, again once if it dies, and is always stopped.
+    """A Spark Connect server that starts on first use, restarts once if it dies, and is always stopped.
 
-    Any client can make it run any program, and change what later clients are answered. So its clients are programs of
-    one author, or of one attempt; the next ones get another server by `handed_over`.
+    Any client can make it run any program, and influence later clients. So its clients are programs of
+    one author or one attempt; others get another server by `handed_over`.
 
-    `master` is where it runs its plans (`local[2]`, a cluster's URL), or the URL of a server that exists
+    `master` is where it runs its plans (`local[2]`, a cluster's URL), or the URL of an existing server
     (`sc://...`), which is used as it is and never stopped.
     """
 
@@ -61,10 +62,10 @@ class WarmSpark:
         access: Access = Access(),
         settings: Mapping[str, str] | None = None,
     ) -> None:
-        """`access`: the folders of the tables that plans read and of what they write, as its clients name them.
+        """`access`: the folders of input and output tables, by the paths that its clients use.
 
-        Whatever the access: the server sees the private folders of its clients, and what runs on a cluster has the
-        machine's network. `settings` of the server go before its own, which are for frames of a few rows.
+        The server always sees the private folders of its clients, and jobs on a cluster use the machine's
+        network. `settings` override the server's own, which suit frames of a few rows.
         """
         self._sandbox = sandbox or Sandbox()
         self._master = master
@@ -87,15 +88,15 @@ class WarmSpark:
 
     @property
     def sandbox(self) -> Sandbox:
-        """Where the server runs: programs of the same one reach it, and it sees what lies in its folder."""
+        """The server's sandbox; programs in it can reach the server, and the server sees files in its folder."""
         return self._sandbox
 
     @property
     def remote(self) -> str:
-        """The URL for clients; starts the server when it does not run.
+        """The URL for clients; starts the server if it is not running.
 
         Raises:
-            MachineError: it cannot be started, or (`spark-died`) what it was asked to do has ended it twice.
+            MachineError: it cannot be started, or (`spark-died`) a client's requests have killed it twice.
         """
         if self.is_external:
             return self._master
@@ -106,7 +107,7 @@ class WarmSpark:
             return f"sc://127.0.0.1:{self._port}/"
 
     def seen_by(self, access: Access) -> Access:
-        """A program's access, widened by what it needs to be a client; starts the server when it does not run."""
+        """A program's access extended by what a client needs; starts the server if it is not running."""
         if self.is_external:
             return access.model_copy(update={"network": "machine"})
         _ = self.remote
@@ -114,8 +115,8 @@ class WarmSpark:
 
     @property
     def alive(self) -> bool:
-        """Whether clients can connect now, without starting anything; a server that does not answer is stopped."""
-        process = self._process  # another thread may let go of it
+        """Whether clients can connect now, without starting the server; a hanging server is stopped."""
+        process = self._process  # another thread may release it
         if self.is_external or process is None:
             return self.is_external
         if process.alive and not self._answers():
@@ -124,11 +125,11 @@ class WarmSpark:
 
     @property
     def is_external(self) -> bool:
-        """Whether the server is someone else's: on another machine, maybe, with other files."""
+        """Whether it is an external server, possibly on another machine with other files."""
         return self._master.startswith("sc://")
 
     def warm_up(self) -> None:
-        """Begins to start the server and returns at once; what goes wrong is raised by `remote`."""
+        """Starts the server in the background; `remote` raises its errors."""
 
         def start() -> None:
             with suppress(MachineError):
@@ -137,7 +138,7 @@ class WarmSpark:
         threading.Thread(target=start, daemon=True).start()
 
     def keep_classes(self) -> Path:
-        """Makes the file by which every later server of this installation starts in half the time, unless it is there.
+        """Makes the class archive, which halves the start-up time of later servers, if it does not exist.
 
         Raises:
             MachineError: it cannot be made.
@@ -145,10 +146,10 @@ class WarmSpark:
         return make_archive(self._sandbox, lambda java: _command("local[2]", self._memory, {}, java), _READY.pattern)
 
     def handed_over(self) -> WarmSpark:
-        """The running server, if any, for another author's programs; the caller stops it. This one restarts when used.
+        """The running server, if any, for another author's programs; the caller stops it. This one restarts on use.
 
-        Its sandbox goes with it: the folder in which it and its clients write, and the loopback between them, are not
-        shared afterwards.
+        Its sandbox goes with it: the folder and the loopback that its clients used are no longer
+        shared.
         """
         other = WarmSpark(
             self._sandbox, master=self._master, memory=self._memory, access=self._access, settings=self._settings
@@ -166,13 +167,13 @@ class WarmSpark:
                 self._process = None
 
     def _answers(self) -> bool:
-        """Whether it answers a new connection: a stopped or hanging server does not."""
+        """Whether it accepts a new connection; a stopped or hanging server does not."""
         with suppress(OSError), self._sandbox.connect("127.0.0.1", int(self._port), _ANSWER_SECONDS) as connection:
             return bool(connection.recv(1))
         return False
 
     def _bury(self) -> None:
-        """Lets go of a server that has died."""
+        """Releases a dead server."""
         if self._process is not None and not self._process.alive:
             self._last_output = self._process.output(600)
             self._process.stop()
@@ -221,7 +222,7 @@ def _command(master: str, memory: str, given: Mapping[str, str], java: str) -> l
         "spark.driver.extraJavaOptions": java,
         **given,
     }
-    # The shell expands HOME, the sandbox's private folder: nothing of the server stays in the current one.
+    # The shell expands HOME, the sandbox's private folder: the server leaves nothing in the current one.
     script = 'cd "$HOME" && exec "$0" "$@" --conf spark.sql.warehouse.dir="$HOME/warehouse" spark-internal'
     submit = str(Path(found.origin).parent / "bin" / "spark-submit")
     return [

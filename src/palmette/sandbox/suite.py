@@ -1,22 +1,22 @@
-"""Test suites in the sandbox, and the outcome of each test.
+"""Runs test suites in the sandbox, and determines the outcome of each test.
 
-Tests share a process with the code that they test, and that code can make the runner report anything. Four measures
-work against this:
+Tests share a process with the code under test, and that code can make the runner report anything. Four measures
+counter this:
 
-- A plugin of the harness writes each outcome at once, as a numbered line sealed with a secret key: a written outcome
+- A plugin of the harness writes each outcome at once, as a numbered line sealed with a secret key: written outcomes
   cannot be changed or removed, and forged lines are ignored. The plugin reads the key, and loads what it needs, before
-  a module of the project can hide one of Python's.
-- Each module gets two sentinel tests under random names: one that passes, and one that is expected to fail. Unless both
-  are reported so, no passed test counts.
-- A test passes when its collected function runs to its end: not one that raises, is not called, or is replaced. While
-  it runs, no tracer, which could jump, can be set in its thread.
+  a module of the project can shadow Python's.
+- Each module gets two sentinel tests with random names: one that passes, and one that is expected to fail. Unless both
+  are reported accordingly, no passed test counts.
+- A test passes if its collected function runs to its end: not if it raises, is not called, or is replaced. While
+  it runs, no tracer, which could jump over code, can be set in its thread.
 - The tests are read from the source before it runs. A known or collected test without a report counts as skipped,
-  whatever setting or hook hides it; and a function at another place than the one that was read has failed.
+  whatever setting or hook hides it; a function at another location than the one read fails.
 
-This catches changes to the way outcomes are made (replaced hooks and functions, hidden assertions, an early exit, tests
-that are skipped or deselected), even of a single test. It does not catch code that searches the memory of its process
-for the key and writes for the plugin, or that rewrites the source of a test line by line. So everything that can be
-computed again from files is, and a verdict rests on that first.
+This detects changes to the way outcomes are made (replaced hooks and functions, hidden assertions, an early exit, tests
+that are skipped or deselected), even of a single test. It does not detect code that searches its process's memory
+for the key and writes in the plugin's place, or that rewrites the source of a test line by line. So everything that can
+be recomputed from files is, and a verdict rests on that first.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Suite:
 
     passed: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
-    """With those that are expected to fail, and those that are known and were not run."""
+    """Includes expected failures, and known tests that did not run."""
     failed: Mapping[str, str] = field(default_factory=dict)
-    """With the report of pytest on each."""
+    """Pytest's report by test."""
 
     @property
     def count(self) -> int:
@@ -59,22 +59,22 @@ class SuiteRun:
     """A finished suite."""
 
     execution: ExecutionResult
-    """Without the lines of the plugin."""
+    """The execution, without the plugin's lines."""
     suite: Suite | None
-    """None where nothing was reported: pytest did not run, or ended before the first test."""
+    """None if nothing was reported: pytest did not run, or ended before the first test."""
     doubt: str = ""
-    """Why the passed tests do not count; failures always do."""
+    """Why passed tests do not count; failures always do."""
 
 
 class _ReportLine(Model):
-    """A line of the plugin."""
+    """A line written by the plugin."""
 
     line: int
     test: str = ""
     outcome: str = ""
     detail: str = ""
     place: str = ""
-    """Where the function that was collected stands, as `file:line`; empty where none was held."""
+    """Location of the collected function as `file:line`; empty if none was held."""
     end: bool = False
 
 
@@ -115,14 +115,14 @@ def run_suite(
 
 
 def _sealed(line: str, key: bytes) -> str:
-    """The text of a line that begins with the plugin's seal; empty for any other line."""
+    """The text of a line with the plugin's seal; empty for other lines."""
     seal, _, text = line.partition(" ")
     own = blake2b(text.encode(), key=key, digest_size=16).hexdigest() if text.startswith("{") else ""
     return text if own and secrets.compare_digest(own.encode(), seal.encode()) else ""
 
 
 def _parsed(text: str) -> _ReportLine | None:
-    """The report in a line; None where it is cut off, or other output is mixed in."""
+    """The report in a line; None if it is truncated or mixed with other output."""
     try:
         return _ReportLine.model_validate_json(text)
     except ValidationError:
@@ -147,7 +147,7 @@ def _suite(reports: Sequence[_ReportLine], known: dict[str, str]) -> Suite:
 
 
 def _without_sentinels(found: Suite, mark: str) -> tuple[Suite, str]:
-    """The suite without the sentinel tests; why its passed tests do not count, where they do not."""
+    """The suite without the sentinel tests, and why its passed tests do not count, if so."""
 
     def is_own(name: str) -> bool:
         return not name.endswith(mark)

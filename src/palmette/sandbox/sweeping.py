@@ -1,5 +1,6 @@
-"""Removing what endangers readers of a program's files: links out of its folders, pipes, devices, folders deeper than
-paths reach. Files that would run with the rights of their owner lose that."""
+"""Removes what endangers readers of a program's files: links out of its folders, pipes, devices, overly deep folders.
+Set-user-ID and set-group-ID bits are cleared.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +15,24 @@ from typing import NamedTuple
 from palmette.sandbox.supervisor.folders import remove, set_mode
 
 _CLOCK = 2.0
-"""Seconds by which the times of files may be behind the clock."""
+"""Seconds by which file times may lag behind the clock."""
 _LEVELS, _CHARS = 100, 2000
-"""Below a folder of the program, how deep others may lie; Python and the kernel have bounds of this kind."""
+"""Maximum depth and path length below a program's folder; Python and the kernel have similar limits."""
 _OF_THE_OWNER = stat.S_ISUID | stat.S_ISGID
 
 
 class _Entry(NamedTuple):
     folder: str
     at: int
-    """Descriptor of the folder: others may be at work in it."""
+    """Descriptor of the folder, which others may be changing."""
     name: str
     is_deep: bool
 
 
 def swept(folders: Iterable[Path], since: float, seconds: float = float("inf")) -> str:
-    """Removes all of that which appeared in the folders since a time, and returns what it was; empty for nothing.
+    """Removes such entries that appeared in the folders since a time, and returns a description; empty if none.
 
-    TimeoutError where it takes longer than `seconds`: a program may still be filling them.
+    TimeoutError if it takes longer than `seconds`: a program may still be filling the folders.
     """
     folders = [folder.resolve() for folder in folders]
     removed, lowered = list[str](), list[str]()
@@ -66,14 +67,14 @@ def _named(names: list[str]) -> str:
 
 
 def _leads_out(link: str, folders: list[Path]) -> bool:
-    target = Path(os.path.realpath(link))  # unlike resolve, at peace with links in a circle
+    target = Path(os.path.realpath(link))  # unlike resolve, tolerates link loops
     return not any(target.is_relative_to(folder) for folder in folders)
 
 
 def _entries(folders: Iterable[Path]) -> Iterator[_Entry]:
-    """All that is in the folders; it goes no deeper than it may."""
+    """All entries of the folders, up to the maximum depth."""
     for top in map(str, folders):
-        with suppress(OSError):  # it is not there
+        with suppress(OSError):  # it does not exist
             for folder, names, others, at in os.fwalk(top):
                 below = folder[len(top) :]
                 is_deep = below.count(os.sep) >= _LEVELS or len(below) >= _CHARS

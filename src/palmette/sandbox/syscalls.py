@@ -1,7 +1,7 @@
-"""Which system calls a sandboxed program may make: a list of those that lead out, as a filter for the kernel.
+"""The system calls that a sandboxed program may not make, as a filter for the kernel.
 
-Everything else is allowed: Spark, torch and the like need more calls than anybody could list, and what files and
-addresses a call names is for namespaces and Landlock, because a filter sees numbers only.
+Everything else is allowed: Spark, torch and the like need more calls than anyone could list. A filter sees only
+numbers; namespaces and Landlock govern files and addresses.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _LOAD, _AND, _JUMP, _IF_EQUAL, _IF_AT_LEAST, _RETURN = 0x20, 0x54, 0x05, 0x15, 0
 _ALLOW, _ERROR, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _OTHER_ABI = 0x40000000
-"""Bit of the numbers of x32, a second door to the same calls."""
+"""Marks numbers of the x32 ABI, a second way to make the same calls."""
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-"""By machine: place of its numbers in the table, and how the kernel names it."""
+"""By machine: column of its numbers in the table, and the kernel's identifier."""
 
 # fmt: off
 _NUMBERS: dict[str, tuple[int | None, int | None]] = {
@@ -66,13 +66,15 @@ _OUTLIVING = (
     "memfd_create memfd_secret mq_open msgctl msgget msgrcv msgsnd semctl semget semop semtimedop shmat shmctl shmget "
     "vmsplice"
 )
-"""Memory that no process seems to have (a pipe holds on to a page, and by it to all of a large one), or that stays when
-all have ended: theirs, and that of others."""
+"""Memory that is not attributed to a process (a pipe keeps a page, and with it all of a huge one), or that outlives
+the processes that created it.
+"""
 _COMMON = "inotify_init inotify_init1 io_setup"
-"""Of which all of a user's processes, or all of the machine's, have a certain number together."""
+"""Resources that all of a user's processes, or the whole machine, share a limited number of."""
 _LURES = "mknod mknodat symlink symlinkat"
-"""Where programs at work share a folder, one could exchange what is to be another's for a link to anywhere, or for a
-pipe that holds it up. The error is that of file systems without them, which programs know how to do without."""
+"""In a folder shared by running programs, one could replace another's file by a link to anywhere, or by a pipe that
+blocks readers. The error is that of file systems without them, which programs handle.
+"""
 _ATTRIBUTES = (
     "chmod chown fchmod fchmodat fchmodat2 fchown fchownat file_setattr fremovexattr fsetxattr futimesat lchown "
     "lremovexattr lsetxattr removexattr removexattrat setxattr setxattrat utime utimensat utimes"
@@ -81,7 +83,7 @@ _MODES = {
     **{"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2},
     **{"creat": 1, "open": 2, "openat": 3},
 }
-"""Calls that could let a file run with the rights of its owner, with the argument that does it."""
+"""Calls that could make a file run with its owner's rights, with the relevant argument."""
 _SET_USER = 0o4000
 _PACE = {
     "ioprio_set": 1,
@@ -91,9 +93,9 @@ _PACE = {
     "sched_setscheduler": 0,
     "setpriority": 1,
 }
-"""Calls that change how fast processes run, with the argument that names them: 0 for itself."""
+"""Calls that change scheduling, with the argument that names the process: 0 for itself."""
 _OF_A_USER = {"ioprio_set": 3, "setpriority": 2}
-"""Those of them whose 0 means all of its user's processes, where the first argument is this."""
+"""Those of them whose 0 means all of the user's processes if the first argument is this."""
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _STREAM, _DATAGRAM, _TCP = 1, 2, 6
 _NEW_NAMESPACES = 0x7E020080
@@ -102,7 +104,7 @@ _FAST_OPEN = 0x20000000
 _SET_DUMPABLE = 4
 _SET_LEASE = 1024
 _LEAVE_DEVICE = 4
-"""Flag of a renaming that leaves a device where the file was."""
+"""Flag of a rename that leaves a device in place of the file."""
 
 
 class SyscallRule(NamedTuple):
@@ -110,7 +112,7 @@ class SyscallRule(NamedTuple):
 
     call: str
     error: int = errno.EPERM
-    """0: it does nothing and succeeds."""
+    """0: the call does nothing and succeeds."""
     argument: int = 0
     mask: int = 0xFFFFFFFF
     values: Sequence[int] = ()
@@ -120,15 +122,15 @@ class SyscallRule(NamedTuple):
 def rules(
     *, own_files: bool, own_network: bool, guards_truncation: bool = True, shared: bool = False
 ) -> Iterator[SyscallRule]:
-    """What is forbidden, beside which walls.
+    """The rules for a program, depending on its other walls.
 
     Args:
-        own_files: the program has mounts and processes of its own. Else neither Landlock nor a filter can tell whose
-            attributes it would change, or what a Unix socket leads to: attributes stay, Unix sockets exist in pairs
-            only, and it changes the pace of no process but itself.
-        own_network: it has a network of its own. Else it may use TCP, whose ports Landlock knows, and nothing else.
-        guards_truncation: something else keeps files outside from being truncated.
-        shared: others use some of its files: attributes stay.
+        own_files: it has mounts and processes of its own. Otherwise neither Landlock nor a filter can determine whose
+            attributes it would change or where a Unix socket leads: then attributes cannot be changed, Unix sockets
+            exist in pairs only, and it can change only its own scheduling.
+        own_network: it has a network of its own. Otherwise it may only use TCP, whose ports Landlock controls.
+        guards_truncation: another wall protects outside files from truncation.
+        shared: others use some of its files, so attributes cannot be changed.
     """
     yield from (SyscallRule(call) for call in f"{_OTHERS} {_SYSTEM} {_KERNEL}".split())
     others_are_tried = f"clone3 openat2 {_OUTLIVING} {_COMMON}"
@@ -140,9 +142,9 @@ def rules(
     yield SyscallRule("renameat2", errno.EINVAL, argument=4, mask=_LEAVE_DEVICE, values=(0,), unless=True)
     yield SyscallRule("ioctl", argument=1, values=_TYPE_INTO_TERMINAL)
     yield from (SyscallRule(call, values=(value,)) for call, value in _OF_A_USER.items())
-    yield SyscallRule("prctl", values=(_SET_DUMPABLE,))  # nobody could see how much it has then
+    yield SyscallRule("prctl", values=(_SET_DUMPABLE,))  # its memory could no longer be measured
     yield SyscallRule("prlimit64", values=(0,), unless=True)
-    yield SyscallRule("fcntl", argument=1, values=(_SET_LEASE,))  # others that open the file would have to wait
+    yield SyscallRule("fcntl", argument=1, values=(_SET_LEASE,))  # others that open the file would be blocked
     families = (_INET, _INET6, _NETLINK, *((_UNIX,) if own_files else ()))
     yield SyscallRule("socket", errno.EACCES, values=families, unless=True)
     if not own_network:
@@ -160,14 +162,14 @@ def rules(
 def _only_tcp() -> Iterator[SyscallRule]:
     yield SyscallRule("socket", errno.EACCES, argument=1, mask=0xF, values=(_STREAM,), unless=True)
     yield SyscallRule("socket", errno.EACCES, argument=2, values=(0, _TCP), unless=True)
-    for call, flags in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):  # would connect unseen by Landlock
+    for call, flags in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):  # would connect without Landlock's control
         yield SyscallRule(call, argument=flags, mask=_FAST_OPEN, values=(0,), unless=True)
 
 
 def filter_of(chosen: Iterable[SyscallRule], machine: str = "") -> bytes:
-    """The filter as the kernel takes it, empty for a machine whose numbers are not known.
+    """The filter in the kernel's format; empty for an unknown machine.
 
-    Another architecture's calls end the program; those of x32 fail.
+    Calls of another architecture end the program; those of x32 fail.
     """
     place, name = ARCHITECTURES.get(machine or platform.machine(), (None, 0))
     if place is None:
@@ -189,7 +191,7 @@ def filter_of(chosen: Iterable[SyscallRule], machine: str = "") -> bytes:
 
 
 def _body(rule: SyscallRule) -> Iterator[bytes]:
-    """What is done where the number fits; leaves the number loaded where the rule does not apply."""
+    """The action for a matching number; leaves the number loaded if the rule does not apply."""
     fail, count = _line(_RETURN, _ERROR | rule.error), len(rule.values)
     if not rule.values:
         yield fail

@@ -1,7 +1,7 @@
-"""Temporary folders: all of a process lie in one, which goes with the process, however that ends.
+"""Temporary folders: all of a process are in one folder, which is removed with the process, however it ends.
 
-The process holds it by a lock, which the kernel lets go of. What a killed one has left is taken away by the supervisors
-of its programs, or by the next process that needs a temporary folder.
+The process holds a lock on it, which the kernel releases. Leftovers of killed processes are removed by the supervisors
+of their programs, or by the next process that needs a temporary folder.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from palmette.sandbox.supervisor.folders import remove, remove_unheld
 
 _PREFIX = "palmette-place-"
 PATIENCE = 20.0
-"""Seconds that taking away one folder may take, while work is waiting."""
+"""Maximum seconds to remove a folder while work is waiting."""
 
 
 class _ProcessFolder(NamedTuple):
     folder: Path
     lock: int
-    """Descriptor of the folder itself: what cleans up on a machine leaves such a folder alone, too."""
+    """Descriptor of the folder itself; system clean-up services also respect its lock."""
 
 
 _places: list[_ProcessFolder] = []
@@ -34,15 +34,15 @@ _making = threading.Lock()
 
 
 def new_folder(within: Path | None = None) -> Path:
-    """An empty folder that stays until this process ends; `within`: in another one, with which it goes."""
+    """An empty folder that exists until this process ends; `within`: created in, and removed with, another one."""
     return Path(tempfile.mkdtemp(prefix="", dir=within or _place()))
 
 
 @contextmanager
 def temporary_folder(within: Path | None = None) -> Iterator[Path]:
-    """An empty folder that is gone afterwards, whatever has come to be in it.
+    """An empty folder that is removed afterwards with all its contents.
 
-    Where programs go on filling it, or it is very full, the rest is taken away later, as of `new_folder`.
+    If programs keep filling it, or it is very full, the rest is removed at the end of the process.
     """
     made = new_folder(within)
     try:
@@ -52,7 +52,7 @@ def temporary_folder(within: Path | None = None) -> Iterator[Path]:
 
 
 def clear() -> None:
-    """Takes away all that this process has; at its exit that happens by itself."""
+    """Removes all temporary folders of this process; runs automatically at exit."""
     while _places:
         place = _places.pop()
         remove(str(place.folder))
@@ -70,7 +70,7 @@ def _place() -> Path:
 def _made() -> _ProcessFolder:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
-        with suppress(FileNotFoundError):  # others took it for left behind before it was held; they are done with it
+        with suppress(FileNotFoundError):  # another process removed it as a leftover before it was locked
             lock = os.open(folder, os.O_RDONLY)
             fcntl.flock(lock, fcntl.LOCK_SH)
             if folder.exists():
@@ -79,7 +79,7 @@ def _made() -> _ProcessFolder:
 
 
 def _tidy() -> None:
-    """Removes this user's places whose processes are gone; of very full ones, what there is time for."""
+    """Removes this user's leftovers of dead processes, as time allows."""
     for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):
             if path.lstat().st_uid == os.getuid():
@@ -87,7 +87,7 @@ def _tidy() -> None:
 
 
 def _begin_anew() -> None:
-    """A forked process has a place of its own: the one that it knows is its parent's."""
+    """A forked process needs a folder of its own; the known one is its parent's."""
     global _making
     _making = threading.Lock()
     _places.clear()

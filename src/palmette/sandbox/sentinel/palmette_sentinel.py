@@ -1,8 +1,8 @@
 """A pytest plugin of the harness: reports each outcome at once, and adds sentinel tests to the collected ones.
 
 It runs beside untrusted code and imports nothing of palmette. See `palmette.sandbox.suite`. It is loaded before pytest
-looks for plugins (PYTEST_DONT_REWRITE), begins before a module of the project can be loaded, and what it reports with
-is the interpreter's own: others may put something else where functions of Python are looked for.
+looks for plugins (PYTEST_DONT_REWRITE) and before any module of the project, and reports with functions of the
+interpreter's own, which others cannot replace.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import pytest
 
 _LONGEST = 8000
 _ASYNCHRONOUS = 0x280
-"""Flags of code that is only begun by a call."""
+"""Flags of code that a call only starts."""
 _WRITTEN_IN_PYTHON = 0x200
-"""Flag of types that somebody could have made."""
+"""Flag of types that Python code can define."""
 
 
 def holds() -> None:
@@ -37,7 +37,7 @@ def breaks() -> None:
 
 
 def _reporting(output: int, key: bytes) -> Callable[..., None]:
-    """Writes lines, each with a seal that is made with a key, to what was standard output before pytest caught it."""
+    """A function that writes lines, each sealed with a key, to the standard output from before pytest captured it."""
     put, quoted, sealed = write, encode_basestring_ascii, blake2b
     lines = 0
 
@@ -55,7 +55,7 @@ def _reporting(output: int, key: bytes) -> Callable[..., None]:
 
 
 def _noting(sound: dict[str, bool]) -> Callable[[Any, str], Any]:
-    """Makes of a test one that notes in `sound` that it is at work, and that it has ended and not become another."""
+    """A decorator that records in `sound` that a test started, and that it ended unreplaced."""
     untraced, code_of = _guarded(), _code
 
     def noting(test: Any, nodeid: str) -> Any:
@@ -79,18 +79,18 @@ def _noting(sound: dict[str, bool]) -> Callable[[Any, str], Any]:
 
 
 def _collecting(collected: dict[str, str], noting: Callable[[Any, str], Any], mark: str) -> dict[str, Any]:
-    """The hooks up to the first test. `collected`: by test, where its function stands; empty where none is held."""
+    """The hooks up to the first test. `collected`: location of each test's function; empty if none was held."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(config: Any) -> Generator[None, Any, Any]:
-        """Tests run in this process, which is the one that is heard, and not in others of pytest-xdist."""
+        """Runs tests in this process, whose reports are read, and not in workers of pytest-xdist."""
         if hasattr(config.option, "numprocesses"):
             config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
         return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_itemcollected(item: Any) -> Generator[None]:
-        """Notes what is to be heard of, and holds on to its function before anybody puts another in its place."""
+        """Records the test and holds its function before other code can replace it."""
         collected[item.nodeid] = ""
         code = _code(item.obj) if isinstance(item, pytest.Function) else None
         if isinstance(item, pytest.Function) and not getattr(code, "co_flags", 0) & _ASYNCHRONOUS:
@@ -101,7 +101,7 @@ def _collecting(collected: dict[str, str], noting: Callable[[Any, str], Any], ma
 
     @pytest.hookimpl(trylast=True)  # after the hooks that select by mark or name
     def pytest_collection_modifyitems(items: list[Any]) -> None:
-        """In each module two sentinel tests, where the hooks that its tests have are theirs as well."""
+        """Adds two sentinel tests to each module, subject to the same hooks as its tests."""
         for module in dict.fromkeys(filter(None, (item.getparent(pytest.Module) for item in items))):
             for test in (holds, breaks):
                 name = f"test_{test.__name__}_{mark}"
@@ -111,7 +111,7 @@ def _collecting(collected: dict[str, str], noting: Callable[[Any, str], Any], ma
 
 
 def _hearing(collected: dict[str, str], sound: dict[str, bool], report: Callable[..., None]) -> dict[str, Any]:
-    """The hooks from the first test on. `sound`: whether tests that have begun have come to their end."""
+    """The hooks from the first test on. `sound`: whether tests that started also ended."""
     wrong, reported, name_of, text_of = set[tuple[str, str]](), set[str](), _name, _text
 
     def hear(nodeid: str, outcome: str, detail: str) -> None:
@@ -120,7 +120,7 @@ def _hearing(collected: dict[str, str], sound: dict[str, bool], report: Callable
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(item: Any, call: Any) -> Generator[None, Any, Any]:
-        """Notes whether it raised before anybody makes something else of that."""
+        """Records whether the test raised before other hooks can change the result."""
         (wrong.add if call.excinfo else wrong.discard)((item.nodeid, call.when))
         return (yield)
 
@@ -128,7 +128,7 @@ def _hearing(collected: dict[str, str], sound: dict[str, bool], report: Callable
         name, has_passed, was_skipped = report.nodeid, report.outcome == "passed", report.outcome == "skipped"
         is_missed = report.when == "call" and bool(collected.get(name)) and not sound.get(name, False)
         if has_passed and is_missed and name in sound:
-            return  # a part of it; the whole is reported at its end
+            return  # one phase; the whole test is reported at its end
         if has_passed and (is_missed or (name, report.when) in wrong):
             hear(name, "failed", "It raised, or was not called, and was reported to have passed.")
         elif not has_passed or report.when == "call":
@@ -141,7 +141,7 @@ def _hearing(collected: dict[str, str], sound: dict[str, bool], report: Callable
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish() -> None:
-        """What was collected and not heard of has not passed."""
+        """Reports tests without a result as not passed."""
         raised = {name for name, _ in wrong}
         for name in [name for name in collected if name not in reported]:
             hear(name, "failed" if name in raised else "skipped", "Nothing was reported of it.")
@@ -151,23 +151,23 @@ def _hearing(collected: dict[str, str], sound: dict[str, bool], report: Callable
 
 
 def _sentinel(output: int, key: bytes, mark: str) -> Any:
-    """The plugin: hooks, and nothing that others could change by it."""
+    """The plugin: hooks without any state that others could change."""
     collected, sound = dict[str, str](), dict[str, bool]()
     hooks = {**_collecting(collected, _noting(sound), mark), **_hearing(collected, sound, _reporting(output, key))}
     return _Hooks(**{name: hook for name, hook in hooks.items() if name.startswith("pytest_")})
 
 
 class _Hooks:
-    """A plugin that can be in a set: pytest keeps one of those that a folder does not have."""
+    """A hashable plugin; pytest collects plugins of other folders in a set."""
 
     def __init__(self, **hooks: Any) -> None:
         vars(self).update(hooks)
 
 
 def _guarded() -> Callable[[Callable[[], Any]], Any]:
-    """What calls a test so that nothing jumps in it: in its thread there is no tracer, and none can be set.
+    """A function that calls tests with no tracer in its thread, and no way to set one.
 
-    That of coverage stays: it is compiled, and jumps nowhere.
+    Coverage's tracer stays: it is compiled and cannot change the control flow.
     """
     at_work, thread, tracer_of, trace, kind_of = set[int](), get_ident, gettrace, settrace, type
 
@@ -198,7 +198,7 @@ def _code(test: Any) -> Any:
 
 
 def _text(report: Any) -> str:
-    """Its end, in characters that every reader takes."""
+    """The end of the report, in ASCII."""
     text: str = report.longreprtext[-_LONGEST:]
     return text.encode("utf-8", "replace").decode()
 
@@ -211,7 +211,7 @@ def _name(nodeid: str) -> str:
 
 
 def pytest_addoption(pluginmanager: Any) -> None:
-    """The first hook of all: nothing of the project is loaded yet."""
+    """The first hook of all, before anything of the project is loaded."""
     if _INPUT:
         mark, key = _INPUT.pop(), _INPUT.pop()
         pluginmanager.register(_sentinel(_OUTPUT, key.encode(), mark))
@@ -219,5 +219,5 @@ def pytest_addoption(pluginmanager: Any) -> None:
 
 _INPUT: list[str] = []
 _OUTPUT = os.dup(1)
-if "PYTEST_XDIST_WORKER" not in os.environ:  # which have a standard input of their own
+if "PYTEST_XDIST_WORKER" not in os.environ:  # workers have a standard input of their own
     _INPUT += os.read(0, 200).decode("ascii", "replace").split()[:2]  # now, before anything untrusted is loaded

@@ -1,6 +1,6 @@
-"""Loaded by Python before anything of a project: what speaks for the harness has its modules, and its word, by then.
+"""Loaded by Python before the project's code, so that the harness's plugin and its modules are loaded first.
 
-It lies first on the path, and hides a start-up file of the project. See `palmette.sandbox.suite`.
+It is first on the path and hides a start-up file of the project. See `palmette.sandbox.suite`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import pairwise
 
 
 def _runs_pytest(argv: list[str]) -> bool:
-    """Whether this process is to be pytest: no other process reads its standard input."""
+    """Whether this process will run pytest; no other process reads its standard input."""
     script = next((word for word in argv[1:] if not word.startswith("-")), "")
     return ("-m", "pytest") in pairwise(argv) or script.rpartition("/")[2] in ("pytest", "py.test")
 
@@ -22,7 +22,7 @@ if _runs_pytest(sys.orig_argv):
     sys.path[:] = [os.path.dirname(__file__), *(one for one in _whole if one not in _theirs)]  # noqa: PTH120 - as above
     try:
         import palmette_sentinel  # type: ignore[import-not-found]  # noqa: F401 - beside this; it reads
-    except ImportError:  # there is no pytest, which its caller reports
+    except ImportError:  # without pytest, which the caller reports
         pass
     finally:
         sys.path[:] = _whole

@@ -1,5 +1,5 @@
 """The process between palmette and a sandboxed program; standard library only, nothing of palmette.
 
-It is started by path (`-c "...; from supervisor.main import main"`) without site packages, so that it is up within
-some milliseconds. Its modules know one another by relative imports only.
+It is started by path (`-c "...; from supervisor.main import main"`) without site packages, so that it is ready within
+milliseconds. Its modules import each other relatively.
 """

@@ -1,4 +1,4 @@
-"""How much a program has written: suspected where a disk loses room, and then counted."""
+"""Measures how much a program has written: counts files once the free space of a disk has dropped suspiciously."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _INODE = 4096
-"""Bytes that a file takes at least."""
+"""Minimum bytes per file."""
 FILES = 200_000
-"""Too many files, however small: reading and removing each takes time."""
+"""Limit on the number of files: reading and removing each takes time."""
 _PATIENCE = 4
-"""How many times as long as a count takes it is waited before the next."""
+"""Pause between counts, as a multiple of a count's duration."""
 _SHARE = 0.75
-"""Of the room that a disk has, how much is the most that a program may take, whatever its bound."""
+"""Share of a disk's free space that a program may use, whatever its limit."""
 _LONGEST = 3000
-"""Characters of a path, beyond which files might lie that cannot be looked at."""
+"""Maximum length of a path; longer ones could hide files."""
 
 
 class _TooDeepError(Exception):
-    """Something lies where it cannot be counted."""
+    """Something is too deep to be counted."""
 
 
 class Disk:
-    """What is written into folders from now on, files included that have been deleted but are still open.
+    """Counts what is written to folders from now on, including deleted files that are still open.
 
-    Looking is cheap: room on the disks of the folders. Only where more is gone than the program may write are files
-    counted, because others may have written it: those that changed since, by the time that nobody can set. What hides
-    files from that, below very many folders, has written too much; deleted ones that nobody can look at are taken to be
-    as large as may be. A file counts as its share of the bound at least, where so many make up the whole.
+    A check is cheap: the free space of the folders' disks. Only if more is gone than the program may write are files
+    counted, because others may have written: those changed since then, by the time stamp that cannot be set. Files
+    hidden below very many folders count as exceeding the limit; deleted files that cannot be inspected count with the
+    maximum size. If a limit consists of many files, each counts at least its share.
     """
 
     def __init__(self, folders: list[str], bound_mb: int, file_mb: int) -> None:
@@ -61,12 +61,12 @@ class Disk:
             written += min(max(0, lost - written), self._hidden(pids))
         except _TooDeepError:
             return True
-        self._suspicious = max(self._bound, lost + self._bound - written)  # before so much is gone it has written less
+        self._suspicious = max(self._bound, lost + self._bound - written)  # until then it is within the limit
         self._wait_until = time.monotonic() + _PATIENCE * (time.monotonic() - started)
         return written > self._bound
 
     def _lost(self) -> int:
-        """The most that any of the disks has lost of the room that it ever had: others may make room meanwhile."""
+        """The largest drop of free space of any of the disks; others may free space meanwhile."""
         lost = 0
         for folder, (room, files) in self._before.items():
             if now := _free(folder):
@@ -82,7 +82,7 @@ class Disk:
                 yield stat
 
     def _hidden(self, pids: list[int]) -> int:
-        """The most that is in deleted files which processes have in their memory only, or send to one another."""
+        """The maximum size of deleted files that processes only map or send to one another."""
         devices, found = set(), set()
         for folder in self._folders:
             with suppress(OSError):
@@ -99,7 +99,7 @@ class Disk:
 
 
 def _free(folder: str) -> tuple[int, int] | None:
-    """Bytes and files that there is room for on the disk of a folder."""
+    """Free bytes and inodes of a folder's disk."""
     with suppress(OSError):
         found = os.statvfs(folder)
         return found.f_bavail * found.f_frsize, found.f_ffree
@@ -135,7 +135,7 @@ def _deleted(pids: list[int]) -> Iterator[os.stat_result]:
 
 
 def _on_their_way(pid: int) -> bool:
-    """Whether files are in messages to a process."""
+    """Whether a process has file descriptors in unread messages."""
     with suppress(OSError):
         for fd in os.listdir(f"/proc/{pid}/fdinfo"):  # noqa: PTH208 - pathlib would double the start-up time
             for line in read(f"{pid}/fdinfo/{fd}").splitlines():

@@ -1,7 +1,7 @@
-"""Taking away what a program may have made as it pleased: very deep, very full, without rights, changing all the time.
+"""Removes what a program may have created: very deep, very full, unreadable or changing folders.
 
-Everything is reached by the descriptor of the folder that it is in, and no link is followed: nobody can exchange a
-folder for a link on the way.
+Everything is accessed by its parent's descriptor, and no link is followed, so that no one can swap a
+folder for a link.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _POINT_AT = getattr(os, "O_PATH", 0) | os.O_NOFOLLOW
 
 
 def remove(folder: str, at: int | None = None, seconds: float = float("inf")) -> None:
-    """Removes a folder (in the one with the descriptor `at`) with all that is in it, as far as that is permitted.
+    """Removes a folder (in the one with the descriptor `at`) with its contents, as far as permissions allow.
 
-    What lies deep is raised to its top first, so that no path is long and nothing recurs. `seconds`: how long it may
-    take, where somebody may still be filling it.
+    Deep contents are moved to the top first, so that paths stay short without recursion. `seconds` limits the time,
+    because another process may still be filling it.
     """
     until = time.monotonic() + seconds
     with suppress(OSError):
@@ -32,7 +32,7 @@ def remove(folder: str, at: int | None = None, seconds: float = float("inf")) ->
 
 
 def remove_unheld(folder: str, seconds: float = float("inf")) -> None:
-    """Removes a folder of whose processes none is left: while there is one, it holds a lock on the folder."""
+    """Removes a folder unless a process still holds it by its lock."""
     with suppress(OSError):
         held = os.open(folder, _OPEN)
         try:
@@ -43,7 +43,7 @@ def remove_unheld(folder: str, seconds: float = float("inf")) -> None:
 
 
 def set_mode(name: str, mode: int, at: int | None) -> None:
-    """Of a file or folder, also where it may not be opened; of a link it is an OSError."""
+    """Sets the mode of a file or folder, even without permission to open it; OSError for a link."""
     found = os.open(name, _POINT_AT, dir_fd=at)
     try:
         os.chmod(f"/proc/self/fd/{found}", mode)  # noqa: PTH101 - as above
@@ -65,7 +65,7 @@ def _clear(top: int, until: float) -> None:
                     for inner in _folders_once_alone(folder, until):
                         if time.monotonic() > until:
                             return
-                        os.close(_opened(inner, folder))  # it must be writable to get another parent
+                        os.close(_opened(inner, folder))  # it must be writable to be moved
                         os.rename(inner, f"{mark}-{count}", src_dir_fd=folder, dst_dir_fd=top)
                         raised.append(f"{mark}-{count}")
                         count += 1
@@ -82,7 +82,7 @@ def _opened(folder: str, at: int | None) -> int:
 
 
 def _folders_once_alone(folder: int, until: float) -> list[str]:
-    """Names of the folders in one that are not empty, after everything else in it is gone."""
+    """Names of the non-empty folders in a folder, after everything else in it is removed."""
     found = []
     with os.scandir(folder) as entries:
         for entry in entries:

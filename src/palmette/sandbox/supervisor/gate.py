@@ -1,11 +1,11 @@
-"""A network of its own: made here, handed to those who started this, who may join it or have sockets made in it.
+"""Creates a network and passes it to its parent, which may join it or request sockets in it.
 
-Argument: the file descriptor of a Unix socket. To it goes one message: the file descriptors of the user and the
-network namespace, or the reason why there are none. Then each message that comes, two numbers for the family and
-the type of a socket, is answered with such a socket. Ends with the process that started it.
+Argument: the file descriptor of a Unix socket. The gate first sends one message: the file descriptors of the user and
+network namespaces, or the reason why there are none. It answers each further message, two numbers for the family and
+the type of a socket, with such a socket. It ends with its parent.
 
-Or a path, in a container, whose network is there already: the one connection to a Unix socket of that path is spoken
-to as above, and no namespaces come with the first message.
+Or a path, in a container, whose network already exists: the protocol is the same on the one connection to a Unix
+socket of that path, and the first message has no namespaces.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 _NEW_USER, _NEW_NET = 0x10000000, 0x40000000
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
 _PATIENCE = 60.0
-"""Seconds until the process that started the container must have called."""
+"""Seconds for the container's creator to connect."""
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def _called(path: str) -> socket.socket:
 
 
 def _left() -> list[int]:
-    """Leaves the machine's network for one with a loopback and nothing else: its user and its network namespace."""
+    """Moves to a network with only a loopback; returns its user and network namespaces."""
     user, group = os.getuid(), os.getgid()
     libc: Any = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_NEW_USER | _NEW_NET) < 0:

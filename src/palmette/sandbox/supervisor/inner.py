@@ -1,6 +1,6 @@
-"""In a container: sets the limits, gives up privileges, filters system calls, and becomes the program.
+"""In a container: sets limits, gives up privileges, filters system calls, and becomes the program.
 
-Argument: the path of a file with a mapping as `supervisor.main` reads it, which is removed.
+Argument: the path of a file with a mapping as `supervisor.main` reads it; the file is removed.
 """
 
 from __future__ import annotations

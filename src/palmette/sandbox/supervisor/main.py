@@ -1,19 +1,19 @@
-"""Sets the limits, puts up the walls, starts the program, and ends all that descends from it.
+"""Sets limits, puts up walls, starts the program, and ends all its descendants.
 
-It ends it when the program ends, its time is over, a limit is reached, or the control pipe closes, which it does
-whenever palmette ends. Arguments: two file descriptors. From the first it reads, after eight bytes that say its length,
-a mapping as `marshal` writes it (what would read JSON takes longer to import than all else here):
+It ends them when the program ends, its time is over, a limit is reached, or the control pipe closes, which happens
+whenever palmette ends. Arguments: two file descriptors. From the first it reads, after an eight-byte length,
+a mapping in `marshal` format (a JSON parser takes longer to import than everything else here):
 
-- argv, env, cwd, scratch (a folder to remove at the end), place (the one to remove with it where palmette has ended),
+- argv, env, cwd, scratch (a folder to remove at the end), place (removed with it if palmette has ended),
   write (folders that the program may fill);
 - limits: as in `Limits`, without output_chars;
 - namespaces: file descriptors of namespaces to join, the user namespace first; each is closed afterwards;
 - landlock: null, or read, write, ports (null: no rule about ports), scoped; see `walls.landlock`;
-- seccomp: a filter in hexadecimal digits, or nothing; seccomp_option: the program's option that takes it, where the
-  program itself applies it;
-- private: folders of the program's own that are memory, as it names them;
-- ending: nothing; or where argv asks a service to run the program, behind walls of its own, the command that ends it
-  there. Such an argv gets no walls and no limits: `inner.main` sets them where the program is.
+- seccomp: a filter as hexadecimal digits, or empty; seccomp_option: the program's option for it, if the
+  program applies it itself;
+- private: the program's in-memory folders, by their paths inside;
+- ending: empty; or, if argv asks a container service to run the program, the command that stops it
+  there. Such an argv gets no walls and no limits: `inner.main` sets them inside the container.
 
 To the second it writes four lines: exit code, how it ended, seconds, and a note.
 """
@@ -42,9 +42,9 @@ _ENDING_SECONDS = 10.0
 _REMOVING_SECONDS = 5.0
 """Other programs may still fill the shared private folder; the report is written in time nevertheless."""
 _FIRST_TO_END = "1000"
-"""Where several programs together want more memory than there is, the kernel ends them, however small each is."""
+"""When memory runs out, the kernel ends these programs first, however small each is."""
 _SIGNALS = 1024
-"""Timers, and signals on their way, beyond which it gets no more: all of a user's processes have a number together."""
+"""Maximum number of timers and queued signals; the system's limit is shared by all of a user's processes."""
 
 
 def main() -> None:
@@ -100,7 +100,7 @@ def become(spec: dict[str, Any]) -> NoReturn:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         walls.end_with_parent()
         if spec["ending"]:
-            os.chdir(spec["scratch"])  # what a service leaves where it was asked goes with the program
+            os.chdir(spec["scratch"])  # files that a service leaves in the current folder are removed with the program
         argv = spec["argv"] if spec["ending"] else _walled(spec)
         os.execvpe(argv[0], argv, spec["env"])
     except OSError as error:
@@ -110,13 +110,13 @@ def become(spec: dict[str, Any]) -> NoReturn:
 
 
 def _walled(spec: dict[str, Any]) -> list[str]:
-    """Sets the limits and puts up the walls around this process; what it is to become."""
+    """Sets the limits and puts up the walls around this process; returns the command to become."""
     _set_limits(spec["limits"])
     os.chdir(spec["cwd"])
     walls.join(spec["namespaces"])
     argv: list[str] = spec["argv"]
     forbidden = bytes.fromhex(spec["seccomp"])
-    if spec["seccomp_option"]:  # a program that puts up walls itself, and needs for it what it then gives up
+    if spec["seccomp_option"]:  # a program that puts up the walls itself needs the privileges that it then gives up
         return [argv[0], spec["seccomp_option"], str(walls.readable(forbidden)), *argv[1:]]
     walls.give_up_privileges()
     if spec["landlock"]:

@@ -1,4 +1,4 @@
-"""How much memory a program uses: its processes, folders that are memory, and the kernel for them."""
+"""Measures a program's memory: its processes, in-memory folders, and kernel memory on their behalf."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from contextlib import suppress
 from .tree import read
 
 _HELD = (b"VmRSS:", b"VmSwap:", b"VmPTE:", b"HugetlbPages:")
-"""Of a process: in memory, on a swap device, the tables that say where, and large pages set apart for that."""
+"""Of a process: resident, swapped, page tables, and huge pages."""
 _SHARE = (b"Pss:", b"SwapPss:")
-"""The first two of these, where pages are divided among those who share them."""
+"""The first two of these, with shared pages divided among their users."""
 
 
 _SHARED = b"/dev/zero (deleted)"
-"""How the kernel names such memory."""
+"""The kernel's name for shared anonymous memory."""
 _NAME_KB = 2
-"""What a file takes beside its content, and each of its names."""
+"""Overhead of a file, and of each of its names."""
 
 
 class Memory:
-    """Looking is cheap: what processes hold, and what is in folders that are memory. Where that may be too much, shared
-    pages are counted once; and where the machine has lost more than the program may have, what seems to belong to no
-    process counts, too: what its sockets can hold, and memory that its processes share and may have let go of."""
+    """A check is cheap: what processes hold, and what is in in-memory folders. If that may be too much, shared
+    pages are counted once. If the machine has lost more than the program may use, memory without a process counts too:
+    socket buffers, and shared memory that its processes may have released.
+    """
 
     def __init__(self, bound_mb: int, folders: list[str]) -> None:
-        """`folders`: those that are memory, as the program names them."""
+        """`folders`: the program's in-memory folders, by their paths inside."""
         self._bound, self._folders = bound_mb << 10, folders
         self._before, self._shared_before = _available_kb(), _shared_kb()
 
@@ -43,7 +44,7 @@ class Memory:
 
 
 def _private_kb(folders: list[str], pids: list[int]) -> int:
-    """What is in folders of the program: of one of its processes that no longer has our own root."""
+    """Content of the program's in-memory folders, seen through a process whose root differs from ours."""
     for pid in reversed(pids):
         with suppress(OSError):
             root = f"/proc/{pid}/root"
@@ -57,7 +58,7 @@ def _used_kb(disk: os.statvfs_result) -> int:
 
 
 def _share_kb(pid: int) -> int:
-    """Of what a process holds; all of it where the kernel does not report shares."""
+    """A process's proportional share; everything it holds if the kernel does not report shares."""
     share = _kb(f"{pid}/smaps_rollup", _SHARE)
     return share + _kb(f"{pid}/status", _HELD[2:]) if share else _kb(f"{pid}/status", _HELD)
 
@@ -68,7 +69,7 @@ def _kb(place: str, wanted: tuple[bytes, ...]) -> int:
 
 
 def _available_kb() -> int:
-    """What the machine could still give."""
+    """Memory available on the machine."""
     return _kb("meminfo", (b"MemAvailable:",))
 
 
@@ -83,15 +84,15 @@ def _sockets(pids: list[int]) -> int:
 
 
 def _shares(pids: list[int]) -> bool:
-    """Whether a process maps memory, even a page of it, that processes can share and that is no file."""
+    """Whether a process maps shared memory that is no file, even a single page."""
     return any(line.endswith(_SHARED) for pid in pids for line in read(f"{pid}/maps").splitlines())
 
 
 def _shared_kb() -> int:
-    """What the whole machine has in such memory, and in folders that are memory."""
+    """Shared memory and in-memory files of the whole machine."""
     return _kb("meminfo", (b"Shmem:",))
 
 
 def _socket_kb() -> int:
-    """The most that one holds of the kinds that have no bound together; the kernel takes twice what it allows."""
+    """Maximum memory of a socket, of kinds without a common limit; the kernel uses twice the allowed size."""
     return 2 * max(int(read(f"sys/net/core/{name}") or 0) for name in ("wmem_max", "rmem_max")) >> 10

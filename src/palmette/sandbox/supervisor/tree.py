@@ -1,4 +1,4 @@
-"""The processes below this one: finding and ending them."""
+"""Finds and ends the processes below this one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _KILL_FOR = 10.0
 
 
 def descendants() -> list[int]:
-    """Process ids of everything below this process; empty where there is no /proc."""
+    """Ids of all processes below this one; empty without /proc."""
     children: dict[int, list[int]] = {}
     with suppress(OSError):
         for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib would double the start-up time
@@ -27,16 +27,16 @@ def descendants() -> list[int]:
 
 
 def threads(pids: list[int]) -> int:
-    """Of all these processes together."""
+    """Threads of all these processes together."""
     count = 0
     for pid in pids:
-        with suppress(OSError):  # each is a folder, and a folder has two links more than it has folders
+        with suppress(OSError):  # threads are folders, and a folder has two more links than subfolders
             count += os.stat(f"/proc/{pid}/task").st_nlink - 2  # noqa: PTH116 - pathlib would double the start-up time
     return count
 
 
 def read(place: str) -> bytes:
-    """A file below /proc; nothing where there is none, as when a process has ended."""
+    """A file below /proc; empty if it does not exist, e.g. because the process has ended."""
     try:
         with open(f"/proc/{place}", "rb") as file:  # noqa: PTH123 - as above
             return file.read()
@@ -45,7 +45,7 @@ def read(place: str) -> bytes:
 
 
 def reap(program: int | None = None) -> int | None:
-    """Collects all children that have ended; the program's status when it is among them."""
+    """Collects all ended children; returns the program's status if it is among them."""
     found = None
     with suppress(ChildProcessError):
         while True:
@@ -58,7 +58,7 @@ def reap(program: int | None = None) -> int | None:
 
 
 def kill_tree(program: int) -> None:
-    """Kills the program's session, then whatever is left below this process, until nothing is."""
+    """Kills the program's session, then everything below this process, until nothing is left."""
     with suppress(OSError):
         os.killpg(program, signal.SIGKILL)
     until = time.monotonic() + _KILL_FOR
@@ -67,7 +67,7 @@ def kill_tree(program: int) -> None:
         left = descendants()
         if not left:
             return
-        for sign in (signal.SIGSTOP, signal.SIGKILL):  # stopped first: a fork bomb cannot outrun the killing
+        for sign in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that a fork bomb cannot outrun the killing
             for pid in left:
                 with suppress(OSError):
                     os.kill(pid, sign)

@@ -1,6 +1,6 @@
-"""Walls that a process puts around itself before it becomes the program; kernel calls by way of ctypes.
+"""Walls that a process puts around itself before it becomes the program; kernel calls by ctypes.
 
-Elsewhere than on Linux there are none, and nothing here does anything. An OSError names what the kernel refused.
+Only Linux has them; elsewhere nothing here has an effect. An OSError names what the kernel refused.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _BENEATH, _PORT = 1, 2
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = (1 << bit for bit in range(4))
 _ALL_FILES = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
-"""By the first version of Landlock that knows them: all rights about files."""
+"""All file access rights, by the first Landlock version that has them."""
 _OF_A_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | 1 << 14 | 1 << 15
-"""Rights that a rule about one file, not a folder, may name."""
+"""Rights that a rule for a single file, not a folder, may name."""
 _BIND, _CONNECT = 1, 2
 _SCOPED = 1 | 2
 """Abstract Unix sockets and signals stay among the program's own processes."""
 
 
 def adopt_orphans() -> None:
-    """Whoever loses its parent below this process becomes a child of it, sessions or not."""
+    """Orphans below this process become its children, whatever their session."""
     _prctl(_SET_CHILD_SUBREAPER, 1)
 
 
@@ -51,28 +51,28 @@ def join(namespaces: list[int]) -> None:
 
 
 def give_up_privileges() -> None:
-    """No capabilities, and none to be had by starting another program."""
+    """Drops all capabilities, also for programs started later."""
     if not _IS_LINUX:
         return
     for capability in range(_CAPABILITIES):
-        _LIBC.prctl(_CAPBSET_DROP, capability, 0, 0, 0)  # fails where there is none to give up
+        _LIBC.prctl(_CAPBSET_DROP, capability, 0, 0, 0)  # fails for unknown capabilities
     header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
     _checked(_LIBC.capset(header, bytes(24)), "give up capabilities")
     _prctl(_SET_NO_NEW_PRIVS, 1)
 
 
 def landlock_version() -> int:
-    """Of the running kernel; 0 where it has none."""
+    """The running kernel's Landlock version; 0 if it has none."""
     if not _IS_LINUX:
         return 0
     return max(0, int(_LIBC.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), 1)))
 
 
 def landlock(read: list[str], write: list[str], ports: list[int] | None) -> None:
-    """From here on only files below `read` can be read and executed, those below `write` also changed.
+    """From here on only files below `read` can be read and executed, and only those below `write` changed.
 
-    `ports`: the ports of TCP, on any machine, that can be connected to; None for all. Where the kernel knows how, no
-    process outside can be sent a signal or be spoken to by an abstract Unix socket.
+    `ports`: TCP ports, on any machine, that it may connect to; None for all. If the kernel supports it, no
+    outside process can be signalled or reached by an abstract Unix socket.
     """
     version = landlock_version()
     files = max(rights for first, rights in _ALL_FILES.items() if first <= version)
@@ -93,7 +93,7 @@ def landlock(read: list[str], write: list[str], ports: list[int] | None) -> None
 
 
 def _allow_below(ruleset: int, path: str, rights: int) -> None:
-    """A path that does not exist is passed over."""
+    """Ignores a path that does not exist."""
     try:
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except (FileNotFoundError, PermissionError, NotADirectoryError):
@@ -105,14 +105,14 @@ def _allow_below(ruleset: int, path: str, rights: int) -> None:
 
 
 def seccomp(program: bytes) -> None:
-    """From here on every system call is judged by `program`, instructions for the kernel's filter."""
+    """From here on `program`, instructions for the kernel's filter, judges every system call."""
     code = ctypes.create_string_buffer(program, len(program))
     given = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
     _checked(_LIBC.prctl(_SET_SECCOMP, _FILTER, given, 0, 0), "filter system calls")
 
 
 def readable(content: bytes) -> int:
-    """A file descriptor, kept by the program, from which `content` is read."""
+    """A file descriptor, kept by the program, from which `content` can be read."""
     fd = os.memfd_create("filter", 0)
     os.write(fd, content)
     os.lseek(fd, 0, os.SEEK_SET)

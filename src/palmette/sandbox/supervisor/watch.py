@@ -1,4 +1,4 @@
-"""Waiting for a program: its end, the end of its time, a limit that it reaches, or that nobody waits any more."""
+"""Waits for a program: its end, its timeout, a limit, or the end of palmette."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 _LOOK_EVERY = 0.1
 THREADS = 16
-"""Those that a process may have, on the average."""
+"""Average number of threads allowed per process."""
 
 
 def watch(program: int, spec: dict[str, Any], control: int, wake: int) -> tuple[int, str, str]:
-    """Its exit code, how it ended, and a note."""
+    """The program's exit code, how it ended, and a note."""
     limits = spec["limits"]
     seconds = limits["seconds"]
     deadline = time.monotonic() + seconds if seconds else float("inf")
@@ -35,7 +35,7 @@ def watch(program: int, spec: dict[str, Any], control: int, wake: int) -> tuple[
         now = time.monotonic()
         if now >= deadline:
             return _stopped("timeout", f"it ran longer than {seconds:g} s")
-        if now >= look:  # also while children come and go all the time
+        if now >= look:  # even if children start and end constantly
             if note := _exceeded(limits, memory, disk):
                 return _stopped("killed", note)
             look = time.monotonic() + _LOOK_EVERY
@@ -47,7 +47,7 @@ def watch(program: int, spec: dict[str, Any], control: int, wake: int) -> tuple[
 
 
 def _exceeded(limits: dict[str, Any], memory: Memory, disk: Disk) -> str:
-    """Which limit the processes are beyond, in words; empty when none."""
+    """The exceeded limit, as text; empty if none."""
     pids = descendants()
     if len(pids) > limits["processes"] + limits["spare_processes"]:
         return f"it had more than {limits['processes']} processes"
@@ -61,7 +61,7 @@ def _exceeded(limits: dict[str, Any], memory: Memory, disk: Disk) -> str:
 
 
 def _ended(status: int, by_other: bool) -> tuple[int, str, str]:
-    """`by_other`: the status comes from a program in between, which reports signal N as 128 + N, as shells do."""
+    """`by_other`: the status comes from a wrapper, which reports signal N as 128 + N, like a shell."""
     code = os.waitstatus_to_exitcode(status)
     if by_other and code - 128 in set(signal.Signals):
         code = 128 - code
