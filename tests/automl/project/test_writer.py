@@ -231,7 +231,7 @@ def test_own_code_stands_in_the_package_as_it_was_written() -> None:
 
 def test_rows_are_written_as_in_the_file() -> None:
     rows = guests("regression", 30)
-    made = in_file_form(rows, blueprint_of("regression", columns=COLUMNS))
+    made = in_file_form(rows, blueprint_of("regression", columns=COLUMNS, folds=Folds(kind="grouped", by="remark")))
     assert list(made) == ["Age (years)", "Paid ", "City", "joined", "member?", "grade"]
     assert made["Paid "].iloc[0] == f"${rows['paid'].iloc[0]:,}" and made["joined"].iloc[0].count("/") == 2
     assert number_text(-1234.5, Reading(form="number", decimal=",", thousands=".", affix="€")) == "€-1.234,5"

@@ -65,8 +65,12 @@ def in_file_names(rows: pd.DataFrame, blueprint: Blueprint) -> pd.DataFrame:
 
 
 def in_file_form(rows: pd.DataFrame, blueprint: Blueprint) -> pd.DataFrame:
-    """The same with numbers and dates written as in the file: what people send to the endpoint."""
-    frame = in_file_names(rows, blueprint)
+    """The same with numbers and dates written as in the file, without columns that only validation needs.
+
+    This is what people send to the endpoint.
+    """
+    used = {one.name for one in blueprint.columns} | {blueprint.target, blueprint.labels}
+    frame = in_file_names(rows.drop(columns={blueprint.folds.by} - used, errors="ignore"), blueprint)
     return frame.assign(**{one.in_file: _written(frame[one.in_file], one) for one in blueprint.columns})
 
 

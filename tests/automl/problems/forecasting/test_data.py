@@ -8,7 +8,7 @@ import pytest
 
 from palmette.automl.learners.forecasting.series import regular
 from palmette.automl.problems.forecasting.data import Columns, read_use, repairs_of
-from palmette.automl.problems.forecasting.windows import NEVER, Places, folds_of, held_out, stretches
+from palmette.automl.problems.forecasting.windows import NEVER, HoldoutWindows, Places, folds_of, held_out, stretches
 from palmette.automl.task_spec.spec import Forecast
 from palmette.errors import UserError
 
@@ -93,3 +93,12 @@ def test_short_series_are_learnt_from_only() -> None:
 def test_stretches_never_reach_the_beginning() -> None:
     for length in range(10, 200, 7):
         assert all(start >= 2 or end == 0 for start, end in stretches(length, 8, 3))
+
+
+def test_covariates_that_are_known_afterwards_end_at_the_origin() -> None:
+    rows = hourly().assign(heat=1.0, wind=2.0, holiday=0.0)
+    found = read_use(rows, ONE, Forecast(horizon="24"))
+    use = found.model_copy(update={"known": ("holiday",), "past": ("heat", "wind")})
+    (asked,) = HoldoutWindows(rows.iloc[:-24], rows.iloc[-24:], use).asked()
+    assert asked[["load", "heat", "wind"]].tail(24).isna().all(axis=None)
+    assert asked.head(-24).notna().all(axis=None) and asked["holiday"].notna().all()

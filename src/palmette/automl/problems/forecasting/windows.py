@@ -196,11 +196,8 @@ class HoldoutWindows:
         first = max(0, step - use.context)
         rows = table.iloc[first : step + (use.horizon if use.known else 0)].copy()
         end = step - first
-        targets = rows[list(use.targets)].ffill()
-        targets.iloc[end:] = np.nan
-        rows[list(use.targets)] = targets
-        if use.past:
-            rows[list(use.past)] = rows[list(use.past)].where(np.arange(len(rows)) < end)
+        for names, values in ((use.targets, rows[[*use.targets]].ffill()), (use.past, rows[[*use.past]])):
+            rows[[*names]] = values.head(end)  # the rows after it have none
         if use.time:
             rows.insert(0, use.time, rows.index)
         if use.series:
