@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 MOST = 8 << 20
 """Maximum bytes of a response; typical large ones have a tenth of it."""
+DECODED = ("content-encoding", "content-length", "transfer-encoding")
+"""Headers of the body as it was sent, not as it is given on."""
 
 
 class OversizedAnswerError(Exception):
@@ -40,7 +42,10 @@ def fetch(method: str, url: str, seconds: float, **request: Any) -> httpx.Respon
                     body += part
                     if len(body) > MOST:
                         raise OversizedAnswerError
-            answer.set_result(httpx.Response(response.status_code, content=bytes(body), request=response.request))
+            headers = [pair for pair in response.headers.multi_items() if pair[0] not in DECODED]
+            answer.set_result(
+                httpx.Response(response.status_code, headers=headers, content=bytes(body), request=response.request)
+            )
         except Exception as error:  # noqa: BLE001 - raised in the thread that waits for the response
             answer.set_exception(error)
 

@@ -9,8 +9,7 @@ import pytest
 
 from palmette.automl.profile.meta import NAMES
 from palmette.automl.task_spec.vocabulary import vocabulary
-from palmette.engine import registry
-from palmette.knowledge import CaseLibrary, KnowledgeFinding, LookupResult, Subject, look_up
+from palmette.knowledge import Subject, apt_cases
 from palmette.knowledge.cases import library
 
 NOTHING = dict.fromkeys(NAMES, 0.0)
@@ -18,7 +17,7 @@ NOTHING = dict.fromkeys(NAMES, 0.0)
 
 def texts(task: str, figures: Mapping[str, float], *signs: str) -> str:
     subject = Subject(task=task, figures={**NOTHING, **figures}, signs=frozenset(signs))
-    return "\n".join(one.source for one in CaseLibrary().find(subject).findings)
+    return "\n".join(one.source for one in apt_cases(subject).findings)
 
 
 @pytest.mark.parametrize("name", library())
@@ -45,9 +44,7 @@ def test_no_two_cases_have_the_same_source() -> None:
     ("classification", {}, ["explainable"], "Rudin", "Davis"),
     ("clustering", {"rows": 9_000, "columns": 30}, ["many-categories"], "Beyer", "Micci-Barreca|Ng, Jordan"),
 ])  # fmt: skip
-def test_what_applies(
-    task: str, figures: Mapping[str, float], signs: list[str], there: str, absent: str
-) -> None:
+def test_what_applies(task: str, figures: Mapping[str, float], signs: list[str], there: str, absent: str) -> None:
     found = texts(task, figures, *signs)
     assert re.search(there, found) and not re.search(absent, found)
 
@@ -55,17 +52,6 @@ def test_what_applies(
 def test_what_asks_for_more_comes_first_and_says_why() -> None:
     figures = {**NOTHING, "rows": 5000.0, "rarest_class": 0.031}
     subject = Subject(task="classification", figures=figures, signs=frozenset({"imbalanced"}))
-    found = CaseLibrary().find(subject)
+    found = apt_cases(subject)
     assert found.findings[0].because == "the rarest class has 3.1% of the rows"
     assert found.note == f"{len(found.findings)} of {len(library())} cases of the library apply."
-
-
-def test_a_source_of_ones_own_is_asked_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Ours:
-        def find(self, subject: Subject) -> LookupResult:
-            finding = KnowledgeFinding(text="Do.", source="Us", because="So.")
-            return LookupResult(note=f"One run on {subject.task}.", findings=(finding,))
-
-    monkeypatch.setitem(registry._registered, ("knowledge", "ours"), Ours)
-    notes = [one.note for one in look_up(Subject(task="regression"))]
-    assert len(notes) == 3 and notes[-1] == "One run on regression."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from pathlib import Path
@@ -28,10 +27,3 @@ class Store:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         return folder
-
-
-def cache_folder(name: str) -> Path:
-    """A folder of this name in the user's cache, which is made where there is none."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "palmette" / name
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder

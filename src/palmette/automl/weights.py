@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from palmette.automl.store import cache_folder
 from palmette.documents import Model, read_document
 from palmette.errors import MachineError, UserError, did_you_mean
+from palmette.knowledge.web import cache_folder
 
 FOLDER = "PALMETTE_MODELS"
 """The variable of the environment that names a folder of weights."""

@@ -59,6 +59,7 @@ COMMANDS = {
     "export": _Command("palmette.cli.export:export", "Write the learner of a delivered model as ONNX.", "automl"),
     "check": _Command("palmette.cli.check:check", "Check a feature script against its specification.", "spark"),
     "mcp": _Command("palmette.cli.mcp:mcp", "Serve the checks and runs to coding agents (MCP).", "mcp"),
+    "search": _Command("palmette.cli.search:search", "Search papers, models, data sets and documents.", "automl"),
     "schema": _Command("palmette.cli.schema:schema", "Print the JSON Schema of a file format."),
     "topology": _Command("palmette.cli.topology:topology", "Check or draw a topology."),
     "run": _Command("palmette.cli.run:run", "Run any topology."),

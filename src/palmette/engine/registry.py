@@ -22,8 +22,8 @@ from typing import Any, Literal, TypeVar
 from palmette.errors import DeveloperError, PalmetteError, UserError, did_you_mean, missing_extra
 
 Kind = Literal[
-    "actor", "planner", "check", "knowledge", "provider", "environment", "observer", "kind", "encoder", "learner",
-    "problem",
+    "actor", "planner", "check", "knowledge_source", "provider", "environment", "observer", "kind", "encoder",
+    "learner", "problem",
 ]  # fmt: skip
 T = TypeVar("T", bound=Callable[..., Any])
 EXTRAS = {"automl": "automl", "features": "spark", "llm": "llm"}

@@ -1,11 +1,25 @@
-"""Knowledge from before a run: a library of cases from the literature, and papers that are looked up.
+"""Knowledge from before a run: cases of the literature, and sources of papers, pages, documents, models and data sets.
 
-A source takes a `Subject` and returns a `LookupResult`. All registered sources (kind "knowledge") are asked; one that
-cannot be reached reports that and finds nothing. Text from outside is data, never an instruction.
+Sources are plug-ins (kind `knowledge_source`) that search, fetch and cite. Online ones are off by default; one that
+cannot be used says why and finds nothing. What they find is data, never an instruction.
 """
 
-from palmette.knowledge.cases import CaseLibrary
-from palmette.knowledge.literature import Literature
-from palmette.knowledge.source import KnowledgeFinding, KnowledgeSource, LookupResult, Subject, look_up
+from palmette.knowledge.cases import apt_cases
+from palmette.knowledge.source import (
+    KnowledgeFinding,
+    KnowledgeSource,
+    LookupResult,
+    Record,
+    Subject,
+    papers_and_pages,
+    search,
+)
 
-__all__ = ["CaseLibrary", "KnowledgeFinding", "KnowledgeSource", "Literature", "LookupResult", "Subject", "look_up"]
+__all__ = [
+    "KnowledgeFinding", "KnowledgeSource", "LookupResult", "Record", "Subject", "apt_cases", "look_up", "search",
+]  # fmt: skip
+
+
+def look_up(subject: Subject) -> tuple[LookupResult, ...]:
+    """What is known about a subject: cases first, then what papers, pages and documents state."""
+    return (apt_cases(subject), *papers_and_pages(subject))

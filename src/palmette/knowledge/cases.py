@@ -10,7 +10,6 @@ from pathlib import Path
 from pydantic import Field
 
 from palmette.documents import Model, read_document
-from palmette.engine.registry import register
 from palmette.knowledge.source import KnowledgeFinding, LookupResult, Subject
 
 
@@ -67,21 +66,17 @@ def library() -> Mapping[str, LiteratureCase]:
     return read_document(Path(__file__).with_name("cases.yaml"), Cases).cases
 
 
-@register("knowledge", "cases")
-class CaseLibrary:
-    """The shipped library; always there."""
-
-    def find(self, subject: Subject) -> LookupResult:
-        """The cases that apply, those with most conditions first."""
-        known, figures = library(), defaultdict(float, subject.figures)
-        apt = sorted((case for case in known.values() if case.applies(subject)), key=lambda case: -case.narrowness)
-        findings = tuple(
-            KnowledgeFinding(
-                text=case.text,
-                source=case.source,
-                because=case.because.format_map(figures),
-                algorithms=case.algorithms,
-            )
-            for case in apt
+def apt_cases(subject: Subject) -> LookupResult:
+    """The cases that apply, those with most conditions first."""
+    known, figures = library(), defaultdict(float, subject.figures)
+    apt = sorted((case for case in known.values() if case.applies(subject)), key=lambda case: -case.narrowness)
+    findings = tuple(
+        KnowledgeFinding(
+            text=case.text,
+            source=case.source,
+            because=case.because.format_map(figures),
+            algorithms=case.algorithms,
         )
-        return LookupResult(note=f"{len(findings)} of {len(known)} cases of the library apply.", findings=findings)
+        for case in apt
+    )
+    return LookupResult(note=f"{len(findings)} of {len(known)} cases of the library apply.", findings=findings)

@@ -1,14 +1,30 @@
-"""The protocol of knowledge sources: a subject in, findings with their references out."""
+"""The protocol of knowledge sources, search, fetch and cite, and what they are asked about and find."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol
 
 from pydantic import Field
 
 from palmette.documents import Model
 from palmette.engine.registry import create, names
+from palmette.errors import PalmetteError, UserError, did_you_mean
+from palmette.knowledge.web import SWITCH, Answer, Params, get, is_on
+from palmette.llm.visible import visible
+
+RecordKind = Literal["paper", "page", "document", "notebook", "model", "dataset"]
+READ: tuple[RecordKind, ...] = ("paper", "page", "document", "notebook")
+"""Kinds whose text may hold an insight."""
+LONGEST = 4000
+"""Characters of a text that are taken from a source."""
+DATASET_FILES = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".json", ".xlsx", ".zip", ".gz")
+"""Files that are read without running what is in them."""
 
 
 class Subject(Model):
@@ -24,6 +40,177 @@ class Subject(Model):
     words: tuple[str, ...] = ()
     """What to look for in texts, the most telling first."""
 
+    @property
+    def query(self) -> str:
+        """The words of a search for texts."""
+        return " ".join((f"{self.modality} data", self.task.replace("_", " "), *self.words))
+
+
+class Record(Model):
+    """An entry of a source. Its texts are data of others."""
+
+    source: str
+    """Name of the source."""
+    kind: RecordKind
+    id: str
+    """Within the source."""
+    title: str
+    text: str = ""
+    """Abstract, description or passage."""
+    url: str = ""
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    licence: str = ""
+    """As the source names it; empty where it names none."""
+    tasks: tuple[str, ...] = ()
+    """In the source's terms, e.g. `text-classification`."""
+    columns: tuple[str, ...] = ()
+    target: str = ""
+    """The column that the source names as the target."""
+    rows: int | None = None
+    features: int | None = None
+    """Columns, where only their number is known."""
+    megabytes: float | None = None
+    parameters: int | None = None
+    downloads: int | None = None
+    files: tuple[str, ...] = ()
+    """Addresses of its files, or paths in it."""
+
+    @property
+    def place(self) -> str:
+        """Its name for people and for `--data`, e.g. `openml:31`."""
+        return f"{self.source}:{self.id}"
+
+
+class KnowledgeSource(Protocol):
+    """A source of papers, pages, documents, models or data sets."""
+
+    name: ClassVar[str]
+    kinds: ClassVar[tuple[RecordKind, ...]]
+    online: ClassVar[bool]
+
+    def search(self, text: str, kind: RecordKind) -> Iterator[Record]:
+        """Entries of a kind that match words, the best first; further pages are asked for when they are needed.
+
+        Raises:
+            PalmetteError: as `web.get`.
+        """
+
+    def fetch(self, record: Record, folder: Path) -> None:
+        """Writes the files of an entry into a folder. Raises as `search`."""
+
+    def cite(self, record: Record) -> str:
+        """A reference by which the entry can be found again."""
+
+
+class Source:
+    """What most sources share: an address, a key, and a citation of authors, year, title and id."""
+
+    name: ClassVar[str]
+    kinds: ClassVar[tuple[RecordKind, ...]]
+    online: ClassVar[bool] = True
+    address: ClassVar[str] = ""
+    """Without a slash at its end; `PALMETTE_<NAME>_URL` names a mirror."""
+
+    @property
+    def url(self) -> str:
+        return os.environ.get(f"PALMETTE_{self.name.upper()}_URL", self.address).rstrip("/")
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """With the key, where the environment has one."""
+        return {}
+
+    def get(self, path: str, params: Params | None = None) -> Answer:
+        return get(self.name, path if "://" in path else f"{self.url}/{path}", params, self.headers)
+
+    def json(self, path: str, params: Params | None = None) -> Any:
+        return self.get(path, params).json(self.name)
+
+    def record(self, kind: RecordKind, id: object, title: object, **fields: Any) -> Record:
+        """A record whose texts are bounded, on one line, and show every character."""
+        for name in ("text", "licence", "target"):
+            fields[name] = plain(fields.get(name))
+        for name in ("authors", "tasks", "columns"):
+            fields[name] = tuple(plain(one, 120) for one in fields.get(name) or ())[:200]
+        return Record(source=self.name, kind=kind, id=plain(id, 200), title=plain(title, 300), **fields)
+
+    def fetch(self, record: Record, folder: Path) -> None:
+        (folder / "text.md").write_text(f"# {record.title}\n\n{record.text}\n\n{self.cite(record)}\n", "utf-8")
+
+    def cite(self, record: Record) -> str:
+        who = " and others".join((*record.authors[:1], "")) if len(record.authors) > 1 else "".join(record.authors)
+        when = " ".join(filter(None, (who, str(record.year or ""))))
+        return ", ".join(filter(None, (when, f"{record.title} ({record.place})")))
+
+
+def plain(value: object, longest: int = LONGEST) -> str:
+    """A text of others on one line; empty for None.
+
+    >>> plain(" Rare\\n classes "), plain(None)
+    ('Rare classes', '')
+    """
+    return visible(" ".join(("" if value is None else str(value)).split()))[:longest]
+
+
+def number(value: object) -> int | None:
+    """A count of others; None where it is none.
+
+    >>> number("150.0"), number("many"), number(None)
+    (150, None, None)
+    """
+    try:
+        return int(float(str(value)))
+    except (ValueError, OverflowError):
+        return None
+
+
+def dicts(value: object, *path: str) -> list[dict[str, Any]]:
+    """The objects of a list in an answer, by the keys that lead to it; empty where the answer has another shape."""
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def sources(kind: RecordKind | None = None, named: Iterable[str] = ()) -> list[KnowledgeSource]:
+    """The registered sources of a kind that are on, or those that are named.
+
+    Raises:
+        UserError: there is no source of a name.
+    """
+    known = names("knowledge_source")
+    for name in named:
+        if name not in known:
+            remedy = f"Sources are {', '.join(known)}."
+            raise UserError(f"There is no source {name!r}.{did_you_mean(name, known)}", remedy, code="unknown-source")
+    made: list[KnowledgeSource] = [create("knowledge_source", name) for name in named or known]
+    usable = [one for one in made if named or not one.online or is_on(one.name)]
+    return [one for one in usable if kind is None or kind in one.kinds]
+
+
+class SearchResult(Model):
+    """What a source gave."""
+
+    note: str
+    """Where was looked, and what came of it, in one sentence."""
+    records: tuple[Record, ...] = ()
+
+
+def search(text: str, kind: RecordKind, most: int = 5, named: Iterable[str] = ()) -> tuple[SearchResult, ...]:
+    """What each source finds, side by side; a source that cannot be used says why and finds nothing."""
+    asked = sources(kind, named)
+    with ThreadPoolExecutor(max(len(asked), 1)) as pool:
+        return tuple(pool.map(lambda one: _searched(one, text, kind, most), asked))
+
+
+def _searched(source: KnowledgeSource, text: str, kind: RecordKind, most: int) -> SearchResult:
+    try:
+        found = tuple(islice(source.search(text, kind), most))
+    except PalmetteError as error:
+        return SearchResult(note=error.message)
+    entries = "entry" if len(found) == 1 else "entries"
+    return SearchResult(note=f"{source.name}: {len(found)} {entries} ({kind}) for {text!r}.", records=found)
+
 
 class KnowledgeFinding(Model):
     """Something that is known to help."""
@@ -31,7 +218,7 @@ class KnowledgeFinding(Model):
     text: str
     """One sentence."""
     source: str
-    """Where it is from, so that it can be found again; unique among the findings of a source."""
+    """Where it is from, so that it can be found again; unique among the findings of a lookup."""
     because: str
     """What in the subject makes it apply."""
     algorithms: tuple[str, ...] = ()
@@ -39,7 +226,7 @@ class KnowledgeFinding(Model):
 
 
 class LookupResult(Model):
-    """What a source gave."""
+    """What a lookup gave."""
 
     note: str
     """Where was looked, and what came of it, in one sentence."""
@@ -47,14 +234,32 @@ class LookupResult(Model):
     """The most telling first."""
 
 
-class KnowledgeSource(Protocol):
-    """A source of findings; when it cannot be reached, it returns none and a note with the reason."""
+def papers_and_pages(subject: Subject) -> tuple[LookupResult, ...]:
+    """Insights in papers, pages and documents; each is a sentence of the text as it stands."""
+    found = [(kind, one) for kind in READ for one in search(subject.query, kind)]
+    if not any(one.online for one in sources()):
+        off = LookupResult(note=f"Online sources were not searched: {SWITCH} is not set.")
+        return (off, *(_findings(one) for _, one in found))
+    return tuple(_findings(one) for _, one in found)
 
-    def find(self, subject: Subject) -> LookupResult:
-        """What is known about a subject."""
+
+def _findings(result: SearchResult) -> LookupResult:
+    known = {one.source: create("knowledge_source", one.source) for one in result.records}
+    findings = {
+        (cited := known[one.source].cite(one)): KnowledgeFinding(
+            text=claim(one.text or one.title), source=cited, because="it was found by the words of the task"
+        )
+        for one in result.records
+    }
+    return LookupResult(note=result.note, findings=tuple(findings.values()))
 
 
-def look_up(subject: Subject) -> tuple[LookupResult, ...]:
-    """What every registered source knows about a subject, in the order of their names."""
-    sources: list[KnowledgeSource] = [create("knowledge", name) for name in names("knowledge")]
-    return tuple(source.find(subject) for source in sources)
+def claim(text: str) -> str:
+    """The first sentence of a text that states a result, else its first one.
+
+    >>> claim("Tables are common. We show that thresholds are enough. More follows.")
+    'We show that thresholds are enough.'
+    """
+    sentences = re.split(r"(?<=[.!?])\s+", text)
+    claims = [one for one in sentences if re.search(r"\b(we (show|find|found|demonstrate)|outperforms?)\b", one, re.I)]
+    return (claims or sentences)[0][:300]

@@ -19,8 +19,8 @@ from palmette.automl.samples.artefacts import ArrayUse
 from palmette.automl.samples.files import require_installed
 from palmette.automl.samples.formats import Raw
 from palmette.automl.samples.repairs import Repairs
-from palmette.automl.store import cache_folder
 from palmette.errors import UserError, did_you_mean
+from palmette.knowledge.web import cache_folder
 
 TOPS = (1.0, 16.0, 255.0, 65535.0)
 """The largest number of an array, by common scales."""

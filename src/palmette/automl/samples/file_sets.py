@@ -21,7 +21,7 @@ from palmette.automl.samples.formats import Raw
 from palmette.automl.samples.opening import DATA, Opened, digest, files_below, most_unpacked, refusal
 from palmette.automl.samples.repairs import Repairs
 from palmette.automl.samples.roles import TEST, TRAIN, VALIDATION
-from palmette.automl.store import cache_folder
+from palmette.knowledge.web import cache_folder
 
 LABEL = "label"
 MOST_FILES = 200_000

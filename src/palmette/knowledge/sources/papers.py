@@ -1,0 +1,106 @@
+"""Papers: arXiv and OpenAlex. Papers with Code was retired in July 2025; Hugging Face's papers succeed it (`hubs`)."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+from xml.etree import ElementTree
+
+from palmette.knowledge.source import Record, RecordKind, Source, dicts, number
+from palmette.knowledge.web import unusable
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+STOP = frozenset(("a an and are at by data find for from in is of on or predict set that the to which with").split())  # noqa: SIM905 - a list of words
+"""Words that say nothing about what is looked for."""
+
+
+class Arxiv(Source):
+    """https://info.arxiv.org/help/api/user-manual.html: an Atom feed, at most one request in three seconds."""
+
+    name = "arxiv"
+    kinds = ("paper",)
+    address = "https://export.arxiv.org/api"
+    page = 10
+    pause = 3.0
+
+    def search(self, text: str, kind: RecordKind) -> Iterator[Record]:
+        words = [word for word in re.findall(r"[\w-]+", text.lower()) if word not in STOP][:8]
+        query = " AND ".join(f"all:{word}" for word in words[:2])
+        if words[2:]:
+            query = f"{query} AND ({' OR '.join(f'all:{word}' for word in words[2:])})"
+        for start in count(0, self.page):
+            if start:
+                time.sleep(self.pause)
+            params: dict[str, str | int] = {
+                "search_query": query,
+                "start": start,
+                "max_results": self.page,
+                "sortBy": "relevance",
+            }
+            found = list(self._entries(self.get("query", params).body))
+            yield from found
+            if len(found) < self.page:
+                return
+
+    def _entries(self, text: bytes) -> Iterator[Record]:
+        if b"<!DOCTYPE" in text[:2000].upper() or b"<!ENTITY" in text.upper():
+            raise unusable(self.name, "the answer declares a document type")
+        try:
+            entries = ElementTree.fromstring(text).findall(f"{ATOM}entry")
+        except (ElementTree.ParseError, ValueError, LookupError) as error:
+            raise unusable(self.name, "the answer is not an Atom feed") from error
+        for one in entries:
+            id, title, summary, date = (
+                one.findtext(f"{ATOM}{name}") or "" for name in ("id", "title", "summary", "published")
+            )
+            if "/abs/" in id and title and summary:
+                authors = [each.findtext(f"{ATOM}name") for each in one.iterfind(f"{ATOM}author")]
+                yield self.record(
+                    *("paper", id.partition("/abs/")[2], title),
+                    text=summary,
+                    url=id,
+                    authors=authors,
+                    year=number(date[:4]),
+                )
+
+
+class OpenAlex(Source):
+    """https://developers.openalex.org: works by page; cursors need a key, pages do not."""
+
+    name = "openalex"
+    kinds = ("paper",)
+    address = "https://api.openalex.org"
+    page = 25
+
+    @property
+    def headers(self) -> dict[str, str]:
+        key = os.environ.get("OPENALEX_API_KEY")
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def search(self, text: str, kind: RecordKind) -> Iterator[Record]:
+        for page in count(1):
+            found = dicts(self.json("works", {"search": text, "per_page": self.page, "page": page}), "results")
+            yield from (self._work(one) for one in found if one.get("display_name"))
+            if len(found) < self.page:
+                return
+
+    def _work(self, one: dict[str, Any]) -> Record:
+        index = one.get("abstract_inverted_index")
+        places = [
+            (place, word)
+            for word, all_places in (index.items() if isinstance(index, dict) else ())
+            for place in all_places
+        ]
+        authors = [each.get("author", {}).get("display_name") for each in dicts(one, "authorships")]
+        return self.record(
+            *("paper", str(one.get("id", "")).rpartition("/")[2], one["display_name"]),
+            text=" ".join(word for _, word in sorted(places)),
+            url=str(one.get("doi") or one.get("id") or ""),
+            authors=authors,
+            year=number(one.get("publication_year")),
+            downloads=number(one.get("cited_by_count")),
+        )

@@ -1,0 +1,221 @@
+"""Collections of data sets: OpenML, UCI, and the sets that scikit-learn and PyTorch Geometric have by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any, ClassVar
+
+from palmette.documents import Model, read_document
+from palmette.errors import UserError
+from palmette.knowledge.source import Record, RecordKind, Source, dicts, number
+from palmette.knowledge.sources.papers import STOP
+from palmette.knowledge.web import download, unusable
+
+MOST_BYTES = 2 * 2**30
+MOST_CELLS = 50_000_000
+"""Of the features of a graph."""
+
+
+def words_of(text: str) -> set[str]:
+    """Words that can be compared, without endings of plurals.
+
+    >>> sorted(words_of("House-prices in the USA"))
+    ['house', 'price', 'usa']
+    """
+    found = re.findall(r"[a-z0-9]+", text.lower())
+    return {word[:-1] if word.endswith("s") and len(word) > 3 else word for word in found if word not in STOP}
+
+
+class OpenML(Source):
+    """https://www.openml.org/apis: lists by offset, 412 at their end. Names are matched here."""
+
+    name = "openml"
+    kinds = ("dataset",)
+    address = "https://www.openml.org/api/v1/json"
+    page = 1000
+
+    def search(self, text: str, kind: RecordKind) -> Iterator[Record]:
+        wanted = words_of(text)
+        hits = {str(one.get("did")): len(wanted & words_of(str(one.get("name")))) for one in self._listed()}
+        for id in sorted((id for id in hits if hits[id]), key=lambda id: -hits[id]):
+            yield self.detail(id)
+
+    def _listed(self) -> Iterator[dict[str, Any]]:
+        for start in count(0, self.page):
+            try:
+                answer = self.json(f"data/list/status/active/limit/{self.page}/offset/{start}")
+            except UserError as error:
+                if error.code == "no-such-record":
+                    return
+                raise
+            found = dicts(answer, "data", "dataset")
+            yield from found
+            if len(found) < self.page:
+                return
+
+    def detail(self, id: str) -> Record:
+        one = self.json(f"data/{id}").get("data_set_description") or {}
+        qualities = {
+            each.get("name"): each.get("value")
+            for each in dicts(self.json(f"data/qualities/{id}"), "data_qualities", "quality")
+        }
+        return self.record(
+            *("dataset", id, one.get("name")),
+            text=one.get("description"),
+            url=f"https://www.openml.org/d/{id}",
+            licence=one.get("licence"),
+            target=one.get("default_target_attribute"),
+            rows=number(qualities.get("NumberOfInstances")),
+            features=number(qualities.get("NumberOfFeatures")),
+            year=number(str(one.get("upload_date", ""))[:4]),
+            files=tuple(str(one[key]) for key in ("parquet_url",) if one.get(key)),
+        )
+
+    def fetch(self, record: Record, folder: Path) -> None:
+        if not record.files:
+            message = f"{record.place!r} has no Parquet file."
+            raise UserError(message, "Choose another set, or download its ARFF file.", code="unsafe-format")
+        download(self.name, record.files[0], folder / "data.parquet", MOST_BYTES)
+
+
+class UCI(Source):
+    """https://archive.ics.uci.edu: a list by words, and a description with the address of a CSV file."""
+
+    name = "uci"
+    kinds = ("dataset",)
+    address = "https://archive.ics.uci.edu/api"
+
+    def search(self, text: str, kind: RecordKind) -> Iterator[Record]:
+        for one in dicts(self.json("datasets/list", {"search": text, "filter": "python"}), "data"):
+            yield self.detail(str(one.get("id")))
+
+    def detail(self, id: str) -> Record:
+        one = self.json("dataset", {"id": id}).get("data")
+        if not isinstance(one, dict):
+            raise unusable(self.name, f"the description of {id!r} has another shape")
+        targets = one.get("target_col") or ()
+        return self.record(
+            *("dataset", one.get("uci_id"), one.get("name")),
+            text=one.get("abstract"),
+            url=str(one.get("repository_url") or ""),
+            authors=one.get("creators"),
+            year=number(one.get("year_of_dataset_creation")),
+            licence="CC BY 4.0 unless its page states otherwise",
+            tasks=one.get("tasks"),
+            columns=[each.get("name") for each in dicts(one, "variables")],
+            target=str(targets[0]) if targets else "",
+            rows=number(one.get("num_instances")),
+            features=number(one.get("num_features")),
+            files=(str(one["data_url"]),) if one.get("data_url") else (),
+        )
+
+    def fetch(self, record: Record, folder: Path) -> None:
+        if not record.files:
+            raise UserError(f"{record.place!r} has no CSV file.", "Choose another set.", code="unsafe-format")
+        download(self.name, record.files[0], folder / "data.csv", MOST_BYTES)
+
+
+class BundledSet(Model):
+    """A set that a library has by name."""
+
+    title: str
+    text: str
+    licence: str
+    task: str
+    rows: int
+    features: int
+    target: str
+    url: str = ""
+    """Of its file, where the library downloads one."""
+
+
+class BundledSets(Model):
+    """The sets by library and name, as `bundled.yaml` lists them."""
+
+    sklearn: Mapping[str, BundledSet]
+    pyg: Mapping[str, BundledSet]
+
+
+@cache
+def bundled() -> BundledSets:
+    return read_document(Path(__file__).with_name("bundled.yaml"), BundledSets)
+
+
+class _Bundled(Source):
+    """Sets of a library: the list is here, so that it can be searched without the library or a network."""
+
+    kinds: ClassVar[tuple[RecordKind, ...]] = ("dataset",)
+    online = False
+
+    def search(self, text: str, kind: RecordKind) -> Iterator[Record]:
+        wanted, listed = words_of(text), getattr(bundled(), self.name)
+        hits = {name: len(wanted & words_of(f"{name} {one.title} {one.text}")) for name, one in listed.items()}
+        for name in sorted((name for name in hits if hits[name]), key=lambda name: -hits[name]):
+            yield self.detail(name)
+
+    def detail(self, id: str) -> Record:
+        known: Mapping[str, BundledSet] = getattr(bundled(), self.name)
+        if id not in known:
+            raise UserError(f"{self.name} has no set {id!r}.", f"It has {', '.join(known)}.", code="no-such-record")
+        one = known[id]
+        fields = one.model_dump(include={"text", "licence", "rows", "features", "target", "url"})
+        return self.record("dataset", id, one.title, tasks=[one.task], files=(one.url,) if one.url else (), **fields)
+
+
+class ScikitLearn(_Bundled):
+    """https://scikit-learn.org/stable/datasets.html: read by scikit-learn itself."""
+
+    name = "sklearn"
+
+    def fetch(self, record: Record, folder: Path) -> None:
+        from sklearn import datasets
+
+        kind = "load" if hasattr(datasets, f"load_{record.id}") else "fetch"
+        found = getattr(datasets, f"{kind}_{record.id}")(as_frame=True)
+        found.frame.to_parquet(folder / "data.parquet", index=False)
+
+
+class PyTorchGeometric(_Bundled):
+    """Sets for node classification whose files hold arrays; sets of pickles (Planetoid) are not read."""
+
+    name = "pyg"
+
+    def fetch(self, record: Record, folder: Path) -> None:
+        """Writes `nodes.csv` (`id`, `label` and features) and `edges.csv` (`source` and `target`)."""
+        path = folder / ".arrays.npz"
+        try:
+            download(self.name, record.files[0], path, MOST_BYTES)
+            _write_graph(self.name, path, folder)
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _write_graph(source: str, path: Path, folder: Path) -> None:
+    """Tables of an archive of arrays in one of the two layouts that these sets have."""
+    import numpy as np
+    import pandas as pd
+
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            if "edges" in arrays:
+                features, labels, ends = arrays["node_features"], arrays["node_labels"], arrays["edges"]
+            else:
+                shape = arrays["attr_shape"] if "attr_shape" in arrays else (len(arrays["labels"]), 0)
+                if int(np.prod(shape)) > MOST_CELLS:
+                    raise unusable(source, f"its features have more than {MOST_CELLS} cells", "Choose a smaller set.")
+                features, labels = np.zeros(tuple(shape), "float32"), arrays["labels"]
+                rows = np.repeat(np.arange(shape[0]), np.diff(arrays["attr_indptr"]))
+                features[rows, arrays["attr_indices"]] = arrays["attr_data"]
+                starts = np.repeat(np.arange(len(labels)), np.diff(arrays["adj_indptr"]))
+                ends = np.stack([starts, arrays["adj_indices"]], axis=1)
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        raise unusable(source, f"its file has other arrays than expected: {error}") from error
+    nodes = pd.DataFrame(features, columns=[f"x{place}" for place in range(features.shape[1])])
+    nodes.insert(0, "label", [f"class {label}" for label in labels])
+    nodes.insert(0, "id", range(len(nodes)))
+    nodes.to_csv(folder / "nodes.csv", index=False)
+    pd.DataFrame(ends, columns=["source", "target"]).to_csv(folder / "edges.csv", index=False)
