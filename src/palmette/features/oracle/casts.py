@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
@@ -30,9 +31,8 @@ def cast(value: Any, source: SparkType, target: SparkType, zone: ZoneInfo) -> An
     """`value` of type `source` as `target`."""
     if value is None or source == target or source.name == "null":
         return value
-    if source.name == target.name == "array":
-        assert source.element and target.element
-        return [cast(item, source.element, target.element, zone) for item in value]
+    if source.name == target.name and (source.element or source.fields):
+        return _parts(value, source, target, lambda item, one, other: cast(item, one, other, zone))
     if target.name in INTEGERS:
         return _to_integer(value, source, target)
     match target.name:
@@ -65,13 +65,25 @@ def to_single(value: float) -> float:
 
 
 def stored(value: Any, kind: SparkType) -> Any:
-    """A value as a column of its type holds it: floats in 32 bits, in arrays too."""
-    if value is None or kind.name not in ("float", "array"):
+    """A value as a column of its type holds it: floats in 32 bits, in arrays and maps too."""
+    if value is None or not (kind.name == "float" or kind.element):
         return value
-    if kind.name == "float":
-        return to_single(value)
-    assert kind.element is not None
-    return [stored(item, kind.element) for item in value]
+    return (
+        to_single(value) if kind.name == "float" else _parts(value, kind, kind, lambda item, _, own: stored(item, own))
+    )
+
+
+def _parts(value: Any, source: SparkType, target: SparkType, change: Callable[[Any, SparkType, SparkType], Any]) -> Any:
+    """An array (list), map (dict) or struct (tuple) with its parts changed, given their old and new types."""
+    if source.element and target.element:
+        one, other = source.element, target.element
+        if source.name == "map":
+            return {key: change(item, one, other) for key, item in value.items()}
+        return [change(item, one, other) for item in value]
+    if len(source.fields) != len(target.fields):
+        raise NotCovered(f"a cast of {source} to {target}")
+    kinds = zip(value, source.fields, target.fields, strict=True)
+    return tuple(change(item, one, other) for item, (_, one), (_, other) in kinds)
 
 
 def to_decimal(value: Decimal, target: SparkType) -> Decimal:
@@ -269,14 +281,19 @@ def to_string(value: Any, source: SparkType, zone: ZoneInfo) -> str:
             return java_double(value, source.name == "float")
         case "binary":
             return bytes(value).decode("utf-8", "replace")
-        case "array":
-            assert source.element
-            inner = ("null" if item is None else to_string(item, source.element, zone) for item in value)
-            return f"[{', '.join(inner)}]"
+        case "array" | "map" | "struct":
+            return _nested_text(value, source, zone)
         case name if name in INTEGERS:
             return str(value)
         case _:
             raise NotCovered(f"a cast of {source} to string")
+
+
+def _nested_text(value: Any, source: SparkType, zone: ZoneInfo) -> str:
+    parts = _parts(value, source, source, lambda item, own, _: "null" if item is None else to_string(item, own, zone))
+    if source.name == "array":
+        return f"[{', '.join(parts)}]"
+    return f"{{{', '.join(f'{key} -> {text}' for key, text in parts.items()) if source.element else ', '.join(parts)}}}"
 
 
 def _clock_text(reading: datetime) -> str:

@@ -21,6 +21,7 @@ from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.patterns import like
 from palmette.features.oracle.syntax import interval, literal, parse, spark_type_of
 from palmette.features.oracle.typed import (
+    BY_SYNTAX,
     FUNCTIONS,
     EvaluationScope,
     PartialSchema,
@@ -66,7 +67,7 @@ def _column(node: Any, scope: EvaluationScope) -> TypedExpression:
     if node.args.get("table"):
         raise NotCovered(f"the qualified name {node.sql(dialect='spark')}")
     if name in scope.bound:
-        return TypedExpression(scope.bound[name], lambda row: row[name])
+        return scope.bound[name]
     found = next((column for column in scope.schema if column == name), None) or next(
         (column for column in scope.schema if column.lower() == name.lower()), None
     )
@@ -221,9 +222,15 @@ def _if(node: Any, scope: EvaluationScope) -> TypedExpression:
     return choose([_condition(node.this, scope).run], _each(results, scope), scope)
 
 
+def _dot(node: Any, scope: EvaluationScope) -> TypedExpression:
+    return functions.field_of(build(node.this, scope), node.expression.name)
+
+
 def _bracket(node: Any, scope: EvaluationScope) -> TypedExpression:
-    arguments = _each([node.this, *node.expressions], scope)
-    return functions.subscript(arguments, scope)
+    item, place = node.this, node.expressions[0]
+    if place.is_string and (struct := build(item, scope)).kind.fields:
+        return functions.field_of(struct, place.name)
+    return functions.subscript(_each([item, place], scope), scope)
 
 
 def _function(node: Any, scope: EvaluationScope) -> TypedExpression:
@@ -231,8 +238,8 @@ def _function(node: Any, scope: EvaluationScope) -> TypedExpression:
     arguments = node.expressions
     if scope.groups and name in groups.AGGREGATES:
         return groups.aggregate(name, arguments, scope, build)
-    if name in functions.HIGHER_ORDER:
-        return functions.HIGHER_ORDER[name](arguments, scope, build)
+    if name in BY_SYNTAX:
+        return BY_SYNTAX[name](arguments, scope, build)
     if name in functions.WITH_UNIT and len(arguments) == 3 and isinstance(arguments[0], exp.Column):
         arguments = [exp.Literal.string(arguments[0].name), *arguments[1:]]
     if name not in FUNCTIONS:
@@ -328,9 +335,10 @@ _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
     exp.Case: _case,
     exp.If: _if,
     exp.Bracket: _bracket,
+    exp.Dot: _dot,
     exp.Anonymous: _function,
     exp.Trim: _trim,
-    exp.Transform: lambda node, scope: functions.HIGHER_ORDER["transform"]([node.this, node.expression], scope, build),
+    exp.Transform: lambda node, scope: BY_SYNTAX["transform"]([node.this, node.expression], scope, build),
     exp.Substring: _named("substring", "this", "start", "length"),
     exp.Any: lambda node, scope: groups.aggregate("any", [node.this.unnest()], scope, build),
     exp.StrPosition: _named("instr", "this", "substr"),

@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from palmette.features.oracle.casts import in_range, to_decimal
 from palmette.features.oracle.errors import NotCovered
-from palmette.features.oracle.typed import EvaluationScope, TypedExpression, order_key, same, to
+from palmette.features.oracle.typed import Build, EvaluationScope, TypedExpression, order_key, same, to
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DOUBLE, array_of
 from palmette.features.spec.values import SparkType
@@ -59,9 +59,6 @@ def _is_exact(values: Sequence[float]) -> bool:
     """Whether every order of adding gives the same: no partial sum is ever rounded."""
     fractions = [abs(Fraction(value)) for value in values]
     return sum(fractions) * max((item.denominator for item in fractions), default=1) <= _EXACT
-
-
-Build = Callable[[exp.Expr, EvaluationScope], TypedExpression]
 
 
 class AggregateCall(NamedTuple):
@@ -140,7 +137,7 @@ def by_frequency(values: Sequence[Any]) -> list[Any]:
 
 
 def _hashable(value: Any) -> Any:
-    return tuple(map(_hashable, value)) if isinstance(value, list) else order_key(value)
+    return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else order_key(value)
 
 
 def distinct(values: Sequence[Any]) -> list[Any]:

@@ -14,7 +14,7 @@ from palmette.features.oracle.casts import cast
 from palmette.features.oracle.clock import MICROSECOND, timestamp_of
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.expression import compile_row
-from palmette.features.oracle.functions.strings import get_json_object
+from palmette.features.oracle.functions.nested import get_json_object
 from palmette.features.oracle.functions.times import day_parts
 from palmette.features.oracle.patterns import format_clock, java_regex, parse_clock, parse_day
 from palmette.features.oracle.states import Row, Times, sort_key, state

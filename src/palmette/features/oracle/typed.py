@@ -9,6 +9,8 @@ from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from sqlglot import exp
+
 from palmette.features.oracle.casts import cast
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.spec import type_rules as c
@@ -53,7 +55,7 @@ class EvaluationScope:
     zone: ZoneInfo
     groups: bool = False
     """True above aggregate functions: `run` receives all rows of a group."""
-    bound: Mapping[str, SparkType] = field(default_factory=dict)
+    bound: Mapping[str, TypedExpression] = field(default_factory=dict)
     """Parameters of the lambdas around it."""
 
 
@@ -84,8 +86,11 @@ def common(left: SparkType, right: SparkType) -> SparkType:
         return SparkType(max(left.name, right.name, key=_TIMES.index))
     if "string" in (left.name, right.name):
         return _with_string(right if left.name == "string" else left)
-    if left.name == right.name == "array" and left.element and right.element:
-        return c.array_of(common(left.element, right.element))
+    if left.name == right.name and left.element and right.element:
+        return SparkType(left.name, element=common(left.element, right.element))
+    if [name for name, _ in left.fields] == [name for name, _ in right.fields] and left.fields:
+        pairs = zip(left.fields, right.fields, strict=True)
+        return SparkType("struct", fields=tuple((name, common(one, other)) for (name, one), (_, other) in pairs))
     raise NotCovered(f"a common type of {left} and {right}")
 
 
@@ -144,12 +149,12 @@ def unify(items: list[TypedExpression], zone: ZoneInfo) -> tuple[SparkType, list
 
 
 def order_key(value: Any) -> Any:
-    """Sorts as Spark does: NaN above all numbers and equal to itself, -0.0 like 0.0, arrays element by element."""
+    """Sorts as Spark does: NaN above all numbers and equal to itself, -0.0 like 0.0, arrays and structs by element."""
     if isinstance(value, float):
         return (1, 0.0) if math.isnan(value) else (0, value + 0.0)
     if isinstance(value, str):
         return value.encode()
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [(item is not None, order_key(item) if item is not None else None) for item in value]
     if isinstance(value, bool | int) or hasattr(value, "as_tuple"):
         return (0, value)
@@ -160,6 +165,10 @@ def same(left: Any, right: Any) -> bool:
     return bool(order_key(left) == order_key(right))
 
 
+Build = Callable[[exp.Expr, EvaluationScope], TypedExpression]
+"""Compiles a node of a syntax tree."""
+BY_SYNTAX: dict[str, Callable[[list[exp.Expr], EvaluationScope, Build], TypedExpression]] = {}
+"""Row-wise functions that are compiled from the syntax of their arguments: lambdas, and names of fields."""
 Builder = Callable[[list[TypedExpression], EvaluationScope], TypedExpression]
 FUNCTIONS: dict[str, Builder] = {}
 """Row-wise functions by lower-case name."""

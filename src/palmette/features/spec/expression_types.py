@@ -1,7 +1,7 @@
 """Types of Spark SQL expressions, by Spark's ANSI rules but without its casts between text and other types.
 
 `Typer.of` gives the type of an expression, or None where it is unknown: for functions that are not in the
-lists of `spark_functions.yaml`, and for values that the formats have no name for (structs). It never guesses.
+lists of `spark_functions.yaml`. It never guesses.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sqlglot import exp
 from palmette.errors import Problem
 from palmette.features.spec import functions
 from palmette.features.spec.problems import fault
-from palmette.features.spec.sql import COMPARISONS, function_name
+from palmette.features.spec.sql import COMPARISONS, field_name, function_name
 from palmette.features.spec.type_rules import (
     BIGINT,
     BOOLEAN,
@@ -26,6 +26,7 @@ from palmette.features.spec.type_rules import (
     TIMESTAMP,
     Operator,
     arithmetic_type,
+    array_of,
     castable,
     common_type,
     comparable,
@@ -61,7 +62,7 @@ class Typer:
 
     def _methods(self) -> Mapping[type | tuple[type, ...], Callable[[exp.Expression], SparkType | None]]:
         return {
-            exp.Paren: lambda node: self.of(node.this),
+            (exp.Paren, exp.Alias): lambda node: self.of(node.this),
             exp.Column: lambda node: self.schema.get(node.name),
             exp.Identifier: lambda node: self._local.get(node.name),
             exp.Literal: _literal,
@@ -83,7 +84,8 @@ class Typer:
             exp.Bracket: self._bracket,
             (exp.Filter, exp.IgnoreNulls, exp.RespectNulls): lambda node: self.of(node.this),
             exp.WithinGroup: self._within_group,
-            exp.Transform: lambda node: self._transform(node.this, node.expression),
+            exp.Transform: lambda node: self._higher_order("transform", [node.this, node.expression]),
+            exp.Dot: self._dot,
             (exp.Substring, exp.Trim, exp.Overlay, exp.GroupConcat): lambda _: STRING,
             exp.StrPosition: lambda _: INT,
             exp.Extract: lambda node: None if node.name.lower().startswith("s") else INT,
@@ -191,9 +193,28 @@ class Typer:
 
     def _bracket(self, node: exp.Expression) -> SparkType | None:
         kind = self.of(node.this)
+        if kind is not None and kind.fields and node.expressions[0].is_string:
+            return self._field(kind, node.expressions[0].name, node)
         if kind is not None and kind.name not in ("array", "map"):
             self._fault("brackets", node.this, type=kind)
         return kind.element if kind else None
+
+    def _dot(self, node: exp.Expression) -> SparkType | None:
+        """A field of a struct; of an array of structs, an array of the field."""
+        kind = self.of(node.this)
+        if kind is None:
+            return None
+        if kind.name == "array" and kind.element and kind.element.fields:
+            found = self._field(kind.element, node.expression.name, node)
+            return array_of(found) if found else None
+        return self._field(kind, node.expression.name, node)
+
+    def _field(self, kind: SparkType, name: str, node: exp.Expression) -> SparkType | None:
+        place = kind.field(name)
+        if place is None:
+            self._fault("field", node, field=name, type=kind)
+            return None
+        return kind.fields[place][1]
 
     def _within_group(self, node: exp.Expression) -> SparkType | None:
         ordered = node.expression.find(exp.Ordered)
@@ -202,17 +223,12 @@ class Typer:
             self._fault("ordered", ordered.this, name=function_name(node.this) or "", type=kind)
         return DOUBLE
 
-    def _transform(self, array: exp.Expression, body: exp.Expression | None) -> SparkType | None:
-        element = self._lambda(array, body)
-        return SparkType("array", element=element) if element else None
-
-    def _lambda(self, array: exp.Expression, body: exp.Expression | None) -> SparkType | None:
-        """The type of a lambda's body over the elements of an array."""
-        kind = self.of(array)
-        if not isinstance(body, exp.Lambda) or kind is None or kind.name != "array":
+    def _lambda(self, body: exp.Expression, *kinds: SparkType | None) -> SparkType | None:
+        """The type of a lambda's body, given those of its parameters."""
+        if not isinstance(body, exp.Lambda):
             return None
         outer, names = self._local, [item.name for item in body.expressions]
-        self._local = {**outer, **dict(zip(names, (kind.element, INT), strict=False))}
+        self._local = {**outer, **dict(zip(names, kinds, strict=False))}
         result = self.of(body.this)
         self._local = outer
         return result
@@ -233,15 +249,35 @@ class Typer:
         if name in functions.names("like_first"):
             return first
         kinds = [self.of(argument) for argument in arguments]
+        if name in ("struct", "named_struct", "arrays_zip", "from_json"):
+            return _nested(name, kinds, arguments)
         return functions.result_of(name, kinds, arguments)
 
     def _higher_order(self, name: str, arguments: Sequence[exp.Expression]) -> SparkType | None:
         first = self._first_argument(name, arguments)
-        if name in ("exists", "forall", "filter", "array_sort"):
-            self._lambda(arguments[0], arguments[1])
-            return BOOLEAN if name in ("exists", "forall") else first
-        if name in ("aggregate", "reduce") and len(arguments) == 3:
-            return self.of(arguments[1])
+        element, body = first.element if first else None, arguments[-1]
+        match name:
+            case "transform":
+                result = self._lambda(body, element, INT)
+                return array_of(result) if result else None
+            case "exists" | "forall" | "filter":
+                self._lambda(body, element, INT)
+                return first if name == "filter" else BOOLEAN
+            case "array_sort":
+                self._lambda(body, element, element)
+                return first
+            case "map_filter" | "transform_values":
+                result = self._lambda(body, STRING, element)
+                changed = SparkType("map", element=result) if result else None
+                return first if name == "map_filter" else changed
+            case "zip_with":
+                second = self.of(arguments[1])
+                result = self._lambda(body, element, second.element if second else None)
+                return array_of(result) if result else None
+            case "aggregate" | "reduce":
+                state = self.of(arguments[1])
+                self._lambda(arguments[2], state, element)
+                return self._lambda(body, state) if len(arguments) > 3 else state
         return None
 
     def _first_argument(self, name: str, arguments: Sequence[exp.Expression]) -> SparkType | None:
@@ -260,6 +296,26 @@ class Typer:
         if wrong:
             self._fault(wrong.replace("_", "-"), arguments[0], name=name, type=kind)
         return kind
+
+
+def _nested(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]) -> SparkType | None:
+    """The type of a function that makes structs."""
+    if name == "from_json":
+        schema = arguments[-1].name if len(arguments) == 2 else ""
+        try:
+            return SparkType.parse(schema) if "<" in schema.split(" ")[0] else SparkType.of_fields(schema)
+        except ValueError:
+            return None
+    if name == "named_struct":
+        names, kinds = [argument.name for argument in arguments[::2]], kinds[1::2]
+    else:
+        first, prefix = (1, "col") if name == "struct" else (0, "")
+        names = [field_name(argument, f"{prefix}{place}") for place, argument in enumerate(arguments, first)]
+    fields = [kind.element if kind and name == "arrays_zip" else kind for kind in kinds]
+    if None in fields:
+        return None
+    struct = SparkType("struct", fields=tuple((name, kind) for name, kind in zip(names, fields, strict=False) if kind))
+    return array_of(struct) if name == "arrays_zip" else struct
 
 
 def _exactly(node: exp.Expression, kind: SparkType, other: SparkType) -> SparkType:

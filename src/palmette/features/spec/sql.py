@@ -172,6 +172,13 @@ _PARSED_FUNCTIONS: dict[type[exp.Expr], str] = {
 }
 
 
+def field_name(node: exp.Expr, otherwise: str) -> str:
+    """The name of the field that an argument of `struct` or `arrays_zip` makes: its own, or one by its place."""
+    if isinstance(node, exp.Dot):
+        return str(node.expression.name)
+    return str(node.alias_or_name) if isinstance(node, exp.Alias | exp.Column | exp.Identifier) else otherwise
+
+
 def _columns(tree: exp.Expression) -> Iterator[str]:
     for node in tree.find_all(exp.Column, bfs=False):
         if not is_unit(node) and not isinstance(node.this, exp.Star):

@@ -111,6 +111,8 @@ def castable(source: SparkType, target: SparkType) -> bool:
         return True
     if source.element and target.element:
         return source.name == target.name and castable(source.element, target.element)
+    if source.fields and len(source.fields) == len(target.fields):
+        return all(castable(one, other) for (_, one), (_, other) in zip(source.fields, target.fields, strict=True))
     if source.is_temporal and target.is_temporal:
         return True
     if target == BINARY:

@@ -43,7 +43,8 @@ _ALIASES = {
 }
 _DEEPEST = 20
 """Arrays and maps inside one another."""
-_TYPE = re.compile(r"^(?:decimal\((?P<p>\d+),(?P<s>\d+)\)|array<(?P<element>.+)>|map<string,(?P<value>.+)>)$")
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_NESTED = re.compile(r"(array|map|struct)<(.*)>", re.IGNORECASE | re.DOTALL)
 
 
 class NotATypeError(ValueError):
@@ -65,11 +66,13 @@ class SparkType(NamedTuple):
     """
 
     name: str
-    """One of `ATOMIC_TYPES`, or `decimal`, `array`, `map` (from string), `null` (of a bare NULL)."""
+    """One of `ATOMIC_TYPES`, or `decimal`, `array`, `map` (from string), `struct`, `null` (of a bare NULL)."""
     precision: int = 0
     scale: int = 0
     element: SparkType | None = None
     """Of an array or of a map's values."""
+    fields: tuple[tuple[str, SparkType], ...] = ()
+    """Of a struct, by name."""
 
     @classmethod
     def parse(cls, text: str) -> SparkType:
@@ -78,15 +81,40 @@ class SparkType(NamedTuple):
         folded = _ALIASES.get(folded, folded)
         if folded in ATOMIC_TYPES or folded == "null":
             return cls(folded)
-        match = _TYPE.match(folded)
-        if match is None or folded.count("<") > _DEEPEST:
-            raise NotATypeError(text)
-        if match["p"]:
-            precision, scale = int(match["p"]), int(match["s"])
+        if decimal := _DECIMAL.fullmatch(folded):
+            precision, scale = int(decimal[1]), int(decimal[2])
             if not (1 <= precision <= 38 and scale <= precision):
                 raise ValueError(f"{text!r}: a decimal has 1 to 38 digits and no more behind the point than in all")
             return cls("decimal", precision, scale)
-        return cls("array" if match["element"] else "map", element=cls.parse(match["element"] or match["value"]))
+        nested = _NESTED.fullmatch(text.strip())
+        if nested is None or text.count("<") > _DEEPEST:
+            raise NotATypeError(text)
+        name, inner = nested[1].lower(), nested[2]
+        if name == "struct":
+            return cls.of_fields(inner)
+        key, _, value = inner.partition(",") if name == "map" else ("string", "", inner)
+        if key.strip().lower() != "string":
+            raise NotATypeError(text)
+        return cls(name, element=cls.parse(value))
+
+    @classmethod
+    def of_fields(cls, text: str) -> SparkType:
+        """The struct whose fields a schema names: `a INT, b ARRAY<STRING>`, or with colons."""
+        parts, depth = [""], 0
+        for char in text:
+            depth += (char in "<(") - (char in ">)")
+            if char == "," and depth == 0:
+                parts.append("")
+            else:
+                parts[-1] += char
+        found = [re.fullmatch(r"\s*`?(\w+)`?\s*[:\s]\s*(.+)", part, re.DOTALL) for part in parts]
+        if not all(found):
+            raise NotATypeError(text)
+        return cls("struct", fields=tuple((match[1], cls.parse(match[2])) for match in found if match))
+
+    def field(self, name: str) -> int | None:
+        """The place of a struct's field, whatever its case."""
+        return next((place for place, (own, _) in enumerate(self.fields) if own.lower() == name.lower()), None)
 
     def __str__(self) -> str:
         match self.name:
@@ -96,6 +124,8 @@ class SparkType(NamedTuple):
                 return f"array<{self.element}>"
             case "map":
                 return f"map<string,{self.element}>"
+            case "struct":
+                return f"struct<{','.join(f'{name}:{kind}' for name, kind in self.fields)}>"
             case name:
                 return name
 
@@ -219,4 +249,7 @@ class TypeName(str, _Parsed):
 
     @classmethod
     def parse(cls, text: str) -> TypeName:
-        return cls(SparkType.parse(text))
+        kind = SparkType.parse(text)
+        if "struct<" in str(kind):
+            raise ValueError(f"{text!r}: no column has a struct here; a step can compute columns from its fields")
+        return cls(kind)

@@ -1,7 +1,8 @@
 """The row-wise functions of Spark SQL that the oracle knows, by subject; importing them fills the table."""
 
-from palmette.features.oracle.functions import choices, numbers, strings, times
-from palmette.features.oracle.functions.arrays import HIGHER_ORDER, subscript
+from palmette.features.oracle.functions import choices, lambdas, nested, numbers, strings, times
+from palmette.features.oracle.functions.arrays import subscript
+from palmette.features.oracle.functions.nested import field_of
 from palmette.features.oracle.functions.times import WITH_UNIT
 
-__all__ = ["HIGHER_ORDER", "WITH_UNIT", "choices", "numbers", "strings", "subscript", "times"]
+__all__ = ["WITH_UNIT", "choices", "field_of", "lambdas", "nested", "numbers", "strings", "subscript", "times"]

@@ -1,14 +1,12 @@
 # ruff: noqa: ARG001, ARG005 - entries of one table all take the same arguments
 
-"""Functions of arrays and maps, with lambdas."""
+"""Functions of arrays, and the elements of arrays and maps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
-
-from sqlglot import exp
+from typing import Any
 
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.typed import (
@@ -27,10 +25,8 @@ from palmette.features.spec import type_rules as c
 from palmette.features.spec.type_rules import BOOLEAN, INT, STRING, array_of
 from palmette.features.spec.values import SparkType
 
-Build = Callable[[exp.Expr, EvaluationScope], TypedExpression]
 
-
-def _element(item: TypedExpression) -> SparkType:
+def element_of(item: TypedExpression) -> SparkType:
     if item.kind.name != "array" or item.kind.element is None:
         raise NotCovered(f"an array function of {item.kind}")
     return item.kind.element
@@ -41,7 +37,7 @@ def subscript(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
     item, place = arguments
     if item.kind.name == "map" and item.kind.element:
         return lift(item.kind.element, [item, to(place, STRING, scope.zone)], lambda values, key: values.get(key))
-    return lift(_element(item), [item, to(place, INT, scope.zone)], _at)
+    return lift(element_of(item), [item, to(place, INT, scope.zone)], _at)
 
 
 def _at(values: list[Any], index: int) -> Any:
@@ -62,7 +58,7 @@ def _element_at(safe: bool, arguments: list[TypedExpression], scope: EvaluationS
             raise WouldFail("element_at counts from 1")
         return None if safe and not 0 <= place < len(values) else _at(values, place)
 
-    return lift(_element(item), [item, to(place, INT, scope.zone)], pick)
+    return lift(element_of(item), [item, to(place, INT, scope.zone)], pick)
 
 
 FUNCTIONS["element_at"] = partial(_element_at, False)
@@ -73,12 +69,11 @@ FUNCTIONS["try_element_at"] = partial(_element_at, True)
 def get(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     """From 0; null outside."""
     items = [arguments[0], to(arguments[1], INT, scope.zone)]
-    return lift(_element(items[0]), items, lambda values, i: values[i] if 0 <= i < len(values) else None)
+    return lift(element_of(items[0]), items, lambda values, i: values[i] if 0 <= i < len(values) else None)
 
 
 for _name in ("size", "cardinality", "array_size"):
     FUNCTIONS[_name] = lambda arguments, scope: lift(INT, arguments[:1], len)
-FUNCTIONS["map_keys"] = lambda arguments, scope: lift(array_of(STRING), arguments, list)
 
 
 @builder("array")
@@ -89,7 +84,7 @@ def array(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpr
 
 @builder("array_contains")
 def array_contains(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    kind = common(_element(arguments[0]), arguments[1].kind)
+    kind = common(element_of(arguments[0]), arguments[1].kind)
 
     def contains(values: list[Any], wanted: Any) -> bool | None:
         if any(value is not None and same(value, wanted) for value in values):
@@ -110,7 +105,7 @@ def array_position(arguments: list[TypedExpression], scope: EvaluationScope) -> 
 def _unary(
     function: Callable[[list[Any]], Any], arguments: list[TypedExpression], scope: EvaluationScope
 ) -> TypedExpression:
-    _element(arguments[0])
+    element_of(arguments[0])
     return lift(arguments[0].kind, arguments[:1], function)
 
 
@@ -125,6 +120,97 @@ def _distinct(values: list[Any]) -> list[Any]:
 def _key(value: Any) -> tuple[Any, ...]:
     """Sorts nulls first."""
     return (value is not None, order_key(value) if value is not None else None)
+
+
+def _of_two(
+    function: Callable[[list[Any], list[Any]], Any], arguments: list[TypedExpression], scope: EvaluationScope
+) -> TypedExpression:
+    """Two arrays of a common type."""
+    kind, items = unify(arguments, scope.zone)
+    element_of(items[0])
+    return lift(kind, items, function)
+
+
+def _among(value: Any, values: list[Any]) -> bool:
+    return any(_key(value) == _key(other) for other in values)
+
+
+FUNCTIONS["array_union"] = partial(_of_two, lambda one, other: _distinct(one + other))
+FUNCTIONS["array_intersect"] = partial(
+    _of_two, lambda one, other: _distinct([value for value in one if _among(value, other)])
+)
+FUNCTIONS["array_except"] = partial(
+    _of_two, lambda one, other: _distinct([value for value in one if not _among(value, other)])
+)
+
+
+@builder("arrays_overlap")
+def arrays_overlap(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
+    """Null where only a null could be common."""
+
+    def overlap(one: list[Any], other: list[Any]) -> bool | None:
+        if any(value is not None and _among(value, other) for value in one):
+            return True
+        return None if one and other and (None in one or None in other) else False
+
+    return lift(BOOLEAN, unify(arguments, scope.zone)[1], overlap)
+
+
+def _with_one(
+    function: Callable[[list[Any], Any], list[Any]], arguments: list[TypedExpression], scope: EvaluationScope
+) -> TypedExpression:
+    """An array and a value, perhaps null."""
+    kind = common(element_of(arguments[0]), arguments[1].kind)
+    array, value = to(arguments[0], array_of(kind), scope.zone).run, to(arguments[1], kind, scope.zone).run
+    return TypedExpression(
+        array_of(kind), lambda row: None if (values := array(row)) is None else function(values, value(row))
+    )
+
+
+FUNCTIONS["array_append"] = partial(_with_one, lambda values, value: [*values, value])
+FUNCTIONS["array_prepend"] = partial(_with_one, lambda values, value: [value, *values])
+
+
+@builder("array_remove")
+def array_remove(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
+    kind = common(element_of(arguments[0]), arguments[1].kind)
+    items = [to(arguments[0], array_of(kind), scope.zone), to(arguments[1], kind, scope.zone)]
+    return lift(
+        items[0].kind, items, lambda values, one: [each for each in values if each is None or not same(each, one)]
+    )
+
+
+@builder("array_repeat")
+def array_repeat(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
+    value, count = arguments[0].run, to(arguments[1], INT, scope.zone).run
+    return TypedExpression(
+        array_of(arguments[0].kind), lambda row: None if (times := count(row)) is None else [value(row)] * times
+    )
+
+
+@builder("sequence")
+def sequence(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
+    """Whole numbers from one to another, both included."""
+    kind, items = unify(arguments, scope.zone)
+    if not kind.is_integer:
+        raise NotCovered(f"a sequence of {kind}")
+
+    def steps(start: int, stop: int, step: int | None = None) -> list[int]:
+        by = (1 if start <= stop else -1) if step is None else step
+        if by == 0 and start == stop:
+            return [start]
+        if by == 0 or (stop - start) * by < 0:
+            raise WouldFail(f"a sequence from {start} to {stop} by {by}")
+        return list(range(start, stop + (1 if by > 0 else -1), by))
+
+    return lift(array_of(kind), items, steps)
+
+
+@builder("reverse")
+def backwards(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
+    """Of an array or a text."""
+    item = arguments[0] if arguments[0].kind.element else to(arguments[0], STRING, scope.zone)
+    return lift(item.kind, [item], lambda value: value[::-1])
 
 
 FUNCTIONS["array_distinct"] = partial(_unary, _distinct)
@@ -144,7 +230,7 @@ def _extreme(pick: Any, arguments: list[TypedExpression], scope: EvaluationScope
         known = [value for value in values if value is not None]
         return pick(known, key=order_key) if known else None
 
-    return lift(_element(arguments[0]), arguments, best)
+    return lift(element_of(arguments[0]), arguments, best)
 
 
 FUNCTIONS["array_max"] = partial(_extreme, max)
@@ -165,98 +251,19 @@ def part(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpre
 
 @builder("array_join")
 def array_join(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    if len(arguments) > 2:
-        raise NotCovered("array_join with a replacement for nulls")
-    return lift(
-        STRING,
-        [to(arguments[0], array_of(STRING), scope.zone), arguments[1]],
-        lambda values, separator: separator.join(value for value in values if value is not None),
-    )
+    """Without nulls, unless a third argument replaces them."""
+
+    def joined(values: list[Any], separator: str, null: str | None = None) -> str:
+        shown = (null if value is None else value for value in values)
+        return separator.join(value for value in shown if value is not None)
+
+    return lift(STRING, [to(arguments[0], array_of(STRING), scope.zone), *arguments[1:]], joined)
 
 
 @builder("flatten")
 def flatten(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     return lift(
-        _element(arguments[0]),
+        element_of(arguments[0]),
         arguments,
         lambda values: None if None in values else [item for value in values for item in value],
     )
-
-
-class _Lambda(NamedTuple):
-    """A function of the row and its parameters, and the type of what it gives."""
-
-    kind: SparkType
-    call: Callable[..., Any]
-
-
-def _lambda(node: exp.Expr, kinds: list[SparkType], scope: EvaluationScope, build: Build) -> _Lambda:
-    if not isinstance(node, exp.Lambda):
-        raise NotCovered(f"{node.sql(dialect='spark')} as a lambda")
-    names = [parameter.name for parameter in node.expressions]
-    inner = EvaluationScope(
-        scope.schema, scope.zone, scope.groups, {**scope.bound, **dict(zip(names, kinds, strict=False))}
-    )
-    body = build(node.this, inner)
-    return _Lambda(body.kind, lambda row, *values: body.run({**row, **dict(zip(names, values, strict=False))}))
-
-
-def _over(
-    shape: Callable[[list[Any], Callable[[Any], Any]], Any],
-    result: SparkType | None,
-    nodes: list[exp.Expr],
-    scope: EvaluationScope,
-    build: Build,
-) -> TypedExpression:
-    item = build(nodes[0], scope)
-    test = _lambda(nodes[1], [_element(item)], scope, build)
-
-    def run(row: Any) -> Any:
-        values = item.run(row)
-        return None if values is None else shape(values, lambda value: test.call(row, value))
-
-    return TypedExpression(result or item.kind, run)
-
-
-def _transform(nodes: list[exp.Expr], scope: EvaluationScope, build: Build) -> TypedExpression:
-    item = build(nodes[0], scope)
-    change = _lambda(nodes[1], [_element(item), INT], scope, build)
-
-    def run(row: Any) -> Any:
-        values = item.run(row)
-        return None if values is None else [change.call(row, value, i) for i, value in enumerate(values)]
-
-    return TypedExpression(array_of(change.kind), run)
-
-
-def _any_is(wanted: bool, values: list[Any], test: Callable[[Any], Any]) -> bool | None:
-    """Whether the test gives the wanted answer for any value; else null if some answer is null."""
-    answers = [test(value) for value in values]
-    return wanted if wanted in answers else None if None in answers else not wanted
-
-
-def _aggregate(nodes: list[exp.Expr], scope: EvaluationScope, build: Build) -> TypedExpression:
-    item, start = build(nodes[0], scope), build(nodes[1], scope)
-    merge = _lambda(nodes[2], [start.kind, _element(item)], scope, build)
-    finish = _lambda(nodes[3], [start.kind], scope, build) if len(nodes) > 3 else None
-
-    def run(row: Any) -> Any:
-        values, state = item.run(row), start.run(row)
-        if values is None:
-            return None
-        for value in values:
-            state = merge.call(row, state, value)
-        return finish.call(row, state) if finish else state
-
-    return TypedExpression(finish.kind if finish else start.kind, run)
-
-
-HIGHER_ORDER: dict[str, Callable[[list[exp.Expr], EvaluationScope, Build], TypedExpression]] = {
-    "transform": _transform,
-    "filter": partial(_over, lambda values, test: [value for value in values if test(value) is True], None),
-    "exists": partial(_over, partial(_any_is, True), BOOLEAN),
-    "forall": partial(_over, partial(_any_is, False), BOOLEAN),
-    "aggregate": _aggregate,
-    "reduce": _aggregate,
-}
-"""Functions that take lambdas."""

@@ -1,17 +1,14 @@
-"""Functions of text, JSON among them. Positions count characters from 1."""
+"""Functions of text. Positions count characters from 1."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
-import re
 import zlib
 from functools import partial
 from typing import Any
 
-from palmette.features.oracle.casts import java_double
-from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.oracle.errors import WouldFail
 from palmette.features.oracle.patterns import java_regex, java_replacement
 from palmette.features.oracle.typed import EvaluationScope, TypedExpression, builder, strict, to
 from palmette.features.spec import type_rules as c
@@ -19,7 +16,6 @@ from palmette.features.spec.type_rules import BIGINT, BINARY, BOOLEAN, INT, STRI
 
 strict("lower lcase", (STRING,), STRING)(str.lower)
 strict("upper ucase", (STRING,), STRING)(str.upper)
-strict("reverse", (STRING,), STRING)(lambda text: text[::-1])
 strict("length len char_length character_length", (STRING,), INT)(len)
 strict("octet_length", (STRING,), INT)(lambda text: len(text.encode()))
 strict("bit_length", (STRING,), INT)(lambda text: 8 * len(text.encode()))
@@ -201,47 +197,3 @@ def levenshtein(one: str, other: str) -> int:
         for j, b in enumerate(other, 1):
             previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (a != b))
     return row[-1]
-
-
-class _Number(str):
-    """A JSON number as Spark writes it."""
-
-
-def _shortest(text: str) -> _Number:
-    return _Number(java_double(float(text)))
-
-
-@strict("get_json_object", (STRING, STRING), STRING)
-def get_json_object(text: str, path: str) -> str | None:
-    """The part at `path` as text; null where the text is not JSON or has no such part."""
-    steps = re.findall(r"\.([^.\[\]]+)|\[(\d+)\]|\['([^']+)'\]", path)
-    if "*" in path or not path.startswith("$"):
-        raise NotCovered(f"the JSON path {path!r}")
-    try:
-        value = json.loads(text, parse_int=_Number, parse_float=_shortest)
-    except ValueError:
-        return None
-    for name, index, quoted in steps:
-        if index:
-            value = value[int(index)] if isinstance(value, list) and int(index) < len(value) else None
-        else:
-            value = value.get(name or quoted) if isinstance(value, dict) else None
-        if value is None:
-            return None
-    return str(value) if isinstance(value, str) else _json_text(value)
-
-
-def _json_text(value: Any) -> str:
-    match value:
-        case _Number():
-            return str(value)
-        case dict():
-            return (
-                "{"
-                + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{_json_text(item)}" for key, item in value.items())
-                + "}"
-            )
-        case list():
-            return "[" + ",".join(map(_json_text, value)) + "]"
-        case _:
-            return json.dumps(value, ensure_ascii=False)

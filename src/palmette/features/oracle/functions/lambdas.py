@@ -1,0 +1,160 @@
+"""Functions that take lambdas, over arrays and maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cmp_to_key, partial
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from sqlglot import exp
+
+from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.oracle.functions.arrays import element_of
+from palmette.features.oracle.typed import BY_SYNTAX, FUNCTIONS, Build, EvaluationScope, TypedExpression
+from palmette.features.spec.type_rules import BOOLEAN, INT, STRING, array_of
+from palmette.features.spec.values import SparkType
+
+
+class _Lambda(NamedTuple):
+    """A function of the row and its parameters, and the type of what it gives."""
+
+    kind: SparkType
+    call: Callable[..., Any]
+
+
+def _lambda(node: exp.Expr, kinds: Sequence[SparkType], scope: EvaluationScope, build: Build) -> _Lambda:
+    if not isinstance(node, exp.Lambda):
+        raise NotCovered(f"{node.sql(dialect='spark')} as a lambda")
+    arguments: list[Any] = [None] * len(kinds)
+    """Of the call that is being computed: a lambda is never inside itself."""
+
+    def parameter(place: int) -> TypedExpression:
+        return TypedExpression(kinds[place], lambda _: arguments[place])
+
+    names = {each.name: parameter(place) for place, each in enumerate(node.expressions[: len(kinds)])}
+    body = build(node.this, EvaluationScope(scope.schema, scope.zone, scope.groups, {**scope.bound, **names}))
+
+    def call(row: Any, *values: Any) -> Any:
+        arguments[:] = values
+        return body.run(row)
+
+    return _Lambda(body.kind, call)
+
+
+def _over(
+    shape: Callable[[Any, Callable[..., Any]], Any],
+    kinds: Callable[[TypedExpression], Sequence[SparkType]],
+    result: Callable[[SparkType, SparkType], SparkType],
+    nodes: Sequence[exp.Expr],
+    scope: EvaluationScope,
+    build: Build,
+) -> TypedExpression:
+    """A function of one collection and one lambda; `result` is given the collection's type and the lambda's."""
+    item = build(nodes[0], scope)
+    function = _lambda(nodes[1], kinds(item), scope, build)
+
+    def run(row: Any) -> Any:
+        values = item.run(row)
+        return None if values is None else shape(values, partial(function.call, row))
+
+    return TypedExpression(result(item.kind, function.kind), run)
+
+
+def _any_is(wanted: bool, values: Sequence[Any], test: Callable[[Any], Any]) -> bool | None:
+    """Whether the test gives the wanted answer for any value; else null if some answer is null."""
+    answers = [test(value) for value in values]
+    return wanted if wanted in answers else None if None in answers else not wanted
+
+
+def _sorted(values: list[Any], compare: Callable[[Any, Any], Any]) -> list[Any]:
+    def order(one: Any, other: Any) -> int:
+        place = compare(one, other)
+        if place is None:
+            raise WouldFail("the order of array_sort is null")
+        return int(place)
+
+    return sorted(values, key=cmp_to_key(order))
+
+
+def _aggregate(nodes: Sequence[exp.Expr], scope: EvaluationScope, build: Build) -> TypedExpression:
+    item, start = build(nodes[0], scope), build(nodes[1], scope)
+    merge = _lambda(nodes[2], [start.kind, element_of(item)], scope, build)
+    finish = _lambda(nodes[3], [start.kind], scope, build) if len(nodes) > 3 else None
+    if merge.kind != start.kind:
+        raise NotCovered(f"an aggregate that starts with {start.kind} and goes on with {merge.kind}")
+
+    def run(row: Any) -> Any:
+        values, state = item.run(row), start.run(row)
+        if values is None:
+            return None
+        for value in values:
+            state = merge.call(row, state, value)
+        return finish.call(row, state) if finish else state
+
+    return TypedExpression(finish.kind if finish else start.kind, run)
+
+
+def _zip_with(nodes: Sequence[exp.Expr], scope: EvaluationScope, build: Build) -> TypedExpression:
+    items = [build(node, scope) for node in nodes[:2]]
+    combine = _lambda(nodes[2], [element_of(item) for item in items], scope, build)
+
+    def run(row: Any) -> Any:
+        lists = [item.run(row) for item in items]
+        return None if None in lists else [combine.call(row, *pair) for pair in zip_longest(*lists)]
+
+    return TypedExpression(array_of(combine.kind), run)
+
+
+def _array_sort(nodes: Sequence[exp.Expr], scope: EvaluationScope, build: Build) -> TypedExpression:
+    """By a comparison, or in natural order with nulls last."""
+    if len(nodes) > 1:
+        return _over(_sorted, lambda item: [element_of(item)] * 2, lambda kind, _: kind, nodes, scope, build)
+    return FUNCTIONS["array_sort"]([build(nodes[0], scope)], scope)
+
+
+def _element(item: TypedExpression) -> list[SparkType]:
+    return [element_of(item)]
+
+
+def _element_and_place(item: TypedExpression) -> list[SparkType]:
+    return [element_of(item), INT]
+
+
+def _entry(item: TypedExpression) -> list[SparkType]:
+    if item.kind.name != "map" or item.kind.element is None:
+        raise NotCovered(f"a map function of {item.kind}")
+    return [STRING, item.kind.element]
+
+
+def _kept(values: list[Any], test: Callable[..., Any]) -> list[Any]:
+    return [value for place, value in enumerate(values) if test(value, place) is True]
+
+
+BY_SYNTAX |= {
+    "transform": partial(
+        _over,
+        lambda values, change: [change(value, place) for place, value in enumerate(values)],
+        _element_and_place,
+        lambda _, kind: array_of(kind),
+    ),
+    "filter": partial(_over, _kept, _element_and_place, lambda kind, _: kind),
+    "exists": partial(_over, partial(_any_is, True), _element, lambda *_: BOOLEAN),
+    "forall": partial(_over, partial(_any_is, False), _element, lambda *_: BOOLEAN),
+    "map_filter": partial(
+        _over,
+        lambda items, test: {key: value for key, value in items.items() if test(key, value) is True},
+        _entry,
+        lambda kind, _: kind,
+    ),
+    "transform_values": partial(
+        _over,
+        lambda items, change: {key: change(key, value) for key, value in items.items()},
+        _entry,
+        lambda _, kind: SparkType("map", element=kind),
+    ),
+    "array_sort": _array_sort,
+    "aggregate": _aggregate,
+    "reduce": _aggregate,
+    "zip_with": _zip_with,
+}
