@@ -67,9 +67,9 @@ bench-load: .venv/.dev ## 200 runs in one process, 20 beside each other, a milli
 bench-fuzz: .venv/.dev ## Every reader on hostile and random input; EXAMPLES=2000 of each property
 	@PALMETTE_FUZZ=$(or $(EXAMPLES),2000) $(BIN)/pytest tests/fuzz --timeout 0
 
-bench-automl: .venv/.dev ## Beside other AutoML systems: HARNESS="command of a comparison"
-	@test -n "$(HARNESS)" || { echo 'make bench-automl HARNESS="python compare.py ..."; docs/results/automl.md has the last figures'; exit 2; }
-	@$(HARNESS) --extra palmette="$(abspath $(BIN))/python -m palmette_bench external"
+bench-automl: .venv/.dev ## The studies of AutoML-Agent and iML: DATA=folder of sets STUDIES="agent iml peers" QUICK=1
+	@test -n "$(DATA)" || { echo 'make bench-automl DATA=/path/to/sets; docs/reference/automl-bench.md describes them'; exit 2; }
+	@$(BIN)/python -m palmette_bench automl $(STUDIES) --data $(DATA) $(if $(QUICK),--quick)
 
 doctor: .venv/.spark ## What is installed, what is missing, how to get it
 	@$(BIN)/palmette doctor --spark

@@ -11,6 +11,7 @@ import click
 from palmette.errors import PalmetteError
 
 COMMANDS = {
+    "automl": ("automl.command", "Run the studies of AutoML-Agent and iML, and compare with other systems."),
     "audit": ("featbench.audit", "Hold FeatBench's own answers to their second definition."),
     "calibrate": ("featbench.calibrate", "Find the fault rates that reproduce the published failure rates."),
     "checks": ("checks", "Count the seeded bugs that the checks catch."),
@@ -22,6 +23,7 @@ COMMANDS = {
     "hostile": ("hostile.command", "Run hostile programs at each level of isolation."),
     "kills": ("kills", "Kill runs with kill -9 and check that they resume."),
     "load": ("load", "Run many runs at once and open very long journals."),
+    "mle": ("automl.mle", "Run one competition in the layout of MLE-bench, up to its medal."),
     "speed": ("featbench.speed", "Time generated feature scripts beside the gold ones."),
     "view": ("view", "Time whole runs of one feature view on warm Spark."),
 }

@@ -84,12 +84,11 @@ def test_the_specification_means_what_the_sql_says(one: BenchTask, small: Path) 
 
 
 @pytest.mark.parametrize("one", tasks(), ids=lambda one: one.name)
-def test_the_reference_page_has_the_task(one: BenchTask) -> None:
-    about = one.description
-    place = f"../../benchmarks/palmette_bench/featbench/tasks/{one.name}/card.md"
-    cells = [str(about.number), f"[{one.name}]({place})", about.difficulty, about.tries]
-    page = Path(__file__).parents[3] / "docs/reference/featbench.md"
-    assert f"| {' | '.join(cells)} |" in page.read_text(encoding="utf-8")
+def test_the_reference_page_lists_the_task_by_difficulty(one: BenchTask) -> None:
+    page = (Path(__file__).parents[3] / "docs/reference/featbench.md").read_text(encoding="utf-8")
+    line = next(line for line in page.splitlines() if line.startswith(f"- {one.description.difficulty}: "))
+    link = f"[{one.name}](../../benchmarks/palmette_bench/featbench/tasks/{one.name}/card.md)"
+    assert f"{one.description.number} {link}" in line
 
 
 @pytest.mark.parametrize(("script", "kind", "number"), [

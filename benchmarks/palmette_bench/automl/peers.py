@@ -1,0 +1,90 @@
+"""Simple peers: `python -m palmette_bench.automl.peers NAME TRAIN ROWS TARGET TASK METRIC BUDGET OUT`.
+
+`dummy` predicts the most frequent class or the mean; `lightgbm` is LightGBM with its defaults (for text, TF-IDF with a
+logistic regression); `autogluon` is its preset `medium_quality`, where it is installed.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+TEXT_LENGTH = 40
+"""Mean number of characters from which a column is text."""
+
+
+class PeerTask(NamedTuple):
+    """What a peer is given."""
+
+    train: pd.DataFrame
+    rows: pd.DataFrame
+    target: str
+    numeric: bool
+    seconds: float
+
+
+def dummy(task: PeerTask) -> pd.DataFrame:
+    if task.target not in task.train:
+        return pd.DataFrame({"prediction": np.zeros(len(task.rows), int)})
+    target = task.train[task.target]
+    answers = pd.DataFrame({"prediction": [target.mean() if task.numeric else target.mode()[0]] * len(task.rows)})
+    shares = {} if task.numeric else target.astype(str).value_counts(normalize=True).to_dict()
+    return answers.assign(**{f"proba_{name}": share for name, share in shares.items()})
+
+
+def lightgbm(task: PeerTask) -> pd.DataFrame:
+    from lightgbm import LGBMClassifier, LGBMRegressor
+    from sklearn.compose import make_column_transformer
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OrdinalEncoder
+
+    features, rows = task.train.drop(columns=task.target), task.rows
+    strings = features.select_dtypes("object")
+    words = [name for name in strings if strings[name].astype(str).str.len().mean() > TEXT_LENGTH]
+    if words and not task.numeric:
+        empty = dict.fromkeys(words, "")
+        features, rows = features.fillna(empty), rows.fillna(empty)
+        encode = make_column_transformer(*((TfidfVectorizer(max_features=50_000), name) for name in words))
+        model = make_pipeline(encode, LogisticRegression(max_iter=1000))
+    else:
+        codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+        encode = make_column_transformer(
+            (codes, [name for name in strings if name not in words]), ("drop", words), remainder="passthrough"
+        )
+        model = make_pipeline(encode, (LGBMRegressor if task.numeric else LGBMClassifier)(verbose=-1, n_jobs=2))
+    model.fit(features, task.train[task.target])
+    answers = pd.DataFrame({"prediction": model.predict(rows)})
+    if task.numeric:
+        return answers
+    probabilities = model.predict_proba(rows)
+    return answers.assign(**{f"proba_{name}": probabilities[:, at] for at, name in enumerate(model.classes_)})
+
+
+def autogluon(task: PeerTask) -> pd.DataFrame:
+    from autogluon.tabular import TabularPredictor
+
+    predictor = TabularPredictor(task.target, verbosity=0)
+    predictor.fit(task.train, time_limit=task.seconds, presets="medium_quality")
+    answers = pd.DataFrame({"prediction": predictor.predict(task.rows)})
+    return answers if task.numeric else answers.assign(**predictor.predict_proba(task.rows).add_prefix("proba_"))
+
+
+PEERS = {"dummy": dummy, "lightgbm": lightgbm, "autogluon": autogluon}
+
+
+def main() -> None:
+    """Writes the predictions of one peer."""
+    name, train, rows, target, task, _, budget, out = sys.argv[1:]
+    numeric = task.endswith(("regression", "forecasting"))
+    answers = PEERS[name](PeerTask(pd.read_csv(train), pd.read_csv(rows), target, numeric, float(budget)))
+    answers.to_csv(Path(out), index=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""The results file: one JSON line per run, appended as soon as the run ends, so that a study can be interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from palmette.documents import Model
+
+
+class Cell(Model):
+    """A run that a table needs: who runs on what, how."""
+
+    study: str
+    set: str
+    setting: str = "free"
+    wording: str = "full"
+    system: str = "palmette"
+    """`palmette`, or the name of a peer."""
+    topology: str = "automl"
+    plans: int = 3
+    track: str = ""
+    """Empty for all."""
+    budget: float = 60.0
+    seed: int = 0
+    model: str = "offline"
+
+
+class Record(Model):
+    """What was measured in one run."""
+
+    cell: Cell
+    outcome: str
+    """`delivered`, `refused` (with its code) or `failed`."""
+    reason: str = ""
+    success: float = 0.0
+    score: float | None = None
+    normalised: float = 0.0
+    constraints: str = ""
+    """pass, partly or fail; empty without a constraint."""
+    better: bool | None = None
+    """Than the best baseline, by the run's own verdict."""
+    chosen: str = ""
+    seconds: float = 0.0
+    training_seconds: float = 0.0
+    calls: int = 0
+    tokens: int = 0
+    money: float = 0.0
+    commit: str = ""
+    machine: str = ""
+    date: str = ""
+
+    @property
+    def comprehensive(self) -> float:
+        return (self.success + self.normalised) / 2
+
+
+def read_records(path: Path) -> list[Record]:
+    """All records; a line that a crash cut short is left out."""
+    if not path.is_file():
+        return []
+    records = []
+    for line in filter(None, path.read_text(encoding="utf-8").splitlines()):
+        with suppress(ValidationError):
+            records.append(Record.model_validate_json(line))
+    return records
+
+
+def append(path: Path, record: Record) -> None:
+    """Adds a record to the file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write("\n" + record.model_dump_json())  # the line before may be cut short
+
+
+def open_cells(cells: Iterable[Cell], records: Iterable[Record]) -> list[Cell]:
+    """The cells that have no record yet."""
+    done = {record.cell for record in records}
+    return [cell for cell in cells if cell not in done]

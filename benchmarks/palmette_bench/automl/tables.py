@@ -1,0 +1,136 @@
+"""Tables in Markdown, made from records alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import fmean, stdev
+
+import numpy as np
+from scipy.stats import rankdata, studentized_range
+
+from palmette_bench.automl.records import Cell, Record
+from palmette_bench.automl.sets import bench_set
+from palmette_bench.automl.studies import STUDIES
+
+PUBLISHED = {
+    ("free", "SR"): 1.0, ("free", "NPS"): 0.804, ("free", "CS"): 0.902,
+    ("aware", "SR"): 0.871, ("aware", "NPS"): 0.810, ("aware", "CS"): 0.841,
+}  # fmt: skip
+"""AutoML-Agent's averages (its tables 6 to 8)."""
+Figure = Callable[[Record], float]
+FIGURES: dict[str, Figure] = {
+    "SR": lambda one: one.success, "NPS": lambda one: one.normalised, "CS": lambda one: one.comprehensive,
+}  # fmt: skip
+DRAWS = 10_000
+
+
+def table(study: str, records: Iterable[Record]) -> str:
+    """The table of a study, with what went wrong below it."""
+    found = [one for one in records if one.cell.study == study]
+    if not found:
+        return f"No runs of the study {study!r}.\n"
+    match study:
+        case "agent":
+            lines = _agent(found)
+        case "peers":
+            lines = _peers(found)
+        case _:
+            lines = _by(found, STUDIES[study].row)
+    return "\n".join([*lines, "", *_costs(found), *_failures(found), ""])
+
+
+def _agent(records: Sequence[Record]) -> Iterator[str]:
+    settings = [one for one in ("free", "aware") if any(record.cell.setting == one for record in records)]
+    heads = [f"{setting} {name}" for setting in settings for name in FIGURES]
+    yield from _head("set", "AutoML-Agent's set", *heads)
+    for name in dict.fromkeys(one.cell.set for one in records):
+        one, mine = bench_set(name), [record for record in records if record.cell.set == name]
+        cells = [_mean(mine, setting, figure) for setting in settings for figure in FIGURES.values()]
+        yield _row(name, one.agent + (" (stand-in)" if one.stands_in else ""), *cells)
+    yield _row("**mean**", "", *(_mean(records, setting, one) for setting in settings for one in FIGURES.values()))
+    published = (f"{PUBLISHED[setting, name]:.3f}" for setting in settings for name in FIGURES)
+    yield _row("AutoML-Agent, published", "", *published)
+
+
+def _mean(records: Iterable[Record], setting: str, figure: Figure) -> str:
+    """Mean over sets and prompts, with the deviation between seeds."""
+    by_seed: dict[int, list[float]] = {}
+    for one in records:
+        if one.cell.setting == setting:
+            by_seed.setdefault(one.cell.seed, []).append(figure(one))
+    means = [fmean(values) for values in by_seed.values()]
+    return f"{fmean(means):.3f}" + (f" (±{stdev(means):.3f})" if len(means) > 1 else "") if means else "–"
+
+
+def _by(records: Sequence[Record], row: Callable[[Cell], str]) -> Iterator[str]:
+    yield from _head("", "runs", "valid", "APS", "better than the baseline", "median seconds")
+    for name in dict.fromkeys(row(one.cell) for one in records):
+        mine = [one for one in records if row(one.cell) == name]
+        valid = [one for one in mine if one.outcome == "delivered"]
+        better = fmean(bool(one.better) for one in valid) if valid else 0.0
+        seconds = float(np.median([one.seconds for one in mine]))
+        yield _row(name, len(mine), f"{len(valid) / len(mine):.0%}", f"{fmean(one.normalised for one in mine):.3f}",
+                   f"{better:.0%}", f"{seconds:.0f}")  # fmt: skip
+
+
+def _peers(records: Sequence[Record]) -> Iterator[str]:
+    systems = list(dict.fromkeys(one.cell.system for one in records))
+    scores = {
+        name: {system: [one.normalised for one in records if (one.cell.set, one.cell.system) == (name, system)]
+               for system in systems}
+        for name in dict.fromkeys(one.cell.set for one in records)
+    }  # fmt: skip
+    whole = {name: row for name, row in scores.items() if all(row.values())}
+    yield from _head("set", "metric", *systems)
+    for name, row in scores.items():
+        yield _row(name, bench_set(name).metric, *(f"{fmean(row[one]):.3f}" if row[one] else "–" for one in systems))
+    if not whole:
+        return
+    matrix = np.array([[fmean(row[one]) for one in systems] for row in whole.values()])
+    ranks = np.array([rankdata(-row.round(4)) for row in matrix])
+    yield _row("**mean NPS**", "", *(f"{value:.3f}" for value in matrix.mean(axis=0)))
+    yield _row("**mean rank**", "", *(f"{value:.2f}" for value in ranks.mean(axis=0)))
+    yield ""
+    yield _differences(systems, matrix)
+
+
+def _differences(systems: Sequence[str], matrix: np.ndarray) -> str:
+    """Paired bootstrap over sets against the first system, and Nemenyi's critical difference of mean ranks."""
+    count, size = len(systems), len(matrix)
+    critical = studentized_range.ppf(0.95, count, np.inf) / np.sqrt(2) * np.sqrt(count * (count + 1) / (6 * size))
+    draws = np.random.default_rng(0).integers(size, size=(DRAWS, size))
+    parts = []
+    for at, system in enumerate(systems[1:], start=1):
+        gains = (matrix[:, 0] - matrix[:, at])[draws].mean(axis=1)
+        low, high = np.quantile(gains, (0.025, 0.975))
+        parts.append(f"{systems[0]} against {system}: {gains.mean():+.4f} ({low:+.4f} to {high:+.4f})")
+    return f"{size} sets. {'; '.join(parts)}. Critical difference of mean ranks (5 %): {critical:.2f}."
+
+
+def _costs(records: Sequence[Record]) -> Iterator[str]:
+    first, mine = records[0], [one for one in records if one.cell.system == "palmette"]
+    if mine:
+        yield (
+            f"Per run: {fmean(one.seconds for one in mine):.0f} s, {fmean(one.calls for one in mine):.1f} calls, "
+            f"{fmean(one.tokens for one in mine):,.0f} tokens, ${fmean(one.money for one in mine):.3f} "
+            "(AutoML-Agent, published: 538 s and $0.27 free, 512 s and $0.32 aware)."
+        )
+    yield f"{len(records)} runs, commit {first.commit}, {first.machine}, {min(one.date for one in records)}."
+
+
+def _failures(records: Sequence[Record]) -> Iterator[str]:
+    wrong = [one for one in records if one.outcome != "delivered" or one.constraints in ("partly", "fail")]
+    if wrong:
+        yield from ("", "Not delivered, or a constraint missed:", "")
+    for one in wrong:
+        cell, reason = one.cell, " ".join(one.reason.split())[:160] or f"constraint: {one.constraints}"
+        yield f"- {cell.set}, {cell.system}, {cell.setting}, {cell.wording}, seed {cell.seed}: {one.outcome}; {reason}"
+
+
+def _head(*names: str) -> Iterator[str]:
+    yield _row(*names)
+    yield "|---" * len(names) + "|"
+
+
+def _row(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
