@@ -67,6 +67,17 @@ LEARNERS = {
     "gmm": "Gaussian mixture",
     "dbscan": "DBSCAN",
     "hdbscan": "HDBSCAN",
+    "svc": "Support vector machine",
+    "linear_svc": "Linear support vector machine",
+    "tabm": "TabM",
+    "resnet": "ResNet",
+    "sgc": "SGC",
+    "gcn": "GCN",
+    "gpr_gnn": "GPR-GNN",
+    "auto_ets": "AutoETS",
+    "auto_arima": "AutoARIMA",
+    "boosted_forecast": "LightGBM on lags",
+    "linear_forecast": "Ridge on lags",
 }
 """Others are shown by their name."""
 QUANTITIES = {

@@ -15,7 +15,7 @@ from palmette.automl.report_data import ClusterResults, DrawnForecast, Forecasts
 
 COLOURED = 6
 """Clusters that have a colour of their own."""
-KEYS = (("c0", "what came"), ("c1", "forecast"))
+KEYS = (("c0", "true value"), ("c1", "forecast"))
 SHOWN = 1500
 """Rows that are drawn."""
 PARTS = 5
@@ -125,8 +125,9 @@ def _plane(points: Floats, labels: NDArray[np.intp]) -> Figure:
 def forecast_figures(found: Forecasts) -> Iterator[Figure]:
     """A drawing of each forecast."""
     for one in found.drawn:
-        band = " Vertical lines are the band of each step." if one.low is not None else ""
-        yield Figure(one.title, _drawing(one), f"The last known values, and the forecast beside what came.{band}", KEYS)
+        band = ", with the band that should hold most values" if one.low is not None else ""
+        caption = f"The last known values, then the forecast and the true values{band}."
+        yield Figure(one.title, _drawing(one), caption, KEYS)
 
 
 def _drawing(one: DrawnForecast) -> Markup:
@@ -141,7 +142,7 @@ def _drawing(one: DrawnForecast) -> Markup:
     )
     later = steps[known:]
     if one.low is not None and one.high is not None:
-        plot.whiskers(later, one.low, one.high)
+        plot.band(later, one.low, one.high)
     past = np.concatenate([one.before, one.truth])
     there = np.isfinite(past)
     plot.line(steps[there], past[there])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import platform
 import re
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from palmette.automl import formatting
+from palmette.automl.candidates import Blueprint
 from palmette.automl.composition import encoder_named
 from palmette.automl.measure import METRICS
 from palmette.automl.report.classification import ClassificationResults, classification_results
@@ -80,8 +82,14 @@ def _view(findings: ReportFindings) -> dict[str, object]:
         "limits": limits(findings, classes),
         "weights": weights_used(findings),
         "versions": (("Python", platform.python_version()), *_versions()),
-        "why_not": {name: (data.missing.get(name) or reason).rstrip(".") for name, reason in REASONS.items()},
+        "why_not": {name: (data.missing.get(name) or reason).rstrip(".") for name, reason in _reasons(blueprint)},
     }
+
+
+def _reasons(blueprint: Blueprint) -> Iterable[tuple[Measured, str]]:
+    """Why something was not measured, where the problem does not say."""
+    alone: dict[Measured, str] = {"importances": "the model has only one column"} if len(blueprint.columns) == 1 else {}
+    return (REASONS | alone).items()
 
 
 def weights_used(findings: ReportFindings) -> list[tuple[str, Weights]]:

@@ -117,6 +117,12 @@ class Plot:
         path = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in zip(self._x(xs), self._y(ys), strict=True))
         self._parts.append(Markup('<path class="{} {}" d="{}"/>').format(size, kind, path))
 
+    def band(self, xs: Floats, lows: Floats, highs: Floats, kind: str = "c1") -> None:
+        """The area between two lines."""
+        around = np.concatenate([self._x(xs), self._x(xs)[::-1]]), np.concatenate([self._y(lows), self._y(highs)[::-1]])
+        path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in zip(*around, strict=True)) + "Z"
+        self._parts.append(Markup('<path class="band {}" d="{}"/>').format(kind, path))
+
     def whiskers(self, xs: Floats, lows: Floats, highs: Floats, kind: str = "c0") -> None:
         """A vertical line for each interval."""
         ends = zip(self._x(np.asarray(xs)), self._y(np.asarray(lows)), self._y(np.asarray(highs)), strict=True)
@@ -179,7 +185,7 @@ def bar(part: float, kind: str = "c0") -> Markup:
 def interval_bar(value: float, low: float, high: float, span: tuple[float, float], kind: str = "c0") -> Markup:
     """A dot and its interval in a cell whose ends stand for `span`."""
     start, end = span
-    places = [2 + 0.96 * _clipped((one - start) / (end - start) if end > start else 0.5) for one in (low, high, value)]
+    places = [2 + 0.96 * _clipped((one - start) / (end - start) if end != start else 0.5) for one in (low, high, value)]
     drawn = Markup(
         '<svg class="range {}" aria-hidden="true"><line class="track" x1="0" x2="100%" y1="50%" y2="50%"/>'
         '<line class="span" x1="{:.1f}%" x2="{:.1f}%" y1="50%" y2="50%"/><circle cx="{:.1f}%" cy="50%" r="4"/></svg>'

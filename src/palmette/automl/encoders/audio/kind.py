@@ -8,8 +8,8 @@ import io
 from palmette.automl.kinds import FileKind
 
 MAGIC = (b"fLaC", b"OggS", b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2", b"\xff\xfa", b".snd")
-PLAYED = 10
-"""Seconds of a sound in the report."""
+PLAYED, RANGE = 10, 12.0
+"""Seconds of a sound in the report, and the range of its spectrogram in natural logarithms of energy."""
 
 
 class Sounds(FileKind):
@@ -50,8 +50,9 @@ class Sounds(FileKind):
 
         wave, picture, sound = wave_of(content)[: PLAYED * RATE], io.BytesIO(), io.BytesIO()
         energy = log_mel(wave).T[::-1]
+        energy = np.maximum(energy, energy.max() - RANGE)
         grey = 255 * (energy.max() - energy) / max(float(np.ptp(energy)), 1e-6)
-        Image.fromarray(grey.astype(np.uint8)).resize((160, 64)).save(picture, "PNG")
+        Image.fromarray(grey.astype(np.uint8)).resize((320, 128)).save(picture, "PNG")
         soundfile.write(sound, wave, RATE, format="OGG")
         image, player = (base64.b64encode(one.getvalue()).decode() for one in (picture, sound))
         return (
