@@ -1,13 +1,18 @@
-"""The kinds of columns. A kind is served by the encoders that are registered for it; nothing else knows it by name."""
+"""The kinds of columns, and how they are recognised. A kind is served by the encoders that are registered for it."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from palmette.engine.registry import create, names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Kind = Literal[
     "number", "category", "boolean", "datetime", "text", "image", "audio", "vector", "node", "edges", "identifier",
@@ -101,3 +106,61 @@ def file_kinds() -> Mapping[str, FileKind]:
 def file_kind(kind: str) -> FileKind | None:
     """The kind of files of this name; None for a kind whose values are no files."""
     return file_kinds().get(kind)
+
+
+YES_AND_NO = (
+    ("1", "0"), ("true", "false"), ("t", "f"), ("yes", "no"), ("y", "n"), ("on", "off"), ("ja", "nein"),
+    ("oui", "non"), ("si", "no"), ("sí", "no"), ("wahr", "falsch"), ("vrai", "faux"),
+)  # fmt: skip
+"""Each in one language or manner."""
+TRUE = frozenset(yes for yes, _ in YES_AND_NO)
+FALSE = frozenset(no for _, no in YES_AND_NO)
+ID_NAME = re.compile(
+    r"(^|[_\W])(id|ids|uuid|guid|key|nr|no|number|index|idx|row|rownames?|rowid|pk|instant)$|(?<=[a-z])(Id|ID|Key|Nr|No)$|"
+    r"^(id|uuid|guid|index|key|instant)[_\W]|^[a-z]+id$|^(unnamed.*|column_1|)$",
+    re.IGNORECASE,
+)
+FEWEST, SAMPLE = 10, 2000
+"""Rows below which distinct values make no identifier; rows that are looked at."""
+TITLES = 20
+"""Distinct titles of a few words from which they are text."""
+
+
+def kind_of(column: pd.Series[Any], name: str, distinct: int | None = None) -> Kind:
+    """The kind of a column of typed values, by its name only where the values leave it open."""
+    types = importlib.import_module("pandas").api.types
+    present = column.dropna()
+    distinct = present.nunique() if distinct is None else distinct
+    if distinct == 0 or (distinct == 1 and len(present) == len(column)):
+        return "constant"
+    if types.is_bool_dtype(present.dtype):
+        return "boolean"
+    if types.is_datetime64_any_dtype(present.dtype):
+        return "datetime"
+    if types.is_numeric_dtype(present.dtype):
+        different = distinct == len(present) >= FEWEST and bool((present % 1 == 0).all())
+        return "identifier" if different and is_id_name(name) else "number"
+    return _kind_of_words(present, distinct, name)
+
+
+def is_id_name(name: str) -> bool:
+    """Whether a column of this name holds keys."""
+    return bool(ID_NAME.search(name))
+
+
+def _kind_of_words(present: pd.Series[Any], distinct: int, name: str) -> Kind:
+    texts = [str(one) for one in present.iloc[:: max(1, len(present) // SAMPLE)]]
+    if {text.casefold() for text in texts} <= TRUE | FALSE and distinct <= 2:
+        return "boolean"
+    words, length = (sum(map(measure, texts)) / len(texts) for measure in (lambda text: text.count(" ") + 1, len))
+    share = distinct / len(present)
+    if share > 0.95 and len(present) >= FEWEST and words < 1.5 and (is_id_name(name) or share == 1):
+        digits = sum(any(sign.isdigit() for sign in text) for text in texts) / len(texts)
+        if is_id_name(name) or digits > 0.9:
+            return "identifier"
+    # Sentences and titles differ from row to row; names of categories may be long, but come again.
+    sentences = (words >= 3 and length >= 15 and share > 0.5) or (words >= 6 and length > 40 and share > 0.2)
+    lists = sum(text.lstrip()[:1] + text.rstrip()[-1:] == "[]" for text in texts) > 0.9 * len(texts)
+    many = share > 0.5 or (words >= 3 and share > 0.2 and distinct >= 10 * TITLES)
+    titles = (share > 0.9 and distinct >= FEWEST) or (many and distinct >= TITLES)
+    return "text" if lists or sentences or (words >= 2 and titles) else "category"

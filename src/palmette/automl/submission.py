@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from palmette.automl.kinds import YES_AND_NO
 from palmette.automl.measure import Predictions
 from palmette.automl.samples.artefacts import Loaded
-from palmette.automl.samples.column_kinds import YES_AND_NO
-from palmette.automl.samples.formats import clean_names
+from palmette.automl.samples.tables import clean_names
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,7 +26,7 @@ from palmette.automl.encoders.columns import (
     timestamp,
     unless,
 )
-from palmette.automl.samples.column_kinds import FALSE, TRUE
+from palmette.automl.kinds import FALSE, TRUE
 
 READERS = [
     ("number", partial(unless, missing=["?"], read=number), ["age"]),

@@ -21,10 +21,9 @@ import pyarrow as pa  # noqa: E402 - needs pandas
 import pyarrow.parquet as pq  # noqa: E402 - as above
 
 from palmette.automl.samples import TableError  # noqa: E402 - as above
-from palmette.automl.samples.artefacts import Loaded  # noqa: E402 - as above
-from palmette.automl.samples.formats import clean_names  # noqa: E402 - as above
+from palmette.automl.samples.artefacts import Loaded, Repairs  # noqa: E402 - as above
 from palmette.automl.samples.load import load  # noqa: E402 - as above
-from palmette.automl.samples.repairs import Repairs  # noqa: E402 - as above
+from palmette.automl.samples.tables import clean_names  # noqa: E402 - as above
 from palmette.errors import InputError  # noqa: E402 - as above
 
 ROWS = 40

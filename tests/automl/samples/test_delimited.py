@@ -16,12 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palmette.automl.samples import delimited
-from palmette.automl.samples.dialects import Form
+from palmette.automl.samples.artefacts import Repairs
+from palmette.automl.samples.delimited import Form
 from palmette.automl.samples.load import load, reload
-from palmette.automl.samples.numbers import floats_of, read_numbers
 from palmette.automl.samples.opening import Opened
-from palmette.automl.samples.repairs import Repairs
-from palmette.automl.samples.text_columns import array
+from palmette.automl.samples.parsing import array, floats_of, read_numbers
 from palmette.automl.splitting.row_groups import row_hashes
 from palmette.errors import InputError
 

@@ -12,8 +12,8 @@ import numpy as np  # noqa: E402 - comes with pandas
 from hypothesis import given, settings  # noqa: E402 - needs no pandas, but stands with it
 from hypothesis import strategies as st  # noqa: E402 - as above
 
+from palmette.automl.kinds import kind_of  # noqa: E402 - as above
 from palmette.automl.samples import SampleColumn, Samples  # noqa: E402 - as above
-from palmette.automl.samples.column_kinds import kind_of  # noqa: E402 - as above
 from palmette.automl.splitting import SplitRequest  # noqa: E402 - as above
 from palmette.automl.splitting.data_splits import split_request_of  # noqa: E402 - needs pandas
 from palmette.automl.splitting.split import RowSplit, split  # noqa: E402 - as above

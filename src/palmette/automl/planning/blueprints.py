@@ -115,7 +115,7 @@ def _categories(values: pd.Series) -> tuple[str, ...]:
 
 
 def _example(kind: str, text: str) -> str | bool | float | None:
-    from palmette.automl.samples.column_kinds import TRUE
+    from palmette.automl.kinds import TRUE
 
     if kind == "boolean":
         return text.strip().casefold() in TRUE

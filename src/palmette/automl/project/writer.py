@@ -100,7 +100,7 @@ def _target_kind(blueprint: Blueprint) -> Kind:
 
 def _target_type(blueprint: Blueprint) -> str:
     """The end of the expression that makes targets of read values."""
-    from palmette.automl.samples.column_kinds import TRUE
+    from palmette.automl.kinds import TRUE
 
     match _target_kind(blueprint):
         case "boolean":

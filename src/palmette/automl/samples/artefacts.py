@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import ConfigDict
 
 from palmette.automl.task_spec.request import ColumnSummary, DataSummary
 from palmette.automl.task_spec.spec import Threshold
-from palmette.documents import Model
+from palmette.documents import Model, load_plain
 from palmette.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,6 +37,24 @@ class Repair(Model):
     """One sentence with the count."""
     changed: bool = True
     """False for what is only reported."""
+
+
+@cache
+def _sentences() -> dict[str, dict[str, str]]:
+    """Templates of sentences, by `changed` or `reported`, and by code."""
+    found: dict[str, dict[str, str]] = load_plain(Path(__file__).with_name("repairs.yaml").read_text("utf-8"))
+    return found
+
+
+class Repairs(list[Repair]):
+    """In the order in which they were made; their sentences stand in `repairs.yaml`."""
+
+    def add(self, code: str, subject: str, count: float, **fields: object) -> None:
+        """Adds a repair, unless `count` is zero; `fields` are those of its sentence."""
+        if count:
+            changed = _sentences()["changed"].get(code, "")
+            text = (changed or _sentences()["reported"][code]).format(count=int(count), subject=subject, **fields)
+            self.append(Repair(code=code, subject=subject, count=int(count), text=text, changed=bool(changed)))
 
 
 class Dialect(Model):

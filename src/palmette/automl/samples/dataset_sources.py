@@ -11,8 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from palmette.automl.samples.formats import Raw, typed_table
 from palmette.automl.samples.opening import Opened
+from palmette.automl.samples.tables import Raw, typed_table
 from palmette.errors import UserError, nearest
 
 NAMED = re.compile(r"(sklearn|openml|uci):(.+)")

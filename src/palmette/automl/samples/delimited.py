@@ -1,4 +1,4 @@
-"""Delimited text into columns of text: damaged records, lines that are no records, the header, rows of totals."""
+"""Delimited text into columns of text: its dialect, damaged records, lines that are no records, header, totals."""
 
 from __future__ import annotations
 
@@ -7,22 +7,30 @@ import io
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from palmette.automl.samples.artefacts import Dialect
-from palmette.automl.samples.dialects import COMMENT, LINE_END, MOST_ROWS, NUMBER_OR_DATE, Form, is_header, sniff
-from palmette.automl.samples.numbers import read_numbers
+from palmette.automl.samples.artefacts import Dialect, Repairs
 from palmette.automl.samples.opening import MOST_COLUMNS, Opened
-from palmette.automl.samples.repairs import Repairs
-from palmette.automl.samples.text_columns import Texts, array, sample
+from palmette.automl.samples.parsing import Texts, array, read_numbers, sample
 
 Row = list[str]
-WHOLE = Form("", "", "")  # of rows that are divided already
+LINE_END = re.compile(r"\r\n|\r|\n")  # Unicode has more, and cells may hold those
+COMMENT = ("#", "//", "%", "--")  # how a line begins that is no record
+DELIMITERS = ("\t", ";", "|", ",", "^", "~", ":", " ")
+"""The rarer in values first; of two that fit equally the first is taken."""
+PENALTIES = {",": 0.95, ":": 0.5, " ": 0.6, "^": 0.9, "~": 0.9}
+SNIFFED = 200  # lines that the choice of a delimiter rests on
+LEAST = 0.4  # score below which a text has a single column
+NUMBER_OR_DATE = re.compile(
+    r"\s*([-+]?[\d.,]*\d[\d.,]*(e[-+]?\d+)?%?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?)\s*", re.IGNORECASE
+)
+YEAR = re.compile(r"\s*(19|20)\d\d\s*")
+COMPARED = 2000  # rows that a header is compared with
 MOST_RAGGED = 0.5  # share of rows with another number of fields above which a text is no table
 MOST_ABOVE = 30  # records that may stand above the header
 BLOCK = 2**24  # bytes that are split at a time; a line is shorter
@@ -34,16 +42,35 @@ TOTAL = re.compile(
 LAST_ROWS, MOST_TOTALS = 3, 0.2  # rows at the end, one of which must be a total; share that may be totals
 
 
-class Delimited(NamedTuple):
+class Form(NamedTuple):
+    """The characters of a dialect; no delimiter where there is a single column."""
+
+    delimiter: str
+    quote: str = '"'
+    escape: str = ""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As the csv module takes them."""
+        quotes = {"quotechar": self.quote} if self.quote else {"quoting": csv.QUOTE_NONE, "quotechar": None}
+        escapes = {"escapechar": self.escape, "doublequote": False} if self.escape else {}
+        return {"delimiter": self.delimiter or "\x1f", "skipinitialspace": True} | quotes | escapes
+
+
+DIVIDED = Form("", "", "")  # of rows that are divided already
+
+
+class DelimitedTable(NamedTuple):
     """A table of text: names as in the file, cells by column, null for what a short row lacks."""
 
     names: list[str]
     columns: list[Texts]
     header: bool
-    above: int = 0  # records above the header
+    above: int = 0
+    """Records above the header."""
 
 
-def read_delimited(opened: Opened, text: str, encoding: str, repairs: Repairs) -> tuple[Delimited, Dialect]:
+def read_delimited(opened: Opened, text: str, encoding: str, repairs: Repairs) -> tuple[DelimitedTable, Dialect]:
     """The table in a text, and its dialect; InputError where there is none."""
     first = re.match(r"sep=.\r?\n", text, re.IGNORECASE)
     if first:  # which spreadsheets write for themselves
@@ -63,53 +90,74 @@ def read_delimited(opened: Opened, text: str, encoding: str, repairs: Repairs) -
     )  # fmt: skip
 
 
-def table_of(opened: Opened, records: list[Row], repairs: Repairs, form: Form = WHOLE) -> Delimited:
-    """The table in records, which may have titles, comments, blank lines and repeated headers among them."""
-    rows, above = _rows(records, form, opened.name, repairs)
-    if not rows:
-        raise opened.refusal("empty-file", "There are no rows.", "Name a file with a header and rows.")
-    opened.require_size(len(rows), _width(rows))
-    others = [row for row in rows[1:] if row != rows[0]]
-    header = is_header(rows[0], others)
-    names, body = (rows[0], others) if header else ([""] * _width(rows), rows)
-    names, even = _even(opened, names, body, repairs, form.delimiter)
-    columns = [array(cells) for cells in zip(*even, strict=True)] if even else [array([]) for _ in names]
-    return _table(opened, Delimited(names, columns, header, above), len(rows) - 1 - len(others), repairs)
+def sniff(text: str) -> Form:
+    """The dialect that makes the lines of a text most alike.
+
+    >>> sniff("a;b\\n1,5;2\\n2,5;3\\n").delimiter
+    ';'
+    """
+    lines = [line for line in LINE_END.split(text[:400_000]) if line.strip()][:SNIFFED]
+    records = [line for line in lines if not line.startswith(COMMENT)]
+    lines = records if 2 * len(records) > len(lines) else lines
+    forms = [Form(delimiter, *_quotes(lines, delimiter)) for delimiter in DELIMITERS]
+    scores = [_score(lines, form) * PENALTIES.get(form.delimiter, 1.0) for form in forms]
+    if max(scores) > LEAST:
+        return forms[scores.index(max(scores))]
+    # Where no delimiter fits, that of the header if it has one, so that the mistake is seen.
+    often = (mark for mark in DELIMITERS[:4] if 2 * sum(mark in line for line in lines) > len(lines))
+    return Form(next((mark for mark in often if mark in lines[0]), ""))
 
 
-def _clean_table(opened: Opened, columns: list[Texts], repairs: Repairs) -> Delimited | None:
-    """The table in columns of one length; None where their first row may be a title or a comment."""
-    first = [texts[0].as_py() for texts in columns]
-    if first[0].startswith("#") or not all(cell.strip() for cell in first):
-        return None
-    others = [texts.slice(1) for texts in columns]
-    again = _equal_rows(others, first)
-    others = [texts.filter(pc.invert(again)) for texts in others] if again.true_count else others
-    below = [sample(texts, MOST_ROWS).to_pylist() for texts in others]
-    header = is_header(first, list(zip(*below, strict=True)))
-    found = Delimited(first, others, True) if header else Delimited([""] * len(first), columns, False)
-    return _table(opened, found, again.true_count, repairs)
+def _quotes(lines: Sequence[str], delimiter: str) -> tuple[str, str]:
+    """The quote, an apostrophe where it wraps fields and double quotes do not, and the escape."""
+    mark, wrapped = re.escape(delimiter), dict[str, int]()
+    for quote in ('"', "'"):
+        field = re.compile(rf"(^|{mark}) *{quote}[^{quote}]*{quote} *({mark}|$)")
+        wrapped[quote] = sum(bool(field.search(line)) for line in lines)
+    quote = "'" if wrapped["'"] > max(len(lines) / 2, wrapped['"']) else '"'
+    doubled = any(quote * 2 in line.replace(f",{quote * 2}", "") for line in lines)
+    return quote, "\\" if not doubled and any(f"\\{quote}" in line for line in lines) else ""
 
 
-def _table(opened: Opened, found: Delimited, again: int, repairs: Repairs) -> Delimited:
-    """The table without empty columns at the end of its lines, and without totals."""
-    name, names, columns = opened.name, found.names, found.columns
-    if found.header:
-        repairs.add("repeated-header", name, again)
-    else:
-        names = [f"column_{number + 1}" for number in range(len(names))]
-        repairs.add("no-header", name, len(names), first=names[0], last=names[-1])
-    last = len(names)
-    while last > 1 and not names[last - 1].strip() and not "".join(filter(None, columns[last - 1].to_pylist())).strip():
-        last -= 1
-    repairs.add("trailing-delimiter", name, len(names) - last)
-    return found._replace(names=names[:last], columns=_without_totals(columns[:last], name, repairs))
+def _score(lines: Sequence[str], form: Form) -> float:
+    """Near 1 where all lines have the same number of fields, two or more, and the fields no other delimiter."""
+    try:
+        rows = [row for row in csv.reader(io.StringIO("\n".join(lines)), **form.settings) if row]
+    except csv.Error:
+        return 0.0
+    width = _width(rows)
+    if width < 2:
+        return 0.0
+    first, *body = (row for row in rows if len(row) == width)
+    # The rows of data decide; the first one may be a title.
+    head = 1.0 if len(rows[0]) in (width, max(width - 1, 2)) else 0.6
+    if len(rows[0]) == 1 and not is_header(first, body):
+        head = 0.3  # one column whose values have commas
+    others = [mark for mark in ("\t", ";", "|") if mark != form.delimiter and any(mark in cell for cell in rows[0])]
+    mixed = sum(any(mark in cell for cell in row for mark in others) for row in rows) / len(rows)
+    return (1 + len(body)) / len(rows) * head * (1 + 0.01 * min(width, 20)) * (1 - 0.5 * mixed)
+
+
+def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether a row names the columns: words, different from each other and from the cells below them."""
+    numbers = [cell for cell in first if NUMBER_OR_DATE.fullmatch(cell)]
+    if numbers or not body:
+        years = all(YEAR.fullmatch(cell) for cell in numbers) and len(set(first)) == len(first)
+        return not numbers or (bool(body) and years)
+    some = body[:: max(1, len(body) // COMPARED)]
+    known = 0
+    for place, name in enumerate(first):
+        cells = [row[place] for row in some if place < len(row) and row[place].strip()]
+        if 2 * sum(bool(NUMBER_OR_DATE.fullmatch(cell)) for cell in cells) > len(cells):
+            return True
+        known += bool(name.strip()) and name in cells
+    return known * 2 < len(first) or len(some) < 3
 
 
 def split_at_once(text: str, form: Form) -> list[Texts] | None:
-    """The fields by column in all rows of a clean text, as `csv.reader` gives them; None where it needs a closer look.
+    """The fields of a clean text by column, as `csv.reader` splits them; None where it needs a closer look.
 
-    All rows have as many fields as the first, two or more; none is empty, and the last one is not blank.
+    All rows have as many fields as the first, two or more, and none is empty.
     """
     quoted = bool(form.quote) and form.quote in text
     if form.delimiter in ("", " ") or form.escape or (quoted and not _every_quote_closes(text, form)):
@@ -143,12 +191,55 @@ def _every_quote_closes(text: str, form: Form) -> bool:
     return re.fullmatch(rf"(?:[^{mark}]*+{field})*+[^{mark}]*+", text) is not None
 
 
-def _equal_rows(columns: list[Texts], row: list[str]) -> pa.BooleanArray:
+def _equal_rows(columns: list[Texts], row: Sequence[str]) -> pa.BooleanArray:
     """Whether each row is this one."""
     equal = pc.equal(columns[0], row[0])
     for texts, cell in zip(columns[1:], row[1:], strict=True):
         equal = pc.and_(equal, pc.equal(texts, cell)) if equal.true_count else equal
     return equal
+
+
+def _clean_table(opened: Opened, columns: list[Texts], repairs: Repairs) -> DelimitedTable | None:
+    """The table in columns of one length; None where their first row may be a title or a comment."""
+    first = [texts[0].as_py() for texts in columns]
+    if first[0].startswith("#") or not all(cell.strip() for cell in first):
+        return None
+    others = [texts.slice(1) for texts in columns]
+    again = _equal_rows(others, first)
+    others = [texts.filter(pc.invert(again)) for texts in others] if again.true_count else others
+    below = [sample(texts, COMPARED).to_pylist() for texts in others]
+    header = is_header(first, list(zip(*below, strict=True)))
+    found = DelimitedTable(first, others, True) if header else DelimitedTable([""] * len(first), columns, False)
+    return _finished(opened, found, again.true_count, repairs)
+
+
+def table_of(opened: Opened, records: list[Row], repairs: Repairs, form: Form = DIVIDED) -> DelimitedTable:
+    """The table in records, which may have titles, comments, blank lines and repeated headers among them."""
+    rows, above = _rows(records, form, opened.name, repairs)
+    if not rows:
+        raise opened.refusal("empty-file", "There are no rows.", "Name a file with a header and rows.")
+    opened.require_size(len(rows), _width(rows))
+    others = [row for row in rows[1:] if row != rows[0]]
+    header = is_header(rows[0], others)
+    names, body = (rows[0], others) if header else ([""] * _width(rows), rows)
+    names, even = _even(opened, names, body, repairs, form.delimiter)
+    columns = [array(cells) for cells in zip(*even, strict=True)] if even else [array([]) for _ in names]
+    return _finished(opened, DelimitedTable(names, columns, header, above), len(rows) - 1 - len(others), repairs)
+
+
+def _finished(opened: Opened, found: DelimitedTable, again: int, repairs: Repairs) -> DelimitedTable:
+    """The table without empty columns at the end of its lines, and without totals."""
+    name, names, columns = opened.name, found.names, found.columns
+    if found.header:
+        repairs.add("repeated-header", name, again)
+    else:
+        names = [f"column_{number + 1}" for number in range(len(names))]
+        repairs.add("no-header", name, len(names), first=names[0], last=names[-1])
+    last = len(names)
+    while last > 1 and not names[last - 1].strip() and not "".join(filter(None, columns[last - 1].to_pylist())).strip():
+        last -= 1
+    repairs.add("trailing-delimiter", name, len(names) - last)
+    return found._replace(names=names[:last], columns=_without_totals(columns[:last], name, repairs))
 
 
 def _records(text: str, form: Form, name: str, repairs: Repairs) -> list[Row]:
@@ -175,8 +266,8 @@ def _records(text: str, form: Form, name: str, repairs: Repairs) -> list[Row]:
 
 
 def _width(rows: Sequence[Row]) -> int:
-    """How many fields most rows have; of the body, because titles come first."""
-    widths = Counter(len(row) for row in rows)
+    """How many fields most rows have; the larger number of two that are equally frequent."""
+    widths = Counter(map(len, rows))
     return max(widths, key=lambda one: (widths[one], one)) if widths else 0
 
 
@@ -242,10 +333,10 @@ def _even(
 
 
 def _require_undivided(opened: Opened, names: Row, rows: list[Row]) -> None:
-    """Raises InputError where a field without a name is no name of its row, or a value is divided, as 1,200 is without
-    quotes: the second of two fields always has three digits, once with a 0 in front."""
+    """Raises InputError where a surplus field is no row name, or a number was divided, as 1,200 is without quotes."""
     more = [row for row in rows if len(row) == len(names) + 1]
     pairs = [[",".join(row[at : at + 2]) for row in more] for at in range(len(names))]
+    # The second part of a divided number always has three digits, and once a 0 in front.
     numbers = (all(re.fullmatch(r"-?[1-9]\d{0,2},\d{3}", one) for one in p) and ",0" in "".join(p) for p in pairs)
     divided = next((p[0] for p, is_number in zip(pairs, numbers, strict=True) if is_number), "")
     named = all(len(row) > len(names) for row in rows) and len({row[0] for row in more}) == len(more)

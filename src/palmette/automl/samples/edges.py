@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from palmette.automl.samples.artefacts import Loaded, Reading, SampleColumn
-from palmette.automl.samples.formats import Raw, keys_of
+from palmette.automl.samples.artefacts import Loaded, Reading, Repairs
 from palmette.automl.samples.opening import MOST_COLUMNS
-from palmette.automl.samples.repairs import Repairs
-from palmette.automl.samples.values import MISSING, Typed, described
+from palmette.automl.samples.tables import Raw, keys_of
+from palmette.automl.samples.values import EXAMPLES, MISSING, Typed, described
 from palmette.errors import UserError
 
 NEIGHBOURS = "neighbours"
@@ -29,16 +28,13 @@ PAIRS = (
     ("fromnode", "tonode"), ("sourcenode", "targetnode"),
 )  # fmt: skip
 """Names of the two ends of an edge."""
-EDGES_NAMED = re.compile(
-    r"(^|[^a-z])(edges?|edge_?list|links?|cites|citations?|friendships?|adjacency)([^a-z]|$)", re.I
-)
-FEATURES_NAMED = re.compile(r"(^|[^a-z])(features?|attributes?|words?|coo)([^a-z]|$)", re.I)
+EDGES_NAME = re.compile(r"(^|[^a-z])(edges?|edge_?list|links?|cites|citations?|friendships?|adjacency)([^a-z]|$)", re.I)
+FEATURES_NAME = re.compile(r"(^|[^a-z])(features?|attributes?|words?|coo)([^a-z]|$)", re.I)
 INCLUDED = 0.8
 """Share of the ends that are keys of nodes, at least."""
-TRIPLE = 3
 FIRST = 50
-"""Rows in which a column of keys has no value twice: most other columns are known by them."""
-EXAMPLES, SHOWN = 5, 3
+"""Rows in which a column of keys has no value twice: most other columns are recognised by them."""
+SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -71,31 +67,31 @@ def with_neighbours(loaded: Loaded, edges: Edges, repairs: Repairs) -> Loaded:
     Raises:
         UserError: two rows have the same key.
     """
-    frames = [loaded.table, *([loaded.inference] if loaded.inference is not None else [])]
+    frames = [one for one in (loaded.table, loaded.inference) if one is not None]
     keys = pd.concat([keys_of(one[edges.node]) for one in frames], ignore_index=True)
     if (repeated := keys[keys.duplicated()]).size:
         message = f"{len(repeated)} rows repeat the key of a node in {edges.node!r}, e.g. {repeated.iloc[0]!r}."
         raise UserError(message, "Give each node one row.", code="nodes-repeated")
-    lists = _neighbours(keys, edges, repairs)
-    texts = pd.Series([as_text(one) for one in lists], dtype=object)
+    texts = pd.Series([as_text(one) for one in _neighbours(keys, edges, repairs)], dtype=object)
     repairs.add("nodes-alone", edges.raw.name, texts.isna().sum())
     name = next(one for one in (NEIGHBOURS, f"{NEIGHBOURS}_of_node") if one not in loaded.table)
-    made, start = list[pd.DataFrame](), 0
-    for frame in frames:
-        own = slice(start, start + len(frame))
-        new = {edges.node: keys.iloc[own].to_numpy(object), name: texts.iloc[own].to_numpy(object)}
-        made.append(pd.concat([frame.drop(columns=edges.node), pd.DataFrame(new, index=frame.index)], axis=1))
-        made[-1] = made[-1][[*map(str, frame.columns), name]]
-        start += len(frame)
-    columns = [_as_node(one, keys) if one.name == edges.node else one for one in loaded.samples.columns]
-    samples = loaded.samples.model_copy(
-        update={
-            "columns": (*columns, described(name, name, Typed(texts, Reading(form="words")), len(texts), "edges")),
-            "files": (*loaded.samples.files, edges.raw.file("edges")),
-            "repairs": tuple(dict.fromkeys((*loaded.samples.repairs, *repairs))),
-        }
-    )
-    return replace(loaded, samples=samples, table=made[0], inference=made[1] if len(made) > 1 else None)
+    made = pd.DataFrame({edges.node: keys, name: texts}, dtype=object)
+    parts = [made.iloc[: len(loaded.table)], made.iloc[len(loaded.table) :]]
+    frames = [
+        one.assign(**{str(column): part[column].to_numpy(object) for column in part})
+        for one, part in zip(frames, parts, strict=False)
+    ]
+    as_node = {"kind": "node", "dtype": "object", "distinct": len(keys), "reading": Reading(form="words")}
+    as_node["examples"] = tuple(map(str, keys.iloc[:EXAMPLES]))
+    columns = [one.model_copy(update=as_node) if one.name == edges.node else one for one in loaded.samples.columns]
+    column = described(name, name, Typed(texts, Reading(form="words")), len(texts), "edges")
+    found = {
+        "columns": (*columns, column),
+        "files": (*loaded.samples.files, edges.raw.file("edges")),
+        "repairs": tuple(dict.fromkeys((*loaded.samples.repairs, *repairs))),
+    }
+    samples = loaded.samples.model_copy(update=found)
+    return replace(loaded, samples=samples, table=frames[0], inference=frames[1] if len(frames) > 1 else None)
 
 
 def as_text(names: Sequence[str]) -> str | None:
@@ -111,12 +107,9 @@ def as_text(names: Sequence[str]) -> str | None:
 def _ends(raw: Raw) -> tuple[str, str] | None:
     """The columns of ends, by their names, or because a table of two columns is named as one of edges."""
     plain = {re.sub(r"[\s_-]", "", name.casefold()): name for name in raw.names}
-    for first, second in PAIRS:
-        if first in plain and second in plain:
-            return plain[first], plain[second]
-    if len(raw.names) == 2 and EDGES_NAMED.search(raw.name):
-        return raw.names[0], raw.names[1]
-    return None
+    named = ((plain[first], plain[second]) for first, second in PAIRS if first in plain and second in plain)
+    two = raw.names if len(raw.names) == 2 and EDGES_NAME.search(raw.name) else None
+    return next(named, None) or two
 
 
 def _node_column(tables: Sequence[Raw], keys: pd.Series[Any]) -> str:
@@ -137,29 +130,21 @@ def _with_features(tables: Sequence[Raw], node: str) -> list[Raw]:
     triples = next((one for one in tables if _is_of_triples(one, node)), None)
     if triples is None:
         return list(tables)
-    keys, features = (triples.texts(name) for name in triples.names[:2])
-    values = pd.to_numeric(triples.texts(triples.names[2]), errors="coerce").to_numpy(float)
-    numbers = pd.to_numeric(features, errors="coerce")
-    order = features.iloc[numbers.sort_values(kind="stable").index].unique()
-    places = pd.Index(order).get_indexer(pd.Index(features))
-    made = []
-    for table in (one for one in tables if one is not triples):
-        if node not in table.names:
-            made.append(table)
-            continue
-        rows = pd.Index(table.texts(node)).get_indexer(pd.Index(keys))
-        dense = np.zeros((len(table.frame), len(order)))
-        dense[rows[rows >= 0], places[rows >= 0]] = values[rows >= 0]
-        names = tuple(f"x{one}" for one in order)
-        first = len(table.names)
-        block = pd.DataFrame(dense, index=table.frame.index, columns=range(first, first + len(order)))
-        frame = pd.concat([table.frame, block], axis=1)
-        made.append(replace(table, names=(*table.names, *names), sources=(*table.sources, *names), frame=frame))
-    return made
+    keys, features, values = (triples.texts(name) for name in triples.names)
+    order = features[pd.to_numeric(features, errors="coerce").sort_values(kind="stable").index].unique()
+    cells = pd.DataFrame({"node": keys, "feature": features, "value": pd.to_numeric(values, errors="coerce")})
+    wide = cells.pivot_table("value", "node", "feature", aggfunc="last").reindex(columns=order)
+    names, others = tuple(f"x{one}" for one in order), [one for one in tables if one is not triples]
+    return [
+        one.with_columns(wide.reindex(one.texts(node)).fillna(0.0).set_axis(one.frame.index), names)
+        if node in one.names
+        else one
+        for one in others
+    ]
 
 
 def _is_of_triples(table: Raw, node: str) -> bool:
-    if len(table.names) != TRIPLE or table.names[0] != node or not FEATURES_NAMED.search(table.name):
+    if len(table.names) != 3 or table.names[0] != node or not FEATURES_NAME.search(table.name):
         return False
     return 0 < table.texts(table.names[1]).nunique() <= MOST_COLUMNS
 
@@ -170,8 +155,8 @@ def _neighbours(keys: pd.Series[Any], edges: Edges, repairs: Repairs) -> list[li
     texts = [edges.raw.texts(one) for one in edges.ends]
     starts, ends = (index.get_indexer(pd.Index(one)) for one in texts)
     known = (starts >= 0) & (ends >= 0)
-    shown = ", ".join(map(repr, _some(one[places < 0] for one, places in zip(texts, (starts, ends), strict=True))))
-    repairs.add("edges-unknown", name, (~known).sum(), shown=shown)
+    unknown = pd.concat([texts[0][starts < 0].iloc[:SHOWN], texts[1][ends < 0].iloc[:SHOWN]]).unique()[:SHOWN]
+    repairs.add("edges-unknown", name, (~known).sum(), shown=", ".join(repr(one[:40]) for one in unknown))
     loops = known & (starts == ends)
     repairs.add("edges-loops", name, loops.sum())
     pairs = np.sort(np.column_stack([starts, ends])[known & ~loops], axis=1)
@@ -183,14 +168,3 @@ def _neighbours(keys: pd.Series[Any], edges: Edges, repairs: Repairs) -> list[li
     parts = np.split(both[:, 1], np.searchsorted(both[:, 0], np.arange(1, len(keys))))
     values = keys.to_numpy(object)
     return [list(values[one]) for one in parts]
-
-
-def _some(parts: Iterable[pd.Series[Any]]) -> list[str]:
-    return list(dict.fromkeys(str(one)[:40] for part in parts for one in part.iloc[:SHOWN]))[:SHOWN]
-
-
-def _as_node(column: SampleColumn, keys: pd.Series[Any]) -> SampleColumn:
-    """The column of keys."""
-    examples = tuple(map(str, keys.iloc[:EXAMPLES]))
-    given = {"kind": "node", "dtype": "object", "examples": examples, "distinct": len(keys)}
-    return column.model_copy(update={**given, "reading": Reading(form="words")})

@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from palmette.automl.kinds import FileKind, file_kinds
+from palmette.automl.samples.artefacts import Repairs
 from palmette.automl.samples.files import kind_of_file, readable, require_installed
-from palmette.automl.samples.formats import Raw
 from palmette.automl.samples.opening import DATA, Opened, digest, files_below, most_unpacked, refusal
-from palmette.automl.samples.repairs import Repairs
 from palmette.automl.samples.roles import TEST, TRAIN, VALIDATION
+from palmette.automl.samples.tables import Raw
 from palmette.knowledge.web import cache_folder
 
 LABEL = "label"
@@ -41,19 +41,21 @@ class FileSet:
 
 def file_set(place: Path) -> FileSet | None:
     """The set of files in a folder or archive; None where there are more tables than such files."""
-    folder = place if place.is_dir() else _unpacked(place)
+    try:
+        folder = place if place.is_dir() else _unpacked(place) if place.is_file() else None
+    except OSError:  # a name that is too long
+        return None
     if folder is None:
         return None
     every = [path for path in files_below(folder) if not path.is_symlink()]  # a link may lead anywhere
     if len(every) > MOST_FILES:
         message = f"This folder holds {len(every)} files; a data set has {MOST_FILES} at most."
         raise refusal(place, "too-many-files", message, "Name the folder that matters.")
-    tables = [path for path in every if path.suffix.lower() in DATA]
-    kinds = {path: kind_of_file(path) for path in every if path not in tables}
-    counts = Counter(kind.name for kind in kinds.values() if kind)
-    if not counts or counts.most_common(1)[0][1] <= len(tables):
+    kinds = {path: kind_of_file(path) for path in every if path.suffix.lower() not in DATA}
+    counts = Counter(kind.name for kind in kinds.values() if kind).most_common(1)
+    if not counts or counts[0][1] <= len(every) - len(kinds):
         return None
-    kind = file_kinds()[counts.most_common(1)[0][0]]
+    kind = file_kinds()[counts[0][0]]
     require_installed(kind)
     found = tuple(path for path, one in kinds.items() if one is kind)
     return FileSet(folder, kind, found, len(kinds) - len(found))
@@ -70,48 +72,38 @@ def tables_of(files: FileSet, repairs: Repairs) -> list[Raw]:
     for path in files.files:
         above = path.relative_to(root).parts[:-1]
         part = above[0].casefold() if above and above[0].casefold() in TRAIN | TEST | VALIDATION else ""
-        inside = above[1:] if part else above
-        parts.setdefault(part, []).append((path, inside[0] if inside else ""))
+        parts.setdefault(part, []).append((path, next(iter(above[bool(part) :]), "")))
     if {*parts} & TEST and {*parts} & TRAIN:  # validation files are learnt from where others are for testing
         train = next(part for part in parts if part in TRAIN)
         for part in [part for part in parts if part in VALIDATION]:
             parts[train] += parts.pop(part)
-    cells = {str(path): path for path in files.files}
-    known = readable(cells, files.kind, files.kind.name, repairs)
+    known = readable({str(path): path for path in files.files}, files.kind, files.kind.name, repairs)
     repairs.add("other-files", files.folder.name, files.others, kind=files.kind.name)
     made = [
-        _table(files, root / part, [(known[str(path)], label) for path, label in rows]) for part, rows in parts.items()
+        _table(files.kind, root / part, [(cell, label) for file, label in rows if (cell := known[str(file)])])
+        for part, rows in parts.items()
     ]
     if not any(len(raw.frame) for raw in made):
         why = next((one.text for one in repairs if one.code == "unreadable-files"), "")
         message = " ".join(["None of the files can be read.", why]).strip()
         raise refusal(files.folder, "no-data", message, f"Name a folder with files of kind {files.kind.name}.")
-    labelled = any(LABEL in raw.names for raw in made)
-    if labelled and (bare := [raw for raw in made if LABEL not in raw.names and not _is_test(raw)]):
+    bare = [raw for raw in made if LABEL not in raw.names and raw.opened.path.name.casefold() not in TEST]
+    if bare and any(LABEL in raw.names for raw in made):
         repairs.add("unlabelled-files", files.folder.name, sum(len(raw.frame) for raw in bare))
         made = [raw for raw in made if raw not in bare]
     return made
 
 
-def _is_test(raw: Raw) -> bool:
-    return raw.opened.path.name.casefold() in TEST
-
-
-def _table(files: FileSet, folder: Path, rows: Sequence[tuple[str | None, str]]) -> Raw:
-    """The readable files of a part, with labels where most of them lie in folders of their own."""
-    rows = [(path, label) for path, label in rows if path]
+def _table(kind: FileKind, folder: Path, rows: Sequence[tuple[str, str]]) -> Raw:
+    """The files of a part, with labels where most of them lie in folders of their own."""
     labels = [label for _, label in rows]
     labelled = sum(map(bool, labels)) > len(labels) / 2 and {*map(str.casefold, labels)} - UNLABELLED
-    kept = [(path, label) for path, label in rows if path and (label or not labelled)]
-    columns: dict[int, list[str]] = {0: [path for path, _ in kept]}
-    names = (files.kind.name, LABEL) if labelled else (files.kind.name,)
-    if labelled:
-        columns[1] = [label for _, label in kept]
-    frame = pd.DataFrame({place: pd.Series(cells, dtype=object) for place, cells in columns.items()})
+    names = (kind.name, LABEL) if labelled else (kind.name,)
+    kept = [row for row in rows if row[1] or not labelled]
+    frame = pd.DataFrame([row[: len(names)] for row in kept], columns=range(len(names)), dtype=object)
     total = hashlib.sha256("\n".join(map("\t".join, kept)).encode()).hexdigest()
     opened = Opened(folder, "", b"", "files", "", total, 0)
-    kinds = ((files.kind.name, files.kind.name),)
-    return Raw(opened, "", "files", names, names, frame, Repairs(), files=kinds)
+    return Raw(opened, "", "files", names, names, frame, Repairs(), files=((kind.name, kind.name),))
 
 
 def _root(files: FileSet) -> Path:
@@ -133,9 +125,7 @@ def _unpacked(place: Path) -> Path | None:
             infos = [one for one in archive.infolist() if not one.is_dir()]
             suffixes = Counter(PurePosixPath(one.filename).suffix.lower() for one in infos)
             known = sum(suffixes[suffix] for kind in file_kinds().values() for suffix in kind.suffixes)
-            arrays = suffixes[".npy"] == len(infos) and any(
-                "image" in one.filename or "x" in one.filename for one in infos
-            )
+            arrays = suffixes[".npy"] == len(infos) and any("image" in i.filename or "x" in i.filename for i in infos)
             if not arrays and known <= len(infos) / 2:
                 return None
             if sum(one.file_size for one in infos) > most_unpacked(place.stat().st_size):

@@ -2,91 +2,45 @@
 
 from __future__ import annotations
 
-import csv
 import importlib
 import io
 import json
-import os
 import re
 import sqlite3
-import unicodedata
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
 from itertools import chain
 from typing import Any
+from xml.etree import ElementTree
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from palmette.automl.kinds import Kind
-from palmette.automl.samples.artefacts import ArrayUse, DataFile, Dialect, Role
-from palmette.automl.samples.columnar import arrow_frame, duckdb_frames, parquet_frame
-from palmette.automl.samples.delimited import Delimited, read_delimited, table_of
-from palmette.automl.samples.dialects import LINE_END, decode
-from palmette.automl.samples.graph_files import graphml_tables, node_link_tables
-from palmette.automl.samples.opening import DAMAGE, Opened
-from palmette.automl.samples.repairs import Repairs
-from palmette.automl.samples.text_columns import as_column
+from palmette.automl.samples.artefacts import Dialect, Repairs
+from palmette.automl.samples.delimited import LINE_END, DelimitedTable, read_delimited, table_of
+from palmette.automl.samples.opening import DAMAGE, Opened, decode, most_unpacked
+from palmette.automl.samples.parsing import EXACT, as_column
+from palmette.automl.samples.tables import Raw, clean_names, pandas_names, typed_table
 from palmette.errors import MachineError
 
 MOST_CELL = 2**24  # bytes of one cell of a database, where cells may be computed
 MOST_ROWS = 2**20  # of a sheet
 MOST_BROKEN = 0.1  # share of lines of a JSON file that may be no JSON
+DUCKDB_NEEDS = 2**30  # bytes that DuckDB may always take to read a file
+CELL = 8  # bytes that a cell takes at least
 UNRESOLVED = re.compile(rb"<f(?:\s[^<>]*)?(?:/>|>[^<]*</f>)(?:<v\s*/>|<v></v>|</c>)")  # a formula without a result
 VIRTUAL = 2  # SQLite's mark of a column that it computes when it is read
 MARK = re.compile("^\ufeff+", re.MULTILINE)  # of byte order, also of files that were put below the first
-END = "\x1a"  # of a file, on systems that stored no lengths
-REFUSED = re.compile(r"[\[\]<>{}\":,\\\x00-\x1f\x7f]+")  # characters in names that break JSON or tree learners
-UNNAMED, LONGEST = re.compile(r"Unnamed: \d+|\s*"), 120  # characters of a name
+END_OF_FILE = "\x1a"  # on systems that stored no lengths
+DECLARED = re.compile(rb"<!(DOCTYPE|ENTITY)", re.I)
+NODE, ENDS = "id", ("source", "target")  # of graphs in files of one graph
 Frame = pd.DataFrame
-
-
-@dataclass(frozen=True, eq=False)
-class Raw:
-    """A table as found in a file; its columns are numbered, because names may be missing or repeat."""
-
-    opened: Opened
-    member: str
-    """File in an archive, sheet or table; empty where there is but one."""
-    format: str
-    names: tuple[str, ...]
-    """Different, and without characters that libraries refuse."""
-    sources: tuple[str, ...]
-    """The names that pandas reads from the file."""
-    frame: Frame
-    repairs: Repairs
-    dialect: Dialect | None = None
-    partition: tuple[tuple[str, str], ...] = ()
-    """Name and value of each column in the names of the folders around the file, as `year=2024`."""
-    files: tuple[tuple[str, Kind], ...] = ()
-    """Name and kind of each column whose cells are paths of files."""
-    arrays: tuple[tuple[str, ArrayUse], ...] = ()
-    """Those of them that were made of numbers."""
-
-    @property
-    def name(self) -> str:
-        return self.member or self.opened.path.name
-
-    def texts(self, name: str) -> pd.Series[Any]:
-        """A column as keys."""
-        return keys_of(self.frame[self.names.index(name)])
-
-    def file(self, role: Role) -> DataFile:
-        """The file, as it is recorded."""
-        opened = self.opened
-        return DataFile(
-            path=str(opened.path), member=self.member, role=role, sha256=opened.sha256, bytes=opened.size,
-            format=self.format, compression=opened.compression, dialect=self.dialect, rows=len(self.frame),
-        )  # fmt: skip
-
-
-def keys_of(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Text: empty where there is no value, whole numbers without a fraction."""
-    texts = column.astype(object).where(column.notna(), "").astype(str).str.strip()
-    plain: pd.Series[Any] = texts.str.replace(r"^(-?\d+)\.0$", r"\1", regex=True)
-    return plain
+Objects = Sequence[Mapping[str, Any]]
 
 
 def read_tables(opened: Opened) -> list[Raw]:
@@ -102,34 +56,19 @@ def read_tables(opened: Opened) -> list[Raw]:
 
 
 def _tables(opened: Opened) -> Iterator[Raw]:
-    match opened.format:
-        case "parquet":
-            yield typed_table(opened, parquet_frame(opened), "parquet")
-        case "arrow":
-            yield typed_table(opened, arrow_frame(opened), "arrow")
-        case "duckdb":
-            yield from (typed_table(opened, frame, "duckdb", name) for name, frame in duckdb_frames(opened))
-        case "sqlite":
-            yield from (typed_table(opened, frame, "sqlite", name) for name, frame in _sqlite(opened))
-        case "excel":
-            yield from _excel(opened)
-        case "graphml":
-            yield from (typed_table(opened, frame, "graphml", name) for name, frame in graphml_tables(opened))
-        case _:
-            yield from _texts(opened)
+    if reader := READERS.get(opened.format):
+        yield from (typed_table(opened, frame, opened.format, name) for name, frame in reader(opened))
+    elif opened.format == "excel":
+        yield from _excel(opened)
+    else:
+        text, encoding = decode(opened.data)
+        graph = _node_link(opened, text)
+        yield from (typed_table(opened, frame, "json", name) for name, frame in graph)
+        if not graph:
+            yield _text(opened, text, encoding)
 
 
-def typed_table(opened: Opened, frame: Frame, form: str, member: str = "", repairs: Repairs | None = None) -> Raw:
-    """A table of a format that has types of its own."""
-    opened.require_size(*frame.shape)
-    repairs, sources = repairs or Repairs(), pandas_names(list(map(str, frame.columns)))
-    frame = frame.set_axis(range(frame.shape[1]), axis=1).reset_index(drop=True)
-    listed = [place for place, dtype in enumerate(frame.dtypes) if isinstance(dtype, pd.CategoricalDtype)]
-    names, frame = clean_names(sources, repairs), frame.astype(dict.fromkeys(listed, object))
-    return Raw(opened, member, form, tuple(names), tuple(sources), frame, repairs)
-
-
-def _of_text(opened: Opened, table: Delimited, form: str, member: str, repairs: Repairs, dialect: Dialect) -> Raw:
+def _of_text(opened: Opened, table: DelimitedTable, form: str, member: str, repairs: Repairs, dialect: Dialect) -> Raw:
     opened.require_size(len(table.columns[0]) if table.columns else 0, len(table.columns))
     frame = Frame({place: as_column(texts) for place, texts in enumerate(table.columns)})
     sources = pandas_names(table.names) if table.header else list(map(str, range(len(table.names))))
@@ -139,20 +78,12 @@ def _of_text(opened: Opened, table: Delimited, form: str, member: str, repairs: 
     return Raw(opened, member, form, tuple(names), tuple(sources), frame, repairs, dialect)
 
 
-def _texts(opened: Opened) -> Iterator[Raw]:
-    text, encoding = decode(opened.data)
-    if graph := node_link_tables(opened, text):
-        yield from (typed_table(opened, frame, "json", name) for name, frame in graph)
-    else:
-        yield _text(opened, text, encoding)
-
-
 def _text(opened: Opened, text: str, encoding: str) -> Raw:
     repairs, name = Repairs(), opened.name
     repairs.add("other-encoding", name, not encoding.startswith("utf"), encoding=encoding)
     repairs.add("damaged-characters", name, text.count("\ufffd"))
     repairs.add("nul-characters", name, text.count("\0"))
-    text = text.replace("\0", "").rstrip(END)
+    text = text.replace("\0", "").rstrip(END_OF_FILE)
     text = MARK.sub("", text) if "\ufeff" in text else text
     frame = _json(opened, text, repairs) if text.lstrip()[:1] in ("[", "{") else None
     if frame is not None:
@@ -190,22 +121,11 @@ def _json(opened: Opened, text: str, repairs: Repairs) -> Frame | None:
 def _json_table(opened: Opened, value: Any) -> Frame | None:
     """Records, rows below their names, columns by name, a row under each number, or one of these in an envelope."""
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
-        flat = [dict[str, Any]() for _ in value]
-        for record, made in zip(value, flat, strict=True):
-            for key, cell in record.items():  # one level of nested objects becomes `outer.inner`
-                made |= (
-                    {f"{key}.{inner}": one for inner, one in cell.items()} if isinstance(cell, dict) else {key: cell}
-                )
-        names = dict.fromkeys(name for one in flat for name in one)
-        opened.require_size(len(flat), len(names))
-        return Frame(
-            {name: pd.Series([one.get(name) for one in flat], dtype=object) for name in names}, columns=[*names]
-        )
+        return _records(opened, [_flattened(record) for record in value])
     if isinstance(value, list):
         rows = len(value) > 1 and all(isinstance(one, list) and len(one) == len(value[0]) for one in value)
         if not rows or not all(isinstance(name, str) for name in value[0]):
             return None
-        opened.require_size(len(value), len(value[0]))
         return Frame(value[1:], columns=value[0], dtype=object)
     if not isinstance(value, dict) or not value:
         return None
@@ -216,11 +136,25 @@ def _json_table(opened: Opened, value: Any) -> Frame | None:
     if all(isinstance(one, dict) for one in value.values()):
         if all(map(str.isdecimal, value)) and not any(map(str.isdecimal, chain(*value.values()))):
             return _json_table(opened, [*value.values()])
-        keys = dict.fromkeys(key for one in value.values() for key in one)
-        opened.require_size(len(keys), len(value))
-        columns = {name: pd.Series([one.get(key) for key in keys], dtype=object) for name, one in value.items()}
-        return Frame(columns)
+        opened.require_size(max(map(len, value.values())), len(value))
+        return Frame({name: pd.Series(one, dtype=object) for name, one in value.items()})
     return _json_table(opened, tables[0] if len(tables) == 1 else [value] if not lists else None)
+
+
+def _flattened(record: Mapping[str, Any]) -> dict[str, Any]:
+    """One level of nested objects becomes `outer.inner`."""
+    flat = dict[str, Any]()
+    for key, cell in record.items():
+        flat |= {f"{key}.{inner}": one for inner, one in cell.items()} if isinstance(cell, dict) else {key: cell}
+    return flat
+
+
+def _records(opened: Opened, records: Objects) -> Frame:
+    """The table of objects, column by column."""
+    names = dict.fromkeys(name for one in records for name in one)
+    opened.require_size(len(records), len(names))
+    columns = {name: pd.Series([one.get(name) for one in records], dtype=object) for name in names}
+    return Frame(columns, columns=[*names])
 
 
 def _excel(opened: Opened) -> Iterator[Raw]:
@@ -253,7 +187,7 @@ def _rows(opened: Opened, sheet: Any) -> Iterator[tuple[int, list[str]]]:
         if number == MOST_ROWS:
             message = f"The sheet {sheet.title!r} has a row of a number beyond {MOST_ROWS}, the most of any workbook."
             raise opened.refusal("damaged-file", message, "Write it again, or save the table as CSV.")
-        whole = (isinstance(one, float) and one.is_integer() and abs(one) < 2**53 for one in row)
+        whole = (isinstance(one, float) and one.is_integer() and abs(one) < EXACT for one in row)
         cells = ["" if one is None else str(int(one) if w else one) for one, w in zip(row, whole, strict=True)]
         if any(cell.strip() for cell in cells):
             yield number, [cell.removesuffix(" 00:00:00") for cell in cells]
@@ -262,66 +196,143 @@ def _rows(opened: Opened, sheet: Any) -> Iterator[tuple[int, list[str]]]:
 def _sqlite(opened: Opened) -> Iterator[tuple[str, Frame]]:
     for end in ("-wal", "-journal"):
         beside = opened.path.with_name(opened.path.name + end)
-        if os.path.isfile(beside) and os.path.getsize(beside):  # noqa: PTH113, PTH202 - whatever the name, it never raises
+        if beside.is_file() and beside.stat().st_size:
             message = f"Some of the database is still in {beside.name!r}, beside it."
             remedy = "Close the program that writes to it, or copy it: sqlite3 FILE 'VACUUM INTO \"copy.sqlite\"'"
             raise opened.refusal("unfinished-database", message, remedy)
-    connection = sqlite3.connect(":memory:")
     try:
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL)
-        # A journal in WAL mode cannot be used in memory; these two bytes name the mode.
-        connection.deserialize(opened.data[:18] + b"\x01\x01" + opened.data[20:])
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
-        for (name,) in (one for one in tables if not one[0].startswith("sqlite_")):
-            quoted, rows, size = name.replace('"', '""'), list[tuple[object, ...]](), 0
-            for column in connection.execute(f'PRAGMA table_xinfo("{quoted}")').fetchall():
-                if column[6] == VIRTUAL:  # a short file can ask for work without end
-                    message = f"The column {column[1]!r} is computed when it is read."
-                    raise opened.refusal("not-a-table", message, "Save the table as CSV.", field=str(column[1]))
-            cursor = connection.execute(f'SELECT * FROM "{quoted}"')
-            for row in cursor:  # whose cells may be computed as they are read
-                rows.append(row)
-                size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
-                opened.require_bytes(size)
-            yield name, Frame(rows, columns=[one[0] for one in cursor.description])
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL)
+            # A journal in WAL mode cannot be used in memory; these two bytes name the mode.
+            connection.deserialize(opened.data[:18] + b"\x01\x01" + opened.data[20:])
+            tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
+            for (name,) in (one for one in tables if not one[0].startswith("sqlite_")):
+                quoted = '"' + name.replace('"', '""') + '"'
+                for column in connection.execute(f"PRAGMA table_xinfo({quoted})").fetchall():
+                    if column[6] == VIRTUAL:  # a short file can ask for work without end
+                        message = f"The column {column[1]!r} is computed when it is read."
+                        raise opened.refusal("not-a-table", message, "Save the table as CSV.", field=str(column[1]))
+                cursor = connection.execute(f"SELECT * FROM {quoted}")
+                yield name, Frame(cursor.fetchall(), columns=[one[0] for one in cursor.description])
     except (sqlite3.Error, *DAMAGE) as error:
         raise opened.damaged(error) from error
-    finally:
-        connection.close()
 
 
-def pandas_names(cells: Sequence[str]) -> list[str]:
-    """The names that `pandas.read_csv` makes of the cells of a header.
-
-    >>> pandas_names(["a", "a", "", "a.1"])
-    ['a', 'a.2', 'Unnamed: 2', 'a.1']
-    """
-    line = io.StringIO()
-    csv.writer(line, quoting=csv.QUOTE_ALL).writerow(cells)
-    return list(pd.read_csv(io.StringIO(line.getvalue(), newline=""), index_col=False).columns) if cells else []
-
-
-def clean_names(sources: Sequence[str], repairs: Repairs | None = None) -> list[str]:
-    """A name for each column without characters that libraries refuse; the same sources always become the same.
-
-    >>> clean_names(["a", " b[1] ", "Unnamed: 2"])
-    ['a', 'b_1', 'column_3']
-    """
-    names, repairs = list[str](), Repairs() if repairs is None else repairs
-    for number, source in enumerate(sources, 1):
-        bare = source.lstrip("# ") if number == 1 else source  # of a header that is a comment
-        plain = "" if UNNAMED.fullmatch(bare) else _plain(bare)
-        name = base = plain or f"column_{number}"
-        count = 2
-        while name in names or (name != source and name in sources):
-            name, count = f"{base}_{count}", count + 1
-        names.append(name)
-        code = "column-name" if plain else "nameless-column"
-        repairs.add(code, name, name != source, source=source[:200], number=number)
-    return names
+def _parquet(opened: Opened) -> Iterator[tuple[str, Frame]]:
+    try:
+        file = pq.ParquetFile(io.BytesIO(opened.data))
+        known = file.metadata
+        opened.require_size(known.num_rows, known.num_columns)
+        stored = sum(known.row_group(place).total_byte_size for place in range(known.num_row_groups))
+        opened.require_bytes(max(stored, known.num_rows * known.num_columns * CELL))
+        yield "", _frame(opened, file.read())
+    except (pa.ArrowException, *DAMAGE) as error:
+        raise opened.damaged(error) from error
 
 
-def _plain(text: str) -> str:
-    clean = " ".join(REFUSED.sub("_", unicodedata.normalize("NFC", text).strip()).split())
-    clean = clean if clean == text else clean.rstrip("_ ") or clean.strip("_ ")
-    return clean[:LONGEST].rstrip()
+def _arrow(opened: Opened) -> Iterator[tuple[str, Frame]]:
+    try:
+        with pa.ipc.open_file(pa.py_buffer(opened.data)) as reader:
+            yield "", _frame(opened, reader.read_all())
+    except (pa.ArrowException, *DAMAGE) as error:
+        raise opened.damaged(error) from error
+
+
+def _duckdb(opened: Opened) -> Iterator[tuple[str, Frame]]:
+    import duckdb
+
+    if opened.compression:
+        raise opened.refusal("damaged-file", "A compressed DuckDB file is not supported.", "Unpack it first.")
+    most = max(DUCKDB_NEEDS, most_unpacked(opened.size))
+    try:
+        with duckdb.connect(str(opened.path), read_only=True) as connection:
+            connection.execute(f"SET enable_external_access = false; SET memory_limit = '{most}B'")
+            tables = connection.execute(
+                "SELECT schema_name, table_name, estimated_size, column_count FROM duckdb_tables() "
+                "WHERE NOT internal ORDER BY ALL"
+            ).fetchall()
+            for schema, name, count, columns in tables:
+                opened.require_size(count, columns)
+                quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name))
+                table = connection.sql(f"SELECT * FROM {quoted}").to_arrow_table()
+                yield name if schema == "main" else f"{schema}.{name}", _frame(opened, table)
+    except (duckdb.Error, *DAMAGE) as error:
+        raise opened.damaged(error) from error
+
+
+def _frame(opened: Opened, table: Any) -> Frame:
+    """An Arrow table column by column, because names may repeat; ArrowInvalid where it is not valid."""
+    table.validate(full=True)
+    opened.require_bytes(max(table.nbytes, table.num_rows * table.num_columns * CELL))
+    return Frame(dict(enumerate(map(_column, table.columns)))).set_axis(list(table.column_names), axis=1)
+
+
+def _column(cells: Any) -> pd.Series[Any]:
+    of = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
+    if pa.types.is_string(of) or pa.types.is_large_string(of):
+        return as_column(cells.cast(pa.large_string()))
+    if pa.types.is_integer(of):
+        # Keys that floats, or no type of whole numbers, can hold stay what they are as text.
+        ends = pc.min_max(cells).as_py()
+        least, most = ends["min"] or 0, ends["max"] or 0
+        if max(-least, most) > EXACT and (cells.null_count > 0 or most >= 2**63):
+            return as_column(cells.cast(of).cast(pa.large_string()))
+    column: pd.Series[Any] = cells.to_pandas(date_as_object=False)
+    return column
+
+
+def _graphml(opened: Opened) -> Iterator[tuple[str, Frame]]:
+    """Nodes and edges of GraphML, with their attributes."""
+    if DECLARED.search(opened.data):  # entities can make a short file endless
+        message = "The GraphML file declares entities, which are not expanded."
+        raise opened.refusal("not-a-table", message, "Write it again without a DOCTYPE.")
+    try:
+        root = ElementTree.fromstring(opened.data)
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise opened.damaged(error, "GraphML") from error
+    keys = {one.get("id", ""): one for one in root.iterfind("{*}key")}
+    graphs = root.findall("{*}graph")
+    if len(graphs) != 1:
+        message = f"It holds {len(graphs)} graphs; nodes of one graph can be classified, whole graphs cannot."
+        raise opened.refusal("not-a-table", message, "Give a file with one graph.")
+    nodes = [{NODE: one.get("id"), **_attributes(one, keys)} for one in graphs[0].iterfind("{*}node")]
+    edges = [{name: one.get(name) for name in ENDS} | _attributes(one, keys) for one in graphs[0].iterfind("{*}edge")]
+    yield from _graph(opened, nodes, edges)
+
+
+def _node_link(opened: Opened, text: str) -> list[tuple[str, Frame]]:
+    """Nodes and edges of the node-link JSON of NetworkX; nothing where the text is something else."""
+    if '"nodes"' not in text or not ('"links"' in text or '"edges"' in text) or text.lstrip()[:1] != "{":
+        return []
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    nodes, edges = value.get("nodes"), value.get("links", value.get("edges"))
+    lists = all(isinstance(one, list) and all(isinstance(row, dict) for row in one) for one in (nodes, edges))
+    if not lists or not all(NODE in one for one in nodes) or not all({*ENDS} <= one.keys() for one in edges):
+        return []
+    return _graph(opened, nodes, edges)
+
+
+def _graph(opened: Opened, nodes: Objects, edges: Objects) -> list[tuple[str, Frame]]:
+    tables = (("nodes", nodes), ("edges", edges))
+    return [(name, _records(opened, rows).infer_objects()) for name, rows in tables if rows]
+
+
+def _attributes(element: ElementTree.Element, keys: Mapping[str, ElementTree.Element]) -> dict[str, Any]:
+    """The `data` of a node or an edge by the names of their keys."""
+    found: dict[str, Any] = {}
+    for one in element.iterfind("{*}data"):
+        key, text = keys.get(one.get("key", "")), (one.text or "").strip()
+        name = key.get("attr.name", key.get("id", "")) if key is not None else one.get("key", "")
+        number = key is not None and key.get("attr.type") in ("int", "long", "float", "double")
+        value = pd.to_numeric(text, errors="coerce") if number else text or None
+        found[name if name not in (NODE, *ENDS) else f"{name}_value"] = value
+    return found
+
+
+READERS: Mapping[str, Callable[[Opened], Iterator[tuple[str, Frame]]]] = {
+    "parquet": _parquet, "arrow": _arrow, "duckdb": _duckdb, "sqlite": _sqlite, "graphml": _graphml,
+}  # fmt: skip
+"""Of formats that have types of their own: names and rows of their tables."""

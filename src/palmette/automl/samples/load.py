@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -18,23 +18,21 @@ import pandas as pd
 import pyarrow as pa
 
 from palmette.automl.kinds import file_kind
-from palmette.automl.samples.arrays import look_like_pixels, with_arrays
-from palmette.automl.samples.artefacts import DataFile, Loaded, Role, SampleColumn, Samples, TableError
+from palmette.automl.samples.artefacts import DataFile, Loaded, Repairs, Role, SampleColumn, Samples, TableError
 from palmette.automl.samples.dataset_sources import fetch, is_named
 from palmette.automl.samples.edges import edges_apart, with_neighbours
 from palmette.automl.samples.file_sets import LABEL, FileSet, file_set, tables_of
-from palmette.automl.samples.files import files_digest, inspected, with_files
-from palmette.automl.samples.formats import Raw, read_tables
-from palmette.automl.samples.numbers import decimal_sign
-from palmette.automl.samples.opening import DATA, data_files, digest, files_below, open_file, refusal
-from palmette.automl.samples.repairs import Repairs
+from palmette.automl.samples.files import files_digest, inspected, look_like_pixels, with_arrays, with_files
+from palmette.automl.samples.formats import read_tables
+from palmette.automl.samples.opening import DATA, data_files, files_below, open_file, refusal
+from palmette.automl.samples.parsing import TEXT, decimal_sign, of_column, sample
 from palmette.automl.samples.roles import ALL, Roles, assign, names_parts, submission_order
-from palmette.automl.samples.text_columns import TEXT, array, as_column, of_column, sample
+from palmette.automl.samples.tables import Raw
 from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed
 from palmette.automl.task_spec.spec import Threshold
 from palmette.errors import InputError, UserError, nearest
 
-EXAMPLES = 5  # different values up to which a column may name the parts of a split
+PARTS = 5  # distinct values up to which a column may name the parts of a split
 SIGN_SAMPLE = 300
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder: no value
 ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
@@ -45,7 +43,7 @@ def load(places: Sequence[Path | str], table: str = "", arrays: Sequence[str] = 
 
     Args:
         places: paths of files and folders, or names of sets such as `sklearn:iris`.
-        table: the table that is meant (sheet, file of an archive), where there are several; `*` joins those of a file.
+        table: the sheet, or the file of an archive, to read where there are several; `*` joins those of a file.
         arrays: columns of numbers that are files, as `image=pixel_*`.
 
     Raises:
@@ -55,7 +53,7 @@ def load(places: Sequence[Path | str], table: str = "", arrays: Sequence[str] = 
     """
     if not all(str(place).strip() for place in places) or not places:  # an empty path would be the current folder
         raise UserError("No data was named.", "Name a file, a folder, or a set such as 'sklearn:iris'.", code="no-data")
-    named = tuple(str(place) for place in places)
+    named = tuple(map(str, places))
     if address := next((place for place in named if ADDRESS.match(place)), ""):
         message = "This is an address, and data are not fetched."
         raise refusal(address, "not-a-file", message, "Download it, and name the file.")
@@ -63,37 +61,34 @@ def load(places: Sequence[Path | str], table: str = "", arrays: Sequence[str] = 
 
 
 @lru_cache(maxsize=2)
-def _once(
-    places: tuple[str, ...],
-    table: str,
-    arrays: tuple[str, ...],
-    threshold: Threshold | None,
-    *_: tuple[str, int, int],
-) -> Loaded:
+def _once(places: tuple[str, ...], table: str, arrays: tuple[str, ...], threshold: Threshold | None, *_: Any) -> Loaded:
     return in_classes(load(places, table, arrays), threshold) if threshold else _load(places, table, arrays)
 
 
 def _stamps(places: Sequence[str]) -> Iterator[tuple[str, int, int]]:
     """Path, bytes and nanoseconds of the last change of every file at the places."""
-    named = [Path(place) for place in places if not is_named(place)]
-    for file in (file for one in named for file in (files_below(one) if _is_there(one) and one.is_dir() else [one])):
-        known = file.stat() if _is_there(file) and file.is_file() else None
-        yield str(file), known.st_size if known else 0, known.st_mtime_ns if known else 0
+    for place in map(Path, places):
+        with suppress(OSError, ValueError):  # no such path; a named set is none
+            for file in files_below(place) if place.is_dir() else [place]:
+                known = file.stat()
+                yield str(file), known.st_size, known.st_mtime_ns
 
 
 def reload(samples: Samples) -> Loaded:
     """The same data again, from memory where that is possible; UserError where a file has changed, or is gone."""
-    for file in samples.files:
-        path = Path(file.path)
-        if file.format not in ("hub", "files") and (not path.is_file() or digest(path) != file.sha256):
-            raise _changed(file.path)
-    loaded = _once(samples.sources, samples.table, samples.arrays, samples.threshold, *_stamps(samples.sources))
+    try:
+        loaded = _once(samples.sources, samples.table, samples.arrays, samples.threshold, *_stamps(samples.sources))
+    except InputError as error:
+        raise _changed(error.problems[0].file) from error
+    known = {file.path: file.sha256 for file in loaded.samples.files}
+    if changed := next((file.path for file in samples.files if known.get(file.path) != file.sha256), ""):
+        raise _changed(changed)
     if samples.contents and samples.contents != _contents(loaded.samples.columns, loaded.table, loaded.inference):
         raise _changed(samples.sources[0])
     return loaded
 
 
-def _changed(path: str) -> UserError:
+def _changed(path: str | None) -> UserError:
     message = f"{path!r} has changed since it was read, or is gone."
     return UserError(message, "Put it back, or start a new run.", code="data-changed")
 
@@ -104,7 +99,7 @@ def _contents(columns: Sequence[SampleColumn], *tables: pd.DataFrame | None) -> 
     return files_digest(pd.concat([one for one in tables if one is not None]), kinds) if kinds else ""
 
 
-def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...] = ()) -> Loaded:
+def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...]) -> Loaded:
     raws, repairs, targets = list[Raw](), Repairs(), tuple[str, ...]()
     for place in places:
         if is_named(place):
@@ -112,8 +107,7 @@ def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...] = ()) -> 
             raws.append(raw)
         else:
             raws += _tables(Path(place), repairs)
-    raws = _once_each(raws, repairs)
-    raws, edges = edges_apart(raws, repairs)
+    raws, edges = edges_apart(_once_each(raws, repairs), repairs)
     if not targets and any(raw.format == "files" and LABEL in raw.names for raw in raws):
         targets = (LABEL,)
     options = tuple(raw.name for raw in raws)
@@ -122,45 +116,33 @@ def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...] = ()) -> 
         hint = f" Did you mean {near!r}?" if near else ""
         remedy = f"There are {', '.join(map(repr, options))}."
         raise TableError(f"There is no table {table!r}.{hint}", remedy, code="which-table", options=options)
-    raws = [raw for raw in raws if table in ("", ALL, raw.name)]
-    raws = with_arrays(raws, arrays, repairs)
+    raws = with_arrays([raw for raw in raws if table in ("", ALL, raw.name)], arrays, repairs)
     named = len(raws) + (edges is not None) == len(places) and not any(Path(place).is_dir() for place in places)
     roles = assign(raws, named, table == ALL)
     for raw in roles.aside:
         repairs.add("left-aside", raw.name, 1, reason="its columns are not those of the training table.")
     loaded = _assembled(roles, repairs, targets)
-    if edges is not None:
-        loaded = with_neighbours(loaded, edges, repairs)
-    return replace(
-        loaded, samples=loaded.samples.model_copy(update={"sources": places, "table": table, "arrays": arrays})
-    )
+    loaded = with_neighbours(loaded, edges, repairs) if edges is not None else loaded
+    found = {"sources": places, "table": table, "arrays": arrays}
+    return replace(loaded, samples=loaded.samples.model_copy(update=found))
 
 
 def _tables(place: Path, repairs: Repairs) -> list[Raw]:
     """The tables of a file or folder; in a folder, a file that is no table is left aside and reported."""
-    if files := file_set(place) if _is_there(place) else None:
+    if files := file_set(place):
         return _of_files(files, repairs)
     return [with_files(one, repairs) for one in _read(place, data_files(place), repairs)]
-
-
-def _is_there(place: Path) -> bool:
-    """Whether it is a folder or an ordinary file; no device or pipe, which may never end."""
-    try:
-        return place.is_dir() or place.is_file()
-    except OSError:  # a name that is too long
-        return False
 
 
 def _of_files(files: FileSet, repairs: Repairs) -> list[Raw]:
     """The tables of a folder that name its files, else a table of the files by their folders."""
     paths = [path for path in files_below(files.folder) if path.suffix.lower() in DATA]
-    tables = _read(files.folder, paths, repairs) if paths else []
-    named = [one for one in (with_files(table, repairs) for table in tables) if one.files]
-    for raw in tables if named else ():
-        if raw.name not in {one.name for one in named}:
-            repairs.add("left-aside", raw.name, 1, reason="it names no files.")
+    tables = [with_files(table, repairs) for table in (_read(files.folder, paths, repairs) if paths else [])]
+    named = [table for table in tables if table.files]
     if not named:
         return tables_of(files, repairs)
+    for raw in (table for table in tables if not table.files):
+        repairs.add("left-aside", raw.name, 1, reason="it names no files.")
     cells = {cell for raw in named for name, _ in raw.files for cell in raw.frame[raw.names.index(name)] if cell}
     known = {inspected(Path(cell), files.kind.name).sha256 for cell in cells}
     every = [inspected(path, files.kind.name) for path in files.files]
@@ -192,15 +174,13 @@ def _with_partition(raw: Raw, folders: Sequence[str]) -> Raw:
     """The table with the columns in the names of its folders, as `year=2024`."""
     parts = [folder.partition("=") for folder in folders]
     named = {name: unquote(value) for name, equals, value in parts if equals and name}
-    cells = enumerate((None if value == NO_PARTITION else value for value in named.values()), len(raw.names))
-    frame = raw.frame.assign(**{str(place): as_column(array([cell] * len(raw.frame))) for place, cell in cells})
-    frame = frame.set_axis(range(frame.shape[1]), axis=1)
-    names, sources = (*raw.names, *named), (*raw.sources, *named)
-    return replace(raw, names=names, sources=sources, frame=frame, partition=tuple(named.items())) if named else raw
+    cells = {name: None if value == NO_PARTITION else value for name, value in named.items()}
+    frame = pd.DataFrame(cells, index=raw.frame.index, dtype=TEXT)
+    return replace(raw.with_columns(frame, tuple(named)), partition=tuple(named.items())) if named else raw
 
 
-def _once_each(raws: list[Raw], repairs: Repairs) -> list[Raw]:
-    """The tables without those of a file that was read already: its rows would be both learnt from and measured on."""
+def _once_each(raws: Sequence[Raw], repairs: Repairs) -> list[Raw]:
+    """The tables without repeated files, whose rows would be both learnt from and measured on."""
     found = dict[tuple[object, ...], Raw]()
     digests = {id(raw.opened.data): hashlib.sha256(raw.opened.data).hexdigest() for raw in raws if raw.opened.data}
     for raw in raws:
@@ -216,65 +196,78 @@ def _assembled(roles: Roles, repairs: Repairs, hub_targets: tuple[str, ...]) -> 
     first, form = roles.train[0], roles.submission
     if not first.names:
         raise first.opened.refusal("empty-file", "There are no columns.", "Name a file with a header and rows.")
-    repairs += chain.from_iterable(raw.repairs for raw in roles.used)
-    for raw in roles.used:
-        repairs.add("unknown-columns", raw.name, 0 if raw is form else len({*raw.names} - {*first.names}))
-    for raw in roles.inference:
-        lacking = [name for name in first.names if name not in raw.names and name not in roles.targets]
-        repairs.add("lacking-columns", raw.name, len(lacking), shown=", ".join(map(repr, lacking)))
-    parts = [
-        pd.DataFrame(_stacked([raw.frame.set_axis(list(raw.names), axis=1) for raw in raws], first.names))
-        for raws in (roles.train, roles.test, roles.inference)
-    ]
+    _report(roles, repairs)
     kinds = {name: kind for raw in roles.used for name, kind in raw.files}
-    parts[:2] = (_with_some_file(part, [name for name in kinds if name in part]) for part in parts[:2])
-    parts[:2] = (_without_empty_rows(part, first.opened.name, repairs) for part in parts[:2])
-    train, test, inference = map(len, parts)
-    texts = [one for raw in roles.used if raw.format == "csv" for _, one in raw.frame.items() if one.dtype == TEXT]
-    sign = decimal_sign(pa.chunked_array([sample(of_column(one), SIGN_SAMPLE) for one in texts], TEXT.pyarrow_dtype))
-    rows = train + test
-    columns = _stacked([part for part in parts if len(part)] or parts[:1], first.names)
-    made_of = {name: use for raw in roles.used for name, use in raw.arrays}
-    if not made_of and (pattern := look_like_pixels(first.names)):
-        repairs.add("pixels", first.name, 1, pattern=pattern)
-    made = {
-        name: Typed(column, NATIVE) if name in kinds else typed(column, name, sign, repairs)
-        for name, column in columns.items()
-    }
-    named = zip(first.names, first.sources, strict=True)
-    facts = [described(name, source, made[name], rows, kinds.get(name), made_of.get(name)) for name, source in named]
+    train, test, inference = (_stacked(raws, first.names) for raws in (roles.train, roles.test, roles.inference))
+    train, test = (_with_values(part, [*kinds], first.opened.name, repairs) for part in (train, test))
+    rows = len(train) + len(test)
+    made = _typed(roles, [part for part in (train, test, inference) if len(part)] or [train], kinds, repairs)
+    arrays = {name: use for raw in roles.used for name, use in raw.arrays}
+    called = dict(zip(first.sources, first.names, strict=True))
+    facts = [
+        described(name, source, made[name], rows, kinds.get(name), arrays.get(name)) for source, name in called.items()
+    ]
     for empty in (column.name for column in facts if not column.distinct):
         repairs.add("empty-column", empty, 1)
-    called = dict(zip(first.sources, first.names, strict=True))
-    split_column = next((one.name for one in facts if one.distinct <= EXAMPLES and names_parts(one.examples)), "")
+    split_column = next((one.name for one in facts if one.distinct <= PARTS and names_parts(one.examples)), "")
     samples = Samples(
-        sources=(), files=tuple(_files(roles)), columns=tuple(facts), rows=rows, test_rows=test,
-        inference_rows=inference,
+        sources=(), files=tuple(_files(roles)), columns=tuple(facts), rows=rows, test_rows=len(test),
+        inference_rows=len(inference),
         targets=tuple(dict.fromkeys(called.get(name, name) for name in (*roles.targets, *hub_targets))),
         key=roles.key, split_column=split_column, repairs=tuple(dict.fromkeys(repairs)),
+        contents=_contents(facts, pd.DataFrame({name: one.series for name, one in made.items()})),
     )  # fmt: skip
-    contents = _contents(facts, pd.DataFrame({name: one.series for name, one in made.items()}))
-    samples = samples.model_copy(update={"contents": contents})
-    known = {name: made[name].series.iloc[rows:].reset_index(drop=True) for name in map(str, parts[2])}
+    known = {name: made[name].series.iloc[rows:].reset_index(drop=True) for name in map(str, inference)}
     table = pd.DataFrame({name: one.series.iloc[:rows] for name, one in made.items()})
-    loaded = Loaded(samples, table, pd.DataFrame(known) if inference else None)
+    loaded = Loaded(samples, table, pd.DataFrame(known) if len(inference) else None)
     if form is None:
         return loaded
     answers = form.frame.astype(object).where(form.frame.notna(), None).set_axis(list(form.sources), axis=1)
-    order = submission_order(form, roles.inference, roles.key) if roles.key and inference else None
+    order = submission_order(form, roles.inference, roles.key) if roles.key and len(inference) else None
     return replace(loaded, submission=answers, submission_order=order)
 
 
-def _stacked(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> dict[str, pd.Series[Any]]:
+def _report(roles: Roles, repairs: Repairs) -> None:
+    """Adds the repairs of the files, and columns that are not in all of them."""
+    names = roles.train[0].names
+    for raw in roles.used:
+        repairs += raw.repairs
+        repairs.add("unknown-columns", raw.name, 0 if raw is roles.submission else len({*raw.names} - {*names}))
+    for raw in roles.inference:
+        lacking = [name for name in names if name not in raw.names and name not in roles.targets]
+        repairs.add("lacking-columns", raw.name, len(lacking), shown=", ".join(map(repr, lacking)))
+    if not any(raw.arrays for raw in roles.used) and (pattern := look_like_pixels(names)):
+        repairs.add("pixels", roles.train[0].name, 1, pattern=pattern)
+
+
+def _typed(roles: Roles, parts: Sequence[pd.DataFrame], kinds: Mapping[str, str], repairs: Repairs) -> dict[str, Typed]:
+    """The columns of the parts below one another, each in one type."""
+    texts = [one for raw in roles.used if raw.format == "csv" for _, one in raw.frame.items() if one.dtype == TEXT]
+    sign = decimal_sign(pa.chunked_array([sample(of_column(one), SIGN_SAMPLE) for one in texts], TEXT.pyarrow_dtype))
+    return {
+        name: Typed(column, NATIVE) if name in kinds else typed(column, name, sign, repairs)
+        for name, column in _below(parts, roles.train[0].names).items()
+    }
+
+
+def _stacked(raws: Sequence[Raw], names: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame(_below([raw.frame.set_axis(list(raw.names), axis=1) for raw in raws], names))
+
+
+def _below(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> dict[str, pd.Series[Any]]:
     """Each column with the rows of all frames that have it."""
-    found = {name: [frame[name] for frame in frames if name in frame] for name in names}
-    for name, parts in found.items():
-        found[name] = parts if len({one.dtype for one in parts}) < 2 else [one.astype(object) for one in parts]
-    return {name: pd.concat(parts, ignore_index=True) for name, parts in found.items() if parts}
+    found: dict[str, pd.Series[Any]] = {}
+    for name in names:
+        parts = [frame[name] for frame in frames if name in frame]
+        parts = parts if len({one.dtype for one in parts}) < 2 else [one.astype(object) for one in parts]
+        found |= {name: pd.concat(parts, ignore_index=True)} if parts else {}
+    return found
 
 
-def _without_empty_rows(frame: pd.DataFrame, subject: str, repairs: Repairs) -> pd.DataFrame:
-    """Rows without values teach nothing. Inference rows are kept: each needs an answer."""
+def _with_values(frame: pd.DataFrame, files: Sequence[str], subject: str, repairs: Repairs) -> pd.DataFrame:
+    """Rows without values, or without any file, teach nothing. Inference rows are kept: each needs an answer."""
+    if files := [name for name in files if name in frame]:  # which are missing was reported when they were looked for
+        frame = frame[frame[files].notna().any(axis=1)].reset_index(drop=True)
     alive = np.zeros(len(frame), dtype=bool)
     for _, cells in frame.items():
         empty = cells.isna()
@@ -287,11 +280,6 @@ def _without_empty_rows(frame: pd.DataFrame, subject: str, repairs: Repairs) -> 
             return frame
     repairs.add("empty-rows", subject, (~alive).sum())
     return frame[alive].reset_index(drop=True)
-
-
-def _with_some_file(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """Rows of files without any file teach nothing; which files are missing is reported where they are looked for."""
-    return frame[frame[list(names)].notna().any(axis=1)].reset_index(drop=True) if names else frame
 
 
 def _files(roles: Roles) -> Iterator[DataFile]:
@@ -313,12 +301,12 @@ def in_classes(loaded: Loaded, threshold: Threshold) -> Loaded:
         why = "is no column of the data" if column is None else f"holds no numbers: its kind is {column.kind}"
         message = f"{threshold.column!r} is to be compared with {threshold.value:g}, and {why}."
         raise UserError(message, "Name a column of numbers in the request.", code="no-numbers")
-    numbers, (asked, other) = loaded.table[column.name], threshold.classes
+    numbers, (yes, no) = loaded.table[column.name], threshold.classes
     compare = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}[threshold.comparison]
-    sides = np.where(compare(numbers.to_numpy(float), threshold.value), asked, other)
+    sides = np.where(compare(numbers.to_numpy(float), threshold.value), yes, no)
     classes = pd.Series(sides, index=numbers.index, dtype=object).where(numbers.notna(), None)
-    seen, count = tuple(map(str, classes.dropna().unique())), int((classes == asked).sum())
-    repairs.add("classes-made", column.name, len(classes), asked=asked, rows=count, other=other)
+    seen, count = tuple(map(str, classes.dropna().unique())), int((classes == yes).sum())
+    repairs.add("classes-made", column.name, len(classes), asked=yes, rows=count, other=no)
     made = column.model_copy(update={"kind": "category", "dtype": "object", "distinct": len(seen), "examples": seen})
     columns = tuple(made if one == column else one for one in samples.columns)
     found = {"columns": columns, "threshold": threshold, "repairs": tuple(repairs)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import hashlib
 import io
@@ -15,10 +16,10 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from palmette.automl.samples.dialects import wide_encoding
 from palmette.errors import InputError, Problem
 
 MOST_BYTES = 4 * 2**30  # of a file, compressed or not, that is read into memory
@@ -26,8 +27,7 @@ MOST_CELLS = MOST_BYTES // 8
 MOST_COLUMNS = 20_000
 MOST_FILES = 200  # files of one data set, in a folder or an archive
 TABLES_DEEPEST = 2  # levels of folders below a folder that are searched for tables
-MOST_TIMES = 200  # ratio of unpacked to packed bytes, above `ALWAYS` bytes
-ALWAYS = 2**26
+MOST_RATIO, ALWAYS = 200, 2**26  # of unpacked to packed bytes, above this number of bytes
 
 DATA = (
     ".csv", ".tsv", ".tab", ".psv", ".dat", ".data", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm",
@@ -48,27 +48,32 @@ REFUSED: tuple[tuple[tuple[bytes, ...], str, str], ...] = (
     ((b"%PDF", b"{\\rtf"), "a text document", "Export the table in it as CSV."),
     ((b"\x89PNG", b"\xff\xd8\xff", b"GIF8"), "an image", NAME),
     ((b"RIFF",), "an audio or video file", NAME),
-    ((b"\x7fELF",), "a program", NAME),
     ((OLE,), "an Excel file of before 2007 (.xls)", "Save it as .xlsx or CSV."),
-    ((b"\x89HDF", b"Obj\x01", b"ORC"), "a file of HDF5, Avro or ORC", SAVE),
+    ((b"\x89HDF", b"Obj\x01", b"ORC", b"PARE"), "a file of HDF5, Avro, ORC or encrypted Parquet", SAVE),
     ((b"version https://git-lfs",), "a pointer of Git LFS, not the data", "Run `git lfs pull` and try again."),
     ((b"<!doctype html", b"<html"), "a web page", "The download went wrong: fetch the data file itself."),
     ((b"<?xml",), "an XML file", SAVE),
-    ((b"PARE",), "an encrypted Parquet file", "Save it without a key."),
     ((b"PK\x05\x06",), "an archive without files", NAME),
-    ((b"PK\x03\x04", b"\x1f\x8b", b"BZh91AY&SY", b"\xfd7zXZ\0"), "an archive inside of an archive", UNPACK),
+    ((b"PK\x03\x04", *PACKED), "an archive inside of an archive", UNPACK),
     ((b"7z\xbc\xaf", b"Rar!", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"\x1f\x9d"), "an unknown archive", UNPACK),
     ((b"@relation",), "an ARFF file", SAVE),
 )
 PICKLED = (".pkl", ".pickle", ".joblib", ".npy", ".npz")
 GRAPHML = re.compile(rb"<graphml[\s>]")
-COMMENTS = re.compile(rb"\A(?:%[^\n]*\n\s*)+(?=@)")  # above the first word of an ARFF file
+ARFF_COMMENTS = re.compile(rb"\A(?:%[^\n]*\n\s*)+(?=@)")
 DAMAGE = (
     OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, SyntaxError, ArithmeticError, RuntimeError,
     MemoryError, zlib.error, struct.error, lzma.LZMAError, zipfile.BadZipFile,
 )  # fmt: skip
 """Exceptions of libraries on damaged bytes."""
 CONTROL = bytes(set(range(32)) - {0, 9, 10, 12, 13, 26, 27})
+BYTE_ORDER_MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
+                    codecs.BOM_UTF16_BE: "utf-16", codecs.BOM_UTF8: ""}  # fmt: skip
+WIDE = ["utf_16_le", "utf_16_be", "utf_32_le", "utf_32_be"]
+NARROW = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp932", "gb18030", "big5", "euc_kr", "euc_jp", "koi8_r"]
+FEW_BROKEN = 0.001  # share of characters that a UTF-8 text may have broken and still be one
+BEYOND_ASCII = re.compile(rb"[^\n]*[\x80-\xff][^\n]*")
+MOST_LINES = 500  # lines beyond ASCII that an encoding is guessed from
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,8 @@ class Opened:
     """As in `DataFile`; `text` for CSV or JSON."""
     compression: str
     sha256: str
-    size: int  # of the file itself, in bytes
+    size: int
+    """Of the file itself, in bytes."""
 
     @property
     def name(self) -> str:
@@ -97,28 +103,31 @@ class Opened:
 
     def require_bytes(self, size: int) -> None:
         """Raises InputError for more bytes than the file may unpack to."""
-        packed = len(self.data) or self.size
-        if size > most_unpacked(packed):
-            message = f"Its cells take more than {most_unpacked(packed)} bytes, from a file of {packed}."
-            raise self.refusal("too-large", message, "Save the part that matters as CSV.")
+        if size > (most := most_unpacked(len(self.data) or self.size)):
+            raise self.refusal("too-large", f"It unpacks to more than {most} bytes.", "Give a sample of it as CSV.")
 
     def refusal(self, code: str, message: str, remedy: str, **more: str) -> InputError:
         return refusal(f"{self.path}{f' ({self.member})' if self.member else ''}", code, message, remedy, **more)
 
     def damaged(self, error: Exception, form: str = "") -> InputError:
-        """The exception of a library, as an error of the file."""
+        """The exception of a library as an error of the file."""
         reason = "".join(char if char.isprintable() else "?" for char in " ".join(str(error).split())[:200])
         message = f"The {form or self.format} file is damaged: {reason}."
         return self.refusal("damaged-file", message, "Write it again, or save the table as CSV.")
 
 
 def refusal(file: str | Path, code: str, message: str, remedy: str, **more: str) -> InputError:
-    """One mistake in a data file, as an error."""
+    """One mistake in a data file as an error."""
     return InputError([Problem(code, message, remedy, str(file), **more)])  # type: ignore[arg-type]  # field, value
 
 
+def most_unpacked(packed: int) -> int:
+    """Bytes that so many may unpack to."""
+    return min(MOST_BYTES, max(ALWAYS, MOST_RATIO * packed))
+
+
 def files_below(folder: Path, deepest: int = 6) -> Iterator[Path]:
-    """Files in so many levels of folders that are not hidden, in order; links to folders are not followed."""
+    """Files that are not hidden, in order, so many levels deep; links to folders are not followed."""
     for root, folders, names in os.walk(folder, followlinks=False):
         depth = len(Path(root).relative_to(folder).parts)
         shown = (one for one in folders if not one.startswith((".", "__MACOSX")))
@@ -141,13 +150,17 @@ def data_files(place: Path) -> list[Path]:
         listed = ", ".join(repr(path.name) for path in found[:5]) or "nothing"
         message = f"There is no data file in this folder; it holds {listed}."
         raise refusal(place, "no-data", message, "Name a folder with CSV, Parquet, JSON, Excel or SQLite files.")
-    if len(chosen) > MOST_FILES:
-        message = f"This folder holds {len(chosen)} data files; a data set has {MOST_FILES} at most."
-        raise refusal(place, "too-many-files", message, "Name the files that matter.")
+    _require_few(place, chosen)
     for name in map(str, chosen):
         if (shown := name.encode("utf-8", "replace").decode()) != name:
             raise refusal(shown, "no-text", "The name of this file is not text in UTF-8.", "Rename it.")
     return chosen
+
+
+def _require_few(place: Path, files: Sequence[object]) -> None:
+    if len(files) > MOST_FILES:
+        message = f"There are {len(files)} data files; a data set has {MOST_FILES} at most."
+        raise refusal(place, "too-many-files", message, "Name the files that matter.")
 
 
 def select_data(paths: Sequence[Path]) -> list[Path]:
@@ -186,16 +199,10 @@ def _read(path: Path) -> bytes:
             raise refusal(path, "not-a-file", "This is neither a file nor a folder.", "Name a regular file.")
         if (size := path.stat().st_size) > MOST_BYTES:
             raise refusal(path, "too-large", f"It has {size} bytes; {MOST_BYTES} at most.", "Give a sample of it.")
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as file:
-            return file.read() or b""  # nothing, where a file of the kernel would block
+        return path.read_bytes()
     except (OSError, ValueError) as error:
         message = f"The file cannot be read: {getattr(error, 'strerror', None) or error}."
         raise refusal(path, "unreadable", message, "Check the path and its permissions.") from error
-
-
-def most_unpacked(packed: int) -> int:
-    """Bytes that so many may unpack to."""
-    return min(MOST_BYTES, max(ALWAYS, MOST_TIMES * packed))
 
 
 def _unpacked(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
@@ -232,8 +239,9 @@ def _zipped(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
             return
         if "[Content_Types].xml" in names or "mimetype" in names:
             raise refusal(path, "not-a-table", "This is an office document.", "Save the table in it as CSV or .xlsx.")
-        if len({*names}) < len(names):
-            message = f"The archive names {Counter(names).most_common(1)[0][0]!r} twice."
+        name, count = max(Counter(names).items(), key=lambda one: one[1], default=("", 0))
+        if count > 1:
+            message = f"The archive names {name!r} twice."
             raise refusal(path, "damaged-archive", message, "Unpack it, and name the file that matters.")
         hidden = re.compile(r"(^|/)(\.|__MACOSX)")
         files = [info for info in archive.infolist() if not info.is_dir() and not hidden.search(info.filename)]
@@ -241,9 +249,7 @@ def _zipped(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
         files = [info for info in files if not chosen or str(Path(info.filename)) in chosen]
         if not files:
             raise refusal(path, "empty-file", "The archive has no files.", "Name a file with a header and rows.")
-        if len(files) > MOST_FILES:
-            message = f"This archive holds {len(files)} files; a data set has {MOST_FILES} at most."
-            raise refusal(path, "too-many-files", message, "Unpack it, and name the files that matter.")
+        _require_few(path, files)
         for info in sorted(files, key=lambda info: info.filename):
             yield (info.filename if len(files) > 1 else ""), archive.read(info), "zip"
 
@@ -259,7 +265,7 @@ def _format(name: str, data: bytes) -> str:
     binary = len(data[:4000].translate(None, CONTROL + b"\0")) < len(data[:4000])
     if binary and (known := next((one for one in FORMATS if data.startswith(one)), b"")):
         return FORMATS[known]
-    start = COMMENTS.sub(b"", data[:4000].lstrip(b"\xef\xbb\xbf \t\r\n")).lower()
+    start = ARFF_COMMENTS.sub(b"", data[:4000].lstrip(b"\xef\xbb\xbf \t\r\n")).lower()
     if start.startswith(b"<") and GRAPHML.search(start):
         return "graphml"
     for magics, what, remedy in REFUSED:
@@ -273,6 +279,35 @@ def _format(name: str, data: bytes) -> str:
         raise refusal(name, "not-a-table", "This is a tar archive.", "Unpack it, or use zip.")
     sample = data[:100_000].rstrip(b"\0")
     control = len(sample) - len(sample.translate(None, CONTROL))
-    if not wide_encoding(data) and (control > len(sample) // 50 or sample.count(0) > len(sample) // 5):
+    if not _wide_encoding(data) and (control > len(sample) // 50 or sample.count(0) > len(sample) // 5):
         raise refusal(name, "not-a-table", "The file is binary, of no supported format.", "Save the table as CSV.")
     return "text"
+
+
+def _wide_encoding(data: bytes) -> str:
+    """The encoding of a text whose characters take two bytes or four; empty for others."""
+    mark = next((one for one in BYTE_ORDER_MARKS if data.startswith(one)), b"")
+    return BYTE_ORDER_MARKS[mark] if mark else _guessed(data[:4000], WIDE) if 0 in data[:4000] else ""
+
+
+def decode(data: bytes) -> tuple[str, str]:
+    """The text, and its encoding; U+FFFD in the place of bytes that are no characters."""
+    marked = data.startswith(codecs.BOM_UTF8)
+    encoding = _wide_encoding(data) or ("utf-8-sig" if marked else "utf-8")
+    text = data.decode(encoding, errors="replace")
+    broken = text.count("\ufffd") if encoding == "utf-8" else 0
+    whole = sum(character > "\x7f" for character in text) - broken if broken else 0
+    if not broken or (broken <= max(1, FEW_BROKEN * len(text)) and whole > 2 * broken):
+        return text, encoding
+    lines = b"\n".join(match[0] for match in islice(BEYOND_ASCII.finditer(data), MOST_LINES))
+    found = _guessed(lines, NARROW)
+    western = not found or lines.decode("cp1252", errors="replace") == lines.decode(found, errors="replace")
+    encoding = "cp1252" if western else found
+    return data.decode(encoding, errors="replace"), encoding
+
+
+def _guessed(data: bytes, among: list[str]) -> str:
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data, cp_isolation=among).best()
+    return best.encoding.replace("utf_", "utf-").replace("_", "-") if best else ""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from palmette.automl.samples.artefacts import TableError
-from palmette.automl.samples.formats import Raw
+from palmette.automl.samples.tables import Raw
 from palmette.automl.samples.values import MISSING
 
 TEST_NAMED = re.compile(r"(^|[^a-z])(test|testing|tst|holdout|hold_out|eval|valid|validation|unseen)([^a-z]|$)", re.I)
@@ -98,11 +98,8 @@ def _without_blank_target(table: Raw, train: Raw) -> Raw:
     blank = [place for place in range(len(table.names) - len(table.partition)) if _is_blank(table.frame[place])]
     if set(table.names) != set(train.names) or len(blank) != 1:
         return table
-    if _is_blank(train.frame[train.names.index(table.names[blank[0]])]):
-        return table
-    names, sources = ((*of[: blank[0]], *of[blank[0] + 1 :]) for of in (table.names, table.sources))
-    frame = table.frame.drop(columns=blank).set_axis(range(len(names)), axis=1)
-    return replace(table, names=names, sources=sources, frame=frame)
+    known = not _is_blank(train.frame[train.names.index(table.names[blank[0]])])
+    return table.without_columns(blank) if known else table
 
 
 def _is_blank(column: pd.Series[Any]) -> bool:

@@ -6,6 +6,8 @@ import datetime as dt
 import decimal
 import json
 import re
+import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,28 +16,36 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow.compute as pc
 
-from palmette.automl.kinds import STRUCTURE, Kind, file_kind
-from palmette.automl.samples.artefacts import ArrayUse, Reading, SampleColumn
-from palmette.automl.samples.column_kinds import FALSE, TRUE, is_id_name, kind_of
-from palmette.automl.samples.data_warnings import warn_of_dates, warn_of_nines, warn_of_numbers, warn_of_words
-from palmette.automl.samples.dates import hours_of, read_dates
-from palmette.automl.samples.numbers import EXACT, read_numbers
-from palmette.automl.samples.repairs import Repairs
-from palmette.automl.samples.text_columns import BLANKS, TEXT, Texts, array, of_column, sample
+from palmette.automl.kinds import FALSE, STRUCTURE, TRUE, Kind, file_kind, is_id_name, kind_of
+from palmette.automl.samples.artefacts import ArrayUse, Reading, Repairs, SampleColumn
+from palmette.automl.samples.parsing import (  # fmt: skip
+    EXACT,
+    GROUPED,
+    TEXT,
+    Texts,
+    array,
+    hours_of,
+    of_column,
+    read_dates,
+    read_numbers,
+    sample,
+)
 
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "<na>", "?", "-", "--", "nil", "n.a.", "#n/a n/a", "\\n"})
-# Among numbers or dates, further words for nothing; among words they may be an answer.
+# Missing only among numbers or dates: among words they may be an answer.
 MISSING_NUMBERS = MISSING | {"none", ".", "unknown", "missing", "not available", "*", "n.d.", "#div/0!", "#value!",
                              "#ref!", "#name?", "#num!"}  # fmt: skip
+BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))  # the characters that `str.strip` removes
 MOST_JUNK, FEW_WORDS = 0.1, 5  # share of values that may be no number (or date), where they are a few words
 TYPOS, ODD_DATES = 0.01, 0.05  # the same where they are more different words
 PADDED = 0.005  # share of digits with leading zeros from which a column holds codes
-MOST_DIGITS = 15  # of a whole number that a float holds for certain
+MOST_DIGITS = 15  # of a whole number that a float certainly holds
 SAMPLE = 5000
 EXAMPLES, EXAMPLE_LENGTH = 5, 80
 MOST_COMPARED = 1000  # different words up to which those that are alike are searched
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-NESTED = (dict, list, tuple, np.ndarray)
+LEADING_ZEROS = re.compile(r"[-+]?0\d+")
+ZONE = re.compile(r"(Z|UTC|[-+]\d{2}:?\d{2})$")
 NATIVE = Reading(form="native")
 Places = npt.NDArray[np.intp]
 
@@ -48,7 +58,7 @@ class Typed(NamedTuple):
 
 
 def typed(raw: pd.Series[Any], name: str, decimal_sign: str, repairs: Repairs) -> Typed:
-    """The column in the one type that its values are of; repairs are added to `repairs`."""
+    """The column in the one type of its values; repairs are added to `repairs`."""
     types = pd.api.types
     if raw.dtype == TEXT:
         return _from_texts(of_column(raw), name, decimal_sign, repairs)
@@ -67,7 +77,7 @@ def typed(raw: pd.Series[Any], name: str, decimal_sign: str, repairs: Repairs) -
         whole = types.is_integer_dtype(raw.dtype) and not np.isnan(values).any() and raw.max() <= np.iinfo(np.int64).max
         return _finite(raw.astype("int64") if whole else pd.Series(values, index=raw.index), name, NATIVE, repairs)
     cells = raw.to_numpy(object)
-    repairs.add("nested-values", name, sum(isinstance(cell, NESTED) for cell in cells))
+    repairs.add("nested-values", name, sum(isinstance(cell, dict | list | tuple | np.ndarray) for cell in cells))
     return _from_texts(array([text_of(cell) for cell in cells]), name, decimal_sign, repairs)
 
 
@@ -86,7 +96,7 @@ def described(
 
 
 def text_of(cell: Any) -> str | None:
-    """A cell as text: JSON of nested values, hexadecimal digits of bytes that are no text; None for no value.
+    """A cell as text: JSON for nested values, hexadecimal digits for binary bytes; None for a missing value.
 
     >>> text_of(["a", 1]), text_of(b"ab"), text_of(b"a\\xff"), text_of(2.0)
     ('["a", 1]', 'ab', '0x61ff', '2')
@@ -114,8 +124,8 @@ def _jsonable(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else text_of(value)
 
 
-class Distinct:
-    """The different texts of a column in the order of their first row, trimmed; how often each occurs."""
+class DistinctTexts:
+    """The distinct texts of a column in the order of their first row, trimmed, with their counts."""
 
     def __init__(self, name: str, texts: Texts, repairs: Repairs) -> None:
         encoded = texts.dictionary_encode()
@@ -142,13 +152,13 @@ class Distinct:
         return found
 
     def finished(self, kept: Places, values: Any, missing: Any, reading: Reading, bad: Places | None = None) -> Typed:
-        """The column from a value for each kept text; those left aside, and the bad ones, are missing."""
+        """The column from a value for each kept text; the other texts, and the bad ones, are missing."""
         spread = np.full(len(self.counts) + 1, missing, dtype=np.asarray(values).dtype)
-        spread[kept] = values  # the last one is for rows without a text
-        aside = np.flatnonzero(~np.isin(np.arange(len(self.counts)), kept, assume_unique=True, kind="table"))
-        aside = aside[[bool(text) for text in self.at(aside)]] if len(aside) else aside
-        words = sorted({*self.at(aside)})
-        self.repairs.add("missing-marker", self.name, self.rows(aside), shown=", ".join(map(repr, words[:5])))
+        spread[kept] = values  # the last place is for rows without a text
+        dropped = np.setdiff1d(np.arange(len(self.counts)), kept, assume_unique=True)
+        dropped = dropped[[bool(text) for text in self.at(dropped)]] if len(dropped) else dropped
+        words = sorted({*self.at(dropped)})
+        self.repairs.add("missing-marker", self.name, self.rows(dropped), shown=", ".join(map(repr, words[:5])))
         found = (*words, *(self.at(bad) if bad is not None else ()))[:20]
         return Typed(pd.Series(spread[self.codes]), reading.model_copy(update={"missing": found}))
 
@@ -162,13 +172,13 @@ class Distinct:
 
 
 def _from_texts(texts: Texts, name: str, sign: str, repairs: Repairs) -> Typed:
-    column = Distinct(name, texts, repairs)
+    column = DistinctTexts(name, texts, repairs)
     kept = column.present(MISSING_NUMBERS)
     numbers = _numbers(column, kept, sign) or _dates(column, kept) or _clocks(column, kept) if len(kept) else None
     return numbers or _booleans(column) or _words(column)
 
 
-def _numbers(column: Distinct, kept: Places, sign: str) -> Typed | None:
+def _numbers(column: DistinctTexts, kept: Places, sign: str) -> Typed | None:
     name, repairs, texts = column.name, column.repairs, column.trimmed.take(kept)
     numbers = None if _are_codes(texts, name) else read_numbers(texts, sign)
     bad = kept[np.isnan(numbers.values)] if numbers else kept
@@ -189,12 +199,12 @@ def _numbers(column: Distinct, kept: Places, sign: str) -> Typed | None:
         rest = f"; {bare} of {column.rows(kept)} have none" if bare else ""
         repairs.add("number-as-text", name, column.rows(kept), written=written, rest=rest)
     else:
-        warn_of_numbers(sample(texts, SAMPLE).to_pylist(), name, repairs)
+        _warn_of_numbers(sample(texts, SAMPLE).to_pylist(), name, repairs)
     return _finite(series, name, found.reading, repairs)
 
 
 def _are_codes(texts: Texts, name: str) -> bool:
-    """Postal codes, account numbers and the like: digits whose leading zeros or length matter."""
+    """Whether they are postal codes, account numbers and the like: digits whose leading zeros or length matter."""
     padded = pc.sum(pc.match_substring_regex(texts.filter(pc.starts_with(texts, "0")), "^0[0-9]+$")).as_py() or 0
     if padded and (padded >= PADDED * len(texts) or is_id_name(name)):
         digits = pc.sum(pc.match_substring_regex(texts, "^[0-9]+$")).as_py()
@@ -204,20 +214,27 @@ def _are_codes(texts: Texts, name: str) -> bool:
     return all(map(str.isdecimal, some)) and any(len(text) > MOST_DIGITS and float(text) > EXACT for text in some)
 
 
-def _dates(column: Distinct, kept: Places) -> Typed | None:
-    texts, name = column.at(kept), column.name
+def _dates(column: DistinctTexts, kept: Places) -> Typed | None:
+    texts, name, repairs = column.at(kept), column.name, column.repairs
     dates = read_dates(texts, name)
-    bad = kept[np.isnat(dates.values) & ~dates.beyond] if dates else kept
+    bad = kept[np.isnat(dates.values) & ~dates.out_of_range] if dates else kept
     if dates is None or not column.tolerates(kept, bad, ODD_DATES):
         return None
     found = column.finished(kept, dates.values, np.datetime64("NaT"), Reading(form="date", formats=dates.formats), bad)
-    column.repairs.add("date-as-text", name, column.rows(kept), formats=", ".join(dates.formats))
+    repairs.add("date-as-text", name, column.rows(kept), formats=", ".join(dates.formats))
     column.report_bad("not-a-date", kept[np.isnat(dates.values)])
-    warn_of_dates(texts[:: max(1, len(texts) // SAMPLE)], dates, name, column.repairs)
+    some = texts[:: max(1, len(texts) // SAMPLE)]
+    repairs.add("ambiguous-dates", name, len(some) * dates.ambiguous, format=dates.formats[0])
+    known = dates.values[~np.isnat(dates.values)].astype("datetime64[Y]")
+    if any("%y" in form for form in dates.formats) and len(known):
+        repairs.add("short-years", name, len(some), first=known.min(), last=known.max())
+    timed = [text for text in some if ":" in text]
+    bare = sum(not ZONE.search(text) for text in timed)
+    repairs.add("no-zone", name, bare if bare < len(timed) else 0)
     return found
 
 
-def _clocks(column: Distinct, kept: Places) -> Typed | None:
+def _clocks(column: DistinctTexts, kept: Places) -> Typed | None:
     if not any(":" in text for text in column.at(kept[:SAMPLE])):
         return None
     hours = np.array([hours_of(text) for text in column.at(kept)])
@@ -230,8 +247,8 @@ def _clocks(column: Distinct, kept: Places) -> Typed | None:
     return found
 
 
-def _booleans(column: Distinct) -> Typed | None:
-    """Yes and no in more than two spellings become the two that are most frequent."""
+def _booleans(column: DistinctTexts) -> Typed | None:
+    """Yes and no in more than two spellings become the two most frequent spellings."""
     kept = column.present(MISSING)
     spellings = column.at(kept) if len(kept) <= MOST_COMPARED else []
     folded = [text.casefold() for text in spellings]
@@ -245,21 +262,54 @@ def _booleans(column: Distinct) -> Typed | None:
     return found
 
 
-def _words(column: Distinct) -> Typed:
+def _words(column: DistinctTexts) -> Typed:
     first = [text for text in column.trimmed.slice(0, MOST_COMPARED).to_pylist() if text]
     countries = len(first) >= 5 and all(len(text) == 2 and text.isupper() for text in first)  # NA is Namibia
     kept = column.present(MISSING - {"na"} if countries else MISSING)
     texts, name = column.at(kept), column.name
     found = column.finished(kept, np.array(texts, dtype=object), np.nan, Reading(form="words"))
     column.repairs.add("blanks", name, column.padded)
-    warn_of_words(texts if len(texts) <= MOST_COMPARED else [], name, column.repairs)
+    if len(texts) <= MOST_COMPARED:
+        folded, shown = ({one(text) for text in texts} for one in (str.casefold, _as_shown))
+        how = "in characters that look alike or are invisible" if len(shown) < len(folded) else "in capitals"
+        column.repairs.add("capitals", name, len({*texts}) - len(shown), how=how)
     return found
+
+
+def _as_shown(text: str) -> str:
+    """The text in lower case, with characters in one form, without invisible ones."""
+    visible = "".join(sign for sign in unicodedata.normalize("NFKC", text) if unicodedata.category(sign) != "Cf")
+    return visible.casefold()
+
+
+def _warn_of_numbers(texts: Sequence[str], name: str, repairs: Repairs) -> None:
+    """Reports leading zeros that are lost, and points that may separate thousands."""
+    if padded := list(dict.fromkeys(text for text in texts if LEADING_ZEROS.fullmatch(text))):
+        shown = ", ".join(map(repr, padded[:2]))
+        repairs.add("leading-zeros", name, len(padded), shown=shown, number=int(padded[0]))
+    bare = [text.lstrip("+-") for text in texts]
+    pointed = [text for text in bare if "." in text]
+    whole = [text for text in bare if text.isdecimal()]
+    grouped = pointed and all(GROUPED["."].fullmatch(text) and text[0] != "0" for text in pointed)
+    if grouped and whole and max(map(len, whole)) <= 3:
+        repairs.add("ambiguous-numbers", name, len(pointed), shown=pointed[0])
 
 
 def _finite(series: Any, name: str, reading: Reading, repairs: Repairs) -> Typed:
     values = series.to_numpy(float, na_value=np.nan)
-    endless = np.isinf(values)
-    series = series.mask(endless) if endless.any() else series
-    repairs.add("infinite", name, endless.sum())
-    warn_of_nines(values[np.isfinite(values)], name, repairs)
-    return Typed(series, reading)
+    infinite = np.isinf(values)
+    repairs.add("infinite", name, infinite.sum())
+    _warn_of_sentinels(values[np.isfinite(values)], name, repairs)
+    return Typed(series.mask(infinite) if infinite.any() else series, reading)
+
+
+def _warn_of_sentinels(values: npt.NDArray[np.float64], name: str, repairs: Repairs) -> None:
+    """Reports repeated nines far from all other numbers, such as -999: they probably mean "missing"."""
+    for end in (values.min(), values.max()) if len(values) >= 20 else ():
+        if f"{abs(end):.0f}".strip("9") == "" and abs(end) >= 99 and end == int(end):
+            rest = values[values != end]
+            count = len(values) - len(rest)
+            spread = max(float(np.ptp(rest)), 1.0) if len(rest) else 1.0
+            gap = float(np.abs(rest - end).min()) if len(rest) else 0.0
+            if count >= max(2, 0.002 * len(values)) and gap > 2 * spread:
+                repairs.add("sentinel", name, count, value=end)

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from palmette.automl.kinds import Kind
-from palmette.automl.samples.column_kinds import is_id_name
+from palmette.automl.kinds import Kind, is_id_name
 
 ENTITY_NAMED = re.compile(
     r"(^|[_\W])(patient|customer|client|user|member|subject|person|student|employee|household|family|device|machine|"

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from palmette.automl.kinds import is_id_name
 from palmette.automl.profile.artefacts import Leak
 from palmette.automl.profile.leaks.context import LeakContext
-from palmette.automl.samples.column_kinds import is_id_name
 
 BLOCKS = 64
 REPORTED = 0.3
