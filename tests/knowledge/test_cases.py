@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from palmette.automl.profile.meta import NAMES
+from palmette.automl.profile.profile import NAMES
 from palmette.automl.task_spec.vocabulary import vocabulary
 from palmette.knowledge import Subject, apt_cases
 from palmette.knowledge.cases import library

@@ -16,8 +16,8 @@ pd = pytest.importorskip("pandas", reason="pandas is not installed")
 import numpy as np  # noqa: E402 - comes with pandas
 
 from palmette.automl.kinds import kind_of  # noqa: E402 - as above
+from palmette.automl.profile.association import LeakContext  # noqa: E402 - as above
 from palmette.automl.profile.leaks import DETECTORS, find_leaks  # noqa: E402 - as above
-from palmette.automl.profile.leaks.context import LeakContext  # noqa: E402 - as above
 from palmette.automl.samples.load import load  # noqa: E402 - as above
 from palmette.automl.splitting import SplitRequest  # noqa: E402 - as above
 from palmette.automl.splitting.split import RowSplit, split  # noqa: E402 - as above

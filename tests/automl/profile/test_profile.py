@@ -16,10 +16,9 @@ import numpy as np  # noqa: E402 - comes with pandas
 
 from palmette.automl.kinds import kind_of  # noqa: E402 - as above
 from palmette.automl.profile import Profile  # noqa: E402 - needs pandas
+from palmette.automl.profile.association import LeakContext  # noqa: E402 - as above
 from palmette.automl.profile.figures import frequent  # noqa: E402 - as above
-from palmette.automl.profile.leaks.context import LeakContext  # noqa: E402 - as above
-from palmette.automl.profile.meta import NAMES  # noqa: E402 - as above
-from palmette.automl.profile.profile import profile  # noqa: E402 - as above
+from palmette.automl.profile.profile import NAMES, profile  # noqa: E402 - as above
 from palmette.automl.splitting import SplitRequest  # noqa: E402 - as above
 from palmette.automl.splitting.split import RowSplit, split  # noqa: E402 - as above
 

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind
+from palmette.automl.problem_traits import learning_task
+from palmette.automl.splitting import SplitRequest
+from palmette.automl.splitting.row_groups import Hashes, row_hashes
+from palmette.automl.splitting.split import RowSplit
+
 COARSE, FINE = 16, 200
 """Bins for mutual information, and for the reduction of error."""
 TARGET_BINS = 10
 FREQUENT = 60
 """Values of a column of words that are distinguished for mutual information."""
+SAMPLE = 20_000
+"""Training rows that leak detectors look at; more make nothing more certain."""
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -22,19 +32,18 @@ def as_numbers(column: Any) -> Floats | None:
     """Numbers and timestamps as floats, NaN where missing; None for words."""
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
         values = column.to_numpy("datetime64[ns]").astype("int64").astype(float)
-        values[column.isna().to_numpy()] = np.nan
-        return np.asarray(values)
+        return np.where(column.isna().to_numpy(), np.nan, values)
     if pd.api.types.is_bool_dtype(column.dtype) or not pd.api.types.is_numeric_dtype(column.dtype):
         return None
     return np.asarray(column.to_numpy(float))
 
 
 def in_bins(column: Any, bins: int, frequent: int = FREQUENT) -> Codes:
-    """A code for each row: a range of equal weight, or one of the frequent values; 0 where there is nothing."""
+    """A code for each row: a range of equal weight, or one of the frequent values; 0 where there is no value."""
     values = as_numbers(column)
     if values is None:
         codes = pd.factorize(column)[0].astype(np.int64)
-        counts = np.bincount(codes[codes >= 0]) if (codes >= 0).any() else np.zeros(0, dtype=np.int64)
+        counts = np.bincount(codes[codes >= 0])
         if len(counts) > frequent:
             places = np.full(len(counts), frequent, dtype=np.int64)
             places[np.argsort(-counts, kind="stable")[:frequent]] = np.arange(frequent)
@@ -52,13 +61,6 @@ def in_bins(column: Any, bins: int, frequent: int = FREQUENT) -> Codes:
     return codes
 
 
-def target_codes(target: Any, problem: str) -> Codes:
-    """Classes, or ranges of equal weight."""
-    if problem == "classification":
-        return np.asarray(pd.factorize(target.astype(str))[0], dtype=np.int64)
-    return in_bins(target, TARGET_BINS)
-
-
 def mutual_information(codes: Codes, target: Codes) -> float:
     """Mutual information as a share of the target's entropy, in [0, 1], corrected for bias (Miller and Madow)."""
     from scipy.stats import entropy
@@ -72,39 +74,17 @@ def mutual_information(codes: Codes, target: Codes) -> float:
 
 
 @lru_cache(maxsize=4)
-def halves(count: int) -> npt.NDArray[np.bool_]:
+def _half(count: int) -> npt.NDArray[np.bool_]:
     """One half of the rows, random but always the same."""
     return np.asarray(np.random.default_rng(0).permutation(count) % 2 == 0)
 
 
-def error_reduction(codes: Codes, target: Any, problem: str) -> float:
-    """Share of the dummy's error that the codes remove on the half of the rows that they did not see.
-
-    Args:
-        codes: of the column, from 0.
-        target: codes of classes, or ranks in [0, 1].
-        problem: classification, or anything else for ranks.
-    """
-    if len(codes) < 20:
-        return 0.0
-    first = halves(len(codes))
-    score = _class_reduction if problem == "classification" else _rank_reduction
-    return max(0.0, (score(codes, target, first) + score(codes, target, ~first)) / 2)
-
-
-def ranks(target: Any) -> Floats:
-    """Ranks in [0, 1]: monotone transforms of the target do not change them."""
-    return np.asarray(target.rank(method="average", pct=True).to_numpy(float))
-
-
 def _class_reduction(codes: Codes, target: Codes, learn: npt.NDArray[np.bool_]) -> float:
     width = int(target.max()) + 1
-    size = int(codes.max()) + 1
     usual = int(np.bincount(target[learn], minlength=width).argmax())
-    key = codes[learn] * width + target[learn]
-    seen, counts = np.unique(key, return_counts=True)
+    seen, counts = np.unique(codes[learn] * width + target[learn], return_counts=True)
     order = np.argsort(counts, kind="stable")
-    guess = np.full(size, usual, dtype=np.int64)
+    guess = np.full(int(codes.max()) + 1, usual, dtype=np.int64)
     guess[seen[order] // width] = seen[order] % width  # the most frequent is written last
     truth = target[~learn]
     dummy = float((truth != usual).mean())
@@ -112,11 +92,116 @@ def _class_reduction(codes: Codes, target: Codes, learn: npt.NDArray[np.bool_]) 
 
 
 def _rank_reduction(codes: Codes, target: Floats, learn: npt.NDArray[np.bool_]) -> float:
-    size = int(codes.max()) + 1
-    mean = float(target[learn].mean())
+    size, mean = int(codes.max()) + 1, float(target[learn].mean())
     counts = np.bincount(codes[learn], minlength=size)
     sums = np.bincount(codes[learn], target[learn], minlength=size)
     guess = (sums + mean * 0.5) / (counts + 0.5)
     truth = target[~learn]
     dummy = float(((truth - mean) ** 2).mean())
     return 1 - float(((truth - guess[codes[~learn]]) ** 2).mean()) / dummy if dummy else 0.0
+
+
+@dataclass(frozen=True)
+class LeakContext:
+    """A table with its target, kinds and split, and what leak detectors share."""
+
+    table: pd.DataFrame
+    request: SplitRequest
+    split: RowSplit
+    kinds: Mapping[str, Kind]
+    known_after: tuple[str, ...] = ()
+    """Columns that the request declares to be known only after the outcome."""
+    excluded: tuple[str, ...] = ()
+    """Columns that the request leaves out: no leak of theirs matters."""
+    _reductions: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def target(self) -> str:
+        return self.request.target
+
+    @property
+    def problem(self) -> str:
+        """The task of the problem."""
+        return learning_task(self.request.problem)
+
+    @property
+    def is_classes(self) -> bool:
+        return self.problem == "classification"
+
+    @cached_property
+    def features(self) -> list[str]:
+        """All columns that a model may be given: none that the request leaves out, and none that names the parts."""
+        aside = {self.target, self.request.column, *self.known_after, *self.excluded}
+        aside |= {name for name, kind in self.kinds.items() if kind in STRUCTURE}
+        return [str(name) for name in self.table.columns if name not in aside]
+
+    @cached_property
+    def informative(self) -> list[str]:
+        """Features that are neither keys nor constant."""
+        return [name for name in self.features if self.kinds[name] not in UNUSABLE]
+
+    @cached_property
+    def hashes(self) -> Hashes:
+        """Of each row of the table: equal where all informative features are."""
+        columns = self.informative
+        return row_hashes(self.table[columns]) if columns else np.arange(len(self.table), dtype=np.uint64)
+
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        """A sample of the training rows, in the order of the file."""
+        train = self.split.train
+        if len(train) > SAMPLE:
+            train = np.sort(np.random.default_rng(0).choice(train, SAMPLE, replace=False))
+        return self.table.iloc[train]
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The target of `rows` as classes, or as ranges of equal weight."""
+        target = self.rows[self.target]
+        if self.is_classes:
+            return np.asarray(pd.factorize(target.astype(str))[0], dtype=np.int64)
+        return in_bins(target, TARGET_BINS)
+
+    @cached_property
+    def different(self) -> int:
+        """How many classes, or ranges, `codes` has."""
+        return len(np.unique(self.codes))
+
+    @cached_property
+    def _measured_on(self) -> Any:
+        """Classes, or ranks in [0, 1], which monotone transforms of the target do not change."""
+        return self.codes if self.is_classes else self.rows[self.target].rank(pct=True).to_numpy(float)
+
+    def mutual_information(self, name: str) -> float:
+        """Of a column with the target, as a share of the target's entropy."""
+        return mutual_information(in_bins(self.rows[name], COARSE), self.codes)
+
+    def error_reduction(self, name: str) -> float:
+        """Share of the dummy's error that a column alone removes; 0 for constant ones and for clustering."""
+        if not self.target or self.kinds[name] == "constant":
+            return 0.0
+        if name not in self._reductions:
+            fine = min(FINE, max(COARSE, len(self.rows) // 10))
+            bins = {COARSE, fine} if as_numbers(self.rows[name]) is not None else {fine}
+            found = (self.reduction_of(in_bins(self.rows[name], one, len(self.rows))) for one in bins)
+            self._reductions[name] = max(found)
+        return self._reductions[name]
+
+    def reduction_of(self, codes: Codes) -> float:
+        """Share of the dummy's error that codes of `rows` remove on the half of the rows that they did not see."""
+        if len(codes) < 20:
+            return 0.0
+        half, reduction = _half(len(codes)), _class_reduction if self.is_classes else _rank_reduction
+        return max(0.0, sum(reduction(codes, self._measured_on, learn) for learn in (half, ~half)) / 2)
+
+    def reduction_by_presence(self, name: str) -> float:
+        """Of the dummy's error, by whether the column has a value."""
+        return self.reduction_of(self.rows[name].isna().to_numpy().astype(np.int64))
+
+    def reduction_by_any(self, name: str) -> float:
+        """Of the dummy's error, by the column's values or by their presence."""
+        return max(self.error_reduction(name), self.reduction_by_presence(name))
+
+    def by_reduction(self, names: Iterable[str]) -> list[str]:
+        """The columns, the strongest predictor first."""
+        return sorted(names, key=lambda name: (-self.error_reduction(name), name))

@@ -34,20 +34,14 @@ def numbers(values: Any) -> NumberFacts:
     with np.errstate(over="ignore", invalid="ignore"):
         reach = FENCES * (three - quarter)
         mean, deviation = float(values.mean()), float(values.std())
-    return NumberFacts(
-        mean=figure(mean),
-        deviation=figure(deviation),
-        least=figure(least),
-        quarter=figure(quarter),
-        median=figure(median),
-        three_quarters=figure(three),
-        most=figure(most),
-        skew=figure(skew(values)),
-        outliers=figure(float(((values < quarter - reach) | (values > three + reach)).mean())) if reach else 0.0,
-        zeros=figure(float((values == 0).mean())),
-        negative=figure(float((values < 0).mean())),
-        whole=bool((values == np.floor(values)).all()),
-    )
+    figures = {
+        "mean": mean, "deviation": deviation, "least": least, "quarter": quarter, "median": median,
+        "three_quarters": three, "most": most, "skew": skew(values),
+        "outliers": ((values < quarter - reach) | (values > three + reach)).mean() if reach else 0.0,
+        "zeros": (values == 0).mean(), "negative": (values < 0).mean(),
+    }  # fmt: skip
+    whole = bool((values == np.floor(values)).all())
+    return NumberFacts(whole=whole, **{name: figure(float(value)) for name, value in figures.items()})
 
 
 def skew(values: Any) -> float:
@@ -55,10 +49,7 @@ def skew(values: Any) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         away = values - values.mean()
         deviation = float(np.sqrt((away**2).mean()))
-        if not (deviation > 0 and math.isfinite(deviation)):
-            return 0.0
-        away = away / deviation
-        return float((away * away * away).mean())
+        return float(((away / deviation) ** 3).mean()) if deviation > 0 and math.isfinite(deviation) else 0.0
 
 
 def frequent(column: Any, most: int = FREQUENT) -> tuple[Frequent, ...]:
@@ -106,12 +97,9 @@ def target_figures(name: str, column: Any, problem: str) -> TargetProfile:
         counts = column.value_counts().to_numpy(float)
         shares = counts / counts.sum()
         entropy = float(-(shares * np.log(shares)).sum() / math.log(len(shares))) if len(shares) > 1 else 0.0
+        classes = frequent(column, CLASSES)
         return TargetProfile(
-            name=name,
-            problem=problem,
-            classes=frequent(column, CLASSES),
-            class_count=len(counts),
-            entropy=figure(entropy),
+            name=name, problem=problem, classes=classes, class_count=len(counts), entropy=figure(entropy)
         )
     values = column.to_numpy(float)
     facts = numbers(values)

@@ -25,8 +25,8 @@ import numpy as np
 from palmette.automl.kinds import FileKind, Kind, file_kinds
 from palmette.automl.samples.artefacts import ArrayUse, Repairs
 from palmette.automl.samples.opening import digest
-from palmette.knowledge.web import cache_folder
 from palmette.errors import InputError, MachineError, Problem, UserError, did_you_mean
+from palmette.knowledge.web import cache_folder
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -35,6 +35,11 @@ class SplitRequest(Model):
     most_rows: int = 0
     """Rows that are learnt from at most; 0 for all."""
 
+    @property
+    def splits_by_column(self) -> bool:
+        """Whether a column names the part of each row."""
+        return bool(self.column) and (self.by == "column" or (not self.by and bool(self.share)))
+
 
 class HoldOut(Model):
     """How the hold-out was split off: enough to repeat it. The positions themselves are not stored."""

@@ -169,6 +169,7 @@ def _splits(samples: Samples, request: SplitRequest) -> DataSplits:
 def split_of(samples: Samples, request: SplitRequest) -> RowSplit:
     """The split of the files as they are now, which the profile and the rows of a run share."""
     from palmette.automl.samples.load import reload
-    from palmette.automl.splitting.split import split_for
+    from palmette.automl.splitting.split import split
 
-    return split_for(reload(samples), request)
+    loaded = reload(samples)
+    return split(loaded.table, request, {one.name: one.kind for one in samples.columns}, loaded.given_test)

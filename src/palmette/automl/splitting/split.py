@@ -17,12 +17,16 @@ import pandas as pd
 
 from palmette.automl.kinds import Kind
 from palmette.automl.problem_traits import learning_task
-from palmette.automl.samples.artefacts import Loaded
 from palmette.automl.splitting.artefacts import HoldOut, SplitRequest, SplitStrategy
+from palmette.automl.splitting.parts import (
+    first_of_later,
+    has_part,
+    parts_of,
+    require_classes,
+    require_target,
+    shown_time,  # fmt: skip
+)
 from palmette.automl.splitting.row_groups import Hashes, apart, entity_of, has_few_values, mixed, row_hashes
-from palmette.automl.splitting.split_columns import has_part, parts_of
-from palmette.automl.splitting.targets import require_classes, require_target
-from palmette.automl.splitting.timestamps import first_of_later, shown_time
 from palmette.engine.registry import load
 
 SHARE = 0.2
@@ -68,7 +72,7 @@ def split(
     """
     labels = require_target(table, request.target, request.problem)
     known = labels.notna().to_numpy() if labels is not None else np.ones(len(table), dtype=bool)
-    if request.column and (request.by == "column" or (not request.by and request.share)):
+    if request.splits_by_column:
         known &= has_part(table[request.column])
     usable = np.flatnonzero(known)
     splitter = _Splitter(table.iloc[usable], request, kinds, usable, len(table))
@@ -76,12 +80,6 @@ def split(
     if learning_task(request.problem) == "classification" and labels is not None:
         require_classes(labels.iloc[whole.train], request.target, whole.facts.reasons[0])
     return splitter.limited(whole, table) if 0 < request.most_rows < len(whole.train) else whole
-
-
-def split_for(loaded: Loaded, request: SplitRequest) -> RowSplit:
-    """Splits a data set; UserError as `split`."""
-    kinds = {column.name: column.kind for column in loaded.samples.columns}
-    return split(loaded.table, request, kinds, loaded.given_test)
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ class _Splitter:
         if decided is not None:
             held, reasons = decided
             return self._split(held, "time", list(reasons), time=request.time)
-        if request.column and (request.by == "column" or (not request.by and request.share)):
+        if request.splits_by_column:
             inside, reason = parts_of(self.rows[request.column], request.column, request.by == "column")
             if inside.any():
                 return self._given(inside, reason, request.column)

@@ -87,7 +87,7 @@ def _columns(names: Iterable[str], samples: Samples) -> tuple[str, ...]:
 def _computed(
     samples: Samples, request: SplitRequest, known_after: tuple[str, ...], excluded: tuple[str, ...]
 ) -> Profile:
-    from palmette.automl.profile.leaks.context import LeakContext
+    from palmette.automl.profile.association import LeakContext
     from palmette.automl.profile.profile import profile
     from palmette.automl.samples.load import reload
 

@@ -1,0 +1,360 @@
+"""Leak detectors: each runs on the data, and reports what it found, how severe it is, and what should be done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from palmette.automl.kinds import file_kind, is_id_name
+from palmette.automl.profile.artefacts import Leak
+from palmette.automl.profile.association import LeakContext, as_numbers
+from palmette.automl.samples.files import inspected
+from palmette.automl.splitting.row_groups import ALIKE, is_entity_name, target_likeness
+from palmette.documents import load_plain
+
+FEW, MANY = 20, 200
+"""Training rows below which what a detector finds may be random."""
+COPIED = 0.995
+"""Share of rows in which a copy agrees."""
+MONOTONE = 0.99995
+"""Rank correlation from which a column is the target on another scale."""
+PERFECT = 0.98
+"""Reduction of error by a column alone from which it is a proxy."""
+EXACT = 1e-9
+"""Of the variance, that a sum of parts leaves unexplained."""
+MOST_PARTS, SUM_SAMPLE = 60, 5000
+TELLING = 0.9
+"""Reduction of error by the presence of a value alone, from which it gives the outcome away."""
+STRONG = 0.5
+"""Reduction of error from which a column with the name of an outcome is suspect."""
+GENERIC = {"type", "class", "label", "target", "value", "category", "name", "status", "score", "group", "level", "kind"}
+"""Names of targets that other columns have in theirs without being computed from them."""
+AFTERWARDS = re.compile(
+    r"(^|[_\W])(outcome|result|resolution|resolved|closed|closing|final|actual|afterwards?|post|cancel\w*|reason|"
+    r"discharge\w*|death|died|deceased|refund\w*|returned|settle\w*|recover\w*|payout|paidoff|paid_off|chargeback|"
+    r"writeoff|write_off|collection\w*|approved|rejected|completed|finished|ended|exit\w*|survival)([_\W]|$)",
+    re.IGNORECASE,
+)
+BLOCKS = 64
+REPORTED = 0.3
+"""Reduction of error by a key, or by the order of the file, from which it is reported."""
+NEARLY = 0.5
+"""Distinct values as a share of rows, from which a column with the name of a key is suspect."""
+AHEAD, BEHIND = 0.9, 0.4
+"""Reduction of error by a suspicious column, and by the next one behind it."""
+ORDERED = 0.98
+"""Share of rows in the order of a time column from which the file is ordered by it."""
+BITS, NEAR = 64, 4
+"""Of a fingerprint; in how many of them files that are nearly alike may differ."""
+AT_ONCE = 1000
+
+
+@cache
+def _templates() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = load_plain(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+    return found
+
+
+def _leak(code: str, *columns: str, replaced: Mapping[str, str] | None = None, **fields: object) -> Leak:
+    """A leak by its templates; `fields` are those of its sentences."""
+    made = {key: text.format(**fields) for key, text in _templates()[code].items()}
+    return Leak.model_validate({"code": code, "columns": columns} | made | dict(replaced or {}))
+
+
+def known_after(context: LeakContext) -> Iterator[Leak]:
+    """Columns that the request declares to be known only after the outcome."""
+    for name in (name for name in context.known_after if name in context.table):
+        yield _leak("known-after", name, name=name, alone=context.error_reduction(name))
+
+
+def target_copy(context: LeakContext) -> Iterator[Leak]:
+    """Columns whose values are the target's under other names, or on another scale."""
+    for name in (name for name in context.features if context.kinds[name] not in ("constant", "text")):
+        agreement = _renamed(context, name) if context.is_classes else _rescaled(context, name)
+        only = context.informative == [name]  # without it there is nothing to learn from
+        if agreement:
+            replaced = {"action": "ask", "default": "keep"} if only else {}
+            yield _leak("target-copy", name, replaced=replaced, name=name, target=context.target, agreement=agreement)
+
+
+def _renamed(context: LeakContext, name: str) -> str:
+    """The evidence that values and classes correspond one to one; empty where they do not."""
+    column, labels = context.rows[name], context.rows[context.target].astype(str)
+    if column.isna().mean() > 1 - COPIED or column.nunique() != context.different:
+        return ""
+    both = pd.crosstab(pd.factorize(column)[0], context.codes).drop(index=-1, errors="ignore").to_numpy()
+    agreeing = both.max(1).sum() / len(column)
+    if len({*both.argmax(1)}) < len(both) or agreeing < COPIED:
+        return ""
+    shown = [f"{v!r} is {c!r}" for v, c in dict(zip(column.astype(str), labels, strict=True)).items()][:4]
+    return f"{agreeing:.2%} of {len(column)} rows: {', '.join(shown)}"
+
+
+def _rescaled(context: LeakContext, name: str) -> str:
+    values, target = as_numbers(context.rows[name]), as_numbers(context.rows[context.target])
+    if values is None or target is None:
+        return ""
+    known = ~np.isnan(values)
+    if known.mean() < COPIED or len(np.unique(values[known])) <= FEW:
+        return ""
+    correlation = pd.Series(values[known]).rank().corr(pd.Series(target[known]).rank())
+    shown = f"rank correlation {correlation:.5f} in {int(known.sum())} rows"
+    return shown if abs(correlation) > MONOTONE else ""
+
+
+def shared_entities(context: LeakContext) -> Iterator[Leak]:
+    """Keys of entities on both sides, where the target belongs to the entity."""
+    if not context.target or context.problem not in ("classification", "regression"):
+        return
+    holdout, train = context.table.iloc[context.split.holdout], context.table.iloc[context.split.train]
+    given = {"action": "report"} if context.split.facts.strategy == "given" else {}
+    for name in context.features:
+        if not is_entity_name(name) or context.kinds[name] not in ("number", "category", "identifier"):
+            continue
+        if not 10 <= context.table[name].nunique() <= 0.7 * len(context.table):
+            continue
+        common = float(holdout[name].isin(train[name].dropna().unique()).mean()) if len(holdout) else 0.0
+        likeness = target_likeness(context.rows[name], context.rows[context.target], context.problem)
+        if common > 0.05 and likeness > ALIKE:
+            yield _leak("shared-entities", name, replaced=given, name=name, common=common, likeness=likeness)
+
+
+def target_parts(context: LeakContext) -> Iterator[Leak]:
+    """Columns of which the target is the sum, the difference, the product or the quotient."""
+    if context.is_classes:
+        return
+    names = context.by_reduction([name for name in context.informative if context.kinds[name] == "number"])[:MOST_PARTS]
+    rows = context.rows[[*names, context.target]].dropna().iloc[:SUM_SAMPLE]
+    if len(rows) < max(FEW, 3 * len(names)) or len(names) < 2:
+        return
+    plain = {str(name): rows[name].to_numpy(float) for name in rows}
+    logs = {name: np.log(values) for name, values in plain.items() if (values > 0).all()}
+    for what, parts in (("sum", plain), ("product", logs)):
+        weights = _weights(parts, context.target)
+        if len(weights) > 1 and all(abs(abs(weight) - 1) < 1e-3 for weight in weights.values()):
+            formula = " ".join(f"{'+' if weight > 0 else '-'} {name!r}" for name, weight in weights.items())
+            formula = formula.removeprefix("+ ") + (", in logs" if what == "product" else "")
+            found: dict[str, Any] = {"target": context.target, "what": what, "formula": formula, "rows": len(rows)}
+            yield _leak("target-parts", *weights, listed=" and ".join(map(repr, weights)), **found)
+            return
+
+
+def _weights(columns: Mapping[str, Any], target: str) -> dict[str, float]:
+    """The weights of the columns in a sum that gives the target exactly; empty where there is none."""
+    names = [name for name in columns if name != target]
+    if target not in columns or len(names) < 2:
+        return {}
+    goal, parts = columns[target], np.column_stack([*(columns[name] for name in names), np.ones(len(columns[target]))])
+    scales = np.abs(parts).max(0)
+    scales[scales == 0] = 1.0
+    solution = np.linalg.lstsq(parts / scales, goal, rcond=None)[0]
+    left = goal - (parts / scales) @ solution
+    if float((left**2).sum()) > EXACT * float(((goal - goal.mean()) ** 2).sum()):
+        return {}
+    weights = solution / scales
+    matters = np.abs(weights) * parts.std(0) > 1e-6 * goal.std()
+    return {name: float(weight) for name, weight, used in zip(names, weights, matters, strict=False) if used}
+
+
+def missing_tells(context: LeakContext) -> Iterator[Leak]:
+    """Columns that are filled, or left empty, only when the outcome is known."""
+    for name in context.informative:
+        missing = float(context.rows[name].isna().mean())
+        alone = context.reduction_by_presence(name) if 0.005 < missing < 0.995 else 0.0
+        if alone >= TELLING:
+            yield _leak("missing-tells", name, name=name, target=context.target, alone=alone, missing=missing)
+
+
+def known_afterwards(context: LeakContext) -> Iterator[Leak]:
+    """Columns with the name of an outcome that predict the target strongly, by value or by being there."""
+    for name in context.informative:
+        alone = context.reduction_by_any(name) if AFTERWARDS.search(_words(name)) else 0.0
+        if alone >= STRONG:
+            yield _leak("known-afterwards", name, name=name, target=context.target, alone=alone)
+
+
+def derived_from_target(context: LeakContext) -> Iterator[Leak]:
+    """Columns that have the target's name in their own: ratios, reasons and dates of it."""
+    target = _words(context.target).lower().split()
+    if len("".join(target)) < 3 or set(target) <= GENERIC:
+        return
+    for name in context.informative:
+        words = _words(name).lower().split()
+        if not any(words[start : start + len(target)] == target for start in range(len(words))):
+            continue
+        alone = context.reduction_by_any(name)
+        text = f"{name!r} has the target's name in its own: is it computed from {context.target!r}?"
+        weak = {"severity": "low", "action": "report", "default": "keep", "text": text}
+        replaced = {} if alone >= STRONG else weak
+        yield _leak("derived-from-target", name, replaced=replaced, name=name, target=context.target, alone=alone)
+
+
+def _words(name: str) -> str:
+    """The words of a name, with blanks between them."""
+    return re.sub(r"[_\W]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name))
+
+
+def target_in_text(context: LeakContext) -> Iterator[Leak]:
+    """Keys and texts whose first or last characters, or length, give the target."""
+    for name in (name for name in context.features if context.kinds[name] in ("identifier", "text", "category")):
+        column = context.rows[name]
+        if column.nunique() < 0.2 * len(column) or pd.api.types.is_float_dtype(column.dtype):
+            continue
+        parts = _parts_of_text(column.astype(str)).items()
+        alone, part = max((context.reduction_of(pd.factorize(cells)[0] + 1), what) for what, cells in parts)
+        if alone >= PERFECT and alone > context.error_reduction(name):
+            yield _leak("target-in-text", name, name=name, target=context.target, part=part, alone=alone)
+
+
+def _parts_of_text(texts: Any) -> dict[str, Any]:
+    found = {f"the first {count} characters": texts.str[:count] for count in (1, 2, 3)}
+    found |= {f"the last {count} characters": texts.str[-count:] for count in (1, 2)}
+    found["the letters"] = texts.str.replace(r"[^A-Za-z]+", "", regex=True)
+    return found | {"the length": texts.str.len().astype(str)}
+
+
+def target_proxy(context: LeakContext) -> Iterator[Leak]:
+    """Columns that alone predict the target nearly without error. Some are honest, so they are reported and kept."""
+    for name in context.informative:
+        alone = context.error_reduction(name)
+        if alone >= PERFECT:
+            yield _leak("target-proxy", name, name=name, target=context.target, alone=alone)
+
+
+def identifier_tells(context: LeakContext) -> Iterator[Leak]:
+    """Keys that predict the target: assigned after it, or in its order."""
+    for name in context.features:
+        sure = context.kinds[name] == "identifier"
+        nearly = is_id_name(name) and context.rows[name].nunique() > NEARLY * len(context.rows)
+        alone = context.error_reduction(name) if sure or nearly else 0.0
+        if alone > REPORTED:
+            replaced = {} if sure else {"action": "ask"}
+            yield _leak("identifier-tells", name, replaced=replaced, name=name, target=context.target, alone=alone)
+
+
+def suspicious_jump(context: LeakContext) -> Iterator[Leak]:
+    """One column that predicts nearly all, where the next best predicts little."""
+    if len(context.informative) < 3:
+        return
+    name, other = context.by_reduction(context.informative)[:2]
+    alone, second = context.error_reduction(name), context.error_reduction(other)
+    if alone >= AHEAD and second <= BEHIND:
+        found: dict[str, Any] = {"name": name, "other": other, "alone": alone, "second": second}
+        yield _leak("suspicious-jump", name, target=context.target, **found)
+
+
+def nearly_equal_files(context: LeakContext) -> Iterator[Leak]:
+    """Files on both sides of the split whose fingerprints differ in few bits: video frames, or compressed again."""
+    for name in context.informative if len(context.split.holdout) else ():
+        kind = file_kind(context.kinds[name])
+        if kind is None:
+            continue
+        parts = (context.split.train, context.split.holdout)
+        learnt, held = (_fingerprints(context.table[name].iloc[rows], kind.name) for rows in parts)
+        starts = range(0, len(held), AT_ONCE) if len(learnt) else ()
+        count = sum(int((_distance(held[at : at + AT_ONCE], learnt) <= NEAR).sum()) for at in starts)
+        if count:
+            share = count / len(context.split.holdout)
+            found = {"name": name, "count": count, "share": share, "near": NEAR}
+            yield _leak("nearly-equal-files", name, replaced={"severity": _severity(share)}, **found)
+
+
+def _fingerprints(cells: pd.Series, kind: str) -> np.ndarray:
+    """(n, 64) of 1 and -1, of cells that have a fingerprint."""
+    found = [inspected(Path(cell), kind).fingerprint for cell in cells.dropna()]
+    numbers = np.array([one for one in found if one], dtype=np.uint64)
+    bits = (numbers[:, None] >> np.arange(BITS, dtype=np.uint64)) & np.uint64(1)
+    return bits.astype(np.float32) * 2 - 1
+
+
+def _distance(some: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """(n,): in how many bits the nearest of the others differs."""
+    return np.asarray((BITS - (some @ others.T).max(axis=1)) / 2)
+
+
+def _severity(share: float) -> str:
+    return "high" if share > 0.1 else "medium" if share > 0.01 else "low"
+
+
+def equal_rows(context: LeakContext) -> Iterator[Leak]:
+    """Rows of the hold-out whose features are all those of a training row."""
+    if not context.informative or not len(context.split.holdout):
+        return
+    common = np.isin(context.hashes[context.split.holdout], context.hashes[context.split.train])
+    if common.any():
+        strategy, share = context.split.facts.strategy, float(common.mean())
+        action = "report" if strategy in ("given", "time", "stratified") else "group"
+        replaced = {"severity": _severity(share), "action": action}
+        yield _leak("equal-rows", replaced=replaced, count=int(common.sum()), share=share, strategy=strategy)
+
+
+def time_overlap(context: LeakContext) -> Iterator[Leak]:
+    """Training rows that are later than the hold-out, in data that run in time."""
+    by_time = context.split.facts.strategy == "time"
+    for name in context.features:
+        if not pd.api.types.is_datetime64_any_dtype(context.table[name].dtype):
+            continue
+        parts = (context.split.holdout, context.split.train)
+        holdout, train = (context.table[name].iloc[rows].dropna() for rows in parts)
+        if not len(holdout) or not len(train):
+            continue
+        later = float((train > holdout.min()).mean())
+        ordered = (
+            float((np.diff(train.to_numpy("datetime64[ns]").astype("int64")) >= 0).mean()) if len(train) > 1 else 0
+        )
+        if later > 0 and (by_time or ordered > ORDERED) and train.nunique() > 10:
+            replaced = {"severity": "high", "action": "ask"} if by_time else {}
+            found = {"name": name, "later": later, "begins": holdout.min(), "ends": train.max()}
+            yield _leak("time-overlap", *([name] if by_time else []), replaced=replaced, **found)
+
+
+def row_order(context: LeakContext) -> Iterator[Leak]:
+    """A file that is sorted by the target, or by something close to it."""
+    alone = context.reduction_of(np.arange(len(context.rows)) * BLOCKS // len(context.rows))
+    if alone > REPORTED:
+        yield _leak("row-order", target=context.target, alone=alone)
+
+
+class Detector(NamedTuple):
+    """Finds leaks of one kind."""
+
+    find: Callable[[LeakContext], Iterator[Leak]]
+    rows: int = 0
+    """Training rows with a target that it needs; 0 for one that needs no target."""
+
+
+DETECTORS: dict[str, Detector] = {
+    "known-after": Detector(known_after),
+    "target-copy": Detector(target_copy, FEW),
+    "shared-entities": Detector(shared_entities),
+    "target-parts": Detector(target_parts, FEW),
+    "missing-tells": Detector(missing_tells, FEW),
+    "known-afterwards": Detector(known_afterwards, FEW),
+    "derived-from-target": Detector(derived_from_target, FEW),
+    "target-in-text": Detector(target_in_text, FEW),
+    "target-proxy": Detector(target_proxy, FEW),
+    "identifier-tells": Detector(identifier_tells, MANY),
+    "suspicious-jump": Detector(suspicious_jump, MANY),
+    "nearly-equal-files": Detector(nearly_equal_files),
+    "equal-rows": Detector(equal_rows),
+    "time-overlap": Detector(time_overlap),
+    "row-order": Detector(row_order, MANY),
+}
+"""By the code of their leaks, the most certain first. A column that one has found is not reported by those after it."""
+
+
+def find_leaks(context: LeakContext) -> Iterator[Leak]:
+    """The leaks that the detectors find."""
+    found: set[str] = set()
+    for detector in DETECTORS.values():
+        if detector.rows and (not context.target or len(context.rows) < detector.rows):
+            continue
+        leaks = [leak for leak in detector.find(context) if not leak.columns or not found.issuperset(leak.columns)]
+        yield from leaks
+        found |= {column for leak in leaks for column in leak.columns}
