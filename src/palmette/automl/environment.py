@@ -21,7 +21,7 @@ from palmette.automl.task_spec.request import DataSummary, Request
 from palmette.automl.task_spec.spec import FieldSource, TaskSpec
 from palmette.automl.task_spec.task_file import TaskFile, task_of
 from palmette.documents import Model, read_document
-from palmette.engine import ConsoleHuman, Human, NoHuman, RunBudget, Setup, build_actors, create, load_topology
+from palmette.engine import Human, RunBudget, Setup, build_actors, create, human_of, load_topology
 from palmette.errors import UserError, did_you_mean
 from palmette.llm.opening import ModelChoice, about, check_roles, open_models
 from palmette.llm.tokens import token_limit
@@ -71,7 +71,7 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
     if len(task.sentence) > MOST_TEXT:
         message = f"The request has {len(task.sentence)} characters; {MOST_TEXT} at most are read."
         raise UserError(message, "Write less: what to predict, and what matters.", code="request-too-long")
-    human: Human = ConsoleHuman() if wanted.human == "console" else NoHuman()
+    human = human_of(wanted.human, folder)
     choice = ModelChoice(model=wanted.model, models=wanted.models)
     topology = load_topology(topology_file(wanted.topology)).value
     check_roles(choice, topology)

@@ -58,6 +58,7 @@ COMMANDS = {
     "retrain": _Command("palmette.cli.retrain:retrain", "Fit a delivered model again on new rows.", "automl"),
     "export": _Command("palmette.cli.export:export", "Write the learner of a delivered model as ONNX.", "automl"),
     "check": _Command("palmette.cli.check:check", "Check a feature script against its specification.", "spark"),
+    "web": _Command("palmette.cli.web:web", "Show runs in the browser, answer their questions, start new ones.", "web"),
     "mcp": _Command("palmette.cli.mcp:mcp", "Serve the checks and runs to coding agents (MCP).", "mcp"),
     "search": _Command("palmette.cli.search:search", "Search papers, models, data sets and documents.", "automl"),
     "schema": _Command("palmette.cli.schema:schema", "Print the JSON Schema of a file format."),

@@ -24,8 +24,8 @@ _MARKS = {"new": "+", "changed": "~", "unchanged": "", "removed": "-", "unknown"
 @click.option("--planner", type=PLANNER, help="Planner that chooses the next actor; overrides the run file.")
 @click.option(
     "--human",
-    type=click.Choice(["console", "none"]),
-    help="Where to ask questions; none asks nothing. Overrides the run file.",
+    type=click.Choice(["console", "web", "none"]),
+    help="Where to ask questions: here, on the page of `palmette web`, or nowhere. Overrides the run file.",
 )
 @click.option("--model", metavar="PROVIDER:NAME", help="Language model for the agents; overrides the run file.")
 @click.option("--plan", "only_plan", is_flag=True, help="Only show what would be built, read and written.")
@@ -49,7 +49,7 @@ def features(
     from palmette.features.questions import answered
 
     run_file = Path(os.path.realpath(run_file))
-    answers = answered(run_file, NoHuman() if human == "none" or only_plan else ConsoleHuman(), model)
+    answers = answered(run_file, NoHuman() if human in ("none", "web") or only_plan else ConsoleHuman(), model)
     if only_plan:
         _show(build_plan(run_file, answers), as_json)
         return

@@ -8,7 +8,7 @@ from palmette.cli.automl import Names
 from palmette.cli.progress import watching
 from palmette.cli.screen import human_option, json_option
 from palmette.cli.summary import present
-from palmette.engine import ConsoleHuman, NoHuman, find_run, resume_run
+from palmette.engine import find_run, human_of, resume_run
 
 
 @click.command()
@@ -25,6 +25,6 @@ def resume(run: str, approve: tuple[str, ...], human: str, as_json: bool) -> Non
     from palmette.automl.arguments import STAGES
 
     agreed = tuple(STAGES.get(name, name) for name in approve)
-    asked = NoHuman() if human == "none" else ConsoleHuman()
     folder = find_run(run)
+    asked = human_of(human, folder)
     present(resume_run(folder, watching(as_json, folder), human=asked, agreed=agreed), as_json)

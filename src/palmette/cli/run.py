@@ -33,10 +33,10 @@ from palmette.errors import InputError, Problem
 )
 @click.option(
     "--human",
-    type=click.Choice(["console", "none"]),
+    type=click.Choice(["console", "web", "none"]),
     default="none",
     show_default=True,
-    help="Where to ask questions; none asks nothing.",
+    help="Where to ask questions: here, on the page of `palmette web`, or nowhere.",
 )
 @click.option(
     "--model", default="offline", show_default=True, metavar="PROVIDER:NAME", help="Language model for the agents."

@@ -22,7 +22,7 @@ def schema(name: str, output: Path | None) -> None:
 
     Editors use it to complete and check files as they are written.
     """
-    text = json.dumps(_task_schema() if name == TASK else schema_of(name), indent=2, ensure_ascii=False)
+    text = json.dumps(any_schema(name), indent=2, ensure_ascii=False)
     if output is None:
         click.echo(text)
     else:
@@ -30,7 +30,10 @@ def schema(name: str, output: Path | None) -> None:
         click.echo(f"Wrote {output}.", err=True)
 
 
-def _task_schema() -> dict[str, Any]:
+def any_schema(name: str) -> dict[str, Any]:
+    """The JSON Schema of a format, the task file among them."""
+    if name != TASK:
+        return schema_of(name)
     from palmette.automl.task_spec.task_file import TaskFile
 
     schema = TaskFile.model_json_schema()

@@ -17,10 +17,10 @@ _MARKS: Mapping[str, str] = {"passed": "✓", "failed": "✗", "skipped": "–",
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 human_option = click.option(
     "--human",
-    type=click.Choice(["console", "none"]),
+    type=click.Choice(["console", "web", "none"]),
     default="console",
     show_default=True,
-    help="Where to ask questions; none asks nothing.",
+    help="Where to ask questions: here, on the page of `palmette web`, or nowhere.",
 )
 PLANNER = click.Choice(["offline", "model", "sequential", "random"])
 

@@ -32,7 +32,7 @@ def serve(run: str, port: int, host: str, as_json: bool) -> None:
     from palmette.sandbox import Sandbox
 
     folder = delivered(model_run(run))
-    _require_free(host, port)
+    require_free(host, port)
     with suppress(KeyboardInterrupt), Service(Sandbox(), folder, host, port) as service:
         click.echo(f"Starting {near(folder)} ...", err=True)
         if not service.is_healthy():
@@ -56,7 +56,7 @@ def _say(url: str, row: dict[str, object], as_json: bool) -> None:
     click.echo(f"try it    {ask}")
 
 
-def _require_free(host: str, port: int) -> None:
+def require_free(host: str, port: int) -> None:
     """Raises UserError if the address is not free."""
     try:
         kind, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

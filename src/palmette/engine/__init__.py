@@ -24,7 +24,16 @@ from palmette.engine.artefacts import ArtefactStore
 from palmette.engine.calls import Paid, Pay, Spend, pay_unrecorded
 from palmette.engine.drawing import draw
 from palmette.engine.events import Entry, Event
-from palmette.engine.human import ConsoleHuman, Human, NoHuman, ScriptedHuman
+from palmette.engine.human import (
+    ConsoleHuman,
+    Human,
+    NoHuman,
+    ScriptedHuman,
+    WebHuman,
+    answer_question,
+    human_of,
+    open_questions,
+)
 from palmette.engine.journal import Journal, read_journal
 from palmette.engine.lint import check_topology, lint
 from palmette.engine.planner import Decision, Planner, Situation
@@ -84,18 +93,22 @@ __all__ = [
     "Topology",
     "Verdict",
     "Violation",
+    "WebHuman",
+    "answer_question",
     "build_actors",
     "check_topology",
     "create",
     "draw",
     "find_run",
     "fold",
+    "human_of",
     "lint",
     "list_runs",
     "load",
     "load_topology",
     "names",
     "new_run_folder",
+    "open_questions",
     "pay_unrecorded",
     "read_journal",
     "register",

@@ -32,6 +32,8 @@ class RunStarted(Model):
     given: dict[str, str]
     """Artefacts that exist before the first step, by name and digest."""
     seed: int
+    limits: dict[str, float] = Field(default_factory=dict)
+    """Of the budget, by name."""
 
 
 class RunResumed(Model):

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
+import threading
+import time
 from collections.abc import Iterable
-from typing import Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from pydantic import JsonValue
+
+from palmette.documents import write_text
+from palmette.engine.events import Entry, HumanAnswered, HumanAsked
+from palmette.engine.journal import read_journal
+from palmette.errors import RunError
+
+ANSWERS = "answers"
+"""The folder of a run that takes answers from other processes."""
+WATCHED = 0.3
+"""Seconds between two looks at whether there is an answer."""
 
 
 class Human(Protocol):
@@ -24,9 +40,15 @@ class NoHuman:
 class ConsoleHuman:
     """Asks on the terminal; an empty answer, or no terminal, means that help is not available."""
 
+    _terminal = threading.Lock()
+
     def ask(self, question: str) -> str | None:
         if not sys.stdin.isatty():
             return None
+        with self._terminal:
+            return self._read(question)
+
+    def _read(self, question: str) -> str | None:
         print(f"\n{question}\n> ", file=sys.stderr, end="", flush=True)  # standard output is for results
         try:
             return input().strip() or None
@@ -44,3 +66,82 @@ class ScriptedHuman:
     def ask(self, question: str) -> str | None:
         self.questions.append(question)
         return self._answers.pop(0) if self._answers else None
+
+
+class OpenQuestion(NamedTuple):
+    """A question of a run that nobody has answered yet."""
+
+    id: str
+    """The same when the run asks again after it was cut short."""
+    asked: Entry
+
+    @property
+    def event(self) -> HumanAsked:
+        assert isinstance(self.asked.event, HumanAsked)
+        return self.asked.event
+
+
+def open_questions(folder: Path) -> list[OpenQuestion]:
+    """The questions of a run that wait for an answer, oldest first; also while nobody works on it."""
+    answered: dict[str, int] = {}
+    waiting: dict[str, Entry] = {}
+    for entry in read_journal(folder, "human_asked", "human_answered", "run_ended"):
+        match entry.event:
+            case HumanAsked(question=question):
+                waiting[question] = entry
+            case HumanAnswered(question=question):
+                answered[question] = answered.get(question, 0) + 1
+                waiting.pop(question, None)
+            case _:
+                waiting.clear()
+    return [OpenQuestion(_question_id(text, answered.get(text, 0)), entry) for text, entry in waiting.items()]
+
+
+def _question_id(question: str, answered: int) -> str:
+    """A question may be asked several times: it matters how often it was answered before."""
+    return f"{hashlib.sha256(question.encode()).hexdigest()[:16]}-{answered}"
+
+
+def answer_question(folder: Path, id: str, answer: str) -> None:
+    """Answers an open question of a run from another process; an empty answer means that help is not available.
+
+    Raises:
+        RunError: the question is not open.
+    """
+    if id not in {one.id for one in open_questions(folder)}:
+        message = f"The run {folder.name!r} has no open question {id!r}."
+        raise RunError(message, "It was answered, or the run has ended.", code="no-such-question")
+    path = folder / ANSWERS / id
+    path.parent.mkdir(exist_ok=True)
+    draft = path.with_suffix(".draft")
+    write_text(draft, answer)
+    draft.replace(path)
+
+
+class WebHuman:
+    """Waits for an answer that another process gives to a journaled question by `answer_question`.
+
+    An answer that arrives while the run is not worked on is found when the run is resumed and asks again.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def ask(self, question: str) -> str | None:
+        try:
+            waiting = {one.event.question: one.id for one in open_questions(self._folder)}
+        except RunError:
+            return None  # while the environment opens, before there is a journal
+        if question not in waiting:
+            return None
+        path = self._folder / ANSWERS / waiting[question]
+        while not path.exists():
+            time.sleep(WATCHED)
+        return path.read_text(encoding="utf-8").strip() or None
+
+
+def human_of(name: JsonValue, folder: Path) -> Human:
+    """The human that a run's `human` names: `console`, `web` or `none`."""
+    if name == "web":
+        return WebHuman(folder)
+    return ConsoleHuman() if name == "console" else NoHuman()

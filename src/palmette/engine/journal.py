@@ -27,10 +27,10 @@ from palmette.engine.state import RunState, fold
 from palmette.engine.storage_errors import disk_errors, journal_errors, sync_folder
 from palmette.errors import MachineError, RunError
 
-SCHEMA = 3
+SCHEMA = 4
 """Version of the journal's format, kept in the file as `user_version`."""
 OLDEST = 2
-"""The oldest readable version; later versions only added kinds of events and shortcuts."""
+"""The oldest readable version; later versions only added kinds of events, optional fields and shortcuts."""
 
 SYNCED = frozenset(
     {
@@ -47,6 +47,8 @@ SYNCED = frozenset(
 )
 """Kinds of events that `append` syncs to disk before it returns."""
 
+GLANCED = 5
+"""First events that a glance shows."""
 NAME = "journal.sqlite"
 PATIENCE = 10.0
 """Seconds to wait for another program's lock."""
@@ -196,6 +198,28 @@ def read_end(folder: Path, last: int | None) -> End:
         return End(whole.state, _entries(connection, after=earlier), earlier)
 
 
+def read_after(folder: Path, seq: int, most: int) -> list[Entry]:
+    """At most so many events after one of them, oldest first."""
+    with _reader(folder) as connection:
+        return _entries(connection, after=seq, most=most)
+
+
+class Glance(NamedTuple):
+    """What a journal shows without being folded."""
+
+    first: list[Entry]
+    """The first events, among them what was opened and, mostly, its topology."""
+    last: Entry | None
+
+
+def glance(folder: Path) -> Glance:
+    """The beginning and the end of a journal, as quick for a long one as for a short one."""
+    with _reader(folder) as connection:
+        first = _entries(connection, most=GLANCED)
+        (last,) = connection.execute("SELECT max(seq) FROM events").fetchone() if first else (None,)
+        return Glance(first, _entries(connection, after=last - 1)[0] if last else None)
+
+
 @contextmanager
 def _reader(folder: Path) -> Iterator[sqlite3.Connection]:
     path = folder / NAME
@@ -224,12 +248,14 @@ def _opened(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _entries(connection: sqlite3.Connection, kinds: Collection[str] = (), after: int = 0) -> list[Entry]:
+def _entries(
+    connection: sqlite3.Connection, kinds: Collection[str] = (), after: int = 0, most: int = -1
+) -> list[Entry]:
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone():
         return []  # its creator was killed before the first event
     chosen = f"AND kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
     rows = connection.execute(
-        f"SELECT seq, at, body FROM events WHERE seq > ? {chosen} ORDER BY seq", (after, *kinds)
+        f"SELECT seq, at, body FROM events WHERE seq > ? {chosen} ORDER BY seq LIMIT ?", (after, *kinds, most)
     ).fetchall()
     if not kinds and [seq for seq, _, _ in rows] != list(range(after + 1, after + len(rows) + 1)):
         raise ValueError(f"events are missing after event {after}")

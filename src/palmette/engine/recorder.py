@@ -23,6 +23,8 @@ class Recorder:
         self.budget = budget
         """Set once the environment is open."""
         self._is_interrupted = False
+        self._asking: dict[tuple[str, str], threading.Lock] = {}
+        """By actor and question: held while it is asked."""
 
     @property
     def state(self) -> RunState:
@@ -66,8 +68,10 @@ class Recorder:
             return RunStopped(message, code="budget-reached")
 
     def ask(self, human: Human, question: str, by: Asker, actor: str = "") -> str | None:
-        """Asks the human one question at a time; an actor's earlier questions are answered from the journal."""
+        """Asks the human while other threads go on; an actor's earlier questions are answered from the journal."""
         with self._guard:
+            asking = self._asking.setdefault((actor, question), threading.Lock())
+        with asking:
             known = self.state.answers.get((actor, question))
             if known is not None:
                 return known

@@ -85,7 +85,8 @@ class RunSession:
         given = {name: paid_calls.store.put(value) for name, value in setup.given.items()}
         if paid_calls.recorder.state.header is None:
             topology = setup.topology.model_dump_json(exclude_defaults=True)
-            paid_calls.recorder.record(RunStarted(topology=topology, given=given, seed=setup.seed))
+            limits = setup.budget.model_dump(exclude_none=True)
+            paid_calls.recorder.record(RunStarted(topology=topology, given=given, seed=setup.seed, limits=limits))
         self._observer.opened(setup.about)
         Executor(setup, self.folder, paid_calls).run(given)
         setup.finish()

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from palmette.delivery.export import export_base
 from palmette.documents import read_document
-from palmette.engine import ConsoleHuman, NoHuman, Pay, RunBudget, Setup, build_actors, create, load_topology
+from palmette.engine import Pay, RunBudget, Setup, build_actors, create, human_of, load_topology
 from palmette.errors import InputError
 from palmette.features.inputs import RunInputs, read_inputs
 from palmette.features.questions import only_questions, understood
@@ -54,7 +54,7 @@ def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable
         planner=create("planner", run.decider, services),
         given={"request": inputs.request},
         copied={"request": f"the files that {str(run_file)!r} names"},
-        human=ConsoleHuman() if run.human == "console" else NoHuman(),
+        human=human_of(run.human, folder),
         budget=budget,
         approve=run.approve,
         seed=run.seed,
@@ -89,7 +89,7 @@ def _asked_for(
         model = models.of(WORDS)
         if model is None:
             raise
-        human = NoHuman() if arguments.get("human") == "none" else ConsoleHuman()
+        human = human_of(arguments.get("human") or "console", folder)
         inputs = read_inputs(run_file, understood(run_file, answers, error, model, human, payer(_budget(run))))
         return _Asked(inputs._replace(run=_changed(inputs.run, arguments)), models)
 

@@ -9,13 +9,12 @@ from pydantic import Field, JsonValue
 
 from palmette.documents import Model
 from palmette.engine import (
-    ConsoleHuman,
-    NoHuman,
     RunBudget,
     Setup,
     build_actors,
     check_topology,
     create,
+    human_of,
     load_topology,
 )
 from palmette.llm.opening import BUILT_IN, ModelChoice, about, open_models
@@ -31,7 +30,7 @@ class TopologyArguments(Model):
     """Values of the given artefacts."""
     planner: str | None = None
     """Defaults to `model` if a model answers, otherwise to `offline`."""
-    human: Literal["console", "none"] = "none"
+    human: Literal["console", "web", "none"] = "none"
     """Who answers questions."""
     model: str = BUILT_IN
     """The model that answers the agents' tasks."""
@@ -56,7 +55,7 @@ def open_topology(arguments: dict[str, JsonValue], folder: Path) -> Setup:
         actors=build_actors(topology.value, services, folder=path.parent),
         planner=create("planner", planner, services),
         given=wanted.given,
-        human=ConsoleHuman() if wanted.human == "console" else NoHuman(),
+        human=human_of(wanted.human, folder),
         budget=budget,
         seed=wanted.seed,
         about=f"{about(choice, budget)}\nplanner: {planner}",

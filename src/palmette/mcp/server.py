@@ -15,15 +15,14 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field, JsonValue
 
-from palmette.documents import Model, read_document
+from palmette.documents import Model
 from palmette.engine import Entry, NoHuman, Observer, find_run, new_run_folder, run_environment
 from palmette.engine import events as e
-from palmette.errors import PalmetteError, UserError
+from palmette.errors import PalmetteError
 from palmette.features.build_plan import BuildPlan, build_plan
 from palmette.features.checks.examples import rows_expected
 from palmette.features.script_check import FeatureScript, check_script, chosen_checks, view_of
-from palmette.features.spec.dfr import Registry
-from palmette.features.spec.run import Run
+from palmette.roots import Roots
 from palmette.sandbox import WarmSpark
 
 INSTRUCTIONS = """\
@@ -74,7 +73,7 @@ class _Tools:
     """The tools, and what they share while the server runs."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
-        self.roots = tuple(root.resolve() for root in roots)
+        self._roots = Roots(roots)
         self._open = ExitStack()
         self._spark: WarmSpark | None = None
 
@@ -89,25 +88,6 @@ class _Tools:
             self._spark = self._open.enter_context(WarmSpark())
         return self._spark
 
-    def path(self, text: str) -> Path:
-        """The path, within the allowed folders; links are followed first."""
-        path = (self.roots[0] / text).resolve()
-        if not any(path.is_relative_to(root) for root in self.roots):
-            allowed = ", ".join(map(str, self.roots))
-            message = f"{text!r} is not in the allowed folders ({allowed})."
-            raise UserError(message, "Start the server with --root FOLDER to allow another.", code="outside-roots")
-        return path
-
-    def _require_roots(self, run_file: Path) -> None:
-        """UserError where what a run file names lies elsewhere."""
-        run = read_document(run_file, Run)
-        dfr = self.path(str(run_file.parent / run.dfr))
-        tables = (part for table in read_document(dfr, Registry).tables for part in (table.path, table.sample))
-        named = [(run_file, run.fsc), (run_file, run.repository.path), (run_file, run.output.path)]
-        for base, text in [*named, *((dfr, text) for text in tables)]:
-            if text and "://" not in text:
-                self.path(str(base.parent / text))
-
     def check_features(
         self,
         context: Context[Any, Any],
@@ -119,8 +99,8 @@ class _Tools:
     ) -> FeatureCheck:
         """Check a PySpark feature script against its specification, by running it on rows that provoke mistakes."""
         found = check_script(
-            FeatureScript(self.path(script), entry or None),
-            view_of(self.path(fsc), self.path(dfr), human=NoHuman()),
+            FeatureScript(self._roots.path(script), entry or None),
+            view_of(self._roots.path(fsc), self._roots.path(dfr), human=NoHuman()),
             chosen_checks(quick),
             spark=self.spark(),
             progress=_Progress(context).say,
@@ -149,20 +129,17 @@ class _Tools:
         as_of: Annotated[str, Field(description="The cut-off, ISO 8601; left out where a spine carries it.")] = "",
     ) -> ExpectedRows:
         """Compute the rows that a feature view has on given rows, by its definition and without Spark."""
-        view = view_of(self.path(fsc), self.path(dfr), human=NoHuman())
+        view = view_of(self._roots.path(fsc), self._roots.path(dfr), human=NoHuman())
         rows, skipped = rows_expected(view, given, as_of or None)
         return ExpectedRows(rows=tuple(rows), not_computed=skipped)
 
     def plan_features(self, run_file: Text) -> BuildPlan:
         """Show what a run file would build, read and write, and how that differs from what is merged."""
-        path = self.path(run_file)
-        self._require_roots(path)
-        return build_plan(path)
+        return build_plan(self._roots.run_file(run_file))
 
     def build_features(self, context: Context[Any, Any], run_file: Text) -> dict[str, Any]:
         """Build a feature view and its pull request, as the run file says; takes a minute or more."""
-        path = self.path(run_file)
-        self._require_roots(path)
+        path = self._roots.run_file(run_file)
         return self._run("features", {"run_file": str(path), "human": "none"}, path.stem, context)
 
     def automl(
@@ -176,7 +153,7 @@ class _Tools:
         """Train, verify and package a model; its score is measured on rows that no training saw."""
         from palmette.automl.arguments import arguments_of
 
-        path = self.path(data)
+        path = self._roots.path(data)
         arguments = arguments_of(request, (str(path),), target=target or None, budget=budget, human="none")
         return self._run("automl", arguments, path.stem, context)
 

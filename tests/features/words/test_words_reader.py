@@ -243,9 +243,9 @@ class Opening:
 
 def test_the_environment_reads_words_as_it_opens_and_pays_once(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opening = Opening(monkeypatch, QUESTION, reading())
-    monkeypatch.setattr(environment, "ConsoleHuman", lambda: ScriptedHuman(["How many times."]))
+    monkeypatch.setattr(environment, "human_of", lambda *_: ScriptedHuman(["How many times."]))
     first = opening.inputs(run_file, model="canned:model")
-    monkeypatch.setattr(environment, "ConsoleHuman", ScriptedHuman)
+    monkeypatch.setattr(environment, "human_of", lambda *_: ScriptedHuman())
     again = opening.inputs(run_file, model="canned:model")
     assert first.view == again.view and first.run.model == "canned:model"
     assert len(opening.provider.prompts) == 2 and len(opening.paid) == 3, "the answer of the author is remembered, too"

@@ -164,7 +164,7 @@ class Run(Model):
     """Models to try, in order, when one cannot be reached."""
     model_settings: ModelSettings = ModelSettings()
     """Settings of model calls."""
-    human: Literal["console", "none"] = "none"
+    human: Literal["console", "web", "none"] = "none"
     """Where questions go. `none`: no person is available."""
     seed: int = 0
     """Random seed."""

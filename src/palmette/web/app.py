@@ -1,0 +1,238 @@
+"""The page and its API. Every route is a few lines: it checks what was given and calls what the command line calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import FastAPI, Query, Request
+from fastapi import Path as InPath
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, StreamingResponse
+from fastapi.staticfiles import StaticFiles
+from pydantic import Field, JsonValue
+
+from palmette.documents import Model, read_text
+from palmette.engine import answer_question, runs_folder
+from palmette.errors import PalmetteError
+from palmette.roots import Roots
+from palmette.web import documents
+from palmette.web.models import ask_model, model_form, pull_request_view, report_page
+from palmette.web.runs import RunIndex, difference, files_of, progress_of, run_folder, run_view, stamp_of
+from palmette.web.security import UPLOADS, Guard, is_loopback, new_token
+from palmette.web.work import Endpoints, Workers
+from palmette.web.worker import Job, error_json
+
+STATIC = Path(__file__).parent / "static"
+WATCHED = 0.4
+"""Seconds between two looks at a journal that a page follows."""
+QUIET = 15.0
+"""Seconds after which a page that follows gets a sign of life."""
+NOT_FOUND = frozenset({"unknown-run", "unknown-artefact", "no-such-file", "no-such-question"})
+Id = Annotated[str, InPath(max_length=200)]
+Digest = Annotated[str, Query(pattern="^[0-9a-f]{64}$")]
+
+
+class Answer(Model):
+    answer: str = Field(max_length=10_000)
+    """Empty: help is not available."""
+
+
+class Edit(Model):
+    path: str
+    text: str
+
+
+class Checked(Model):
+    kind: Literal["fsc", "dfr", "run"]
+    text: str
+    registry: str = ""
+    """Path of the registry that a specification is held against."""
+
+
+class Start(Model):
+    environment: Literal["features", "automl"]
+    given: dict[str, JsonValue]
+
+
+class Resume(Model):
+    agreed: tuple[str, ...] = ()
+
+
+def create_app(roots: Sequence[Path], host: str = "127.0.0.1", access: str | None = None) -> FastAPI:
+    """The application.
+
+    Args:
+        roots: folders that runs started on the page may read and write.
+        host: address or name that it is bound to.
+        access: token that every request must show; None on a loopback address.
+    """
+    assert access or is_loopback(host), "a page that other machines reach has a token"
+    allowed = Roots([*roots, documents.uploads_folder()])
+    index, workers, endpoints, page = RunIndex(), Workers(), Endpoints(), new_token()
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        endpoints.close()
+
+    app = FastAPI(title="Palmette", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app.add_middleware(Guard, host=host, access=access, page=page)
+    app.mount("/static", StaticFiles(directory=STATIC))
+    _pages(app, page)
+    _reading(app, index, workers)
+    _working(app, allowed, workers)
+    _writing(app, allowed)
+    _made(app, endpoints)
+    return app
+
+
+def _pages(app: FastAPI, page: str) -> None:
+    @app.exception_handler(PalmetteError)
+    async def refused(_: Request, error: PalmetteError) -> JSONResponse:
+        return JSONResponse({"error": error_json(error)}, 404 if error.code in NOT_FOUND else 422)
+
+    @app.get("/")
+    def index() -> FileResponse:
+        return FileResponse(STATIC / "index.html")
+
+    @app.get("/api/session")
+    def session() -> dict[str, str]:
+        """What the page must show with every change; other sites cannot read it."""
+        return {"token": page, "runs": str(runs_folder())}
+
+
+def _reading(app: FastAPI, index: RunIndex, workers: Workers) -> None:
+    @app.get("/api/runs")
+    def runs(state: str = "", environment: str = "", text: str = "", before: str = "") -> dict[str, Any]:
+        return index.page(state, environment, text, before)
+
+    @app.get("/api/questions")
+    def questions() -> list[dict[str, Any]]:
+        return index.waiting()
+
+    @app.get("/api/runs/{id}")
+    def run(id: Id) -> dict[str, Any]:
+        refused = workers.refused.get(id)
+        if refused is None and workers.is_starting(id) and index.line(id) is None:
+            return {"id": id, "status": "starting"}
+        if index.line(id) is None and refused:
+            return {"id": id, "status": "refused", "error": refused}
+        return {**run_view(run_folder(id)), "error": refused}
+
+    @app.get("/api/runs/{id}/live")
+    def live(id: Id) -> StreamingResponse:
+        if not workers.is_starting(id) and id not in workers.refused:
+            run_folder(id)
+        return StreamingResponse(_changes(runs_folder() / id, workers), media_type="text/event-stream")
+
+    @app.get("/api/runs/{id}/value")
+    def value(id: Id, digest: Digest) -> dict[str, str]:
+        return files_of(run_folder(id), digest)
+
+    @app.get("/api/runs/{id}/difference")
+    def differences(id: Id, old: Digest, new: Digest) -> list[dict[str, Any]]:
+        return difference(run_folder(id), old, new)
+
+
+async def _changes(folder: Path, workers: Workers) -> AsyncIterator[str]:
+    """Server-sent events: `change` when the journal has grown, `progress` with what is going on."""
+    known, said, quiet = None, None, 0.0
+    while True:
+        stamp = (stamp_of(folder)[:4], folder.name in workers.refused, workers.is_starting(folder.name))
+        progress = progress_of(folder)
+        if stamp != known:
+            yield "event: change\ndata: {}\n\n"
+        elif progress != said:
+            yield f"event: progress\ndata: {json.dumps(progress)}\n\n"
+        elif quiet >= QUIET:
+            yield ": still here\n\n"
+            quiet = 0.0
+        known, said, quiet = stamp, progress, quiet + WATCHED
+        await asyncio.sleep(WATCHED)
+
+
+def _working(app: FastAPI, roots: Roots, workers: Workers) -> None:
+    @app.post("/api/runs")
+    def start(wanted: Start) -> dict[str, str]:
+        folder, job = documents.job_of(roots, wanted.environment, wanted.given)
+        workers.start(folder, job)
+        return {"id": folder.name}
+
+    @app.post("/api/runs/{id}/resume")
+    def resume(id: Id, wanted: Resume) -> dict[str, str]:
+        workers.start(run_folder(id), Job(agreed=wanted.agreed))
+        return {"id": id}
+
+    @app.post("/api/runs/{id}/stop")
+    def stop(id: Id) -> dict[str, str]:
+        workers.stop(run_folder(id))
+        return {"id": id}
+
+    @app.post("/api/runs/{id}/answers/{question}")
+    def answer(id: Id, question: Id, given: Answer) -> dict[str, str]:
+        answer_question(run_folder(id), question, given.answer)
+        return {"id": id}
+
+
+def _writing(app: FastAPI, roots: Roots) -> None:
+    @app.put("/api/runs/{id}/artefacts/{name}")
+    def edit(id: Id, name: Id, made: Edit) -> dict[str, str]:
+        documents.edit_artefact(run_folder(id), name, made.path, made.text)
+        return {"path": made.path}
+
+    @app.get("/api/schemas/{name}")
+    def schema(name: Literal["fsc", "dfr", "run", "task"]) -> dict[str, Any]:
+        from palmette.cli.schema import any_schema
+
+        return any_schema(name)
+
+    @app.get("/api/files")
+    def files(path: str = "") -> dict[str, Any]:
+        return documents.listing(roots, path)
+
+    @app.get("/api/text")
+    def text(path: str) -> dict[str, str]:
+        return {"text": read_text(roots.path(path))}
+
+    @app.put("/api/text")
+    def save(made: Edit) -> dict[str, str]:
+        documents.save_yaml(roots.path(made.path), made.text)
+        return {"path": made.path}
+
+    @app.post("/api/check")
+    def check(given: Checked) -> list[dict[str, Any]]:
+        registry = roots.path(given.registry) if given.registry else None
+        return [vars(problem) for problem in documents.problems_of(given.kind, given.text, registry)]
+
+    @app.get("/api/features")
+    def features(run_file: str) -> dict[str, str]:
+        """The documents that a run file names."""
+        return documents.named_by(roots.run_file(run_file))
+
+    @app.post(UPLOADS)
+    async def upload(request: Request, name: Annotated[str, Query(max_length=200)]) -> dict[str, str]:
+        return {"path": str(await documents.keep_upload(name, request.stream()))}
+
+
+def _made(app: FastAPI, endpoints: Endpoints) -> None:
+    @app.get("/api/runs/{id}/pull_request")
+    def pull_request(id: Id) -> dict[str, Any]:
+        return pull_request_view(run_folder(id))
+
+    @app.get("/api/runs/{id}/model")
+    def model(id: Id) -> dict[str, Any]:
+        return model_form(run_folder(id))
+
+    @app.post("/api/runs/{id}/model")
+    def predict(id: Id, row: dict[str, JsonValue]) -> Any:
+        return ask_model(run_folder(id), row, endpoints)
+
+    @app.get("/api/runs/{id}/report")
+    def report(id: Id) -> HTMLResponse:
+        """The report in an origin of its own, without scripts: it holds names of columns that nobody here chose."""
+        policy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+        return HTMLResponse(report_page(run_folder(id)), headers={"Content-Security-Policy": policy})

@@ -1,0 +1,104 @@
+"""What runs deliver, for the page: a pull request as a forge shows it, a model with its report and a form."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import JsonValue
+
+from palmette.engine import ArtefactStore, run_state
+from palmette.errors import RunError
+
+if TYPE_CHECKING:
+    from palmette.web.work import Endpoints
+
+_FILE = re.compile(r"^diff --git a/(?P<old>.+?) b/(?P<path>.+)$", re.M)
+
+
+def _value(folder: Path, name: str) -> Any:
+    """An artefact of a run; RunError where it was not made."""
+    state = run_state(folder)
+    if name not in state.artefacts:
+        raise RunError(f"The run has not made {name!r}.", "Wait for it, or resume it.", code="unknown-artefact")
+    return ArtefactStore(folder).get(state.artefacts[name].digest)
+
+
+def pull_request_view(folder: Path) -> dict[str, Any]:
+    """Title, branches, description as HTML, and the diff of every file.
+
+    The description is rendered without HTML of its own: what a specification holds stays text.
+    """
+    from markdown_it import MarkdownIt
+
+    made = _value(folder, "pull_request")
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(made["body"]["text"])
+    body = body.replace("&lt;br&gt;", "<br>")  # the one tag that tables of the description have
+    patch = made["patch"]["text"]
+    places = [*_FILE.finditer(patch)]
+    ends = [*(one.start() for one in places[1:]), len(patch)]
+    files = [
+        {"path": one["path"], "lines": _hunks(patch[one.end() : end])} for one, end in zip(places, ends, strict=True)
+    ]
+    subject = re.search(r"^Subject: (?:\[PATCH[^\]]*\] )?(.+)$", patch, re.M)
+    names = ("branch", "base", "url", "repository", "pushed_to")
+    title = subject[1] if subject else made["branch"].rpartition("/")[2]
+    return {**{name: made[name] for name in names}, "title": title, "html": body, "files": files}
+
+
+def _hunks(text: str) -> list[str]:
+    lines = text.splitlines()
+    first = next((place for place, line in enumerate(lines) if line.startswith("@@")), len(lines))
+    return lines[first:]
+
+
+def model_form(folder: Path) -> dict[str, Any]:
+    """The verdict, the leaderboard, and an example row from which the form is made."""
+    from palmette.automl.artefacts import Assessment, Comparison
+    from palmette.automl.endpoint.delivered import delivered, example_row
+    from palmette.automl.report import verdict_text
+    from palmette.automl.report.tables import leaderboard
+
+    assessment = Assessment.model_validate(_value(folder, "assessment"))
+    comparison = Comparison.model_validate(_value(folder, "comparison"))
+    verdict = verdict_text(assessment, comparison.measured)
+    lines = (verdict.better, verdict.constraints, *verdict.results)
+    package = delivered(str(folder))
+    return {
+        "folder": str(package),
+        "headline": verdict.headline,
+        "lines": [{"status": one.status, "text": str(one)} for one in lines],
+        "quantities": [{"label": one.label, "value": one.value} for one in verdict.quantities],
+        "measured": comparison.measured,
+        "leaderboard": [
+            {
+                "name": one.row.name,
+                "track": one.row.track,
+                "score": one.score,
+                "interval": one.interval,
+                "seconds": one.row.seconds,
+                "chosen": one.row.chosen,
+                "value": one.row.score,
+            }
+            for one in leaderboard(comparison.leaderboard)
+        ],
+        "importances": [one.model_dump() for one in assessment.importances[:12]],
+        "row": example_row(package),
+    }
+
+
+def ask_model(folder: Path, row: dict[str, JsonValue], endpoints: Endpoints) -> Any:
+    """The delivered model's prediction of a row."""
+    from palmette.automl.endpoint.delivered import delivered
+
+    return endpoints.predict(delivered(str(folder)), row)
+
+
+def report_page(folder: Path) -> str:
+    from palmette.automl.endpoint.delivered import delivered
+
+    path = delivered(str(folder)) / "report.html"
+    if not path.is_file():
+        raise RunError("The run has no report.", "Resume it to make one.", code="unknown-artefact")
+    return path.read_text(encoding="utf-8")

@@ -1,0 +1,278 @@
+"""Runs as JSON for the page, read from their journals: a list that is paged, a run that is bounded, its artefacts."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import JsonValue
+
+from palmette.cli.costs import costs_json
+from palmette.cli.show import Step, steps_of
+from palmette.engine import ArtefactStore, RunState, open_questions, runs_folder
+from palmette.engine import events as e
+from palmette.engine.artefacts import canonical
+from palmette.engine.journal import NAME, glance, read_end
+from palmette.engine.lock import is_running
+from palmette.engine.runs import summarise
+from palmette.errors import RunError
+from palmette.web.worker import PROGRESS
+
+PAGE = 50
+"""Runs that are listed at once."""
+LAST = 2000
+"""Events whose steps are shown, and steps."""
+STEPS = 300
+MOST_TEXT = 300_000
+"""Characters of a text that are shown or compared."""
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """A run in the list."""
+
+    id: str
+    environment: str
+    what: str
+    status: str
+    waiting: bool
+    """For a person."""
+    reason: str
+    started: float
+    ended: float | None
+    """Seconds since the epoch."""
+
+
+class _Seen(NamedTuple):
+    stamp: tuple[int, ...]
+    line: RunLine
+    is_open: bool
+    """No process has ended it: whether one works on it must be looked at each time."""
+
+
+class RunIndex:
+    """The runs of a folder, the newest first. A journal is read again only after it has changed."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, _Seen] = {}
+
+    def page(self, state: str = "", environment: str = "", text: str = "", before: str = "") -> dict[str, Any]:
+        """The next runs that fit, and the id after which there are more."""
+        found: list[RunLine] = []
+        words = text.casefold().split()
+        for id in self._ids(before):
+            line = self.line(id)
+            if line is None or (state and state not in (line.status, "waiting" if line.waiting else "")):
+                continue
+            shown = f"{line.id} {line.what} {line.reason}".casefold()
+            if (environment and line.environment != environment) or any(word not in shown for word in words):
+                continue
+            if len(found) == PAGE:
+                return {"runs": list(map(asdict, found)), "next": found[-1].id}
+            found.append(line)
+        return {"runs": list(map(asdict, found)), "next": None}
+
+    def line(self, id: str) -> RunLine | None:
+        """A run; None where there is none."""
+        folder = runs_folder() / id
+        stamp = stamp_of(folder)
+        if not stamp:
+            return None
+        known = self._seen.get(id)
+        if known is None or known.stamp != stamp:
+            known = self._seen[id] = _looked_at(folder, stamp)
+        if not known.is_open:
+            return known.line
+        running = is_running(folder)
+        return RunLine(**{**asdict(known.line), "status": "running" if running else "killed"})
+
+    def waiting(self) -> list[dict[str, Any]]:
+        """The open questions of all runs that are worked on or were killed while they asked."""
+        lines = [line for id in self._ids("")[: PAGE * 4] if (line := self.line(id)) and line.ended is None]
+        return [
+            {"run": line.id, "what": line.what, "status": line.status, **one}
+            for line in lines
+            if line.status != "unreadable"
+            for one in questions(runs_folder() / line.id)
+        ]
+
+    def _ids(self, before: str) -> list[str]:
+        try:
+            names = [entry.name for entry in os.scandir(runs_folder())]
+        except FileNotFoundError:
+            return []
+        return sorted((name for name in names if not before or name < before), reverse=True)
+
+
+def run_folder(id: str) -> Path:
+    """The folder of a run; RunError where there is none."""
+    if re.fullmatch(r"\w[\w.+-]*", id) and (folder := runs_folder() / id).joinpath(NAME).is_file():
+        return folder
+    raise RunError(f"There is no run {id!r}.", "The list has all runs.", code="unknown-run")
+
+
+def stamp_of(folder: Path) -> tuple[int, ...]:
+    """Changes whenever something is written to a journal or its progress; empty where there is none."""
+    stamp: list[int] = []
+    for name in (NAME, f"{NAME}-wal", PROGRESS):
+        try:
+            found = (folder / name).stat()
+        except OSError:
+            if name == NAME:
+                return ()
+            continue
+        stamp += (found.st_mtime_ns, found.st_size)
+    return tuple(stamp)
+
+
+def _looked_at(folder: Path, stamp: tuple[int, ...]) -> _Seen:
+    try:
+        seen = glance(folder)
+    except RunError as error:
+        touched = (folder / NAME).stat().st_mtime
+        line = RunLine(folder.name, "", "", "unreadable", False, error.message, touched, touched)
+        return _Seen(stamp, line, False)
+    opened = next((one.event for one in seen.first if isinstance(one.event, e.RunOpened)), None)
+    begun = next((one.event for one in seen.first if isinstance(one.event, e.RunStarted)), None)
+    environment = opened.environment if opened else ""
+    what = json.loads(begun.topology)["topology"] if begun else environment
+    last = seen.last
+    ended = last.event if last and isinstance(last.event, e.RunEnded) else None
+    line = RunLine(
+        id=folder.name,
+        environment=environment,
+        what=what,
+        status=ended.status if ended else "killed",
+        waiting=bool(last and isinstance(last.event, e.HumanAsked)),
+        reason=ended.reason if ended else "",
+        started=seen.first[0].at if seen.first else 0.0,
+        ended=last.at if last and ended else None,
+    )
+    return _Seen(stamp, line, ended is None)
+
+
+def questions(folder: Path) -> list[dict[str, Any]]:
+    """The open questions of a run."""
+    return [
+        {"id": one.id, "at": one.asked.at, "question": one.event.question, "by": one.event.by, "actor": one.event.actor}
+        for one in open_questions(folder)
+    ]
+
+
+def run_view(folder: Path) -> dict[str, Any]:
+    """Everything that the page of a run shows, bounded however long its journal is."""
+    run = read_end(folder, LAST)
+    state, steps, summary = run.state, steps_of(run), summarise(folder, run.state)
+    spent = state.spent
+    return {
+        "id": summary.id,
+        "environment": state.opened.environment if state.opened else "",
+        "what": summary.what,
+        "status": summary.status,
+        "reason": summary.reason,
+        "started": state.started,
+        "last": state.last,
+        "now": time.time(),
+        "decisions": state.decisions,
+        "spent": {
+            "steps": spent.steps,
+            "attempts": spent.attempts,
+            "seconds": spent.seconds,
+            "tokens": spent.spend.tokens,
+            "money": spent.spend.money,
+        },
+        "limits": state.header.limits if state.header else {},
+        "topology": json.loads(state.header.topology) if state.header else None,
+        "position": state.position,
+        "actors": {name: _actor(state, name) for name in state.actors},
+        "steps": [_step(step) for step in steps[-STEPS:]],
+        "earlier": run.earlier + max(0, len(steps) - STEPS),
+        "artefacts": {name: asdict(version) for name, version in state.artefacts.items()},
+        "questions": questions(folder),
+        "models": costs_json(state),
+        "progress": progress_of(folder) if summary.status == "running" else None,
+    }
+
+
+def progress_of(folder: Path) -> JsonValue:
+    """What a worker of the page is doing; None where nothing is known."""
+    try:
+        found: JsonValue = json.loads((folder / PROGRESS).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found
+
+
+def _actor(state: RunState, name: str) -> dict[str, Any]:
+    actor = state.actor(name)
+    found = actor.failure.violations if actor.failure else actor.verdict.violations if actor.verdict else ()
+    return {
+        "status": actor.status,
+        "invocations": actor.invocations,
+        "failed": len(actor.attempts),
+        "seconds": actor.seconds,
+        "reason": actor.failure.reason if actor.failure else "",
+        "checks": [one.model_dump() for one in actor.measurements],
+        "violations": [one.model_dump() for one in found],
+        "inputs": sorted(actor.inputs),
+        "makes": [artefact for artefact, version in state.artefacts.items() if version.by == name],
+    }
+
+
+def _step(step: Step) -> dict[str, Any]:
+    attempts = [
+        {
+            "ok": isinstance(one, e.AttemptSucceeded),
+            "item": one.item,
+            "reason": one.reason,
+            "fix": one.fix,
+            "output": one.output,
+            "seconds": one.seconds,
+            "violations": [found.model_dump() for found in one.violations] if isinstance(one, e.AttemptFailed) else [],
+        }
+        for one in step.attempts
+    ]
+    names = ("number", "actor", "outcome", "seconds", "note")
+    return {**{name: getattr(step, name) for name in names}, "attempts": attempts}
+
+
+def files_of(folder: Path, digest: str) -> dict[str, str]:
+    """A stored value as texts by path: its text files, and the rest of it as JSON."""
+    if not re.fullmatch(r"[0-9a-f]{64}", digest):
+        raise RunError(f"{digest[:80]!r} is no digest.", "Reload the page.", code="broken-object")
+    texts: dict[str, str] = {}
+    rest = _without_texts(ArtefactStore(folder).get(digest), texts)
+    shown = {"value.json": canonical(rest), **texts}
+    return {name: text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}\n…" for name, text in shown.items()}
+
+
+def _without_texts(value: JsonValue, texts: dict[str, str]) -> JsonValue:
+    if isinstance(value, list):
+        return [_without_texts(one, texts) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"path", "text"} and isinstance(value["text"], str):
+        texts[str(value["path"])] = value["text"]
+        return {"path": value["path"]}
+    return {name: _without_texts(one, texts) for name, one in value.items()}
+
+
+def difference(folder: Path, old: str, new: str) -> list[dict[str, Any]]:
+    """How two stored values differ: a unified diff for each file."""
+    before, after = files_of(folder, old), files_of(folder, new)
+    found = []
+    for name in dict.fromkeys([*after, *before]):
+        lines = list(
+            difflib.unified_diff(
+                before.get(name, "").splitlines(), after.get(name, "").splitlines(), name, name, lineterm="", n=3
+            )
+        )
+        if lines:
+            found.append({"path": name, "lines": lines[2:]})
+    return found

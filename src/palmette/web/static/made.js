@@ -1,0 +1,73 @@
+// What a run delivers: a pull request as a forge shows it, a model with its verdict, leaderboard and form.
+import { api, diff, doing, duration, h, id, mark, problems } from "./dom.js";
+
+/** A panel that fetches what it shows. */
+function fetched(path, show) {
+  const place = h("div", { "aria-busy": "true" }, h("p.quiet", {}, "Reading …"));
+  api(path).then((found) => place.replaceChildren(show(found)), (error) => place.replaceChildren(problems(error)))
+    .finally(() => place.removeAttribute("aria-busy"));
+  return place;
+}
+
+export const pullRequestPanel = (name) => fetched(`runs/${id(name)}/pull_request`, (made) => {
+  const body = h("div.prose");
+  body.innerHTML = made.html; // rendered by the server without HTML of its own
+  return h("article.pull", {}, h("h2", {}, made.title),
+    h("p.quiet", {}, h("span.branch", {}, made.branch), " into ", h("span.branch", {}, made.base), " · ",
+      /^https?:/.test(made.url) ? h("a", { href: made.url, rel: "noreferrer" }, made.url) : made.pushed_to ? `pushed to ${made.pushed_to}` : "local, nothing was pushed"),
+    body, h("h3", {}, `${made.files.length} files changed`), diff(made.files, "No file is changed."));
+});
+
+export const reportPanel = (name) => h("iframe.report", { src: `/api/runs/${id(name)}/report`, title: "Report", sandbox: "", loading: "lazy" });
+
+export const modelPanel = (name) => fetched(`runs/${id(name)}/model`, (made) => h("div.model", {},
+  h("p.headline", {}, made.headline),
+  h("ul.verdict", {}, made.lines.map((one) => h("li", {}, mark(one.status), " ", one.text))),
+  h("dl.facts", {}, made.quantities.map((one) => h("div.meter", {}, h("dt", {}, one.label), h("dd", {}, one.value)))),
+  h("div.columns", {}, leaderboard(made), form(name, made.row)),
+  importances(made.importances),
+  h("p.quiet", {}, "Delivered to ", h("code", {}, made.folder))));
+
+const leaderboard = (made) => h("table.data", {}, h("caption", {}, "Leaderboard ", h("span.quiet", {}, made.measured)),
+  h("thead", {}, h("tr", {}, ["Candidate", "Track", "Score", "95 % interval", "Training"].map((one) => h("th", { scope: "col" }, one)))),
+  h("tbody", {}, made.leaderboard.map((one) => h("tr", { class: one.chosen ? "chosen" : "" },
+    h("th", { scope: "row" }, one.name, one.chosen ? h("span.tag", {}, "chosen") : null), h("td", {}, one.track), h("td.number", {}, one.score),
+    h("td.number", {}, one.interval), h("td.number", {}, duration(one.seconds))))));
+
+function importances(found) {
+  if (!found.length) return null;
+  const most = Math.max(...found.map((one) => one.drop), 1e-9);
+  return h("table.data", {}, h("caption", {}, "What the score loses when a column is shuffled"),
+    h("tbody", {}, found.map((one) => h("tr", {}, h("th", { scope: "row" }, one.column),
+      h("td.wide", {}, h("meter", { max: most, value: Math.max(0, one.drop), "aria-hidden": "true" })),
+      h("td.number", {}, one.drop.toFixed(3))))));
+}
+
+/** A field for each column; numbers stay numbers, and an empty field is a missing value. */
+function form(name, row) {
+  const fields = Object.entries(row).filter(([, value]) => !String(value).startsWith("data:")).map(([column, value]) => {
+    const number = typeof value === "number";
+    const input = h("input", { type: number ? "number" : "text", step: "any", value: value ?? "", autocomplete: "off" });
+    return { column, view: h("label", {}, h("span", {}, column), input),
+      value: () => (input.value === "" ? null : number ? Number(input.value) : input.value) };
+  });
+  const answer = h("output", { "aria-live": "polite" });
+  const ask = doing(async () => {
+    answer.replaceChildren(h("p.quiet", {}, "Asking … the first answer waits for the endpoint to start."));
+    try {
+      const made = await api(`runs/${id(name)}/model`, "POST", { ...row, ...Object.fromEntries(fields.map((one) => [one.column, one.value()])) });
+      answer.replaceChildren(prediction(made));
+    } catch (error) {
+      answer.replaceChildren(problems(error));
+    }
+  });
+  return h("form.ask", { onsubmit: ask }, h("h3", {}, "Ask the model"), answer, h("div.fields", {}, fields.map((one) => one.view)),
+    h("p.actions", {}, h("button", {}, "Predict")));
+}
+
+function prediction(made) {
+  const value = made.prediction ?? Object.values(made)[0];
+  const shares = Object.entries(made.probabilities ?? {}).sort((a, b) => b[1] - a[1]).slice(0, 6);
+  return h("div.prediction", {}, h("p.answer", {}, typeof value === "number" ? value.toPrecision(6) : String(value)),
+    shares.map(([label, share]) => h("label", {}, h("span", {}, label), h("meter", { max: 1, value: share }), h("span.number", {}, `${(share * 100).toFixed(1)} %`))));
+}

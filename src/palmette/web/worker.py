@@ -1,0 +1,91 @@
+"""A process that works on one run for the web page: `python -m palmette.web.worker FOLDER`, with a job as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+from pydantic import Field, JsonValue
+
+from palmette.documents import Model, write_text
+from palmette.engine import Entry, human_of, resume_run, run_environment
+from palmette.errors import InputError, PalmetteError, RunError
+
+PROGRESS = "progress.json"
+"""In the run's folder: what is happening now, which is no event."""
+OFTEN = 0.25
+"""Seconds between two messages that are written."""
+
+
+class Job(Model):
+    """What to do with the run."""
+
+    environment: str = ""
+    """Empty to resume."""
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    agreed: tuple[str, ...] = ()
+    """Actors that a person agreed to."""
+
+
+class _Progress:
+    """Keeps the latest message where the page finds it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path, self._written = folder / PROGRESS, 0.0
+
+    def opened(self, about: str) -> None: ...
+
+    def event(self, entry: Entry) -> None: ...
+
+    def progress(self, actor: str, message: str) -> None:
+        now = time.monotonic()
+        if now - self._written < OFTEN:
+            return
+        self._written = now
+        with suppress(OSError):
+            draft = self._path.with_suffix(".draft")
+            write_text(draft, json.dumps({"actor": actor, "message": message[:300], "at": time.time()}))
+            draft.replace(self._path)
+
+
+def error_json(error: PalmetteError) -> dict[str, JsonValue]:
+    """An error as the page shows it, without secrets."""
+    from palmette.llm.secrets import hider
+
+    problems = [vars(problem) for problem in error.problems] if isinstance(error, InputError) else []
+    body = {"code": error.code, "message": error.message, "remedy": error.remedy, "problems": problems}
+    hidden: dict[str, JsonValue] = json.loads(hider()(json.dumps(body)))
+    return hidden
+
+
+def work(folder: Path, job: Job) -> None:
+    if job.environment:
+        run_environment(job.environment, job.arguments, folder, _Progress(folder))
+    else:
+        resume_run(folder, _Progress(folder), human=human_of("web", folder), agreed=job.agreed)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    folder, job = Path(sys.argv[1]), Job.model_validate_json(sys.stdin.read())
+    try:
+        work(folder, job)
+    except PalmetteError as error:
+        found = error
+    except KeyboardInterrupt:
+        return
+    except Exception as error:  # noqa: BLE001 - the process boundary to the page, which shows it
+        found = RunError(f"palmette itself failed: {type(error).__name__}: {error}", code="bug")
+    else:
+        return
+    with suppress(OSError):  # the page's server has gone meanwhile
+        os.write(1, json.dumps(error_json(found)).encode())
+
+
+if __name__ == "__main__":
+    main()
