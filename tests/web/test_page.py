@@ -55,7 +55,7 @@ def address(runs: Path) -> Iterator[str]:
 def page(browser: Browser, request: pytest.FixtureRequest, address: str) -> Iterator[Page]:
     width, height, scheme = request.param
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-    page.set_default_timeout(5000)
+    page.set_default_timeout(10_000)
     said: list[str] = []
     page.on(
         "console",
@@ -98,11 +98,12 @@ def test_questions_of_a_running_run_are_answered(page: Page, address: str, runs:
     worker.start()
     page.goto(f"{address}#/run/asking")
     page.get_by_text(f"Which colour for {HOSTILE}?").wait_for()
+    cards = page.locator("form.question")
     for number in (1, 2):
-        page.get_by_label("Your answer").first.fill(f"blue {number}")
-        page.get_by_role("button", name="Answer").first.click()
-        page.get_by_text("Answered.").nth(0).wait_for()
-        page.locator("form.question textarea").nth(2 - number).wait_for(state="detached")
+        card = cards.first
+        card.get_by_label("Your answer").fill(f"blue {number}")
+        card.get_by_role("button", name="Answer").click()
+        cards.nth(2 - number).wait_for(state="detached")
     worker.join(10)
     page.locator(".titled .pill", has_text="finished").wait_for()
     assert len(read_journal(runs / "asking", "human_answered")) == 2

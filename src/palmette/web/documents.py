@@ -147,7 +147,7 @@ def _features(roots: Roots, given: dict[str, JsonValue]) -> tuple[Job, str]:
 def _automl(roots: Roots, given: dict[str, JsonValue]) -> tuple[Job, str]:
     from palmette.automl.arguments import HUBS, arguments_of
 
-    options = dict(given)
+    options: dict[str, Any] = dict(given)
     sentence, data = str(options.pop("sentence", "")), options.pop("data", None) or []
     places = [str(one) for one in (data if isinstance(data, list) else [data])]
     places = [one if one.partition(":")[0] in HUBS else str(roots.path(one)) for one in places]

@@ -9,7 +9,8 @@ export async function runPage(name, tab = "steps") {
   const page = { name, tab, actor: null, run: null, open: new Set() };
   const head = h("div.runhead"), ask = h("div.asking"), side = h("aside.side"), body = h("div.body");
   const now = h("p.now", { "aria-live": "polite" });
-  let shownQuestions = "", shownTabs = "", shownArtefacts = "";
+  const cards = new Map();
+  let shownTabs = "", shownArtefacts = "";
 
   async function load() {
     page.run = await api(`runs/${id(name)}`);
@@ -21,10 +22,12 @@ export async function runPage(name, tab = "steps") {
     }
     head.replaceChildren(title(run), facts(run));
     progress(run.progress);
-    const asked = JSON.stringify(run.questions.map((one) => one.id));
-    if (asked !== shownQuestions) {
-      ask.replaceChildren(...run.questions.map((one) => question(name, one)));
-      shownQuestions = asked;
+    const open = new Set(run.questions.map((one) => one.id));
+    for (const [key, card] of cards) if (!open.has(key)) { card.remove(); cards.delete(key); }
+    for (const one of run.questions) {
+      if (cards.has(one.id)) continue; // as it is, with what somebody is typing
+      cards.set(one.id, question(name, one));
+      ask.append(cards.get(one.id));
     }
     drawGraph();
     const made = ["pull_request", "delivery"].filter((one) => run.artefacts[one]).join();
