@@ -74,7 +74,6 @@ def parsed(
     ("Predict tomorrow's lottery numbers", "", "request-no-data"),
     ("", "", "request-no-data"),
     ("Find the anomalies in this time series", "customers", "task-unsupported"),
-    ("Classify the images by species", "customers", "task-unsupported"),
     ("Build a recommender system", "customers", "task-unsupported"),
     ("Predict 'blood_pressure'", "customers", "no-such-column"),
 ])  # fmt: skip

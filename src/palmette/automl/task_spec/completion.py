@@ -103,7 +103,9 @@ def resolved(task: TaskSpec, data: DataSummary) -> TaskSpec:
 
 def _with_targets(task: TaskSpec, data: DataSummary) -> TaskSpec:
     """Of a forecast, the several targets that `a, b` or `all` names."""
-    wanted = task.target or ("all" if task.problem == "forecasting" else "")
+    unread = " ".join(task.unread).casefold()
+    named = any(re.search(rf"(?<!\w){re.escape(one.name.casefold())}(?!\w)", unread) for one in data.columns)
+    wanted = task.target or ("all" if task.problem == "forecasting" and not named else "")
     if not _is_forecast(task) or not wanted or data.column(wanted):
         return task
     names = [part.strip() for part in wanted.split(",") if part.strip()]

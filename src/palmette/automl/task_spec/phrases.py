@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from palmette.automl.kinds import file_kind
 from palmette.automl.task_spec.amounts import NAMES, parse_amount
 from palmette.automl.task_spec.grammar import MONTHS, Grammar
 from palmette.automl.task_spec.limits import comparison_of, score_limit
-from palmette.automl.task_spec.spec import Comparison, Constraint, LearnerWish, Level, Quantity, Threshold
+from palmette.automl.task_spec.spec import Constraint, LearnerWish, Level, Quantity, Threshold
 from palmette.automl.task_spec.vocabulary import Rule, learner_named, metric_named, names_pattern, vocabulary
 
 Values = Mapping[str, Any] | None
@@ -66,11 +67,6 @@ class Match(NamedTuple):
         return named.pop() if len(named) == 1 and not self.grammar.named(self.get("metric")) else ""
 
 
-def meaning(match: Match) -> Values:
-    """The fields that a match gives; None where it gives none with certainty."""
-    return _MEANINGS.get(match.rule.field, _columns)(match)
-
-
 def _constraint(match: Match) -> Values:
     metric, compare = match.metric, match.get("compare")
     is_first = match.found.start("metric") == match.found.start()
@@ -97,10 +93,7 @@ def _limit(match: Match) -> Values:
 
 def _threshold(match: Match) -> Values:
     known = match.grammar.data.column(match.grammar.named(match.get("column")) or "")
-    amount, is_upward = parse_amount(match.get("plain")), re.search("more|higher|above", match.get("open"), re.I)
-    comparison: Comparison | None = ">=" if is_upward else "<="
-    if match.has("compare"):
-        comparison = comparison_of(match.get("compare"))
+    amount, comparison = parse_amount(match.get("plain")), comparison_of(match.get("compare"))
     if known is None or known.kind != "number" or _AMBIGUOUS.search(match.words):
         return None
     if amount is None or comparison is None or re.match(r"\s*(?:or|and)\b", match.after) or _GOES_ON.match(match.after):
@@ -109,7 +102,7 @@ def _threshold(match: Match) -> Values:
     return {"threshold": made, "target": (known.name,), "problem": "classification"}
 
 
-def _columns(match: Match) -> Values:
+def listed_columns(match: Match) -> Values:
     listed = match.get("columns") or match.get("column")
     names = match.grammar.columns_in(listed)
     loose = match.words.startswith(listed) and "," in listed and not re.search(r"\b(?:and|or|nor)\b", listed, re.I)
@@ -125,18 +118,21 @@ def _columns(match: Match) -> Values:
 
 
 def _target(match: Match) -> Values:
-    values, verb = dict(_columns(match) or {}), match.words[:6].casefold()
+    values, verb = dict(listed_columns(match) or {}), match.words[:6].casefold()
     column = match.grammar.data.column(next(iter(values.get("target", ())), ""))
     if column is None or match.is_of_learner or match.grammar.column.search(match.get("modifiers")):
         return None
     is_number = column.kind == "number" and column.distinct != 2
     is_comparison = is_number and re.search(r"\b(?:whether|if)\b", match.words, re.I)
     is_input = verb == "classi" and re.match(r"\s*(?:into|by)\b", match.after, re.I)
-    if is_comparison or is_input or (column.kind == "text" and not re.match("target|label", verb)):
+    is_content = (column.kind == "text" or file_kind(column.kind)) and not re.match("target|label", verb)
+    if is_comparison or is_input or is_content:
         return None  # a threshold that was not read, or rows that are classified by another column
     second = re.match(r"\s*(?:and|or|&)\s+(?:then\s+|also\s+|the\s+)*", match.after, re.I)
     if second and (named := match.grammar.column.match(match.after, second.end())):
         values["target"] += match.grammar.columns_in(named[0]) or ()
+    first = re.search(rf"({match.grammar.column.pattern})\s+or\s+(?:the\s+)?$", match.before, re.I)
+    values["target"] += (match.grammar.columns_in(first[1]) or ()) if first else ()
     if match.has("learners"):
         values |= {"learners": _wishes(match, "required")}
     if verb in _VERBS:
@@ -216,13 +212,14 @@ def _budget(match: Match) -> Values:
 
 
 def _horizon(match: Match) -> Values:
-    return {"forecast.horizon": f"{match.get('steps')} {match.get('step') or 'steps'}"}
+    steps = match.get("steps").casefold() or "1"
+    return {"forecast.horizon": f"{NAMES.get(steps) or int(steps):g} {match.get('step') or 'steps'}"}
 
 
-_MEANINGS: Mapping[str, Callable[[Match], Values]] = {
+MEANINGS: Mapping[str, Callable[[Match], Values]] = {
     "threshold": _threshold, "constraint": _constraint, "limit": _limit, "budget": _budget, "split": _split,
     "positive": lambda match: {"positive": match.get("value").strip("\"'`")}, "metric": _metric, "learners": _learners,
     "ensemble": lambda match: {"ensemble": not (match.has("one") or match.has("only"))}, "prefer": _prefer,
     "clusters": _clusters, "horizon": _horizon, "problem": _problem, "target": _target, "unknown": _unknown,
 }  # fmt: skip
-"""By field; those that are missing list columns."""
+"""By field, what gives the fields of a match, or None where it gives none with certainty; others list columns."""

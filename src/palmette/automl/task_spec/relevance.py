@@ -1,4 +1,4 @@
-"""Whether a request is one for a model of tables, and one that can be worked on."""
+"""Whether a request is one for a model, and one that can be worked on."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import re
 
 from palmette.automl.task_spec.request import DataSummary, Request, SentenceReading
 from palmette.automl.task_spec.spec import TaskSpec
-from palmette.automl.task_spec.vocabulary import SUPPORTED, vocabulary
+from palmette.automl.task_spec.vocabulary import vocabulary
 from palmette.errors import UserError
 
+SUPPORTED = (
+    "classification, regression and clustering of tables, whose columns may hold text, images and sounds, "
+    "classification of nodes of a graph, and forecasts of series"
+)
 EXAMPLE = 'A request that works: "Predict churn; ROC AUC at least 0.8" --data customers.csv.'
 _GOALS = frozenset({"target", "problem", "threshold", "labels", "clusters.count", "clusters.least", "clusters.most"})
 _MODELLING = re.compile(r"\b(?:predict|classif|estimat|regress|cluster|segment|model|forecast|train)", re.I)

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from palmette.automl.task_spec.grammar import Grammar, plain_text
-from palmette.automl.task_spec.phrases import Match, Phrase, meaning
+from palmette.automl.task_spec.phrases import MEANINGS, Match, Phrase, listed_columns
 from palmette.automl.task_spec.request import DataSummary, SentenceReading
 from palmette.automl.task_spec.spec import Clusters, FieldSource, Forecast, SplitSpec, TaskSpec
 from palmette.automl.task_spec.vocabulary import Rule, names_pattern, vocabulary
@@ -87,7 +87,8 @@ class _Reader:
             place = found.start() + 1
             if self._is_free(*found.span()) and self._stands(rule, *found.span()):
                 before, after = self.plain[: found.start()], self.plain[found.end() :]
-                if values := meaning(Match(rule, found, found[0], before, after, self.plain, self.grammar)):
+                match = Match(rule, found, found[0], before, after, self.plain, self.grammar)
+                if values := MEANINGS.get(rule.field, listed_columns)(match):
                     self.found.append(Phrase(tuple(values.items()), *found.span(), rule))
                     place = found.end()
 

@@ -12,11 +12,6 @@ from palmette.automl.task_spec.spec import Level, Preference
 from palmette.documents import Model, read_document
 from palmette.errors import nearest
 
-SUPPORTED = (
-    "classification, regression and clustering of tables, whose columns may hold text, classification of nodes of a "
-    "graph, and forecasts of series"
-)
-
 
 class MetricWords(Model):
     problem: str
@@ -78,8 +73,6 @@ def names_pattern(names: Iterable[str]) -> str:
 
 def _named(text: str, known: Mapping[str, Iterable[str]]) -> str:
     plain = " ".join(text.split())
-    if plain.casefold() in known:
-        return plain.casefold()
     patterns = ((name, names_pattern([name, *names])) for name, names in known.items())
     return next((name for name, pattern in patterns if re.fullmatch(pattern, plain, re.I)), "")
 

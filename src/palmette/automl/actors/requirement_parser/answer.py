@@ -43,7 +43,7 @@ class Impossible(Model):
 
 class SentenceAnswer(Answer):
     asks_for: Literal["model", "unsupported", "irrelevant"] = "model"
-    """unsupported: a model of another kind than tables and series allow, such as of images; irrelevant: no model."""
+    """unsupported: a model of a kind that is not supported; irrelevant: no model."""
     example: str = ""
     """Where it is not a model: a request that would work, as close as possible."""
     target: str = ""
