@@ -146,7 +146,7 @@ class Template(Model):
 
 
 class TestCase(Model):
-    """Rows in and the rows that the specification demands, computed by the independent oracle."""
+    """Rows in and the rows that the specification demands: by the independent oracle, or as its author wrote them."""
 
     __test__ = False
 
@@ -159,6 +159,10 @@ class TestCase(Model):
     given: dict[str, tuple[dict[str, Any], ...]]
     """Table to rows, JSON values (see `palmette.features.frame_json` for each type)."""
     expect: tuple[dict[str, Any], ...]
+    example: bool = False
+    """Whether it is one of the specification's own examples."""
+    partial: bool = False
+    """Whether the output has further rows."""
 
     def of_columns(self, columns: Mapping[str, Collection[str]]) -> TestCase:
         """The case with these columns of each table alone."""

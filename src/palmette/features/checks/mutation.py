@@ -72,9 +72,9 @@ class MutationCheck:
         found = [_survivor(mutant, changes[mutant.name].text, subject) for mutant in survivors]
         if judged and killed < self.required * judged:
             found.insert(0, self._too_few(killed, judged, subject.tests, found))
-        beside = f", {unnoticeable} only in features that tests cannot expect" if unnoticeable else ""
-        counted = f"{len(every)} possible, {equivalent} presumed equivalent{beside}"
-        return CheckResult(tuple(found), detail=f"{killed} of {judged} mutants killed ({counted})")
+        beside = f", {unnoticeable} could not be judged" if unnoticeable else ""
+        counted = f"{len(every)} possible, {equivalent} presumed equivalent"
+        return CheckResult(tuple(found), detail=f"{killed} of {judged} mutants killed{beside} ({counted})")
 
     def _too_few(self, killed: int, judged: int, tests: Path, survivors: Sequence[Violation]) -> Violation:
         message = (

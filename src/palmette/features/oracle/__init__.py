@@ -2,6 +2,15 @@
 
 from palmette.features.oracle.compare import Difference, ExpectedFrame, differences, skipped_text
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.reference import expected
+from palmette.features.oracle.reference import expected, uncovered
 
-__all__ = ["Difference", "ExpectedFrame", "NotCovered", "WouldFail", "differences", "expected", "skipped_text"]
+__all__ = [
+    "Difference",
+    "ExpectedFrame",
+    "NotCovered",
+    "WouldFail",
+    "differences",
+    "expected",
+    "skipped_text",
+    "uncovered",
+]

@@ -49,6 +49,25 @@ def expected(view: View, frames: Mapping[str, Frame], as_of: datetime | None) ->
     return replace(Reference(view, frames, as_of).output(), nudged=lambda: tuple(_nudged(view, frames, as_of)))
 
 
+def uncovered(view: View) -> dict[str, str]:
+    """Features without an answer on any rows, each with the reason."""
+    frames = {
+        name: Frame.of({column.name: column.type.parsed for column in table.columns}, ())
+        for name, table in view.tables.items()
+    }
+    reference, found = Reference(view, frames, None), dict[str, str]()
+    for name in view.derivation_order:
+        try:
+            if used := next((each for each in reference.inputs(name) if each in found), ""):
+                raise NotCovered(f"derived from {used}")
+            reference.compiled(view.feature(name))
+        except NotCovered as reason:
+            found[name] = str(reason)
+        except WouldFail:
+            continue
+    return found
+
+
 def _nudged(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> Iterator[Frame]:
     for by in NUDGES:
         with nudged(by), suppress(NotCovered, WouldFail):
@@ -114,7 +133,7 @@ class Reference:
         self._known: dict[tuple[str, datetime | None], VisibleRows] = {}
         self._index: dict[tuple[str, datetime | None, tuple[str, ...]], dict[Key, list[Row]]] = {}
         self._computed: dict[str, Callable[[Row, datetime | None], Any]] = {}
-        self._inputs = lru_cache(maxsize=None)(self._named_in)
+        self.inputs = lru_cache(maxsize=None)(self._named_in)
         self.skipped: dict[str, str] = {}
         """Features without an answer, each with the reason."""
         self._condition = lru_cache(maxsize=None)(self._compiled_condition)
@@ -183,7 +202,7 @@ class Reference:
         return row
 
     def value(self, feature: ViewFeature, row: Row, cutoff: datetime | None) -> Any:
-        for used in self._inputs(feature.name):
+        for used in self.inputs(feature.name):
             if used in self.skipped:
                 raise NotCovered(f"derived from {used}")
         if feature.name not in self._computed:

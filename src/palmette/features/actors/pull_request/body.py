@@ -17,6 +17,7 @@ from palmette.features.actors.pull_request.change import ChangeClass
 from palmette.features.artefacts import Need, Utilities
 from palmette.features.definitions import definition, steps_of
 from palmette.features.frame import Frame, Row
+from palmette.features.oracle import uncovered
 from palmette.features.spec.view import View, ViewFeature
 
 PREVIEW_ROWS = 5
@@ -107,15 +108,19 @@ def _what(facts: BodyFacts) -> str:
 
 
 def _features(view: View) -> str:
+    unknown = uncovered(view)
+
     def row(feature: ViewFeature) -> list[str]:
         null = "" if feature.nullable else " not null"
         default = "" if feature.default is None else code(feature.default)
         meaning = f"{text(feature.description)}<br>" if feature.description else ""
+        why = unknown.get(feature.name)
+        warning = "" if why is None else f"<br>**Not recomputed** ({text(why)}): only examples of the author test it."
         return [
             code(feature.name),
             code(feature.dtype) + null,
             default,
-            meaning + code(definition(feature, view)),
+            meaning + code(definition(feature, view)) + warning,
         ]
 
     return table(("feature", "type", "default", "definition"), [row(feature) for feature in visible(view)])
@@ -155,7 +160,11 @@ def _survivors(facts: BodyFacts) -> str:
             f"{prose(item.message)}\n\n{block(item.evidence, 'diff')}" for item in facts.survivors
         )
     tried = any("mutant" in item.detail and item.status != "skipped" for item in facts.measurements)
-    return "None: the tests notice every mutant that was tried." if tried else "Not measured."
+    if not tried:
+        return "Not measured."
+    if names := [code(name) for name in uncovered(facts.view)]:
+        return f"None among the mutants that could be judged; those that change only {', '.join(names)} could not."
+    return "None: the tests notice every mutant that was tried."
 
 
 def _preview(facts: BodyFacts) -> str:

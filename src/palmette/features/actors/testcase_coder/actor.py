@@ -176,11 +176,15 @@ def _call(view: View, template: Template, cases: TestCases, path: str) -> list[s
     """What is tested, and the lines of a test that every case has."""
     conventions = template.conventions
     entry = shape_of(conventions, "build").name
-    whole = all(set(case.expect[0]) == set(view.output) for case in cases.cases if case.expect)
+    tests: dict[str, list[str]] = {}
+    for case in cases.cases:
+        tests.setdefault("\n".join(assertion(view, conventions, case)), []).append(case.name)
     whose = "the team's fixture" if conventions.fixture else "a fixture that the helpers define"
-    lines = [f"{MARK}<name of the case>", *assertion(view, conventions, whole=whole)]
-    return [
+    said = [
         f"The file is {path}. The function under test: from {module_of(template, view)} import {entry}",
         f"Every test takes `{fixture_of(conventions)}`, {whose}, and has these lines:",
-        textwrap.indent("\n".join(lines), "    "),
     ]
+    for lines, names in tests.items():
+        said += [f"Of {', '.join(names)}:"] * (len(tests) > 1)
+        said.append(textwrap.indent(f"{MARK}<name of the case>\n{lines}", "    "))
+    return said

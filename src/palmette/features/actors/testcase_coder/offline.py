@@ -9,7 +9,7 @@ from palmette.features.actors.testcase_coder.literals import rows_text, schema_t
 from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import timestamp_of
 from palmette.features.signature import BoundParameter, shape_of, signature
-from palmette.features.spec.view import Schema, View
+from palmette.features.spec.view import AS_OF, Schema, View
 
 
 def file_of_tests(view: View, cases: TestCases, conventions: Conventions, module: str) -> str:
@@ -106,7 +106,7 @@ def _test(view: View, case: TestCase, conventions: Conventions) -> str:
     lines = [
         _docstring(case.why, conventions),
         rows_of(view, case, conventions),
-        *assertion(view, conventions, whole=_compared(view, case) == view.output),
+        *assertion(view, conventions, case),
     ]
     head = f"def test_{case.name}({fixture_of(conventions)}: SparkSession) -> None:"
     return "\n".join([head, textwrap.indent("\n".join(lines), "    ")])
@@ -126,14 +126,16 @@ def rows_of(view: View, case: TestCase, conventions: Conventions) -> str:
     return "\n".join(lines)
 
 
-def assertion(view: View, conventions: Conventions, *, whole: bool) -> list[str]:
-    """The lines of a test that call the function with what `rows_of` gives; `whole`: all columns are expected."""
+def assertion(view: View, conventions: Conventions, case: TestCase) -> list[str]:
+    """The lines of a test that call the function with what `rows_of` gives, and compare what the case names."""
     given = (_argument(view, each, fixture_of(conventions)) for each in signature(view, conventions, "build"))
-    actual = "actual" if whole else "actual.select(expected.columns)"
-    return [
-        f"actual = {shape_of(conventions, 'build').name}({', '.join(filter(None, given))})",
-        f"assertDataFrameEqual({actual}, expected)",
-    ]
+    columns = _compared(view, case)
+    actual = "actual" if columns == view.output else "actual.select(expected.columns)"
+    lines = [f"actual = {shape_of(conventions, 'build').name}({', '.join(filter(None, given))})"]
+    if case.partial:
+        keys = [name for name in (*view.grain, *view.kept, AS_OF) if name in columns]
+        lines.append(f'actual = actual.join(expected, on={keys!r}, how="left_semi")')
+    return [*lines, f"assertDataFrameEqual({actual}, expected)"]
 
 
 def _docstring(why: str, conventions: Conventions) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 
 from palmette.features.actors.testcase_coder.literals import schema_text
 from palmette.features.actors.testcase_coder.offline import table_schema
-from palmette.features.artefacts import Conventions, TestCases
+from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import decode_row, timestamp_of
 from palmette.features.signature import shape_of, signature
-from palmette.features.spec.view import Schema, View
+from palmette.features.spec.view import AS_OF, Schema, View
 
 _LOOK_UP = '''
 nan, inf = float("nan"), float("inf")
@@ -56,8 +56,10 @@ def stand_in(view: View, cases: TestCases, conventions: Conventions, *, lies: bo
         tables = [f"{next(iter(view.tables))!r}: {single}"]
     frames = whole or "{" + ", ".join(tables) + "}"
     as_of = next((each.name for each in bound if each.meaning == "as_of"), "None")
-    answers = [() if case.expect and lies else ({},) if lies else case.expect for case in cases.cases]
-    known = [_known(view, case.given, rows, case.as_of) for case, rows in zip(cases.cases, answers, strict=True)]
+    known = []
+    for case in cases.cases:
+        rows = [{}] * (not case.expect) if lies else _completed(view, case, cases)
+        known.append(_known(view, case.given, rows, case.as_of))
     stubs = [
         f"def {each.name}(*args, **kwargs):\n    raise NotImplementedError\n"
         for each in conventions.functions
@@ -76,7 +78,24 @@ def stand_in(view: View, cases: TestCases, conventions: Conventions, *, lies: bo
     )
 
 
-def _known(view: View, given: dict[str, Any], expect: tuple[dict[str, Any], ...], as_of: str | None) -> str:
+def _completed(view: View, case: TestCase, cases: TestCases) -> list[dict[str, Any]]:
+    """The rows that all cases with the same input expect together."""
+    identity = [*view.grain, *view.kept, AS_OF]
+    same = [other for other in cases.cases if (other.given, other.as_of) == (case.given, case.as_of)]
+    rows: list[dict[str, Any]] = []
+    for other in sorted(same, key=lambda one: one.partial):
+        free = list(rows)
+        for row in other.expect:
+            mine = next((each for each in free if all(each.get(k) == row[k] for k in identity if k in row)), None)
+            if mine is None:
+                rows.append(dict(row))
+            else:
+                free.remove(mine)
+                mine |= row
+    return rows
+
+
+def _known(view: View, given: dict[str, Any], expect: list[dict[str, Any]], as_of: str | None) -> str:
     tables = {name: [_decoded(table_schema(view, name), row) for row in rows] for name, rows in given.items()}
     rows = [_decoded(view.output, row) for row in expect]
     return repr({"given": tables, "expect": rows, "as_of": timestamp_of(as_of) if as_of else None})

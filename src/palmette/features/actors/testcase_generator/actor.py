@@ -14,7 +14,14 @@ from pydantic import Field
 from palmette.documents import Model
 from palmette.engine.actor import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
 from palmette.features import prompt_context
-from palmette.features.actors.testcase_generator.offline import MOST, CaseSelector, case_of, situation
+from palmette.features.actors.testcase_generator.offline import (
+    MOST,
+    CaseSelector,
+    case_of,
+    examples,
+    renamed,
+    situation,
+)
 from palmette.features.actors.testcase_generator.recipe import recipe
 from palmette.features.actors.testcase_generator.rows import Row, completed
 from palmette.features.artefacts import RunRequest, Template, TestCase, TestCases
@@ -106,9 +113,9 @@ class TestcaseGenerator(Agent):
         ]
 
     def read(self, answer: CasesAnswer, input: GeneratorInput, context: Context) -> Attempt[TestCases]:
-        """The rows are the model's, what must come out is the oracle's."""
-        cases = tuple(self._case(given, answer.columns) for given in answer.cases)
-        return Attempt(TestCases(cases=cases), answer.reason, answer.fix)
+        """The author's examples; of further cases, the rows are the model's, what must come out is the oracle's."""
+        cases = renamed([*examples(self.view), *(self._case(given, answer.columns) for given in answer.cases)])
+        return Attempt(TestCases(cases=tuple(cases)), answer.reason, answer.fix)
 
     def _case(self, given: Given, columns: Mapping[str, tuple[str, ...]]) -> TestCase:
         rows = {name: self._rows(name, columns.get(name, ()), each, given.as_of) for name, each in given.given.items()}
@@ -122,13 +129,14 @@ class TestcaseGenerator(Agent):
 
     def recalled(self, output: TestCases) -> str:
         """The cases as a model answers: without the expected output, which the oracle computes."""
+        own = [case for case in output.cases if not case.example]
         columns: dict[str, dict[str, None]] = defaultdict(dict)
-        for case in output.cases:
+        for case in own:
             for name, rows in case.given.items():
                 columns[name] |= dict.fromkeys(key for row in rows for key, value in row.items() if value is not None)
         named = {name: [*each] for name, each in columns.items()}
         cases = []
-        for case in output.cases:
+        for case in own:
             given = {name: [[row.get(key) for key in named[name]] for row in rows] for name, rows in case.given.items()}
             cases.append({"name": case.name, "why": case.why, "as_of": case.as_of, "given": given})
         head = f'{{"columns": {json.dumps(named)}, "cases": ['
@@ -197,15 +205,20 @@ class TestcaseGenerator(Agent):
         return Verdict.of(violations, [measurement])
 
     def _count(self, output: TestCases) -> list[Violation]:
-        count = len(output.cases)
         names = [case.name for case in output.cases]
-        if 1 <= count <= MOST and len(set(names)) == count:
+        count, own = len(names), sum(not case.example for case in output.cases)
+        if count and own <= MOST and len(set(names)) == count:
             return []
-        message = f"There are {count} cases with {len(set(names))} names; there must be 1 to {MOST}, each with its own."
+        message = (
+            f"There are {own} cases beside the examples, and {len(set(names))} names of {count}; there must be 1 to "
+            f"{MOST}, each with its own name."
+        )
         return [Violation(code="case-count", subject="cases", message=message)]
 
     def _expectations(self, output: TestCases) -> Iterator[Violation]:
         for case in output.cases:
+            if case.example:
+                continue
             try:
                 computed = expected(self.view, *situation(self.view, case))
             except (NotCovered, WouldFail, ValueError) as error:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from palmette.features.actors.testcase_generator.cover import (
     FEATURE_VALUES,
@@ -21,7 +21,7 @@ from palmette.features.actors.testcase_generator.cover import (
 from palmette.features.actors.testcase_generator.deviations import DeviatingView, deviants
 from palmette.features.artefacts import TestCase
 from palmette.features.frame import Frame
-from palmette.features.frame_json import encode_row, frame_of_unit_test, timestamp_of, timestamp_text
+from palmette.features.frame_json import decode_row, encode_row, frame_of_unit_test, timestamp_of, timestamp_text
 from palmette.features.frames.fixtures import Rows
 from palmette.features.frames.row_factory import Row, RowFactory
 from palmette.features.frames.scenarios import NamedScenario, stage
@@ -30,7 +30,7 @@ from palmette.features.oracle.reference import expected
 from palmette.features.spec.author_tests import is_midnight
 from palmette.features.spec.fsc import UnitTest
 from palmette.features.spec.run import YEARS
-from palmette.features.spec.view import View
+from palmette.features.spec.view import AS_OF, View
 
 MOST = 10
 SCENES = ("boundaries", "values", "absences", "repeats", "states", "histories", "thresholds", "spring", "new_year")
@@ -84,10 +84,9 @@ class CaseSelector:
         return frozenset[str]().union(*(candidate.detects for candidate in self.candidates))
 
     def cases(self, survivors: Iterable[str] = ()) -> list[TestCase]:
-        """The author's examples, and what they leave untested; at most `MOST`."""
-        examples = [case for test in self.view.tests[: MOST - 2] if (case := example(self.view, test)) is not None]
-        groups = _grouped(cover(self.candidates, survivors), MOST - len(examples))
-        return _renamed([*examples, *map(self._case, groups)])
+        """The author's examples, and at most `MOST` cases of what they leave untested."""
+        groups = _grouped(cover(self.candidates, survivors), max(MOST - len(self.view.tests), 2))
+        return renamed([*examples(self.view), *map(self._case, groups)])
 
     def _case(self, group: Sequence[CaseCandidate]) -> TestCase:
         rows: dict[str, list[Row]] = defaultdict(list)
@@ -164,18 +163,43 @@ def situation(view: View, case: TestCase) -> CaseInputs:
     return CaseInputs(frames, as_of)
 
 
-def example(view: View, test: UnitTest) -> TestCase | None:
-    """An example of the specification as a case; None where the oracle has no answer."""
+def examples(view: View) -> list[TestCase]:
+    """All that the author expects, as cases: the oracle's rows, with the author's values of what it cannot compute.
+
+    Values that the author gives for some rows only are a case of their own.
+    """
+    return [case for test in view.tests for case in _example(view, test)]
+
+
+def _example(view: View, test: UnitTest) -> Iterator[TestCase]:
     inputs = CaseInputs(frame_of_unit_test(view, test.given), timestamp_of(test.as_of) if test.as_of else None)
+    written = [encode_row(view.output, decode_row(view.output, row)) for row in test.expect]
+    stated = [{name: row[name] for name in names} for row, names in zip(written, test.expect, strict=True)]
+    name, why = _slug(test.name), f"Example of the specification: {test.name}."
     try:
-        return case_of(view, _slug(test.name), f"Example of the specification: {test.name}.", inputs)
+        case = case_of(view, name, why, inputs)
     except (NotCovered, WouldFail):
-        return None
+        case = _case(name, why, inputs, ())
+    identity = [*view.grain, *view.kept, AS_OF]
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+    for row in stated:
+        groups[tuple(key for key in row if not case.expect or key in identity or key not in case.expect[0])].append(row)
+    if case.expect or not stated:
+        yield case.model_copy(update={"example": True})
+    for names, rows in groups.items():
+        if not case.expect or set(names) - set(identity):
+            expect = tuple({key: row[key] for key in names} for row in rows)
+            is_partial = len(rows) < len(stated) and not set(names).isdisjoint(identity)
+            yield case.model_copy(update={"expect": expect, "example": True, "partial": is_partial})
 
 
 def case_of(view: View, name: str, why: str, inputs: CaseInputs) -> TestCase:
     """A case with the oracle's expectation."""
     output = expected(view, *inputs)
+    return _case(name, why, inputs, tuple(encode_row(output.schema, row) for row in output.rows))
+
+
+def _case(name: str, why: str, inputs: CaseInputs, expect: tuple[Row, ...]) -> TestCase:
     given = {
         table: tuple(encode_row(frame.schema, row) for row in frame.rows)
         for table, frame in inputs.frames.items()
@@ -186,7 +210,7 @@ def case_of(view: View, name: str, why: str, inputs: CaseInputs) -> TestCase:
         why=why,
         as_of=timestamp_text(inputs.as_of) if inputs.as_of else None,
         given=given,
-        expect=tuple(encode_row(output.schema, row) for row in output.rows),
+        expect=expect,
     )
 
 
@@ -216,7 +240,7 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "example"
 
 
-def _renamed(cases: Sequence[TestCase]) -> list[TestCase]:
+def renamed(cases: Sequence[TestCase]) -> list[TestCase]:
     """Names made unique."""
     seen: dict[str, int] = {}
     found = []
