@@ -80,7 +80,6 @@ ALLOWED = {
     "automl/search/runs.py": {"allow_pickle": "False"},
     "engine/registry.py": {"importlib.import_module": "plug-ins that a person installed, or names in a topology"},
     "cli/__init__.py": {"importlib.import_module": "its own commands"},
-    "automl/samples/dataset_sources.py": {"importlib.import_module": "libraries of a closed list"},
     "knowledge/sources/papers.py": {"xml.etree.ElementTree.fromstring": "no DOCTYPE, so no entities"},
     "knowledge/sources/tables.py": {"numpy.load": "arrays of graphs: pickles are off", "allow_pickle": "False"},
     "automl/samples/formats.py": {"importlib.import_module": "openpyxl, by a constant"},

@@ -178,7 +178,7 @@ def test_an_archive_of_kaggle_is_kept_as_it_is(fake_web: FakeWeb, tmp_path: Path
     fake_web.files["/datasets/download/ada/crabs"] = buffer.getvalue()
     record = Record(source="kaggle", kind="dataset", id="ada/crabs", title="Crabs")
     create("knowledge_source", "kaggle").fetch(record, tmp_path)
-    assert (tmp_path / "data.zip").read_bytes() == buffer.getvalue()
+    assert (tmp_path / "Crabs.zip").read_bytes() == buffer.getvalue()
 
 
 def test_every_source_is_tested() -> None:

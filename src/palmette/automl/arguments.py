@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-HUBS = ("openml", "uci", "sklearn")
-"""Collections that sets can be named of, as `sklearn:iris`."""
+from palmette.knowledge.datasets import is_named
+
 STAGES = {"plan": "guideline_writer", "deploy": "deployer"}
 """What a person may want to agree to, and the actor that waits for it."""
 RUN_OPTIONS = ("topology", "model", "models", "planner", "human", "tokens", "money")
@@ -56,7 +56,7 @@ def arguments_of(
 
 def _place(place: str, folder: Path | None = None) -> str:
     """A path that holds from anywhere; an empty one, as of a variable that is not set, is no path."""
-    is_path = place.strip() and place.partition(":")[0] not in HUBS
+    is_path = place.strip() and not is_named(place)
     return str((folder or Path.cwd()) / place) if is_path else place
 
 

@@ -10,10 +10,11 @@ from typing import get_args
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
-from palmette.automl.arguments import HUBS, RUN_OPTIONS, places_of
+from palmette.automl.arguments import RUN_OPTIONS, places_of
 from palmette.automl.endpoint.folder import require_replaceable
 from palmette.automl.kinds import Track
 from palmette.automl.report import describe
+from palmette.automl.requested_data import with_found_data
 from palmette.automl.samples import DataSource, Samples, TableError
 from palmette.automl.store import Store
 from palmette.automl.task_spec.merging import merged
@@ -23,6 +24,7 @@ from palmette.automl.task_spec.task_file import TaskFile, task_of
 from palmette.documents import Model, read_document
 from palmette.engine import Human, RunBudget, Setup, build_actors, create, human_of, load_topology
 from palmette.errors import UserError, did_you_mean
+from palmette.knowledge.datasets import DATASET_SOURCES
 from palmette.llm.opening import ModelChoice, about, check_roles, open_models
 from palmette.llm.tokens import token_limit
 from palmette.sandbox import Sandbox
@@ -32,7 +34,7 @@ MOST_TEXT = 10_000
 """Characters of a request."""
 OVERHEAD = 1800.0
 """Seconds that a run may take beyond its training, before it is ended."""
-_SET = re.compile(rf"\b(?:{'|'.join(HUBS)}):[\w-]+(?:\.[\w-]+)*")
+_SET = re.compile(rf"\b(?:{'|'.join(DATASET_SOURCES)}):[\w-]+(?:[./][\w-]+)*")
 _NUMBERED = re.compile(
     r"\b(ucimlrepo|openml)\b[^.]{0,60}\bid\W{0,3}(\d+)|\bid\W{0,3}(\d+)[^.]{0,60}\b(ucimlrepo|openml)\b", re.I
 )
@@ -77,6 +79,8 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
     check_roles(choice, topology)
     if task.out:
         require_replaceable(Path(task.out))
+    if not task.data:
+        task = with_found_data(task, human)
     places, samples = _data(task, human)
     sandbox = Sandbox()
     services = {

@@ -96,6 +96,9 @@ class KnowledgeSource(Protocol):
             PalmetteError: as `web.get`.
         """
 
+    def detail(self, id: str, kind: RecordKind) -> Record:
+        """The entry of this id, with all that the source states. Raises as `search`."""
+
     def fetch(self, record: Record, folder: Path) -> None:
         """Writes the files of an entry into a folder. Raises as `search`."""
 
@@ -135,6 +138,9 @@ class Source:
             fields[name] = tuple(plain(one, 120) for one in fields.get(name) or ())[:200]
         return Record(source=self.name, kind=kind, id=plain(id, 200), title=plain(title, 300), **fields)
 
+    def detail(self, id: str, kind: RecordKind) -> Record:
+        return self.record(kind, id, id)
+
     def fetch(self, record: Record, folder: Path) -> None:
         (folder / "text.md").write_text(f"# {record.title}\n\n{record.text}\n\n{self.cite(record)}\n", "utf-8")
 
@@ -142,6 +148,11 @@ class Source:
         who = " and others".join((*record.authors[:1], "")) if len(record.authors) > 1 else "".join(record.authors)
         when = " ".join(filter(None, (who, str(record.year or ""))))
         return ", ".join(filter(None, (when, f"{record.title} ({record.place})")))
+
+
+def file_name(record: Record, ending: str) -> str:
+    """The name of a data file, by the title of its set."""
+    return (re.sub(r"[^\w-]+", "_", record.title).strip("_")[:60] or "data") + ending
 
 
 def plain(value: object, longest: int = LONGEST) -> str:

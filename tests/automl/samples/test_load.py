@@ -19,7 +19,8 @@ from palmette.automl.samples.load import (  # noqa: E402 - as above
     reload,
 )
 from palmette.automl.task_spec.spec import Threshold  # noqa: E402 - as above
-from palmette.errors import UserError  # noqa: E402 - as above
+from palmette.errors import PalmetteError, UserError  # noqa: E402 - as above
+from palmette.knowledge import web  # noqa: E402 - as above
 
 
 def table(rows: int = 40) -> pd.DataFrame:
@@ -263,16 +264,19 @@ def test_sets_of_scikit_learn_need_no_network() -> None:
 
 @pytest.mark.parametrize(
     ("place", "code"),
-    [("sklearn:irsi", "no-such-set"), ("openml:31", "hub-unreachable"), ("sklearn:covtype", "hub-unreachable")],
+    [("sklearn:irsi", "no-such-set"), ("openml:31", "source-unusable"), ("sklearn:covtype", "source-unusable")],
 )
-def test_a_set_that_cannot_be_fetched_has_a_remedy(place: str, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    datasets = pytest.importorskip("sklearn.sampless", reason="scikit-learn is not installed")
+def test_a_set_that_cannot_be_fetched_has_a_remedy(
+    place: str, code: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    datasets = pytest.importorskip("sklearn.datasets", reason="scikit-learn is not installed")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
-    def offline(**settings: object) -> None:
+    def offline(*given: object, **settings: object) -> None:
         raise OSError("[Errno -2] Name or service not known")
 
-    monkeypatch.setattr(datasets, "fetch_openml", offline)
+    monkeypatch.setattr(web, "fetch", offline)
     monkeypatch.setattr(datasets, "fetch_covtype", offline)
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(PalmetteError) as caught:
         load([place])
     assert caught.value.code == code and caught.value.remedy

@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from palmette.automl.kinds import file_kind
 from palmette.automl.samples.artefacts import DataFile, Loaded, Repairs, Role, SampleColumn, Samples, TableError
-from palmette.automl.samples.dataset_sources import fetch, is_named
 from palmette.automl.samples.edges import edges_apart, with_neighbours
 from palmette.automl.samples.file_sets import LABEL, FileSet, file_set, tables_of
 from palmette.automl.samples.files import files_digest, inspected, look_like_pixels, with_arrays, with_files
@@ -31,6 +30,7 @@ from palmette.automl.samples.tables import Raw
 from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed
 from palmette.automl.task_spec.spec import Threshold
 from palmette.errors import InputError, UserError, nearest
+from palmette.knowledge.datasets import fetched, is_named
 
 PARTS = 5  # distinct values up to which a column may name the parts of a split
 SIGN_SAMPLE = 300
@@ -103,8 +103,9 @@ def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...]) -> Loade
     raws, repairs, targets = list[Raw](), Repairs(), tuple[str, ...]()
     for place in places:
         if is_named(place):
-            raw, targets = fetch(place)
-            raws.append(raw)
+            data = fetched(place)
+            raws += _tables(data.folder, repairs)
+            targets = (data.record.target,) if data.record.target else targets
         else:
             raws += _tables(Path(place), repairs)
     raws, edges = edges_apart(_once_each(raws, repairs), repairs)

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from palmette.errors import UserError
-from palmette.knowledge.source import DATASET_FILES, Record, RecordKind, Source, dicts, number
+from palmette.knowledge.source import DATASET_FILES, Record, RecordKind, Source, dicts, file_name, number
 from palmette.knowledge.web import download
 
 MOST_BYTES = 2 * 2**30
@@ -94,7 +94,8 @@ class HuggingFace(Source):
     def fetch(self, record: Record, folder: Path) -> None:
         """Weights as safetensors or ONNX with their configuration, or tables; never code or pickles."""
         if record.kind == "paper":
-            return super().fetch(record, folder)
+            super().fetch(record, folder)
+            return
         wanted = [name for name in record.files if _readable(record.kind, name)]
         if not any(name.endswith(WEIGHTS if record.kind == "model" else DATASET_FILES) for name in wanted):
             forms = "safetensors or ONNX weights" if record.kind == "model" else f"{', '.join(DATASET_FILES)} files"
@@ -181,5 +182,9 @@ class Kaggle(Source):
             (folder / "notebook.ipynb").write_text(str(blob.get("source", "")), "utf-8")
             return
         download(
-            self.name, f"{self.url}/datasets/download/{quote(record.id)}", folder / "data.zip", MOST_BYTES, self.headers
+            self.name,
+            f"{self.url}/datasets/download/{quote(record.id)}",
+            folder / file_name(record, ".zip"),
+            MOST_BYTES,
+            self.headers,
         )

@@ -50,10 +50,12 @@ class Arxiv(Source):
         if b"<!DOCTYPE" in text[:2000].upper() or b"<!ENTITY" in text.upper():
             raise unusable(self.name, "the answer declares a document type")
         try:
-            entries = ElementTree.fromstring(text).findall(f"{ATOM}entry")
+            feed = ElementTree.fromstring(text)
         except (ElementTree.ParseError, ValueError, LookupError) as error:
             raise unusable(self.name, "the answer is not an Atom feed") from error
-        for one in entries:
+        if feed.tag != f"{ATOM}feed":
+            raise unusable(self.name, "the answer is not an Atom feed")
+        for one in feed.iterfind(f"{ATOM}entry"):
             id, title, summary, date = (
                 one.findtext(f"{ATOM}{name}") or "" for name in ("id", "title", "summary", "published")
             )

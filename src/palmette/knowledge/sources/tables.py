@@ -8,10 +8,11 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import quote
 
 from palmette.documents import Model, read_document
-from palmette.errors import UserError
-from palmette.knowledge.source import Record, RecordKind, Source, dicts, number
+from palmette.errors import UserError, did_you_mean
+from palmette.knowledge.source import Record, RecordKind, Source, dicts, file_name, number
 from palmette.knowledge.sources.papers import STOP
 from palmette.knowledge.web import download, unusable
 
@@ -42,7 +43,7 @@ class OpenML(Source):
         wanted = words_of(text)
         hits = {str(one.get("did")): len(wanted & words_of(str(one.get("name")))) for one in self._listed()}
         for id in sorted((id for id in hits if hits[id]), key=lambda id: -hits[id]):
-            yield self.detail(id)
+            yield self.detail(id, kind)
 
     def _listed(self) -> Iterator[dict[str, Any]]:
         for start in count(0, self.page):
@@ -57,7 +58,11 @@ class OpenML(Source):
             if len(found) < self.page:
                 return
 
-    def detail(self, id: str) -> Record:
+    def detail(self, id: str, kind: RecordKind) -> Record:
+        """By number, or by name: then the first active version."""
+        if not id.isdecimal():
+            found = dicts(self.json(f"data/list/data_name/{quote(id)}/status/active/limit/1"), "data", "dataset")
+            id = str(found[0].get("did")) if found else id
         one = self.json(f"data/{id}").get("data_set_description") or {}
         qualities = {
             each.get("name"): each.get("value")
@@ -79,7 +84,7 @@ class OpenML(Source):
         if not record.files:
             message = f"{record.place!r} has no Parquet file."
             raise UserError(message, "Choose another set, or download its ARFF file.", code="unsafe-format")
-        download(self.name, record.files[0], folder / "data.parquet", MOST_BYTES)
+        download(self.name, record.files[0], folder / file_name(record, ".parquet"), MOST_BYTES)
 
 
 class UCI(Source):
@@ -91,10 +96,11 @@ class UCI(Source):
 
     def search(self, text: str, kind: RecordKind) -> Iterator[Record]:
         for one in dicts(self.json("datasets/list", {"search": text, "filter": "python"}), "data"):
-            yield self.detail(str(one.get("id")))
+            yield self.detail(str(one.get("id")), kind)
 
-    def detail(self, id: str) -> Record:
-        one = self.json("dataset", {"id": id}).get("data")
+    def detail(self, id: str, kind: RecordKind) -> Record:
+        """By number or name."""
+        one = self.json("dataset", {"id" if id.isdecimal() else "name": id}).get("data")
         if not isinstance(one, dict):
             raise unusable(self.name, f"the description of {id!r} has another shape")
         targets = one.get("target_col") or ()
@@ -116,7 +122,7 @@ class UCI(Source):
     def fetch(self, record: Record, folder: Path) -> None:
         if not record.files:
             raise UserError(f"{record.place!r} has no CSV file.", "Choose another set.", code="unsafe-format")
-        download(self.name, record.files[0], folder / "data.csv", MOST_BYTES)
+        download(self.name, record.files[0], folder / file_name(record, ".csv"), MOST_BYTES)
 
 
 class BundledSet(Model):
@@ -155,12 +161,13 @@ class _Bundled(Source):
         wanted, listed = words_of(text), getattr(bundled(), self.name)
         hits = {name: len(wanted & words_of(f"{name} {one.title} {one.text}")) for name, one in listed.items()}
         for name in sorted((name for name in hits if hits[name]), key=lambda name: -hits[name]):
-            yield self.detail(name)
+            yield self.detail(name, kind)
 
-    def detail(self, id: str) -> Record:
+    def detail(self, id: str, kind: RecordKind) -> Record:
         known: Mapping[str, BundledSet] = getattr(bundled(), self.name)
         if id not in known:
-            raise UserError(f"{self.name} has no set {id!r}.", f"It has {', '.join(known)}.", code="no-such-record")
+            message = f"{self.name} has no set {id!r}.{did_you_mean(id, known)}"
+            raise UserError(message, f"It has {', '.join(known)}.", code="no-such-set")
         one = known[id]
         fields = one.model_dump(include={"text", "licence", "rows", "features", "target", "url"})
         return self.record("dataset", id, one.title, tasks=[one.task], files=(one.url,) if one.url else (), **fields)
@@ -174,9 +181,16 @@ class ScikitLearn(_Bundled):
     def fetch(self, record: Record, folder: Path) -> None:
         from sklearn import datasets
 
-        kind = "load" if hasattr(datasets, f"load_{record.id}") else "fetch"
-        found = getattr(datasets, f"{kind}_{record.id}")(as_frame=True)
-        found.frame.to_parquet(folder / "data.parquet", index=False)
+        reader = getattr(datasets, f"load_{record.id}", None) or getattr(datasets, f"fetch_{record.id}")
+        try:
+            found = reader(as_frame=True)
+        except OSError as error:  # it downloads the larger sets
+            raise unusable(self.name, f"{record.id!r} could not be fetched: {error}") from error
+        labels = list(getattr(found, "target_names", ()))
+        if len(labels) == found.frame[record.target].nunique():
+            named = [str(labels[code]) for code in found.frame[record.target]]
+            found.frame = found.frame.assign(**{record.target: named})
+        found.frame.to_parquet(folder / file_name(record, ".parquet"), index=False)
 
 
 class PyTorchGeometric(_Bundled):

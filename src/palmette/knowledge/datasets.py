@@ -1,0 +1,156 @@
+"""Data sets by request: candidates with what speaks for each, and the fetched files with checksums and licence."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from palmette.documents import Model
+from palmette.engine.registry import create
+from palmette.knowledge.source import Record, search
+from palmette.knowledge.sources.tables import words_of
+from palmette.knowledge.web import cache_folder
+
+ENOUGH = 0.5
+"""Share of the words of a request that a set must match to be chosen by rule."""
+LEAST_ROWS, MOST_ROWS = 50, 2_000_000
+"""Between which a set is neither too small to learn from nor too large for this machine."""
+
+
+class DatasetCandidate(Model):
+    """A data set that may be what a request is about."""
+
+    record: Record
+    fit: float
+    """Share of the request's words that its title, description, columns or tasks have; between 0 and 1."""
+    concerns: tuple[str, ...] = ()
+    """What speaks against it; it is not chosen by rule where there is one."""
+
+    def __str__(self) -> str:
+        one = self.record
+        size = ", ".join(
+            f"{value:,.10g} {unit}"
+            for value, unit in (
+                (one.rows, "rows"),
+                (one.features or len(one.columns) or None, "columns"),
+                (one.megabytes, "MB"),
+            )
+            if value is not None
+        )
+        facts = (one.title, size or "size unknown", f"licence {one.licence or 'not stated'}", f"fit {self.fit:.0%}")
+        return f"{one.place}: {'; '.join((*facts, *self.concerns))}"
+
+
+def candidates(request: str, problem: str = "", target: str = "") -> tuple[list[DatasetCandidate], tuple[str, ...]]:
+    """Data sets for a request, the best first, and what each source said.
+
+    Args:
+        request: what the data are about, in words.
+        problem: a registered problem, where it is known.
+        target: the column that is predicted, where it is known.
+    """
+    results = search(request, "dataset")
+    found = [_judged(one, words_of(request), problem, target) for result in results for one in result.records]
+    found.sort(key=lambda one: (bool(one.concerns), -one.fit, -(one.record.downloads or 0), one.record.place))
+    return found, tuple(one.note for one in results)
+
+
+def _judged(one: Record, wanted: set[str], problem: str, target: str) -> DatasetCandidate:
+    known = words_of(" ".join((one.title, one.id, one.text, *one.columns, *one.tasks)))
+    fit = len(wanted & known) / max(len(wanted), 1)
+    return DatasetCandidate(record=one, fit=round(fit, 3), concerns=tuple(_concerns(one, problem, target)))
+
+
+def _concerns(one: Record, problem: str, target: str) -> Iterator[str]:
+    if one.rows is not None and not LEAST_ROWS <= one.rows <= MOST_ROWS:
+        yield f"its size is outside {LEAST_ROWS} to {MOST_ROWS:,} rows"
+    wanted = problem.replace("_", " ")
+    tasks = [task.casefold().replace("-", " ") for task in one.tasks]
+    if wanted and tasks and not any(wanted in task for task in tasks):
+        yield f"it is made for {', '.join(tasks)}"
+    if target and one.columns and target.casefold() not in {name.casefold() for name in one.columns}:
+        yield f"it has no column {target!r}"
+    if re.search(r"\b(nc|noncommercial|non-commercial)\b", one.licence, re.I):
+        yield "its licence excludes commercial use"
+
+
+def chosen(found: Iterable[DatasetCandidate]) -> DatasetCandidate | None:
+    """The first candidate that fits and that nothing speaks against."""
+    return next((one for one in found if one.fit >= ENOUGH and not one.concerns), None)
+
+
+class FetchedDataset(Model):
+    """A data set in the cache, and where it is from."""
+
+    record: Record
+    files: Mapping[str, str]
+    """SHA-256 by path in the folder."""
+    fetched: datetime
+
+    @property
+    def folder(self) -> Path:
+        return _folder(self.record.source, self.record.id)
+
+
+DATASET_SOURCES = ("openml", "uci", "sklearn", "huggingface", "kaggle", "pyg")
+"""Sources whose sets may be named as data; naming one is asking for it, so no switch is needed."""
+
+
+def is_named(place: str) -> bool:
+    """Whether a place is the name of a set rather than a path.
+
+    >>> is_named("openml:31"), is_named("data/openml.csv")
+    (True, False)
+    """
+    source, _, id = place.partition(":")
+    return source in DATASET_SOURCES and bool(id.strip()) and not Path(place).exists()
+
+
+def fetched(place: str) -> FetchedDataset:
+    """The set that a place names, from the cache where its files are unchanged, else from its source.
+
+    Raises:
+        UserError: there is no such set, it needs a key, or only has files that are not read.
+        MachineError: its source cannot be used.
+    """
+    source, _, id = place.partition(":")
+    folder = _folder(source, id.strip())
+    note = folder.with_suffix(".json")
+    if known := _unchanged(note):
+        return known
+    client = create("knowledge_source", source)
+    record = client.detail(id.strip(), "dataset")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    client.fetch(record, folder)
+    files = {str(path.relative_to(folder)): _digest(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+    made = FetchedDataset(record=record, files=files, fetched=datetime.now(UTC))
+    note.write_text(made.model_dump_json(indent=2), "utf-8")
+    return made
+
+
+def _folder(source: str, id: str) -> Path:
+    name = re.sub(r"[^\w-]+", "-", f"{source}-{id}")[:80]
+    return cache_folder("datasets") / f"{name}-{hashlib.sha256(f'{source}:{id}'.encode()).hexdigest()[:8]}"
+
+
+def _unchanged(note: Path) -> FetchedDataset | None:
+    try:
+        known = FetchedDataset.model_validate(json.loads(note.read_text("utf-8")))
+    except (OSError, ValueError, ValidationError):
+        return None
+    paths = {name: known.folder / name for name in known.files}
+    same = all(path.is_file() and _digest(path) == known.files[name] for name, path in paths.items())
+    return known if same else None
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
