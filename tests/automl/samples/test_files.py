@@ -73,7 +73,8 @@ def test_dirty_files_are_named_and_left_out(tmp_path: Path) -> None:
     write(root / "lost.png", picture(4))
     loaded = load([root])
     assert len(loaded.table) == 11
-    assert told(loaded) == {"unreadable-files": 3, "repeated-files": 1, "other-files": 1}
+    repairs = {"unreadable-files": 3, "repeated-files": 1, "other-files": 1, "other-suffix": 1, "unlabelled-files": 1}
+    assert told(loaded) == repairs
     assert "broken.jpg" in next(one.text for one in loaded.samples.repairs if one.code == "unreadable-files")
     assert loaded.table["image"].nunique() == 10
 

@@ -87,10 +87,10 @@ def tables_of(files: FileSet, repairs: Repairs) -> list[Raw]:
         why = next((one.text for one in repairs if one.code == "unreadable-files"), "")
         message = " ".join(["None of the files can be read.", why]).strip()
         raise refusal(files.folder, "no-data", message, f"Name a folder with files of kind {files.kind.name}.")
-    bare = [raw for raw in made if LABEL not in raw.names and raw.opened.path.name.casefold() not in TEST]
-    if bare and any(LABEL in raw.names for raw in made):
-        repairs.add("unlabelled-files", files.folder.name, sum(len(raw.frame) for raw in bare))
-        made = [raw for raw in made if raw not in bare]
+    if any(LABEL in raw.names for raw in made):
+        made = [raw for raw in made if LABEL in raw.names or raw.opened.path.name.casefold() in TEST]
+    unlabelled = sum(path is not None for path in known.values()) - sum(len(raw.frame) for raw in made)
+    repairs.add("unlabelled-files", files.folder.name, unlabelled)
     return made
 
 

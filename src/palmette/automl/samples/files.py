@@ -81,7 +81,8 @@ def _inspected(path: Path, kind: str, size: int, _: int) -> Inspected:
     try:
         return Inspected(digest(path), "", file_kinds()[kind].fingerprint(path.read_bytes()))
     except ValueError as error:
-        return Inspected("", " ".join(str(error).split())[:120] or "it is damaged", 0)
+        reason = re.sub(r" <_io\.[^>]*>", "", " ".join(str(error).split()))  # the name that Pillow has for bytes
+        return Inspected("", reason[:120] or "it is damaged", 0)
 
 
 def with_files(raw: Raw, repairs: Repairs) -> Raw:
@@ -127,7 +128,8 @@ def readable(paths: Mapping[str, Path], kind: FileKind, subject: str, repairs: R
     made = {cell: first.setdefault(good[cell], str(there[cell].absolute())) for cell in good}
     broken = [f"{cell}: {one.fault}" for cell, one in found.items() if one.fault]
     absent = [cell for cell in paths if cell not in there]
-    for code, names in (("missing-files", absent), ("unreadable-files", broken)):
+    unlike = [cell for cell in made if not cell.lower().endswith(kind.suffixes)]
+    for code, names in (("missing-files", absent), ("unreadable-files", broken), ("other-suffix", unlike)):
         shown = ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
         repairs.add(code, subject, len(names), shown=shown)
     repairs.add("repeated-files", subject, len(made) - len(first))

@@ -31,7 +31,7 @@ MOST_RATIO, ALWAYS = 200, 2**26  # of unpacked to packed bytes, above this numbe
 
 DATA = (
     ".csv", ".tsv", ".tab", ".psv", ".dat", ".data", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm",
-    ".sqlite", ".sqlite3", ".db", ".duckdb", ".feather", ".arrow", ".graphml",
+    ".sqlite", ".sqlite3", ".db", ".duckdb", ".feather", ".arrow", ".graphml", ".content", ".cites",
 )  # fmt: skip
 MAYBE = (".txt", ".gz", ".bz2", ".xz", ".zip", "")
 NOTES = ("readme", "licence", "license", "changelog", "requirements")

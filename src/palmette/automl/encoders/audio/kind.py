@@ -25,9 +25,13 @@ class Sounds(FileKind):
         return wave or head.startswith(MAGIC) or (head[:4] == b"FORM" and head[8:12] in (b"AIFF", b"AIFC"))
 
     def fingerprint(self, content: bytes) -> int:
+        import soundfile
+
         from palmette.automl.encoders.audio.sounds import wave_of
 
         wave_of(content)
+        if not soundfile.info(io.BytesIO(content)).frames:
+            raise ValueError("it has no sound")
         return 0
 
     def examples(self) -> tuple[bytes, ...]:
