@@ -114,17 +114,7 @@ def _draws(predictions: Predictions, units: Units | None, rounds: int) -> _Draws
     known, counts = (None, ()) if units is None else np.unique(units, return_counts=True)
     if units is None or known is None or len(known) in (1, size):
         return _Draws([random.integers(0, size, some) for _ in range(rounds)], some / size)
-    order, lengths = np.argsort(units, kind="stable"), np.asarray(counts)
-    starts, several = np.cumsum(lengths) - lengths, max(2, round(len(lengths) * some / size))
-    picks = [random.integers(0, len(lengths), several) for _ in range(rounds)]
-    return _Draws([order[_places(starts[pick], lengths[pick])] for pick in picks], several / len(lengths))
-
-
-def _places(starts: NDArray[np.intp], lengths: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The whole numbers of ranges, one after the other.
-
-    >>> _places(np.array([4, 0]), np.array([2, 3])).tolist()
-    [4, 5, 0, 1, 2]
-    """
-    ends = np.cumsum(lengths)
-    return np.asarray(np.arange(int(ends[-1])) + np.repeat(starts - (ends - lengths), lengths), dtype=np.intp)
+    members = np.split(np.argsort(units, kind="stable"), np.cumsum(counts)[:-1])
+    several = max(2, round(len(members) * some / size))
+    picks = (random.integers(0, len(members), several) for _ in range(rounds))
+    return _Draws([np.concatenate([members[one] for one in pick]) for pick in picks], several / len(members))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,15 +164,6 @@ def coded(truth: NDArray[np.generic], predictions: Predictions, positive: str | 
     return CodedLabels(true, predicted, len(names), int(place[0]))
 
 
-def _of_groups(name: str) -> Formula:
-    def compute(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
-        from sklearn import metrics
-
-        return float(getattr(metrics, name)(truth, predictions.values))
-
-    return compute
-
-
 def hits(
     truth: NDArray[np.generic], predictions: Predictions, positive: str | None
 ) -> tuple[NDArray[np.bool_], Floats]:
@@ -216,11 +207,6 @@ RANKINGS: Mapping[str, Callable[[NDArray[np.bool_], Floats], Floats]] = {
 """Of all classes at once: one by one, many classes would take minutes."""
 
 
-def _ranking(name: str) -> Formula:
-    """Of two classes by the positive one; of more, the mean of each against the rest."""
-    return lambda truth, predictions, positive: ranked(name, *hits(truth, predictions, positive))
-
-
 def _log_loss(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
     """A class that the model does not know has no probability."""
     import pandas as pd
@@ -235,49 +221,13 @@ def positive_of(truth: NDArray[np.generic], predictions: Predictions, positive: 
     return positive if positive is not None else (predictions.classes or tuple(np.unique(truth).astype(str)))[-1]
 
 
-def _values(formula: Callable[[Floats, Floats], float]) -> Formula:
-    def compute(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
-        return formula(truth.astype(np.float64), predictions.values.astype(np.float64))
-
-    return compute
-
-
 def _rmse(truth: Floats, predicted: Floats) -> float:
     return float(np.sqrt(np.mean((truth - predicted) ** 2)))
 
 
-def _mae(truth: Floats, predicted: Floats) -> float:
-    """Of values in units of the error of the seasonal naive forecast it is the MASE."""
-    return float(np.mean(np.abs(truth - predicted)))
-
-
-def _rmsle(truth: Floats, predicted: Floats) -> float:
-    return _rmse(np.log1p(truth), np.log1p(np.clip(predicted, 0, None)))
-
-
-def _rmse_log(truth: Floats, predicted: Floats) -> float:
-    """A prediction of zero or less counts as a tenth of the smallest true value."""
-    return _rmse(np.log(truth), np.log(np.clip(predicted, truth.min() * 0.1, None)))
-
-
-def _mape(truth: Floats, predicted: Floats) -> float:
-    return float(np.mean(np.abs(truth - predicted) / np.maximum(np.abs(truth), 1e-12)))
-
-
-def _smape(truth: Floats, predicted: Floats) -> float:
-    return float(np.mean(2 * np.abs(truth - predicted) / np.maximum(np.abs(truth) + np.abs(predicted), 1e-12)))
-
-
-def _wql(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
-    """Pinball losses of the quantiles, twice their mean, by the size of the truth; of values alone, of the median."""
-    true, made = truth.astype(np.float64), predictions.quantiles
-    if made is None:
-        made, levels = predictions.values.astype(np.float64)[:, None], np.array([0.5])
-    else:
-        levels = np.array(predictions.levels)
-    short = true[:, None] - made
-    losses = 2 * np.maximum(levels * short, (levels - 1) * short).mean(axis=1)
-    return float(losses.sum() / max(np.abs(true).sum(), 1e-12))
+def _relative(truth: Floats, predicted: Floats, size: Floats) -> float:
+    """The mean absolute error as a share of a size of each value."""
+    return float(np.mean(np.abs(truth - predicted) / np.maximum(size, 1e-12)))
 
 
 def _r2(truth: Floats, predicted: Floats) -> float:
@@ -285,8 +235,23 @@ def _r2(truth: Floats, predicted: Floats) -> float:
     return 1.0 - float(np.sum((truth - predicted) ** 2)) / spread if spread else float("nan")
 
 
-def _loss(name: str, formula: Callable[[Floats, Floats], float]) -> Metric:
-    return Metric(name, "regression", "values", _values(formula), perfect=0.0, greater_is_better=False)
+def _wql(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
+    """Twice the mean pinball loss of the quantiles, by the size of the truth; of values alone, of the median."""
+    true, made, levels = truth.astype(np.float64), predictions.quantiles, np.array(predictions.levels)
+    if made is None:
+        made, levels = predictions.values.astype(np.float64)[:, None], np.array([0.5])
+    short = true[:, None] - made
+    losses = 2 * np.maximum(levels * short, (levels - 1) * short).mean(axis=1)
+    return float(losses.sum() / max(np.abs(true).sum(), 1e-12))
+
+
+def _of_values(
+    name: str, formula: Callable[[Floats, Floats], Any], task: Task = "regression", perfect: float = 0.0
+) -> Metric:
+    def compute(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
+        return float(formula(truth.astype(np.float64), predictions.values.astype(np.float64)))
+
+    return Metric(name, task, "values", compute, perfect, greater_is_better=perfect > 0)
 
 
 def _of_labels(name: str) -> Metric:
@@ -296,29 +261,48 @@ def _of_labels(name: str) -> Metric:
     return Metric(name, "classification", "labels", compute, is_binary=name in ("f1", "precision", "recall"))
 
 
+def _of_ranks(name: str) -> Metric:
+    """Of two classes by the positive one; of more, the mean of each against the rest."""
+    return Metric(
+        name,
+        "classification",
+        "probabilities",
+        lambda truth, predictions, positive: ranked(name, *hits(truth, predictions, positive)),
+    )
+
+
+def _of_groups(name: str, function: str, needs: Needs = "groups", perfect: float = 1.0) -> Metric:
+    def compute(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
+        from sklearn import metrics
+
+        return float(getattr(metrics, function)(truth, predictions.values))
+
+    return Metric(name, "clustering", needs, compute, perfect, greater_is_better=perfect > 0)
+
+
 _ALL = (
-    *(_of_labels(name) for name in FORMULAS),
-    *(Metric(name, "classification", "probabilities", _ranking(name)) for name in RANKINGS),
-    Metric("log_loss", "classification", "probabilities", _log_loss, perfect=0.0, greater_is_better=False),
-    _loss("rmse", _rmse),
-    _loss("mse", lambda truth, predicted: float(np.mean((truth - predicted) ** 2))),
-    _loss("mae", _mae),
-    _loss("medae", lambda truth, predicted: float(np.median(np.abs(truth - predicted)))),
-    _loss("mape", _mape),
-    _loss("smape", _smape),
-    _loss("rmsle", _rmsle),
-    _loss("rmse_log", _rmse_log),
-    Metric("r2", "regression", "values", _values(_r2)),
-    Metric("mase", "forecasting", "values", _values(_mae), 0.0, greater_is_better=False),
+    *map(_of_labels, FORMULAS),
+    *map(_of_ranks, RANKINGS),
+    Metric("log_loss", "classification", "probabilities", _log_loss, 0.0, greater_is_better=False),
+    _of_values("rmse", _rmse),
+    _of_values("mse", lambda true, made: np.mean((true - made) ** 2)),
+    _of_values("mae", lambda true, made: np.mean(np.abs(true - made))),
+    _of_values("medae", lambda true, made: np.median(np.abs(true - made))),
+    _of_values("mape", lambda true, made: _relative(true, made, np.abs(true))),
+    _of_values("smape", lambda true, made: _relative(true, made, (np.abs(true) + np.abs(made)) / 2)),
+    _of_values("rmsle", lambda true, made: _rmse(np.log1p(true), np.log1p(np.clip(made, 0, None)))),
+    # A prediction of zero or less counts as a tenth of the smallest true value.
+    _of_values("rmse_log", lambda true, made: _rmse(np.log(true), np.log(np.clip(made, true.min() * 0.1, None)))),
+    _of_values("r2", _r2, perfect=1.0),
+    # Values are in units of the error of the seasonal naive forecast.
+    _of_values("mase", lambda true, made: np.mean(np.abs(true - made)), "forecasting"),
     Metric("wql", "forecasting", "values", _wql, 0.0, greater_is_better=False),
-    Metric("rand", "clustering", "groups", _of_groups("rand_score")),
-    Metric("adjusted_rand", "clustering", "groups", _of_groups("adjusted_rand_score")),
-    Metric("nmi", "clustering", "groups", _of_groups("normalized_mutual_info_score")),
-    Metric("silhouette", "clustering", "distances", _of_groups("silhouette_score")),
-    Metric(
-        "davies_bouldin", "clustering", "distances", _of_groups("davies_bouldin_score"), 0.0, greater_is_better=False
-    ),
-    Metric("calinski_harabasz", "clustering", "distances", _of_groups("calinski_harabasz_score"), math.inf),
+    _of_groups("rand", "rand_score"),
+    _of_groups("adjusted_rand", "adjusted_rand_score"),
+    _of_groups("nmi", "normalized_mutual_info_score"),
+    _of_groups("silhouette", "silhouette_score", "distances"),
+    _of_groups("davies_bouldin", "davies_bouldin_score", "distances", 0.0),
+    _of_groups("calinski_harabasz", "calinski_harabasz_score", "distances", math.inf),
 )
 
 METRICS: Mapping[str, Metric] = {one.name: one for one in _ALL}

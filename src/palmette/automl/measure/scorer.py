@@ -95,7 +95,6 @@ class SupervisedScorer:
         return SupervisedScorer(self.metric, self.truth[rows], units=units, **options)
 
     def utility(self, outputs: Floats) -> float:
-        """Greater is better; of labels, at the decision that suits these outputs."""
         if self._decision is None:
             value = self.score(outputs)
             return value if self.metric.greater_is_better else -value
@@ -104,7 +103,6 @@ class SupervisedScorer:
         return self._decision.score(outputs, np.exp(self._decision.best(outputs)))
 
     def class_weights(self, outputs: Floats) -> tuple[float, ...] | None:
-        """The decision that suits these outputs; None is the most probable class."""
         if self._decision is None or self.metric.name not in MOVED:
             return None
         if id(outputs) not in self._weights:  # kept with the outputs, so that their number stays theirs
@@ -112,23 +110,19 @@ class SupervisedScorer:
         return self._weights[id(outputs)][1]
 
     def predictions(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Predictions:
-        """The class of the largest weighted probability, or the values."""
         if not self.classes:
             return Predictions(outputs)
         weighted = outputs if class_weights is None else outputs * np.array(class_weights)
         return Predictions(np.array(self.classes)[weighted.argmax(axis=1)], outputs, self.classes)
 
     def score(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> float:
-        """The value of the metric."""
         return score(self.metric, self.truth, self.predictions(outputs, class_weights), self.positive)
 
     def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> ScoreInterval:
-        """Of the score, by resampled rows or units."""
         made = self.predictions(outputs, class_weights)
         return interval(self.metric, self.truth, made, self.positive, units=self.units, rounds=ROUNDS)
 
     def gain(self, outputs: Floats, other: Floats) -> ScoreInterval:
-        """The paired interval of the difference."""
         first, second = (self.predictions(one, self.class_weights(one)) for one in (outputs, other))
         return difference(self.metric, self.truth, first, second, self.positive, units=self.units, rounds=ROUNDS)
 
@@ -136,7 +130,6 @@ class SupervisedScorer:
         """The search finds them."""
 
     def blended(self, outputs: Sequence[Floats], weights: Sequence[float]) -> Floats:
-        """On the scale of the metric."""
         mean = np.average([LEARN[self.scale](one) for one in outputs], axis=0, weights=weights)
         return np.asarray(RESTORE[self.scale](mean))
 
