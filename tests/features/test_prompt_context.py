@@ -75,7 +75,7 @@ def test_without_a_readme_there_is_nothing_to_show(tmp_path: Path) -> None:
 
 def test_the_neighbour_is_another_view_that_is_like_it(run_spec: Run) -> None:
     view = view_of("user_offer_redemptions")
-    conventions = read_conventions(TEAM.root, run_spec, view.name, TEAM)
+    conventions = read_conventions(TEAM.root, run_spec, view, TEAM)
     script, test = prompt_context.neighbour(TEAM, view), prompt_context.neighbour_test(TEAM, view, conventions)
     assert "def build_features(" in whole(script) and "def test_" not in whole(script)
     assert "def test_" in whole(test)
@@ -88,4 +88,4 @@ def test_the_neighbour_is_another_view_that_is_like_it(run_spec: Run) -> None:
 def test_a_repository_without_scripts_has_no_neighbour(tmp_path: Path, run_spec: Run) -> None:
     view, empty = view_of("offer_daily"), Checkout(tmp_path)
     assert prompt_context.neighbour(empty, view).items == ()
-    assert prompt_context.neighbour_test(empty, view, read_conventions(tmp_path, run_spec, view.name)).items == ()
+    assert prompt_context.neighbour_test(empty, view, read_conventions(tmp_path, run_spec, view)).items == ()

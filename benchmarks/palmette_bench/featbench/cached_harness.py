@@ -63,16 +63,15 @@ class CachedHarness(ConnectHarness):
         script: Path,
         argv: Sequence[str],
         *,
+        function: str = "",
         root: Path,
         python_path: Sequence[Path] = (),
-        cwd: Path | None = None,
-        env: Mapping[str, str] | None = None,
         seconds: float = 120.0,
     ) -> MainResult:
         def make() -> Any:
             before = _contents(root)
             made = super(CachedHarness, self).run_main(
-                script, argv, root=root, python_path=python_path, cwd=cwd, env=env, seconds=seconds
+                script, argv, function=function, root=root, python_path=python_path, seconds=seconds
             )
             after = _contents(root)
             written = {name: _encoded(text) for name, text in after.items() if before.get(name) != text}
@@ -80,8 +79,8 @@ class CachedHarness(ConnectHarness):
             execution = made.execution.model_dump(mode="json")
             return {"error": made.error, "trace": made.trace, "execution": execution, **left}
 
-        key = ["main", _place(script, root), list(argv), _places(python_path, root), dict(env or {})]
-        found = self._recall([*key, _place(cwd or root, root)], root, make, with_tests=False)
+        key = ["main", _place(script, root), list(argv), function, _places(python_path, root)]
+        found = self._recall(key, root, make, with_tests=False)
         for name, text in found["written"].items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_bytes(base64.b64decode(text))

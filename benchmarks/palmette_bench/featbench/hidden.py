@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from palmette.delivery.git import Git
 from palmette.documents import read_document
 from palmette.engine.actor import TextFile
-from palmette.features.cutoffs import arguments, cutoffs
+from palmette.features.cutoffs import cutoffs
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.import_policy import FeatureImportPolicy
 from palmette.features.repository import Checkout
@@ -86,8 +86,8 @@ class HiddenTables:
         harness, instants = ConnectHarness(spark), cutoffs(view, run.interval)
         settings = next((path for path in files if path.startswith("settings/")), "")
         for instant in instants:
-            argv = arguments("--settings", settings, "--cutoff", instant)
-            result = harness.run_main(root / script, argv, root=root, python_path=[root], cwd=root, seconds=SECONDS)
+            argv = command_line(settings, instant, files[script])
+            result = harness.run_main(root / script, argv, root=root, python_path=[root], seconds=SECONDS)
             if result.is_late:
                 return HiddenResult(unmeasured=f"not ended for {instant}: {result.error or result.execution.note}")
             if not result.ok:
@@ -129,3 +129,10 @@ def _read(output: Path, wanted: pa.Table, partition: str | None) -> pa.Table:
     of_folders = pa.schema([wanted.schema.field(partition)]) if partition else None
     partitioning = ds.partitioning(of_folders, flavor="hive") if of_folders else None
     return ds.dataset(output, format="parquet", partitioning=partitioning, exclude_invalid_files=True).to_table()
+
+
+def command_line(settings: str, instant: datetime | None, script: str) -> list[str]:
+    """The arguments of a script of the benchmark's repository; its neighbours take a cut-off, and most copies do."""
+    if instant is None and "--cutoff" not in script:
+        return ["--settings", settings]
+    return ["--settings", settings, "--cutoff", (instant or datetime.now(UTC)).astimezone(UTC).isoformat()]

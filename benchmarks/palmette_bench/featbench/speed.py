@@ -25,7 +25,7 @@ from palmette.documents import Model
 from palmette.engine import Context
 from palmette.engine.actor import TextFile
 from palmette.features.artefacts import Config, Script
-from palmette.features.cutoffs import arguments, cutoffs
+from palmette.features.cutoffs import cutoffs
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.harness.palmette_driver.answers import PATIENCE
 from palmette.features.import_policy import FeatureImportPolicy
@@ -37,6 +37,7 @@ from palmette_bench.featbench import suite
 from palmette_bench.featbench.differences import differences
 from palmette_bench.featbench.event_log import EventLog, QueryCost, Span
 from palmette_bench.featbench.experiment import chosen
+from palmette_bench.featbench.hidden import command_line
 from palmette_bench.featbench.open_task import OpenTask
 from palmette_bench.featbench.world.tables import write_tables
 
@@ -172,11 +173,9 @@ class SpeedTrack:
     def _run(self, written: GeneratedView, root: Path) -> tuple[Span, str]:
         """When it ran, and what went wrong."""
         instant = cutoffs(written.inputs.view, written.inputs.run.interval)[-1]
-        argv = arguments("--settings", written.settings, "--cutoff", instant)
+        argv = command_line(written.settings, instant, written.files[written.script])
         begun, seconds = time.time(), max(1.0, self.left / PATIENCE)
-        result = self.harness.run_main(
-            root / written.script, argv, root=root, python_path=[root], cwd=root, seconds=seconds
-        )
+        result = self.harness.run_main(root / written.script, argv, root=root, python_path=[root], seconds=seconds)
         return Span(begun, time.time()), "" if result.ok else result.error or result.execution.note
 
 
@@ -316,4 +315,3 @@ def main(names: tuple[str, ...], rows: str, plans: Path, as_json: bool, **limits
 def figures(one: SpeedComparison) -> dict[str, object]:
     """All but the plans."""
     return one.model_dump(exclude={"gold": {"plan"}, "made": {"plan"}}) | {"ratio": one.ratio}
-

@@ -49,6 +49,37 @@ class FunctionShape(Model):
     returns: str = ""
 
 
+class ScriptStyle(Model):
+    """Habits of the team's feature scripts that have nothing to do with any view."""
+
+    imports: dict[str, str] = Field(default_factory=dict)
+    """What scripts call modules and classes: dotted name to local name, e.g. `pyspark.sql.functions` to `sf`."""
+    statements: dict[str, str] = Field(default_factory=dict)
+    """The import statement of each of those, as the team writes it."""
+    docstrings: Literal["google", "numpy", "sphinx", "plain", "none"] = "plain"
+    helpers: Literal["public", "private", "none"] = "public"
+    """How functions beside the predefined ones are named; `none` where scripts have no others."""
+    casts: bool = False
+    """Whether each output column is cast, whatever type it has."""
+    type_objects: bool = False
+    """Whether casts take `LongType()` and not `"bigint"`."""
+    sorted: bool = False
+    """Whether the output is sorted by its keys."""
+
+
+class Entry(Model):
+    """The team's usual way to run a feature script. Arguments hold `{config}`, `{cutoff}` and `{view}`."""
+
+    kind: Literal["script", "function", "driver", "none"] = "script"
+    target: str = ""
+    """Of a function: its name in the script. Of a driver: its path in the repository."""
+    arguments: tuple[str, ...] = ()
+    cutoff_format: str = ""
+    """For `strftime`; ISO 8601 with an offset when empty."""
+    source: str = ""
+    """Where that call is seen, e.g. `README.md`."""
+
+
 class Conventions(Model):
     """How the team's feature scripts look, read from its README and from the neighbouring scripts."""
 
@@ -65,6 +96,16 @@ class Conventions(Model):
     config_option: str = "--config"
     """Command-line options of `main`."""
     as_of_option: str = "--as-of"
+    skeleton: str = ""
+    """A neighbour's script, filled for this view up to the body of the function that builds; empty where none fits."""
+    model: str = ""
+    """Path of that neighbour."""
+    owner: str = ""
+    """The class whose method builds the features; empty for a function."""
+    style: ScriptStyle = ScriptStyle()
+    entry: Entry = Entry()
+    naive_cutoffs: bool = False
+    """Whether the function that builds may be given a cut-off without a zone."""
     docstring_style: str = ""
     """The first lines of a neighbour's module docstring, for tone and required sections."""
     fixture: str = ""

@@ -61,7 +61,7 @@ def build_plan(run_file: Path, answers: Answers | None = None) -> BuildPlan:
     """
     inputs = read_inputs(run_file, answers)
     view, run = inputs.view, inputs.run
-    conventions = read_conventions(inputs.repository, run, view.name, Checkout(inputs.repository))
+    conventions = read_conventions(inputs.repository, run, view, Checkout(inputs.repository))
     places = (conventions.script_path, conventions.config_path, conventions.test_path)
     git = Git(inputs.repository)
     _, base = base_of(git, run.repository.base)

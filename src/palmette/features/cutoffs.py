@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import reduce
+from pathlib import PurePosixPath
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from palmette.features.artefacts import Entry
 from palmette.features.spec.run import CutoffInterval
 from palmette.features.spec.view import View
 
@@ -26,7 +30,42 @@ def cutoffs(view: View, interval: CutoffInterval) -> tuple[datetime | None, ...]
     return tuple(ends)
 
 
-def arguments(config_option: str, config_path: str, as_of_option: str, as_of: datetime | None) -> list[str]:
-    """Command-line arguments of a feature script."""
-    cutoff = [] if as_of is None else [as_of_option, as_of.astimezone(UTC).isoformat()]
-    return [config_option, config_path, *cutoff]
+class RunCall(NamedTuple):
+    """A call of a feature script in the team's usual way."""
+
+    path: str
+    """What is run, in the repository."""
+    function: str
+    """Of the script, where that is called and no command."""
+    arguments: tuple[str, ...]
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The same as a command line."""
+        if not self.function:
+            return ("spark-submit", self.path, *self.arguments)
+        module = ".".join(PurePosixPath(self.path).with_suffix("").parts).removeprefix("src.")
+        given = ", ".join(map(repr, self.arguments))
+        return ("python", "-c", f"from {module} import {self.function}; {self.function}({given})")
+
+
+def run_call(entry: Entry, script: str, view: View, config: str, as_of: datetime | None) -> RunCall:
+    """How the team runs a script, by its path, for one cut-off: `as_of`, or now where each row has its own."""
+    cutoff = as_of if as_of is not None else datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    written = cutoff.astimezone(UTC)
+    text = written.strftime(entry.cutoff_format) if entry.cutoff_format else written.isoformat()
+    values = {"{config}": config, "{cutoff}": text, "{view}": view.name}
+    given = tuple(reduce(lambda word, item: word.replace(*item), values.items(), word) for word in entry.arguments)
+    return RunCall(entry.target if entry.kind == "driver" else script, entry.target * (entry.kind == "function"), given)
+
+
+def is_expressible(entry: Entry, as_of: datetime) -> bool:
+    """Whether the team's way to write a cut-off can express this one."""
+    if not entry.cutoff_format:
+        return True
+    text = as_of.astimezone(UTC).strftime(entry.cutoff_format)
+    try:
+        read = datetime.strptime(text, entry.cutoff_format)  # noqa: DTZ007 - made aware in the next line
+    except ValueError:
+        return False
+    return (read if read.tzinfo else read.replace(tzinfo=UTC)) == as_of

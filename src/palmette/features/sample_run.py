@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from datetime import datetime
 from functools import reduce
@@ -13,7 +14,7 @@ import yaml
 
 from palmette.engine.actor import Measurement, Violation
 from palmette.features.artefacts import Config, Conventions, Script
-from palmette.features.cutoffs import arguments, cutoffs
+from palmette.features.cutoffs import cutoffs, is_expressible, run_call
 from palmette.features.frame import Frame, arrow_type
 from palmette.features.frame_json import encode_row
 from palmette.features.harness.connect import ConnectHarness
@@ -70,6 +71,12 @@ class SampleRun:
         return self._result(frame, violations, detail, started)
 
     def _not_runnable(self) -> str:
+        entry = self.conventions.entry
+        if entry.kind == "none":
+            return "nothing in the repository shows how its scripts are run"
+        last = [one for one in cutoffs(self.view, self.bench.run.interval)[-2:] if one is not None]
+        if not all(is_expressible(entry, one) for one in last):
+            return f"the team writes cut-offs as {entry.cutoff_format}, which cannot express those of the run file"
         missing = sorted(name for name, sample in self.bench.samples.items() if sample is None)
         if missing:
             return f"no sample on this machine for {', '.join(missing)}"
@@ -92,9 +99,13 @@ class SampleRun:
         return config.file.path
 
     def _main(self, script: Script, config: str, root: Path, as_of: datetime | None) -> Violation | None:
-        argv = arguments(self.conventions.config_option, config, self.conventions.as_of_option, as_of)
+        call = run_call(self.conventions.entry, script.file.path, self.view, config, as_of)
         result = self.harness.run_main(
-            root / script.file.path, argv, root=root, python_path=self.bench.python_path(root), cwd=root
+            root / call.path,
+            call.arguments,
+            function=call.function,
+            root=root,
+            python_path=self.bench.python_path(root),
         )
         if result.ok:
             return None
@@ -102,7 +113,7 @@ class SampleRun:
             code="script-failed",
             subject=script.file.path,
             evidence=result.trace[-3000:],
-            message=f"{script.file.path} {' '.join(argv)} failed on the sample: {result.error or 'no reason given'}",
+            message=f"`{shlex.join(call.command)}` failed on the sample: {result.error or 'no reason given'}",
         )
 
     def _read(

@@ -81,6 +81,10 @@ def is_day(parameter: Parameter) -> bool:
     return parameter.annotation.split(".")[-1] == "date"
 
 
+def is_frame(parameter: Parameter) -> bool:
+    return parameter.annotation.split(".")[-1] == "DataFrame"
+
+
 def meaning_of(parameter: Parameter) -> Meaning:
     """What a parameter stands for, by its annotation first and its name second.
 
@@ -106,13 +110,13 @@ def signature(view: View, conventions: Conventions, role: Role) -> tuple[BoundPa
     """The parameters of the function with `role`, for this view.
 
     `build` has one parameter per table where the team's scripts do (`tables_as: each`), and no cut-off where
-    the spine carries it.
+    the spine carries it, unless the rest of the script is the team's and passes one.
     """
     shape = shape_of(conventions, role)
     bound: list[BoundParameter] = []
     for parameter in shape.parameters:
         meaning = meaning_of(parameter)
-        if meaning == "as_of" and view.cutoff == "spine":
+        if meaning == "as_of" and view.cutoff == "spine" and not conventions.skeleton:
             continue
         if role == "build" and meaning in ("table", "tables", "frame") and conventions.tables_as == "each":
             if not any(item.meaning == "table" for item in bound):

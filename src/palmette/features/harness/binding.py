@@ -38,7 +38,7 @@ def bind(source: str, entry: str, tables: Collection[str]) -> Bindings:
     if function is None:
         return Bindings(error=f"MissingFunction: the script has no function {entry!r}")
     bound: list[Binding] = []
-    for parameter in parameters_of(function):
+    for parameter in parameters_of(function)[1 if "." in entry else 0 :]:
         binding = _binding(parameter, tables)
         if binding is not None:
             bound.append(binding)
@@ -48,8 +48,11 @@ def bind(source: str, entry: str, tables: Collection[str]) -> Bindings:
 
 
 def _function(module: ast.Module, entry: str) -> ast.FunctionDef | None:
-    functions = (node for node in module.body if isinstance(node, ast.FunctionDef))
-    return next((function for function in functions if function.name == entry), None)
+    """The function `name`, or the method `Class.name`."""
+    owner, _, name = entry.rpartition(".")
+    classes = (node for node in module.body if isinstance(node, ast.ClassDef) and node.name == owner)
+    body = next((node.body for node in classes), []) if owner else module.body
+    return next((node for node in body if isinstance(node, ast.FunctionDef) and node.name == name), None)
 
 
 def _binding(parameter: Parameter, tables: Collection[str]) -> Binding | None:

@@ -188,18 +188,19 @@ class ConnectHarness:
         script: Path,
         argv: Sequence[str],
         *,
+        function: str = "",
         root: Path,
         python_path: Sequence[Path] = (),
-        cwd: Path | None = None,
-        env: Mapping[str, str] | None = None,
         seconds: float = 120.0,
     ) -> MainResult:
-        """Runs the script as `__main__`, as spark-submit would; relative paths mean `cwd` (default `root`).
+        """Runs the script as `__main__`, as spark-submit would; relative paths mean `root`.
+
+        With `function`, imports the script and calls that with the arguments instead.
 
         The session that it builds is the warm one; its own master and JVM options are ignored.
         """
-        shared = {"script": str(script.resolve()), "argv": list(argv)}
-        job = HarnessJob("main", [{}], root, python_path, seconds, shared, cwd=cwd, env=env)
+        shared = {"script": str(script.resolve()), "argv": list(argv), "function": function}
+        job = HarnessJob("main", [{}], root, python_path, seconds, shared)
         answers, execution = run_job(self.spark, job)
         return MainResult(answers[0].fields.error, answers[0].fields.trace, execution)
 

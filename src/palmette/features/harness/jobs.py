@@ -60,9 +60,6 @@ class HarnessJob:
     """What holds for all items, by kind."""
     frames: Sequence[Mapping[str, Frame]] = ()
     """By item: name to frame; empty when no item has any."""
-    cwd: Path | None = None
-    """`root` when left out."""
-    env: Mapping[str, str] | None = None
 
     @property
     def path(self) -> list[str]:
@@ -136,9 +133,9 @@ def run_job(spark: WarmSpark, job: HarnessJob) -> JobResult:
                 return _refused(job, spark.sandbox.isolation.name, error)
             execution = spark.sandbox.run(
                 python_command("-c", _BOOT, _HERE, str(folder)),
-                cwd=job.cwd or job.root,
+                cwd=job.root,
                 access=access,
-                env={**java_environment(), **(job.env or {})},
+                env=java_environment(),
                 stdin=nonce.encode(),
                 limits=Limits(seconds=_START_SECONDS + PATIENCE * job.seconds * len(job.items)),
             )
@@ -160,7 +157,7 @@ def _access(job: HarnessJob, folder: Path) -> Access:
     named = [Path(text) for text in (*texts, *(item.get("script") for item in job.items)) if text]
     read = (folder, Path(_HERE), job.root, *map(Path, job.path), *named)
     # A script's own main writes to its configured place: somewhere in the repository, which is a copy.
-    return Access(read=read, write=(folder / "out", *((job.cwd or job.root,) if job.kind == "main" else ())))
+    return Access(read=read, write=(folder / "out", *((job.root,) if job.kind == "main" else ())))
 
 
 def _write(folder: Path, spark: WarmSpark, job: HarnessJob) -> None:

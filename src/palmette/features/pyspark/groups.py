@@ -101,7 +101,7 @@ class _Writer:
 
     def _function(self, name: str, doc: str, body: list[str]) -> FeatureTransform:
         body = [*(f"{key} = {text}" for key, text in self.statements.items()), *body]
-        takes_as_of = any(re.search(r"\(as_of\)", line) for line in body)
+        takes_as_of = any(re.search(r"\(as_of\b", line) for line in body)
         parameters = [f"{self.rows}: DataFrame"] + ["as_of: datetime"] * takes_as_of
         self.scope.functions.append(function(name, parameters, "DataFrame", doc, body))
         return FeatureTransform(name, self.by, takes_as_of)

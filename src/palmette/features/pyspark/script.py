@@ -7,9 +7,10 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator
 
-from palmette.features.artefacts import Config, Conventions, Template, Utilities
+from palmette.features.artefacts import Config, Conventions, Parameter, Template, Utilities
 from palmette.features.pyspark.code import CodeFragment, chain, names, quoted, renamed, with_columns
 from palmette.features.pyspark.groups import FeatureTransform, write_group, write_lookup
+from palmette.features.pyspark.house_style import ScriptParts, cast_to, fill
 from palmette.features.pyspark.io import (
     constant_name,
     function_source,
@@ -24,7 +25,8 @@ from palmette.features.pyspark.output import computed_code, derive_levels, finis
 from palmette.features.pyspark.scope import IdentifierPool, ScriptScope, identifier
 from palmette.features.pyspark.sources import SourceTransforms, write_source
 from palmette.features.pyspark.states import join_keys
-from palmette.features.signature import shape_of, signature
+from palmette.features.pyspark.times import depends_on_zone
+from palmette.features.signature import is_day, shape_of, signature
 from palmette.features.spec.view import AS_OF, View, ViewFeature
 
 _MICROS = {"SECOND": "1_000_000", "MINUTE": "60_000_000", "HOUR": "3_600_000_000", "DAY": "86_400_000_000"}
@@ -43,6 +45,13 @@ def write_script(view: View, template: Template, config: Config, utilities: Util
             | {utility.name for utility in utilities.chosen}
         ),
     )
+    if conventions.skeleton:
+        build = _Build(scope, conventions)
+        body = build.body()
+        helpers = [build.with_cutoff(helper) for helper in scope.functions]
+        constants = _constants(scope, config, "\n".join([*body, *helpers]))
+        names = {one.name: one.module for one in utilities.chosen if one.need in scope.used}
+        return fill(template.file.text, ScriptParts(body, helpers, constants, names), view, conventions)
     called = {shape.name for shape in conventions.functions} | {utility.name for utility in utilities.chosen}
     bodies = {
         "build": _Build(scope, conventions).body(),
@@ -160,7 +169,7 @@ class _Build:
     """The body of the function that turns tables into features, writing the transforms as it goes."""
 
     def __init__(self, scope: ScriptScope, conventions: Conventions) -> None:
-        self.scope, self.view = scope, scope.view
+        self.scope, self.view, self.conventions = scope, scope.view, conventions
         self.parameters = signature(self.view, conventions, "build")
         self.lines: list[str] = []
         self.known: dict[str, SourceTransforms] = {}
@@ -170,25 +179,38 @@ class _Build:
         """The groups whose rows together are the rows of the output, where there are such."""
 
     def body(self) -> list[str]:
-        self._pin_zone()
         start = [self._spine()] if self.view.spine is not None else []
         self.known = {source.name: write_source(self.scope, source) for source in self.view.sources}
         self._known_rows()
         first, *calls = [*(start or self._observed()), *self._joins()]
         joined = f"{first}.{calls[0]}" if len(calls) == 1 else chain(first, calls)
         parsed, name = self._cutoff()
-        return [*parsed, *(renamed(line, "as_of", name) for line in (*self.lines, *self._contract(joined)))]
+        lines = [*self.lines, *self._contract(joined)]
+        if depends_on_zone(self.view, "\n".join([*lines, *self.scope.functions])):
+            lines = [*self._pinned_zone(), *lines]
+        return [*parsed, *(renamed(line, "as_of", name) for line in lines)]
+
+    def with_cutoff(self, code: str) -> str:
+        """Code of a transform with the team's name for the cut-off."""
+        name = next((bound.name for bound in self.parameters if bound.meaning == "as_of"), "as_of")
+        return "\n".join(renamed(line, "as_of", name) for line in code.split("\n"))
 
     def _cutoff(self) -> tuple[list[str], str]:
-        """The cut-off by the name that the team's function gives it, parsed first where it is text."""
+        """The cut-off by the name that the team's function gives it, made an instant first where it may be none."""
         bound = next((bound for bound in self.parameters if bound.meaning == "as_of"), None)
-        if bound is None or not bound.annotation.startswith("str"):
-            return [], bound.name if bound else "as_of"
-        parsed = [
-            f"moment = datetime.fromisoformat({bound.name})",
-            "moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)",
-        ]
-        return parsed, "moment"
+        if bound is None:
+            return [], "as_of"
+        if self.view.cutoff == "spine":
+            return [f"del {bound.name}  # every row has a cut-off of its own"], "as_of"
+        aware = "moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)"
+        if bound.annotation.startswith("str"):
+            return [f"moment = datetime.fromisoformat({bound.name})", aware], "moment"
+        if is_day(Parameter(name=bound.name, annotation=bound.annotation)):
+            midnight = f"datetime({bound.name}.year, {bound.name}.month, {bound.name}.day)"
+            return [f"moment = {bound.name} if isinstance({bound.name}, datetime) else {midnight}", aware], "moment"
+        if self.conventions.naive_cutoffs:
+            return [aware.replace("moment", bound.name)], bound.name
+        return [], bound.name
 
     def _table(self, name: str) -> str:
         """The data frame of a table inside `build`."""
@@ -197,10 +219,10 @@ class _Build:
                 return f"{bound.name}[{quoted(name)}]"
         return name
 
-    def _pin_zone(self) -> None:
+    def _pinned_zone(self) -> list[str]:
         session = next((bound.name for bound in self.parameters if bound.meaning == "spark"), None)
         session = session or f"{self._table(min(self.view.tables))}.sparkSession"
-        self.lines += [
+        return [
             "# Calendar days and hours are the view's, whatever zone the session came with.",
             f'{session}.conf.set("spark.sql.session.timeZone", ZONE)',
         ]
@@ -306,10 +328,7 @@ class _Build:
         levels = derive_levels(view)
         if not levels:
             columns = [self._column(feature) for feature in computed if not feature.internal]
-            return [
-                f"features = {joined}",
-                _select("return features", [*keys, cutoff, *columns, *self._day(self.scope.cutoff.text)]),
-            ]
+            return [f"features = {joined}", self._last([*keys, cutoff, *columns, *self._day(self.scope.cutoff.text)])]
         columns = [self._column(feature) for feature in computed]
         lines = [f"features = {joined}", _select("features = features", [*keys, cutoff, *columns])]
         for level in levels[:-1]:
@@ -321,7 +340,16 @@ class _Build:
             for feature in view.features
             if not feature.internal
         ]
-        return [*lines, _select("return features", [*keys, quoted(AS_OF), *columns, *self._day('F.col("as_of")')])]
+        return [*lines, self._last([*keys, quoted(AS_OF), *columns, *self._day('F.col("as_of")')])]
+
+    def _last(self, columns: list[str]) -> str:
+        """The statement that returns the output, with casts and in the order that the team's scripts have."""
+        style = self.conventions.style
+        if style.casts:
+            typed = zip(columns, self.view.output.items(), strict=True)
+            columns = [cast_to(column, name, str(kind)) for column, (name, kind) in typed]
+        order = f".orderBy({', '.join(quoted(name) for name in self.view.grain)})" if style.sorted else ""
+        return _select("return features", columns) + order
 
     def _day(self, cutoff: str) -> list[str]:
         """The partition column: the day of the last instant before the cut-off."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from palmette.features.pyspark.code import COMPARISON, OR, SUM, CodeFragment, ca
 from palmette.features.pyspark.scope import ScriptScope
 from palmette.features.spec.dfr import Partition, Table
 from palmette.features.spec.values import SparkType, Window
-from palmette.features.spec.view import Schema
+from palmette.features.spec.view import Schema, View
 
 _EPOCH = {"s": "F.timestamp_seconds", "ms": "F.timestamp_millis", "us": "F.timestamp_micros"}
 _UTC = ("UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z")
@@ -70,6 +71,8 @@ def visible(table: Table, schema: Schema, cutoff: CodeFragment, zone: str) -> li
 
 def window_start(window: Window, cutoff: CodeFragment, zone: str) -> CodeFragment:
     """The first instant of the window; days are calendar days of the session's zone, hours are hours."""
+    if is_utc(zone) and cutoff.text == "F.lit(as_of)":
+        return CodeFragment(f"F.lit(as_of - timedelta({'days' if window.unit == 'd' else 'hours'}={window.amount}))")
     if window.unit == "h" and window.amount >= 24 and not is_utc(zone):
         hours = f"{window.amount} * MICROS_PER_HOUR"
         return CodeFragment(f"F.timestamp_micros(F.unix_micros({cutoff.argument}) - {hours})")
@@ -168,4 +171,35 @@ def _per_row(scope: ScriptScope, column: str, text: bool, days: int | None, slac
     return Pruning(
         [*statements, f"first_day = spine.select({earliest}{cast}).scalar()"],
         f"({column} >= first_day) & ({column} <= last_day)",
+    )
+
+
+_ZONED = re.compile(
+    r"F\.(?:\w*(?:date|day|hour|minute|second|month|year|week|quarter|trunc|expr|json|csv)\w*|to_time\w*|from_\w+"
+    r"|to_utc\w*)\(|cast\(\"(?:date|timestamp)"
+)
+"""Calls whose result may depend on the session's time zone."""
+
+
+def depends_on_zone(view: View, code: str) -> bool:
+    """Whether the session's time zone may change what the code computes; true where that is not plain to see."""
+    code = re.sub(r"""F\.\w+\("?as_of"?\)\.cast\("timestamp"\)""", "", code)  # which it is already
+    kinds = {
+        f"{table.name}.{column.name}": str(column.type) for table in view.tables.values() for column in table.columns
+    }
+    times = [
+        f"{table.name}.{name}"
+        for table in view.tables.values()
+        for name in (table.event_time, table.available_time, table.valid_from, table.valid_to)
+        if name
+    ]
+    text = {feature.name for feature in view.features if str(feature.dtype) == "string"}
+    used = {kinds.get(column) for columns in view.lineage.values() for column in columns}
+    inputs = {column for name, columns in view.lineage.items() if name in text for column in columns}
+    return (
+        not is_utc(view.zone)
+        or _ZONED.search(code) is not None
+        or any(kinds.get(place) != "timestamp" for place in times)
+        or bool(used & {"date", "timestamp_ntz"})
+        or "timestamp" in {kinds.get(column) for column in inputs - set(times)}
     )

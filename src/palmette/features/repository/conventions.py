@@ -11,12 +11,25 @@ from typing import Literal, NamedTuple
 
 from palmette.delivery.paths import is_obeyed
 from palmette.features.artefacts import Conventions, FunctionShape, Parameter, Role
-from palmette.features.repository.checkout import Checkout, dotted_name
-from palmette.features.repository.neighbours import Neighbour, common_functions, find_neighbours, is_frame
+from palmette.features.repository.checkout import Checkout, Module, dotted_name
+from palmette.features.repository.habits import style_of, usual_entry
+from palmette.features.repository.neighbours import (
+    Neighbour,
+    builder_of,
+    common_functions,
+    entry_of,
+    find_neighbours,
+    inferred_parameters,
+    inferred_returns,
+    role_by_name,
+    role_of,
+)
 from palmette.features.repository.readme import read_readme
+from palmette.features.repository.skeleton import Skeleton, ViewNames, readable_formats, respelt, skeleton
 from palmette.features.repository.tooling import formatting, session_fixture
-from palmette.features.signature import BY_NAME, is_day
+from palmette.features.signature import BY_NAME, is_day, is_frame, meaning_of
 from palmette.features.spec.run import Run
+from palmette.features.spec.view import View
 from palmette.features.team_document import SUFFIXES, is_json
 
 _ORDER: tuple[Role, ...] = ("load", "build", "write", "main")
@@ -49,18 +62,23 @@ def _default_functions(config: str) -> dict[Role, FunctionShape]:
     }
 
 
-def read_conventions(root: Path, run: Run, view_name: str, checkout: Checkout | None = None) -> Conventions:
-    """How a script for `view_name` should look in the repository at `root`.
+def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None = None) -> Conventions:
+    """How a script for `view` should look in the repository at `root`.
 
-    The README wins over the neighbours where it is explicit; everything else has a plain default. No text can put a
-    file where programs obey it by its place alone.
+    The nearest neighbour is the skeleton where it can be filled. The README wins over the neighbours where it is
+    explicit; everything else has a plain default. No text can put a file where programs obey it by its place alone.
     """
-    checkout = checkout or Checkout(root)
+    checkout, view_name = checkout or Checkout(root), view.name
     neighbours = find_neighbours(checkout)
-    readme = read_readme(checkout.text(run.repository.readme), checkout.test_names)
-    functions = _functions(
-        readme.functions, common_functions(neighbours), _config_annotation(run, neighbours), view_name
-    )
+    text = checkout.text(run.repository.readme)
+    readme = read_readme(text, checkout.test_names)
+    found, unfilled = _skeleton(neighbours, checkout, view, readme.functions)
+    if found is not None:
+        functions = _shapes(found)
+    else:
+        functions = _functions(
+            readme.functions, common_functions(neighbours), _config_annotation(run, neighbours), view_name
+        )
     paths = _Paths.of(checkout, neighbours)
 
     def place(*patterns: str) -> str:
@@ -76,16 +94,22 @@ def read_conventions(root: Path, run: Run, view_name: str, checkout: Checkout | 
         script_path=script_path,
         test_path=test_path,
         config_path=place(readme.config_path, paths.config, "configs/{view}.yaml"),
-        functions=tuple(map(_with_instant, functions)),
+        functions=functions if found is not None else tuple(map(_with_instant, functions)),
+        skeleton=found.text if found is not None else "",
+        model=found.model if found is not None else "",
+        owner=found.builder.rpartition(".")[0] if found is not None else "",
+        style=style_of(neighbours, text),
+        entry=usual_entry(checkout, neighbours if found is not None else (), options),
+        naive_cutoffs=found is not None and re.search(r"tzinfo|timezone|\bUTC\b", found.text) is None,
         tables_as=_tables_as(functions),
         config_option=options.config,
         as_of_option=options.as_of,
-        docstring_style=_docstring_style(neighbours),
+        docstring_style=_docstring_style(neighbours, view_name),
         fixture=session_fixture(checkout, test_path),
         formatter=style.command,
         line_length=style.line_length or readme.line_length or DEFAULT_LINE_LENGTH,
         rules=readme.rules,
-        departures=(*_of_classes(neighbours), *_of_days(functions)),
+        departures=unfilled if found is not None else (*unfilled, *_of_days(functions)),
     )
 
 
@@ -110,11 +134,50 @@ def _of_days(functions: Iterable[FunctionShape]) -> Iterator[str]:
             )
 
 
-def _of_classes(neighbours: Sequence[Neighbour]) -> Iterator[str]:
-    """Scripts are written as functions, also beside classes."""
-    if neighbours and not common_functions(neighbours):
-        example = neighbours[0].module.path
-        yield f"The neighbouring scripts are classes, e.g. in `{example}`; this one is made of functions."
+def _skeleton(
+    neighbours: Sequence[Neighbour], checkout: Checkout, view: View, stated: Sequence[FunctionShape]
+) -> tuple[Skeleton | None, tuple[str, ...]]:
+    """The neighbour to imitate, or None; and where new scripts will be unlike the neighbours, as sentences."""
+    if not neighbours:
+        return None, ()
+    found = skeleton(neighbours, ViewNames(view.name, tuple(sorted(view.tables))))
+    example = neighbours[-1].module
+    written = "the script is written as functions that load, build and write"
+    if found is None:
+        several = builder_of(example) is None
+        what = "has no single function that builds all features" if several else "names tables in ways no rule fills"
+        return None, (f"`{example.path}` {what}; {written}.",)
+    defined = {node.name for node in ast.walk(ast.parse(found.text)) if isinstance(node, ast.FunctionDef)}
+    missing = [shape.name for shape in stated if shape.name not in defined]
+    if missing:
+        names = ", ".join(f"`{name}`" for name in missing)
+        return None, (f"The README names {names}, which `{found.model}` does not have; the README is followed.",)
+    builder = next(shape for shape in _shapes(found) if shape.role == "build")
+    if view.cutoff != "spine" and not any(meaning_of(one) == "as_of" for one in builder.parameters):
+        return None, (f"`{builder.name}` of `{found.model}` takes no cut-off, which this view needs; {written}.",)
+    formats = readable_formats(found, checkout)
+    for table in view.tables.values():
+        if formats and table.path is not None and table.format not in formats:
+            reads = ", ".join(sorted(formats))
+            return None, (f"`{found.model}` reads {reads}, and `{table.name}` is {table.format}; {written}.",)
+    return found, found.unexplained
+
+
+def _shapes(found: Skeleton) -> tuple[FunctionShape, ...]:
+    """The functions of a skeleton whose role is plain; the one that builds is among them."""
+    module = Module("skeleton.py", "skeleton", found.text)
+    entry, builder = entry_of(module), found.builder.rpartition(".")[2]
+    shapes = []
+    for function in (*module.functions, *module.methods):
+        role: Role | None = "build" if function.name == builder else role_of(function, entry)
+        role = role or ("main" if role_by_name(function.name) == "main" else None)
+        if role is None or (role == "build" and function.name != builder):
+            continue
+        parameters = tuple(one for one in inferred_parameters(function) if one.name not in ("self", "cls"))
+        shapes.append(
+            FunctionShape(name=function.name, role=role, parameters=parameters, returns=inferred_returns(function))
+        )
+    return tuple(shapes)
 
 
 def _functions(
@@ -243,8 +306,8 @@ def _options(neighbours: Sequence[Neighbour], given: Collection[str]) -> _Option
     return _Options(config=_favourite(config) or "--config", as_of=_favourite(as_of) or "--as-of")
 
 
-def _docstring_style(neighbours: Sequence[Neighbour]) -> str:
-    """The first lines of a neighbour's module docstring; the longest shows most sections."""
-    texts = [ast.get_docstring(neighbour.module.tree) or "" for neighbour in neighbours]
+def _docstring_style(neighbours: Sequence[Neighbour], view_name: str) -> str:
+    """The first lines of a neighbour's module docstring, about this view; the longest shows most sections."""
+    texts = [respelt(ast.get_docstring(one.module.tree) or "", one.view, view_name) for one in neighbours]
     longest = max(texts, key=len, default="")
     return "\n".join(longest.splitlines()[:_DOC_LINES])

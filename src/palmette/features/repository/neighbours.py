@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from palmette.features.artefacts import FunctionShape, Parameter, Role
 from palmette.features.repository.checkout import Checkout, Function, Module, called_names
-from palmette.features.signature import BY_NAME
+from palmette.features.signature import BY_NAME, is_frame
 from palmette.features.team_document import SUFFIXES
 
 _READS = re.compile(r"(^|[._])(read|load|table|fetch|extract)(_|\.|$)")
@@ -56,10 +57,10 @@ class Neighbour:
 def find_neighbours(checkout: Checkout) -> tuple[Neighbour, ...]:
     """Scripts that build data frames and can be run, of the path pattern that has most of them."""
     scripts = [module for module in checkout.modules if not module.is_test and _builds_frames(module)]
-    runnable = [module for module in scripts if entry_of(module)]
-    named = [
-        Neighbour(module, *_view_and_pattern(module, runnable, checkout)) for module in runnable or _siblings(scripts)
-    ]
+    runnable, siblings = [module for module in scripts if entry_of(module)], _siblings(scripts)
+    # A driver runs the others' views and is none: those that share a function are more than those that run alone.
+    views = siblings if len(siblings) > len(runnable) else runnable or siblings
+    named = [Neighbour(module, *_view_and_pattern(module, views, checkout)) for module in views]
     if not named:
         return ()
     patterns = Counter(neighbour.pattern for neighbour in named)
@@ -76,12 +77,13 @@ def _builds_frames(module: Module) -> bool:
 
 
 def _siblings(scripts: Sequence[Module]) -> list[Module]:
-    """Without runnable scripts: modules of one folder that share a function which returns a data frame."""
+    """Modules of one folder that share a function, or a method of their classes, which returns a data frame."""
     shared: dict[tuple[str, str], list[Module]] = {}
     for module in scripts:
-        for function in module.functions:
-            if "DataFrame" in inferred_returns(function) and role_by_name(function.name) == "build":
-                shared.setdefault((str(PurePosixPath(module.path).parent), function.name), []).append(module)
+        built = {f.name for f in (*module.functions, *module.methods) if "DataFrame" in inferred_returns(f)}
+        for name in built:
+            if role_by_name(name) == "build":
+                shared.setdefault((str(PurePosixPath(module.path).parent), name), []).append(module)
     largest = max(shared.values(), key=len, default=[])
     return largest if len(largest) > 1 else []
 
@@ -175,6 +177,38 @@ def role_of(function: Function, entry: str | None) -> Role | None:
     return None
 
 
+class Builder(NamedTuple):
+    """The function of a script that builds the features, and its class where it is a method."""
+
+    node: ast.FunctionDef
+    owner: ast.ClassDef | None = None
+
+    @property
+    def dotted(self) -> str:
+        return f"{self.owner.name}.{self.node.name}" if self.owner is not None else self.node.name
+
+
+def builder_of(module: Module) -> Builder | None:
+    """The function or method that builds a script's features; None where several could, or none does."""
+    entry = entry_of(module)
+    fitting = [f for f in module.functions if f.name != entry and role_of(f, entry) == "build"]
+    called = {name.rpartition(".")[2] for f in module.functions if f not in fitting for name in called_names(f.node)}
+    for candidates in ([f for f in fitting if f.name in called], fitting):
+        found = [f for f in candidates if not f.name.startswith("_")]
+        found = [f for f in found if role_by_name(f.name) == "build"] or found
+        if len(found) == 1:
+            return Builder(found[0].node)
+    methods = [
+        Builder(node, owner)
+        for owner in module.classes
+        for node in owner.body
+        if isinstance(node, ast.FunctionDef)
+        and not node.name.startswith("_")
+        and role_of(Function(node, module.name, module.path), entry) == "build"
+    ]
+    return methods[0] if len(methods) == 1 and not fitting else None
+
+
 def _holds_frames(annotation: str) -> bool:
     """Whether a value of this type is a data frame or may hold some."""
     return "DataFrame" in annotation or annotation in ("dict", "Dict")
@@ -245,10 +279,6 @@ def _returns(returns: str, variants: Sequence[Function]) -> str:
     if returns.startswith("tuple[") or len({function.returns for function in variants}) > 1:
         return re.sub(r"^tuple\[DataFrame(, DataFrame)*\]$", "tuple[DataFrame, ...]", returns)
     return returns
-
-
-def is_frame(parameter: Parameter) -> bool:
-    return parameter.annotation.split(".")[-1] == "DataFrame"
 
 
 def inferred_parameters(function: Function) -> tuple[Parameter, ...]:

@@ -18,7 +18,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 VIEW = "user_spending"
-ZONE = "UTC"
 EMBEDDING_LENGTH = 2
 MERCHANTS_PATH = "lake/merchants"
 TRANSACTIONS_PATH = "lake/transactions"
@@ -45,8 +44,6 @@ def load(spark: SparkSession, config: dict[str, Any]) -> dict[str, DataFrame]:
 
 def build(tables: dict[str, DataFrame], as_of: datetime) -> DataFrame:
     """One row per user, with what was known before `as_of`."""
-    # Calendar days and hours are the view's, whatever zone the session came with.
-    tables["merchants"].sparkSession.conf.set("spark.sql.session.timeZone", ZONE)
     posted = known_posted(tables["transactions"], tables["merchants"], as_of)
     features = (
         posted_by_user(posted, as_of)
@@ -91,7 +88,7 @@ def known_posted(transactions: DataFrame, merchants: DataFrame, as_of: datetime)
             how="left",
         )
         .where(
-            (F.col("booked_at") >= F.lit(as_of) - F.expr("INTERVAL 30 DAYS"))
+            (F.col("booked_at") >= F.lit(as_of - timedelta(days=30)))
             & (F.col("booked_at") < F.lit(as_of))
             & (F.col("loaded_at") < F.lit(as_of))
         )
@@ -100,7 +97,7 @@ def known_posted(transactions: DataFrame, merchants: DataFrame, as_of: datetime)
 
 def posted_by_user(posted: DataFrame, as_of: datetime) -> DataFrame:
     """Features of each user over rows of `posted`."""
-    last_7_days = F.col("booked_at") >= F.lit(as_of) - F.expr("INTERVAL 7 DAYS")
+    last_7_days = F.col("booked_at") >= F.lit(as_of - timedelta(days=7))
     category_is_food = F.col("category") == "food"
     return posted.groupBy("user_id").agg(
         F.count("*").alias("purchases_30d"),

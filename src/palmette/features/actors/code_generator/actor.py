@@ -84,7 +84,7 @@ class CodeGenerator(Agent):
     def _script(self, input: ScriptInput, text: str) -> Script:
         conventions = input.template.conventions
         file = self.workbench.formatted(input.template.file.model_copy(update={"text": text}), conventions)
-        return Script(file=file, entry=shape_of(conventions, "build").name)
+        return Script(file=file, entry=".".join(filter(None, (conventions.owner, shape_of(conventions, "build").name))))
 
     def check(self, input: ScriptInput, output: Script, context: Context) -> Verdict:
         """The script runs on Spark, writes its data, and every check holds."""

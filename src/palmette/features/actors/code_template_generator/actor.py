@@ -61,7 +61,7 @@ class CodeTemplateGenerator(Agent):
 
     @cached_property
     def conventions(self) -> Conventions:
-        return read_conventions(self.root, self.run_spec, self.view.name, self.checkout)
+        return read_conventions(self.root, self.run_spec, self.view, self.checkout)
 
     def offline(self, input: TemplateInput, context: Context) -> Attempt[Template]:
         conventions = self.conventions
@@ -179,9 +179,10 @@ def _habits(conventions: Conventions, config: Config) -> str:
 
 
 def _missing_functions(tree: ast.Module, output: Template, view: View) -> list[Violation]:
+    methods = [node for top in tree.body if isinstance(top, ast.ClassDef) for node in top.body]
     defined = {
-        node.name: [argument.arg for argument in node.args.args]
-        for node in tree.body
+        node.name: [argument.arg for argument in node.args.args if argument.arg not in ("self", "cls")]
+        for node in [*tree.body, *methods]
         if isinstance(node, ast.FunctionDef)
     }
     found = []

@@ -55,7 +55,9 @@ def write_template(
     neighbours: Sequence[Neighbour],
     packages: frozenset[str],
 ) -> str:
-    """Source of the skeleton. `packages` are the first names of the repository's own modules."""
+    """Source of the skeleton: a neighbour's where one fits. `packages` are the first names of the team's modules."""
+    if conventions.skeleton:
+        return f"{module_docstring(view, conventions)}\n\n{conventions.skeleton}"
     functions = [_function(view, conventions, shape, neighbours) for shape in conventions.functions]
     imports = _imports(view, conventions, config, neighbours)
     imports += [_Import(utility.module, utility.name) for utility in (utilities.chosen if utilities else ())]
@@ -124,6 +126,8 @@ def _summary(view: View, style: str) -> str:
     title = view.name.replace("_", " ")
     title = title[0].upper() + title[1:]
     description = view.description.strip().rstrip(".") or f"Features of {' and '.join(view.grain)}"
+    if re.fullmatch(rf"[\w ]*\b{view.name}\b\W*", style):
+        return style
     prefix = re.match(r"([A-Z][\w ]+): [a-z_0-9]+$", style)
     if prefix:
         return f"{prefix[1]}: {view.name}"

@@ -218,7 +218,7 @@ class ConfigGenerator(Agent):
         if self._known_team:
             return self._known_team, ()
         checkout = Checkout(self.root)
-        conventions = read_conventions(self.root, self.run_spec, self.view.name, checkout)
+        conventions = read_conventions(self.root, self.run_spec, self.view, checkout)
         files = neighbouring_configs(checkout, conventions, conventions.config_path.replace("{view}", self.view.name))
         code = TeamCode(self.sandbox, self.root, context.workspace)
         named = self.run_spec.repository.config_class

@@ -15,7 +15,7 @@ from palmette.engine.actor import Verdict
 from palmette.features.actors.pull_request.body import BodyFacts, pull_request_body
 from palmette.features.actors.pull_request.change import change_class
 from palmette.features.artefacts import Config, RunRequest, Script, Template, Tests, Utilities
-from palmette.features.cutoffs import arguments, cutoffs
+from palmette.features.cutoffs import cutoffs, run_call
 from palmette.features.frame import Frame
 from palmette.features.frame_json import decode_row
 from palmette.features.repository import Checkout, oldest_spark
@@ -122,11 +122,11 @@ def _preview(view: View, verdict: Verdict) -> Frame | None:
 
 
 def _backfill(view: View, run: Run, made: PullRequestInput) -> tuple[tuple[str, ...], ...]:
-    conventions, script, config = made.template.conventions, made.script.file.path, made.config.file.path
-    return tuple(
-        ("spark-submit", script, *arguments(conventions.config_option, config, conventions.as_of_option, as_of))
-        for as_of in cutoffs(view, run.interval)
-    )
+    entry, script, config = made.template.conventions.entry, made.script.file.path, made.config.file.path
+    if entry.kind == "none":
+        return ()
+    calls = (run_call(entry, script, view, config, as_of) for as_of in cutoffs(view, run.interval))
+    return tuple(call.command for call in calls)
 
 
 def _provenance(run: Run, request: RunRequest) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, time, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ def run_cases(job: dict[str, Any], folder: Path, session: WarmSession, answers: 
 
     @cache
     def entry_of(script: str) -> Any:
-        return getattr(import_script(Path(script), job["path"]), job["entry"])
+        owner, _, name = job["entry"].rpartition(".")
+        module = import_script(Path(script), job["path"])
+        return getattr(instance(getattr(module, owner)) if owner else module, name)
 
     def call(case: dict[str, Any], frames: dict[str, Any]) -> Any:
         entry = entry_of(case["script"] or job["script"])
@@ -31,6 +33,14 @@ def run_cases(job: dict[str, Any], folder: Path, session: WarmSession, answers: 
         return result
 
     _run(job, folder, session, answers, call)
+
+
+def instance(owner: Any) -> Any:
+    """An object of the class that a method belongs to; without `__init__` where that needs arguments."""
+    try:
+        return owner()
+    except TypeError:
+        return object.__new__(owner)
 
 
 def run_probes(job: dict[str, Any], folder: Path, session: WarmSession, answers: Answers) -> None:
@@ -101,4 +111,5 @@ def _as_of(text: str | None, kind: str) -> Any:
     if text is None or kind == "str":
         return text
     timestamp = datetime.fromisoformat(text)
-    return timestamp.date() if kind == "date" else timestamp
+    midnight = timestamp.utcoffset() == timedelta(0) and timestamp.time() == time()
+    return timestamp.date() if kind == "date" and midnight else timestamp  # a datetime is a date, too

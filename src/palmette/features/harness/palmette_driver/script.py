@@ -99,13 +99,16 @@ def failure(error: BaseException, root: Path) -> dict[str, str]:
 
 
 def run_main(job: dict[str, Any], session: WarmSession, answers: Answers) -> None:
-    """Runs the script as `__main__`, as spark-submit would, with plans compiled as outside of tests."""
+    """Runs the script as `__main__`, as spark-submit would, or calls a function of it; plans are compiled for data."""
     sys.argv = [job["script"], *job["argv"]]
     answer: dict[str, Any] = {}
     with answers.timed(0):
         try:
             session.spark.conf._set_all(configs=_REAL, silent=False)
-            runpy.run_path(job["script"], run_name="__main__")
+            if job["function"]:
+                getattr(import_script(Path(job["script"]), job["path"]), job["function"])(*job["argv"])
+            else:
+                runpy.run_path(job["script"], run_name="__main__")
         except SystemExit as exit:
             if exit.code not in (None, 0):
                 answer = failure(exit, Path(job["root"]))

@@ -1,0 +1,255 @@
+"""What a team's scripts have in common beside their functions: imports, docstrings, casts, and how they are run."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Literal
+
+from palmette.features.artefacts import Entry, ScriptStyle
+from palmette.features.repository.checkout import Checkout, Module, dotted_name
+from palmette.features.repository.neighbours import Neighbour, builder_of, entry_of
+from palmette.features.signature import BY_NAME
+
+_MODULES = ("pyspark.sql.functions", "pyspark.sql.types", "pyspark.sql.Window", "datetime")
+_DAY = "%Y-%m-%d"
+_COMMAND = re.compile(r"^[\s$>*-]*`?((?:[\w./-]*python3?|spark-submit)\s[^`\n]+)`?", re.MULTILINE)
+_INLINE_COMMAND = re.compile(r"`((?:python3?|spark-submit)\s[^`\n]+)`")
+_TEXTS = (".md", ".rst", ".txt", ".sh", ".yml", ".yaml", ".toml", "Makefile")
+_CONFIG = re.compile(r"conf|cfg|settings|params|options")
+_CUTOFF = re.compile(r"as_?of|cut_?off|date|until|day|timestamp|^ds$")
+_VIEW = re.compile(r"view|feature|name|job")
+
+
+def style_of(neighbours: Sequence[Neighbour], readme: str) -> ScriptStyle:
+    """The habits of most neighbours; an import that the README spells out wins."""
+    if not neighbours:
+        return ScriptStyle()
+    statements = Counter(found for one in neighbours for found in _import_statements(one.module.tree))
+    usual: dict[str, tuple[str, str]] = {}
+    for (dotted, local, text), _ in statements.most_common():
+        usual.setdefault(dotted, (local, text))
+    for code in re.findall(r"`?((?:from [\w.]+ )?import [\w.]+ as \w+)`?", readme):
+        for dotted, local, text in _import_statements(ast.parse(code)):
+            usual[dotted] = (local, text)
+    builders = [builder.node for one in neighbours if (builder := builder_of(one.module)) is not None]
+    columns = [found for node in builders if (found := _output_columns(node))]
+    casts = [all(".cast(" in column for column in found) for found in columns]
+    cast_types = re.findall(r"\.cast\((.)(?:[^)]*)", "\n".join(text for found in columns for text in found))
+    return ScriptStyle(
+        imports={dotted: local for dotted, (local, _) in usual.items()},
+        statements={dotted: text for dotted, (_, text) in usual.items()},
+        docstrings=_docstrings(neighbours),
+        helpers=_helpers(neighbours),
+        casts=_most(casts),
+        type_objects=_most([quote not in "\"'" for quote in cast_types]),
+        sorted=_most([_is_sorted(node) for node in builders]),
+    )
+
+
+def _most(found: Sequence[bool]) -> bool:
+    return 2 * sum(found) > len(found)
+
+
+def _import_statements(tree: ast.Module) -> Iterator[tuple[str, str, str]]:
+    """Dotted name, local name and statement of the imports that generated code needs, too."""
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                dotted = f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
+                dotted = dotted.replace("pyspark.sql.window.", "pyspark.sql.")
+                if dotted in _MODULES or dotted.startswith("datetime."):
+                    single = ast.ImportFrom(node.module, [alias], 0) if isinstance(node, ast.ImportFrom) else None
+                    yield dotted, alias.asname or alias.name, ast.unparse(single or ast.Import([alias]))
+
+
+def _docstrings(neighbours: Sequence[Neighbour]) -> Literal["google", "numpy", "sphinx", "plain", "none"]:
+    functions = [f for one in neighbours for f in (*one.module.functions, *one.module.methods)]
+    docs = [function.doc for function in functions if function.doc]
+    if 2 * len(docs) < len(functions):
+        return "none"
+    forms: dict[Literal["google", "numpy", "sphinx"], str] = {
+        "google": r"^(Args|Returns):$",
+        "numpy": r"^-{4,}$",
+        "sphinx": r"^:(param|returns?)\b",
+    }
+    for form, pattern in forms.items():
+        if _most([re.search(pattern, doc, re.MULTILINE) is not None for doc in docs]):
+            return form
+    return "plain"
+
+
+def _helpers(neighbours: Sequence[Neighbour]) -> Literal["public", "private", "none"]:
+    """How functions are named that one script has and the others do not."""
+    own = []
+    for one in neighbours:
+        builder, entry = builder_of(one.module), entry_of(one.module)
+        called = {name.rpartition(".")[2] for name in _calls(builder.node)} if builder else set()
+        named = [f.name for f in (*one.module.functions, *one.module.methods) if f.name != entry]
+        own.append([name for name in named if name in called])
+    flat = [name for names in own for name in names]
+    if not flat:
+        return "none" if len(neighbours) > 1 else "private"
+    return "private" if _most([name.startswith("_") for name in flat]) else "public"
+
+
+def _calls(node: ast.AST) -> list[str]:
+    return [dotted_name(child.func) for child in ast.walk(node) if isinstance(child, ast.Call)]
+
+
+def _output_columns(node: ast.FunctionDef) -> list[str]:
+    """The columns of the last `select`, as code."""
+    returned = [child.value for child in ast.walk(node) if isinstance(child, ast.Return)]
+    for call in ast.walk(returned[-1]) if returned and returned[-1] is not None else ():
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "select":
+            return [ast.unparse(argument) for argument in call.args]
+    return []
+
+
+def _is_sorted(node: ast.FunctionDef) -> bool:
+    returned = [child.value for child in ast.walk(node) if isinstance(child, ast.Return)]
+    last = returned[-1] if returned else None
+    return isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute) and last.func.attr in ("orderBy", "sort")
+
+
+def usual_entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequence[str]) -> Entry:
+    """How the team runs a script: by its command line, by a function that others call, or through a driver.
+
+    Args:
+        options: The options for configuration and cut-off of a command line that is written by the rules.
+    """
+    plain = Entry(arguments=(options[0], "{config}", options[1], "{cutoff}"))
+    if not neighbours:
+        return plain
+    modules = [one.module for one in neighbours]
+    if any(_has_guard(module) for module in modules):
+        form = _cutoff_format(modules)
+        for path, words in _commands(checkout):
+            for one in neighbours:
+                if one.module.path in words:
+                    rest = words[words.index(one.module.path) + 1 :]
+                    return Entry(arguments=_general(rest, one.view), cutoff_format=form, source=path)
+        return plain.model_copy(update={"cutoff_format": form, "source": modules[0].path})
+    called = _entry_function(modules[0])
+    if called is not None:
+        given = tuple(_placeholder(argument.arg) or "" for argument in called.args.args[: _required(called)])
+        if all(given):
+            form = _cutoff_format(modules)
+            return Entry(
+                kind="function", target=called.name, arguments=given, cutoff_format=form, source=modules[0].path
+            )
+    return _driver(checkout, neighbours) or Entry(kind="none")
+
+
+def _has_guard(module: Module) -> bool:
+    return any(isinstance(node, ast.If) and "__name__" in ast.unparse(node.test) for node in module.tree.body)
+
+
+def _required(function: ast.FunctionDef) -> int:
+    return len(function.args.args) - len(function.args.defaults)
+
+
+def _entry_function(module: Module) -> ast.FunctionDef | None:
+    """The function for callers from outside that takes a place of settings, or a cut-off, and gives nothing."""
+    for function in module.functions:
+        takes = {_placeholder(parameter.name) for parameter in function.parameters}
+        if (
+            "{config}" in takes
+            and "DataFrame" not in ast.unparse(function.node.args)
+            and not function.returns.endswith("DataFrame")
+            and "SparkSession" not in ast.unparse(function.node.args)
+        ):
+            return function.node
+    return None
+
+
+def _placeholder(name: str) -> str | None:
+    """What is passed for a parameter or an option of this name."""
+    plain = name.lstrip("-").replace("-", "_").lower()
+    if _CONFIG.search(plain):
+        return "{config}"
+    if BY_NAME.get(plain) == "as_of" or _CUTOFF.search(plain):
+        return "{cutoff}"
+    return "{view}" if _VIEW.search(plain) else None
+
+
+def _commands(checkout: Checkout) -> Iterator[tuple[str, list[str]]]:
+    """Commands that run Python, in the README and in scripts and settings of the team."""
+    for path in checkout.paths:
+        if path.endswith(_TEXTS):
+            text = checkout.text(path)
+            for command in (*_COMMAND.findall(text), *_INLINE_COMMAND.findall(text)):
+                try:
+                    yield path, [word.removeprefix("./") for word in shlex.split(command, comments=True)]
+                except ValueError:
+                    continue
+
+
+def _general(words: Sequence[str], view: str) -> tuple[str, ...]:
+    """The words of a command with placeholders; what follows an option is what the option is called for."""
+    found: list[str] = []
+    for word in words:
+        option, _, value = word.partition("=")
+        before = found[-1] if found and found[-1].startswith("-") else ""
+        if option.startswith("--") and value:
+            found.append(f"{option}={_placeholder(option) or value}")
+        elif before and not word.startswith("-"):
+            found.append(_placeholder(before) or word.replace(view, "{view}"))
+        elif re.fullmatch(r"\d{4}-\d\d-\d\d\S*", word):
+            found.append("{cutoff}")
+        elif PurePosixPath(word).suffix in (".yaml", ".yml", ".json", ".toml") and view in word:
+            found.append("{config}")
+        else:
+            found.append(word.replace(view, "{view}"))
+    return tuple(found)
+
+
+def _cutoff_format(modules: Iterable[Module]) -> str:
+    """How a cut-off is written on the command line, from the call that parses it."""
+    text = "\n".join(module.text for module in modules)
+    formats = re.findall(r"strptime\([^\"']+[\"']([^\"']+)[\"']", text)
+    if formats:
+        return str(formats[0])
+    return _DAY if re.search(r"(?<!\w)(?:\w+\.)?date\.fromisoformat\(", text) else ""
+
+
+def _driver(checkout: Checkout, neighbours: Sequence[Neighbour]) -> Entry | None:
+    """A module that is run, and runs a view by its name."""
+    package = neighbours[0].module.name.rpartition(".")[0]
+    for module in checkout.modules:
+        if module.is_test or not _has_guard(module) or package not in module.text:
+            continue
+        form = _cutoff_format([module])
+        for path, words in _commands(checkout):
+            if module.path in words or module.name in words:
+                named = module.path if module.path in words else module.name
+                rest = words[words.index(named) + 1 :]
+                view = next((one.view for one in neighbours if any(one.view in word for word in rest)), "")
+                arguments = _general(rest, view) if view else ()
+                if arguments:
+                    return Entry(
+                        kind="driver", target=module.path, arguments=arguments, cutoff_format=form, source=path
+                    )
+        options = [
+            node.args[0].value
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.Call)
+            and dotted_name(node.func).endswith("add_argument")
+            and node.args
+            and isinstance(node.args[0], ast.Constant)
+            and isinstance(node.args[0].value, str)
+        ]
+        known = [(option, _placeholder(option)) for option in options]
+        if known and all(value for _, value in known):
+            arguments = tuple(
+                word
+                for option, value in known
+                for word in ((option, value) if option.startswith("-") else (value,))
+                if word
+            )
+            return Entry(kind="driver", target=module.path, arguments=arguments, cutoff_format=form, source=module.path)
+    return None

@@ -1,0 +1,389 @@
+"""A neighbouring script, without its docstring, as the skeleton of a new one: all that its view does not decide.
+
+The function that builds the features loses its body. What names the neighbour's view or its tables is written for the
+new view: once per table where the neighbour has one variable, argument or entry per table. Filled for the other
+neighbours in the same way, the skeleton must give what they have: the neighbour that explains most of them is taken.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from palmette.features.repository.checkout import Checkout, Function, Module
+from palmette.features.repository.neighbours import Builder, Neighbour, builder_of
+from palmette.features.signature import BY_NAME, is_frame, meaning_of, parameters_of
+
+HOLE = "raise NotImplementedError"
+_FORMATS = re.compile(r"""\.(parquet|csv|orc|json|delta)\(|format\(["'](\w+)["']\)""")
+
+
+_Item = ast.AST | tuple[ast.AST, ast.AST]
+"""A statement, an argument, an element, or key and value of an entry."""
+
+
+class ViewNames(NamedTuple):
+    """What of a view a script outside of its computation mentions."""
+
+    view: str
+    tables: tuple[str, ...]
+
+
+class Skeleton(NamedTuple):
+    """A script for a new view, whose function that builds ends in a hole."""
+
+    text: str
+    builder: str
+    """That function: `name`, or `Class.name`."""
+    model: str
+    """Path of the neighbour."""
+    unexplained: tuple[str, ...]
+    """Where other neighbours differ from it for no reason that the rules know, as sentences."""
+
+
+class _Edit(NamedTuple):
+    start: int
+    end: int
+    text: str
+
+
+def skeleton(neighbours: Sequence[Neighbour], new: ViewNames) -> Skeleton | None:
+    """The skeleton from the neighbour that explains most others; None where no neighbour can be filled."""
+    sources = [source for one in neighbours if (source := _Source.of(one)) is not None]
+    ranked: list[tuple[tuple[int, int, str], _Source, str, tuple[str, ...]]] = []
+    for source in sources:
+        text = source.filled(new)
+        if text is None or not _parses(text):
+            continue
+        differing = [(other, found) for other in sources if (found := source.differences(other))]
+        unlike = -abs(len(source.names.tables) - len(new.tables))
+        notes = tuple(
+            f"`{', '.join(found)}` of `{other.module.path}` differs from `{source.module.path}`, which is the model."
+            for other, found in differing
+        )
+        ranked.append(((-len(differing), unlike, source.module.path), source, text, notes))
+    if not ranked:
+        return None
+    _, source, text, notes = max(ranked, key=lambda item: item[0])
+    builder = respelt(source.builder.dotted, source.names.view, new.view)
+    return Skeleton(text, builder, source.module.path, notes)
+
+
+def readable_formats(found: Skeleton, checkout: Checkout) -> frozenset[str]:
+    """The file formats that a skeleton reads by name, itself or through functions of the team; empty for any."""
+    names = {node.id for node in ast.walk(ast.parse(found.text)) if isinstance(node, ast.Name)}
+    called = [
+        ast.get_source_segment(module.text, function.node) or ""
+        for module in checkout.modules
+        if not module.is_test
+        for function in module.functions
+        if function.name in names and _reads(function)
+    ]
+    mentioned = {name for text in (found.text, *called) for pair in _FORMATS.findall(text) for name in pair if name}
+    reads = any(".read" in text for text in (found.text, *called))
+    return frozenset(mentioned) if reads else frozenset()
+
+
+def _reads(function: Function) -> bool:
+    return ".read" in ast.unparse(function.node)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A neighbour, taken apart."""
+
+    module: Module
+    builder: Builder
+    names: ViewNames
+
+    @classmethod
+    def of(cls, neighbour: Neighbour) -> _Source | None:
+        builder = builder_of(neighbour.module)
+        if builder is None:
+            return None
+        return cls(neighbour.module, builder, ViewNames(neighbour.view, _tables(neighbour.module, builder.node)))
+
+    @cached_property
+    def kept(self) -> tuple[ast.stmt, ...]:
+        """The statements of the module that a script of another view has too: not what only the features need."""
+        body = self.module.tree.body
+        top = next(node for node in body if node is self.builder.owner or node is self.builder.node)
+        defined = {name: node for node in body for name in _binds(node)}
+        needed: set[int] = {id(top)}
+        waiting: list[ast.AST] = [
+            node for node in body if isinstance(node, ast.If | ast.Expr | ast.Try | ast.With) and node is not body[0]
+        ]
+        waiting += [node for node in body if isinstance(node, ast.FunctionDef) and self._stands_alone(node)]
+        waiting += [node for node in body if isinstance(node, ast.Assign) and self._names_view(node)]
+        waiting += _outside(top, self.builder.node)
+        seen: set[int] = set()
+        while waiting:
+            node = waiting.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            needed.add(id(node))
+            names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
+            waiting += [defined[name] for name in names & set(defined) if defined[name] is not top]
+        imports = (ast.Import, ast.ImportFrom)
+        return tuple(node for node in body if isinstance(node, imports) or id(node) in needed)
+
+    def _stands_alone(self, node: ast.FunctionDef) -> bool:
+        """Whether a function is for callers from outside: nothing else of the module calls it."""
+        if node is self.builder.node or node.name.startswith("_"):
+            return False
+        others = [other for other in self.module.tree.body if other is not node]
+        return all(node.name != name for other in others for name in _loaded(other))
+
+    def _names_view(self, node: ast.Assign) -> bool:
+        return any(isinstance(child, ast.Constant) and child.value == self.names.view for child in ast.walk(node))
+
+    def filled(self, new: ViewNames) -> str | None:
+        """The kept statements for another view; None where something of this one's tables would be left."""
+        edits = [edit for node in self.kept for edit in self._edits(node, new)]
+        edits += [self._hole()]
+        parts = []
+        for node in self.kept:
+            start, end = self._span(node)
+            parts.append(self._applied(start, end, edits))
+        body = _joined(self.kept, parts)
+        rest = re.sub(r'""".*?"""', "", body, flags=re.DOTALL)
+        old = set(self.names.tables) - set(new.tables)
+        if any(_mentions(_without(rest, self.names.view), name) for name in old):
+            return None
+        return respelt(f"{body}\n", self.names.view, new.view)
+
+    def differences(self, other: _Source) -> list[str]:
+        """The functions that are not what this skeleton gives for another neighbour."""
+        text = self.filled(other.names)
+        if text is None or not _parses(text):
+            return [self.builder.node.name]
+        mine, theirs = _shapes(ast.parse(text)), _shapes(ast.Module(body=list(other.kept), type_ignores=[]))
+        built = {self.builder.node.name, other.builder.node.name}
+        return sorted(name for name in (mine | theirs).keys() - built if mine.get(name) != theirs.get(name))
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.module.text.splitlines(keepends=True)
+
+    def _place(self, line: int, column: int) -> int:
+        """The offset in the text of a place of the syntax tree, whose columns count bytes."""
+        return sum(map(len, self._lines[: line - 1])) + len(self._lines[line - 1].encode()[:column].decode())
+
+    def _span(self, node: ast.AST) -> tuple[int, int]:
+        assert isinstance(node, ast.stmt | ast.expr | ast.arg | ast.keyword)
+        decorators = getattr(node, "decorator_list", [])
+        first = decorators[0] if decorators else node
+        at = self._place(first.lineno, first.col_offset) - bool(decorators)  # the `@`
+        return at, self._place(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+
+    def _hole(self) -> _Edit:
+        """The body of the function that builds, its docstring aside."""
+        body = self.builder.node.body
+        rest = body[1:] if ast.get_docstring(self.builder.node) is not None else body
+        if not rest:
+            _, end = self._span(body[-1])
+            return _Edit(end, end, f"\n{' ' * body[-1].col_offset}{HOLE}")
+        return _Edit(self._span(rest[0])[0], self._span(rest[-1])[1], HOLE)
+
+    def _applied(self, start: int, end: int, edits: Iterable[_Edit]) -> str:
+        text, at = "", start
+        for edit in sorted(edits, key=lambda edit: (edit.start, -edit.end)):
+            if edit.start < start or edit.end > end:
+                continue
+            if edit.start < at:
+                continue  # inside of what an outer edit has replaced
+            text += self.module.text[at : edit.start] + edit.text
+            at = edit.end
+        return text + self.module.text[at:end]
+
+    def _edits(self, node: ast.AST, new: ViewNames) -> Iterator[_Edit]:
+        """Replacements of what stands there once per table, outermost first."""
+        hidden = set(map(id, self.builder.node.body))
+        own = not isinstance(node, ast.Call) or self._is_own(node.func)
+        for items, separator in _lists(node):
+            shown = [item for item in items if id(item) not in hidden]
+            yield from self._repeated(shown, separator, new, alone=own or len(new.tables) == 1)
+        for child in ast.iter_child_nodes(node):
+            if id(child) not in hidden:
+                yield from self._edits(child, new)
+
+    def _is_own(self, called: ast.expr) -> bool:
+        """Whether a call is of something that the module defines."""
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        return name in {function.name for function in (*self.module.functions, *self.module.methods)}
+
+    def _repeated(self, items: Sequence[_Item], separator: str, new: ViewNames, *, alone: bool) -> Iterator[_Edit]:
+        """Neighbouring items that differ by the name of a table alone, as one per table of the new view.
+
+        `alone`: a single item shows already that there may be several.
+        """
+        for table, group in groupby(items, key=lambda item: self._is_per_table(item) is not None):
+            if not table:
+                continue
+            spans = [self._item_span(item) for item in group]
+            texts = [self.module.text[start:end] for start, end in spans]
+            tables = [name for text in texts if (name := self._one_table(text))]
+            general = {_general(text, name) for text, name in zip(texts, tables, strict=True)}
+            if len(general) > 1 or len(set(tables)) != len(tables) or (len(spans) == 1 and not alone):
+                continue
+            pattern = general.pop()
+            joint = separator
+            if separator == "\n":
+                joint = "\n" + " " * self._column(spans[0][0])
+            elif len(spans) > 1:
+                (_, end), (start, _) = next(pairwise(spans))
+                joint = self.module.text[end:start]
+            made = joint.join(pattern.replace("\0", name).replace("\1", name.upper()) for name in new.tables)
+            yield _Edit(spans[0][0], spans[-1][1], made)
+
+    def _column(self, offset: int) -> int:
+        return offset - (self.module.text.rfind("\n", 0, offset) + 1)
+
+    def _item_span(self, item: _Item) -> tuple[int, int]:
+        if isinstance(item, tuple):
+            return self._span(item[0])[0], self._span(item[1])[1]
+        return self._span(item)
+
+    def _is_per_table(self, item: _Item) -> str | None:
+        """The table that an item is about: a statement that gives a variable, or anything else that names one table."""
+        start, end = self._item_span(item)
+        text = self.module.text[start:end]
+        if isinstance(item, ast.stmt) and not isinstance(item, ast.FunctionDef):
+            if not isinstance(item, ast.Assign):
+                return None
+            text_of_target = ast.unparse(item.targets[0])
+            return self._one_table(text) if self._one_table(text_of_target) else None
+        if isinstance(item, ast.FunctionDef):
+            return self._one_table(text) if self._one_table(item.name) else None
+        return self._one_table(text)
+
+    def _one_table(self, text: str) -> str | None:
+        found = [name for name in self.names.tables if _mentions(_without(text, self.names.view), name)]
+        return found[0] if len(found) == 1 else None
+
+
+def _parses(text: str) -> bool:
+    try:
+        return bool(ast.parse(text).body)
+    except SyntaxError:
+        return False
+
+
+def _lists(node: ast.AST) -> Iterator[tuple[Sequence[_Item], str]]:
+    """The lists of a node in which items may stand once per table, and what separates them."""
+    for name in ("body", "orelse", "finalbody"):
+        found = getattr(node, name, None)
+        if isinstance(found, list):
+            yield found, "\n"
+    match node:
+        case ast.Call():
+            yield node.args, ", "
+            yield node.keywords, ", "
+        case ast.arguments():
+            yield [*node.posonlyargs, *node.args], ", "
+            yield node.kwonlyargs, ", "
+        case ast.List() | ast.Tuple() | ast.Set():
+            yield node.elts, ", "
+        case ast.Dict():
+            yield [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None], ", "
+
+
+def _tables(module: Module, function: ast.FunctionDef) -> tuple[str, ...]:
+    """The tables that a neighbour's features are built from: its data-frame parameters, or keys of the dict of them."""
+    parameters = parameters_of(function)
+    frames = [p.name.removesuffix("_df") for p in parameters if is_frame(p) and BY_NAME.get(p.name) != "frame"]
+    dicts = {p.name for p in parameters if meaning_of(p) == "tables"}
+    keys = [
+        node.slice.value
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in dicts
+        and isinstance(node.slice, ast.Constant)
+        and isinstance(node.slice.value, str)
+    ]
+    return tuple(dict.fromkeys([*frames, *keys]))
+
+
+def _binds(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _loaded(node: ast.AST) -> set[str]:
+    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)}
+
+
+def _outside(top: ast.stmt, builder: ast.FunctionDef) -> list[ast.AST]:
+    """The parts of a class, or of a function's head, that are not the body of the function that builds."""
+    if isinstance(top, ast.ClassDef):
+        return [*(node for node in top.body if node is not builder), *top.bases, *top.decorator_list, builder.args]
+    return [builder.args, *builder.decorator_list]
+
+
+def _shapes(module: ast.Module) -> dict[str, str]:
+    """Functions by name, without their docstrings, as text that does not depend on layout."""
+    found = {}
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            found[node.name] = "\n".join([ast.dump(node.args), *(ast.dump(item) for item in body)])
+    return found
+
+
+def _joined(nodes: Sequence[ast.stmt], parts: Sequence[str]) -> str:
+    """Statements with the blank lines that belong between them."""
+    text = ""
+    blocks = (ast.FunctionDef, ast.ClassDef, ast.If)
+    for index, (node, part) in enumerate(zip(nodes, parts, strict=True)):
+        if index:
+            text += "\n\n\n" if isinstance(node, blocks) or isinstance(nodes[index - 1], blocks) else "\n"
+        text += part
+    return text
+
+
+def _mentions(text: str, name: str) -> bool:
+    return re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", text, re.IGNORECASE) is not None
+
+
+def _general(text: str, table: str) -> str:
+    """The text with marks for a table's name, as it is and in capitals, also inside of identifiers."""
+    return _replaced(_replaced(text, table, "\0"), table.upper(), "\1")
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    return re.sub(rf"(?<![A-Za-z0-9]){re.escape(old)}(?![A-Za-z0-9])", lambda _: new, text)
+
+
+def _spellings(name: str) -> list[str]:
+    words = name.split("_")
+    return [
+        name,
+        "".join(word.title() for word in words),
+        "-".join(words),
+        name.upper(),
+        " ".join(words),
+        " ".join(words).capitalize(),
+    ]
+
+
+def respelt(text: str, old: str, new: str) -> str:
+    """The text with another view's name, in all its spellings."""
+    spellings: dict[str, str] = {}
+    for one, other in zip(_spellings(old), _spellings(new), strict=True):
+        spellings.setdefault(one, other)  # of a single word, several are the same
+    pattern = "|".join(rf"(?<![A-Za-z0-9]){re.escape(one)}(?![A-Za-z0-9])" for one in spellings)
+    return re.sub(pattern, lambda found: spellings[found[0]], text)
+
+
+def _without(text: str, view: str) -> str:
+    """The text without the view's name, which may hold that of a table."""
+    return respelt(text, view, "")
