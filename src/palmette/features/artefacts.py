@@ -104,6 +104,10 @@ class Conventions(Model):
     """The class whose method builds the features; empty for a function."""
     style: ScriptStyle = ScriptStyle()
     entry: Entry = Entry()
+    instance: str = ""
+    """How an object of `owner` is made in tests, as code."""
+    linters: tuple[tuple[str, ...], ...] = ()
+    """Commands of the team's linters, to be followed by files, e.g. `("ruff", "check")`."""
     naive_cutoffs: bool = False
     """Whether the function that builds may be given a cut-off without a zone."""
     docstring_style: str = ""

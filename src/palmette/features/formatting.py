@@ -67,14 +67,17 @@ def _own_modules(source: str, repository: Path) -> Iterator[Path]:
 
 
 def _commands(conventions: Conventions) -> list[list[str]]:
-    """Ruff tidies imports; then the team's formatter, or ruff in the team's line length.
+    """Ruff tidies imports and mends what the team's own settings let it; then the team's formatter, or ruff's.
 
     `timezone.utc` becomes `UTC` where the team's settings allow only Pythons that have it.
     """
+    rules = "I,F401" if "datetime.timezone" in conventions.style.imports else "I,F401,UP017"
     length = ["--line-length", str(conventions.line_length)]
-    tidy = [*python_command("-m", "ruff"), "check", "--quiet", "--fix", "--select", "I,F401,UP017", *length]
+    own = [[*python_command("-m", "ruff"), "check", "--quiet", "--fix"]]
+    own *= ("ruff", "check") in conventions.linters
+    tidy = [*python_command("-m", "ruff"), "check", "--quiet", "--fix", "--select", rules, *length]
     team = conventions.formatter[0] if conventions.formatter else "ruff"
     # Where the team's formatter is not installed, ruff comes closest: it formats as black does.
     if team not in ("ruff", sys.executable) and find_spec(team) is not None:
-        return [tidy, [*python_command("-m", *conventions.formatter)]]
-    return [tidy, [*python_command("-m", "ruff"), "format", "--quiet", *length]]
+        return [tidy, *own, [*python_command("-m", *conventions.formatter)]]
+    return [tidy, *own, [*python_command("-m", "ruff"), "format", "--quiet", *length]]

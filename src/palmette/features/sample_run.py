@@ -10,8 +10,6 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import yaml
-
 from palmette.engine.actor import Measurement, Violation
 from palmette.features.artefacts import Config, Conventions, Script
 from palmette.features.cutoffs import cutoffs, is_expressible, run_call
@@ -21,7 +19,7 @@ from palmette.features.harness.connect import ConnectHarness
 from palmette.features.oracle import NotCovered, WouldFail, differences, expected, skipped_text
 from palmette.features.samples import read_sample
 from palmette.features.spec.view import View
-from palmette.features.team_document import is_json, json_text, parse_text
+from palmette.features.team_document import document_text, parse_text
 from palmette.features.workbench import Workbench
 from palmette.sandbox.reading import copy_made
 from palmette.sandbox.temporary import temporary_folder
@@ -94,8 +92,7 @@ class SampleRun:
                 *parents, last = config.places[fact]
                 reduce(lambda node, key: node[key], parents, document)[last] = path
         target = root / config.file.path
-        text = json_text(document) if is_json(config.file.path) else yaml.safe_dump(document, sort_keys=False)
-        target.write_text(text, encoding="utf-8")
+        target.write_text(document_text(config.file.path, document), encoding="utf-8")
         return config.file.path
 
     def _main(self, script: Script, config: str, root: Path, as_of: datetime | None) -> Violation | None:

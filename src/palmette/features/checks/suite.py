@@ -12,6 +12,7 @@ from palmette.features import import_policy
 from palmette.features.checks.base import Check, CheckResult, Owner, ScriptUnderTest
 from palmette.features.checks.differential import DifferentialCheck
 from palmette.features.checks.golden import GoldenCheck, SpecCheck
+from palmette.features.checks.lint import LintCheck
 from palmette.features.checks.metamorphic import MetamorphicCheck
 from palmette.features.checks.mutation import MutationCheck
 from palmette.features.checks.plan import PlanCheck
@@ -30,7 +31,7 @@ ALL: tuple[Check, ...] = (
     MutationCheck(),
 )
 """Every check that needs nothing but a subject, by ascending cost."""
-TOLERATED = frozenset({"mutant-survived", "failed-before"})
+TOLERATED = frozenset({"mutant-survived", "failed-before", "team-lint"})
 """Violations that fail nothing by themselves: what a reviewer should know."""
 EXPENSIVE = 20
 """Checks of this cost or more do not run once a cheaper one has failed: it would be the same fault again."""
@@ -87,7 +88,7 @@ _TRIAL = ("script-failed", "no-data-written", "output-schema", "partition-lost",
 """Codes of running the script as in production."""
 OWNERS: Mapping[str, Owner] = {
     **{code: check.owner for check in ALL for code in check.codes},
-    **dict.fromkeys(TeamSuiteCheck.codes, TeamSuiteCheck.owner),
+    **dict.fromkeys((*TeamSuiteCheck.codes, *LintCheck.codes), TeamSuiteCheck.owner),
     **dict.fromkeys((*_TRIAL, import_policy.CODE), "code_generator"),
 }
 """Code of a violation to the actor that answers for it."""

@@ -1,4 +1,4 @@
-"""How a script reads the view's configuration: a YAML or JSON document, made into an object of the team's class."""
+"""How a script reads the view's configuration: YAML, JSON or TOML, made into an object of the team's class."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from palmette.features.artefacts import Config, Construction
 from palmette.features.pyspark.code import indent, quoted
-from palmette.features.team_document import is_json
+from palmette.features.team_document import format_of
 
 _ITEM = {"list": "[{}]", "tuple": "tuple({})", "set": "{{{}}}", "frozenset": "frozenset({})"}
 """Collections as comprehensions."""
@@ -31,7 +31,8 @@ def config_lines(config: Config, text: str, names: Mapping[str, str]) -> list[st
 
 def parsed_text(config: Config, text: str) -> str:
     """Code of the document in a text."""
-    return f"{'json.loads' if is_json(config.file.path) else 'yaml.safe_load'}({text})"
+    parsers = {"json": "json.loads", "toml": "tomllib.loads", "yaml": "yaml.safe_load"}
+    return f"{parsers[format_of(config.file.path)]}({text})"
 
 
 def config_classes(config: Config) -> list[str]:

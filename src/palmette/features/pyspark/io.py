@@ -14,7 +14,7 @@ from palmette.features.pyspark.scope import ScriptScope
 from palmette.features.signature import BoundParameter, Meaning, declared, shape_of, signature
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.view import View
-from palmette.features.team_document import is_json
+from palmette.features.team_document import format_of
 
 
 def load_body(scope: ScriptScope, conventions: Conventions, config: Config) -> list[str]:
@@ -119,7 +119,7 @@ def main_body(scope: ScriptScope, conventions: Conventions, config: Config) -> l
     """Parses the options, builds the session, and calls the other functions."""
     view = scope.view
     option, as_of = conventions.config_option, conventions.as_of_option
-    has_cutoff, form = view.cutoff != "spine", "JSON" if is_json(config.file.path) else "YAML"
+    has_cutoff, form = view.cutoff != "spine", format_of(config.file.path).upper()
     argv = next((bound.name for bound in signature(view, conventions, "main") if bound.meaning == "argv"), "")
     lines = [
         "parser = argparse.ArgumentParser(description=__doc__)",

@@ -108,7 +108,7 @@ def _imports(scope: ScriptScope, config: Config, template: Template, code: str) 
         return re.search(rf"(?<![\w.\"]){name}\b", code) is not None
 
     standard = ["import argparse"] if used("argparse") else []
-    standard += ["import json"] if used(r"json\.loads") else []
+    standard += [f"import {name}" for name in ("json", "tomllib") if used(rf"{name}\.loads")]
     standard += ["from collections.abc import Sequence"] if used("Sequence") else []
     times = [name for name in ("datetime", "timedelta", "timezone") if used(name)]
     standard += [f"from datetime import {', '.join(times)}"] if times else []

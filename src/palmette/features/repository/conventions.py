@@ -17,6 +17,7 @@ from palmette.features.repository.neighbours import (
     Neighbour,
     builder_of,
     common_functions,
+    decorated_features,
     entry_of,
     find_neighbours,
     inferred_parameters,
@@ -26,7 +27,7 @@ from palmette.features.repository.neighbours import (
 )
 from palmette.features.repository.readme import read_readme
 from palmette.features.repository.skeleton import Skeleton, ViewNames, readable_formats, respelt, skeleton
-from palmette.features.repository.tooling import formatting, session_fixture
+from palmette.features.repository.tooling import formatting, linters, session_fixture
 from palmette.features.signature import BY_NAME, is_day, is_frame, meaning_of
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
@@ -107,6 +108,8 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
         docstring_style=_docstring_style(neighbours, view_name),
         fixture=session_fixture(checkout, test_path),
         formatter=style.command,
+        linters=linters(checkout),
+        instance=_instance(checkout, found, neighbours, view_name) if found is not None else "",
         line_length=style.line_length or readme.line_length or DEFAULT_LINE_LENGTH,
         rules=readme.rules,
         departures=unfilled if found is not None else (*unfilled, *_of_days(functions)),
@@ -138,6 +141,13 @@ def _skeleton(
     neighbours: Sequence[Neighbour], checkout: Checkout, view: View, stated: Sequence[FunctionShape]
 ) -> tuple[Skeleton | None, tuple[str, ...]]:
     """The neighbour to imitate, or None; and where new scripts will be unlike the neighbours, as sentences."""
+    decorated = decorated_features(checkout)
+    if decorated is not None:
+        mark, path = decorated
+        return None, (
+            f"`{path}` has one function with `@{mark}` per feature, a shape that no rule fills: the script is written "
+            "as functions that load, build and write. A model may write the team's shape (`model` in the run file).",
+        )
     if not neighbours:
         return None, ()
     found = skeleton(neighbours, ViewNames(view.name, tuple(sorted(view.tables))))
@@ -161,6 +171,20 @@ def _skeleton(
             reads = ", ".join(sorted(formats))
             return None, (f"`{found.model}` reads {reads}, and `{table.name}` is {table.format}; {written}.",)
     return found, found.unexplained
+
+
+def _instance(checkout: Checkout, found: Skeleton, neighbours: Sequence[Neighbour], view_name: str) -> str:
+    """How tests make an object of the class that builds, as a test of a neighbour does it."""
+    owner = found.builder.rpartition(".")[0]
+    if not owner:
+        return ""
+    for one in neighbours:
+        theirs = respelt(owner, view_name, one.view)
+        for module in checkout.modules:
+            for node in ast.walk(module.tree) if module.is_test and theirs in module.text else ():
+                if isinstance(node, ast.Call) and dotted_name(node.func) == theirs:
+                    return respelt(ast.unparse(node), one.view, view_name)
+    return f"{owner}()"
 
 
 def _shapes(found: Skeleton) -> tuple[FunctionShape, ...]:

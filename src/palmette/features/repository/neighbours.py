@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from palmette.features.artefacts import FunctionShape, Parameter, Role
-from palmette.features.repository.checkout import Checkout, Function, Module, called_names
+from palmette.features.repository.checkout import Checkout, Function, Module, called_names, dotted_name
 from palmette.features.signature import BY_NAME, is_frame
 from palmette.features.team_document import SUFFIXES
 
@@ -174,6 +174,23 @@ def role_of(function: Function, entry: str | None) -> Role | None:
         return "write"
     if _holds_frames(returns) and any(_READS.search(call) for call in calls):
         return "load"
+    return None
+
+
+def decorated_features(checkout: Checkout) -> tuple[str, str] | None:
+    """A decorator that marks several features of a module, one a function, and that module's path; None for none."""
+    for module in checkout.modules:
+        if module.is_test or not _builds_frames(module):
+            continue
+        marks = Counter(
+            dotted_name(mark)
+            for function in module.functions
+            if "DataFrame" in function.returns or "Column" in function.returns
+            for mark in function.node.decorator_list
+        )
+        for mark, count in marks.most_common(1):
+            if count > 1:
+                return mark, module.path
     return None
 
 

@@ -18,14 +18,15 @@ from palmette.features.team_document import SUFFIXES, is_json
 
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?P<text>.*)$")
 _SUBJECT = re.compile(
-    r"\b(name[ds]?|naming|snake_case|imports?|select|udfs?|collect|topandas|withcolumn|functions?|docstrings?|types?"
-    r"|typed|annotat\w+|constants?|joins?|window\w*|forbid\w*|columns?|print|cache|count\(\)|repartition|format\w*"
-    r"|line length|module|pyspark|null\w*|default\w*|write\w*|partition\w*|tests?|global\w*|spark)\b",
+    r"`|\b(?:lines?|helpers?|outputs?|rows|scripts?|jobs?|views?|entry points?|sorted|casts?|udfs?|name[ds]?|naming"
+    r"|snake_case|imports?|select|collect|topandas|withcolumn|functions?|docstrings?|types?|typed|annotat\w+"
+    r"|constants?|joins?|window\w*|forbid\w*|columns?|print|cache|count\(\)|repartition|format\w*|line length|module"
+    r"|pyspark|null\w*|default\w*|write\w*|partition\w*|tests?|global\w*|spark)\b",
     re.IGNORECASE,
 )
 _DUTY = re.compile(
     r"\b(must|never|always|only|no|not|don't|every|each|all|use|avoid|prefer|ends?|begins?|starts?|define[sd]?|is|are"
-    r"|keep|live[sd]?|go(?:es)?|as)\b",
+    r"|keep|live[sd]?|lie[sd]?|go(?:es)?|as|ha[sv]e?|takes?|passes|begins?|should)\b",
     re.IGNORECASE,
 )
 _DEFINES = re.compile(

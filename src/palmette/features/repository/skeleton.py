@@ -70,6 +70,7 @@ def skeleton(neighbours: Sequence[Neighbour], new: ViewNames) -> Skeleton | None
     if not ranked:
         return None
     _, source, text, notes = max(ranked, key=lambda item: item[0])
+    text = _without_own_docstrings(text, source, sources, new.view)
     builder = respelt(source.builder.dotted, source.names.view, new.view)
     return Skeleton(text, builder, source.module.path, notes)
 
@@ -146,7 +147,7 @@ class _Source:
     def filled(self, new: ViewNames) -> str | None:
         """The kept statements for another view; None where something of this one's tables would be left."""
         edits = [edit for node in self.kept for edit in self._edits(node, new)]
-        edits += [self._hole()]
+        edits += [self._hole(), *self._dropped()]
         parts = []
         for node in self.kept:
             start, end = self._span(node)
@@ -165,7 +166,7 @@ class _Source:
             return [self.builder.node.name]
         mine, theirs = _shapes(ast.parse(text)), _shapes(ast.Module(body=list(other.kept), type_ignores=[]))
         built = {self.builder.node.name, other.builder.node.name}
-        return sorted(name for name in (mine | theirs).keys() - built if mine.get(name) != theirs.get(name))
+        return sorted(name for name in mine.keys() & theirs.keys() - built if mine[name] != theirs[name])
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -190,6 +191,18 @@ class _Source:
             _, end = self._span(body[-1])
             return _Edit(end, end, f"\n{' ' * body[-1].col_offset}{HOLE}")
         return _Edit(self._span(rest[0])[0], self._span(rest[-1])[1], HOLE)
+
+    def _dropped(self) -> Iterator[_Edit]:
+        """Methods that only the one that builds calls."""
+        owner, builder = self.builder.owner, self.builder.node
+        for method in owner.body if owner is not None else ():
+            if not isinstance(method, ast.FunctionDef) or method is builder:
+                continue
+            callers = [node for node in self.module.tree.body if node is not owner]
+            callers += [node for node in (owner.body if owner else ()) if node not in (method, builder)]
+            if _calls(builder, method.name) and not any(_calls(node, method.name) for node in callers):
+                start, end = self._span(method)
+                yield _Edit(len(self.module.text[:start].rstrip()), end, "")
 
     def _applied(self, start: int, end: int, edits: Iterable[_Edit]) -> str:
         text, at = "", start
@@ -266,6 +279,36 @@ class _Source:
     def _one_table(self, text: str) -> str | None:
         found = [name for name in self.names.tables if _mentions(_without(text, self.names.view), name)]
         return found[0] if len(found) == 1 else None
+
+
+def _calls(node: ast.AST, method: str) -> bool:
+    return any(isinstance(child, ast.Attribute) and child.attr == method for child in ast.walk(node))
+
+
+def _docstrings(module: ast.Module) -> Iterator[tuple[str, ast.Expr]]:
+    """The docstrings of functions and classes, by what they are of."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
+            first = node.body[0]
+            assert isinstance(first, ast.Expr)
+            yield "class" if isinstance(node, ast.ClassDef) else node.name, first
+
+
+def _without_own_docstrings(text: str, source: _Source, sources: Sequence[_Source], view: str) -> str:
+    """The skeleton, where docstrings that no other neighbour has say no more than whose they are."""
+    others = [
+        {(name, respelt(ast.unparse(doc), other.names.view, view)) for name, doc in _docstrings(other.module.tree)}
+        for other in sources
+        if other is not source
+    ]
+    lines = text.split("\n")
+    for name, doc in sorted(_docstrings(ast.parse(text)), key=lambda item: -item[1].lineno):
+        if name == source.builder.node.name or not others or any((name, ast.unparse(doc)) in one for one in others):
+            continue
+        what = "The feature view" if name == "class" else name.strip("_").replace("_", " ").capitalize() + " for"
+        made = f'{" " * doc.col_offset}"""{what} `{view}`."""'
+        lines[doc.lineno - 1 : doc.end_lineno] = [made]
+    return "\n".join(lines)
 
 
 def _parses(text: str) -> bool:

@@ -57,6 +57,27 @@ def _lint_length(checkout: Checkout) -> int | None:
     return None
 
 
+def linters(checkout: Checkout) -> tuple[tuple[str, ...], ...]:
+    """The linters that the repository is set up for, as commands."""
+    hooks = checkout.text(".pre-commit-config.yaml") + checkout.text(".pre-commit-config.yml")
+    ini = {name: any(checkout.ini(path).has_section(name) for path in ("setup.cfg", "tox.ini")) for name in _INI}
+    here = {name for name in (".flake8", ".pylintrc", "pylintrc", ".isort.cfg") if (checkout.root / name).is_file()}
+    known = {
+        ("ruff", "check"): checkout.ruff() is not None,
+        ("flake8",): ini["flake8"] or ".flake8" in here,
+        ("pylint", "--score=n"): checkout.tool("pylint") is not None or bool(here & {".pylintrc", "pylintrc"}),
+        ("isort", "--check-only"): checkout.tool("isort") is not None or ini["isort"] or ".isort.cfg" in here,
+        ("black", "--check", "--quiet"): formatting(checkout).command == ("black",),
+    }
+    return tuple(
+        command
+        for command, configured in known.items()
+        if configured or re.search(rf"\bid:\s*{command[0]}\b(?!-)", hooks) is not None
+    )
+
+
+_INI = ("flake8", "isort")
+"""Linters that setup.cfg or tox.ini may set up."""
 _REQUIRED = re.compile(r"""\bpyspark(?:\[[\w,-]*\])?["']?\s*(?:=\s*["'])?\s*[>=~^]{1,2}\s*(\d+)(?:\.(\d+))?""")
 
 

@@ -32,7 +32,8 @@ def test_a_repeated_run(
     team.mkdir()
     git(team, "init", "--quiet", "--initial-branch=main")
     git(team, "commit", "--quiet", "--allow-empty", "-m", "Start")
-    template = Template(file=TextFile(path="x.py", text=""), conventions=read_conventions(team, run_spec, user_offers()))
+    conventions = read_conventions(team, run_spec, user_offers())
+    template = Template(file=TextFile(path="x.py", text=""), conventions=conventions)
     bench: Any = SimpleNamespace(run=run_spec, checkout=team, repository=team)
 
     def run(attempt: str, script: str) -> FeatureDelivery:

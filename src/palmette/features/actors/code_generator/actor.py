@@ -13,6 +13,7 @@ from palmette.features.actors.code_generator.offline import draft, is_own_fault
 from palmette.features.artefacts import Config, RunRequest, Script, Template, Tests, Utilities, Utility
 from palmette.features.checks import OWNERS, registered, run_checks
 from palmette.features.checks.base import Check, ScriptUnderTest
+from palmette.features.checks.lint import LintCheck
 from palmette.features.checks.mutation import MutationCheck
 from palmette.features.checks.team import TeamSuiteCheck
 from palmette.features.checks.tests import TestsCheck
@@ -22,7 +23,7 @@ from palmette.features.repository import Checkout
 from palmette.features.sample_run import SampleRun
 from palmette.features.signature import BoundParameter, shape_of, signature
 from palmette.features.spec.view import View
-from palmette.features.team_document import is_json
+from palmette.features.team_document import format_of
 from palmette.features.workbench import Workbench
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Python, Section, section
 from palmette.sandbox import Sandbox
@@ -140,7 +141,10 @@ class CodeGenerator(Agent):
             )
         verdicts = [Verdict.of(trial.violations, [trial.measurement])]
         if verdicts[0].ok:
-            verdicts.append(run_checks(subject, _checks(context), progress=context.progress))
+            new = [file.path for file in files if file.path.endswith(".py")]
+            conventions, bench = input.template.conventions, self.workbench
+            lint = LintCheck(bench.sandbox, bench.environment, conventions.linters, new)
+            verdicts.append(run_checks(subject, [lint, *_checks(context)], progress=context.progress))
         context.progress("waiting for the team's test suite")
         return verdicts
 
@@ -197,7 +201,8 @@ def _parameter(bound: BoundParameter, view: View) -> str:
 def _places(view: View, config: Config, template: Template) -> list[str]:
     """Where the script finds its configuration."""
     conventions = template.conventions
-    read = "the JSON document, as json.loads" if is_json(config.file.path) else "the YAML document, as yaml.safe_load"
+    parser = {"json": "json.loads", "toml": "tomllib.loads", "yaml": "yaml.safe_load"}[format_of(config.file.path)]
+    read = f"the document as {parser}"
     kind = config.class_name.replace(":", ".") or f"{read} gives it"
     formats = {
         f"source:{name}": "a catalogue table" if table.table else table.format for name, table in view.tables.items()

@@ -32,7 +32,7 @@ from palmette.features.artefacts import Config, RunRequest
 from palmette.features.repository import Checkout, read_conventions
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
-from palmette.features.team_document import is_json, json_text, parse_text
+from palmette.features.team_document import document_text, format_of, parse_text
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Section, Yaml, section
 from palmette.sandbox import Sandbox
 
@@ -123,7 +123,7 @@ class ConfigGenerator(Agent):
         return (
             section("facts", *_shown_facts(self._known, self.view, self.run_spec), rank=NEEDED),
             section("class", *_sources(team.schema, checkout), rank=NEEDED, language="python"),
-            section("neighbours", *files, rank=1, language="json" if is_json(team.path) else "yaml"),
+            section("neighbours", *files, rank=1, language=format_of(team.path)),
             prompt_context.readme(checkout, self.run_spec.repository.readme, "config"),
             prompt_context.registry_of(self.view),
             section("specification", without_cases(input.request.fsc.text), rank=NEEDED, language="yaml"),
@@ -138,7 +138,8 @@ class ConfigGenerator(Agent):
             document = parse_text(team.path, answer.config)
         except yaml.YAMLError:
             document = load_plain(answer.config)
-        text = json_text(document) if is_json(team.path) else f"{answer.config.strip()}\n"
+        plain = format_of(team.path) == "yaml"
+        text = f"{answer.config.strip()}\n" if plain else document_text(team.path, document)
         return Attempt(self._config(team, text), answer.reason, answer.fix)
 
     def _config(self, team: _Team, text: str) -> Config:

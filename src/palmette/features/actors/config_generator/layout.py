@@ -1,4 +1,4 @@
-"""A document as YAML or JSON text, laid out as the neighbouring files are."""
+"""A document as YAML, JSON or TOML text, laid out as the neighbouring files are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from palmette.engine.actor import TextFile
-from palmette.features.team_document import is_json, json_text
+from palmette.features.team_document import format_of, is_json, json_text, toml_text
 
 
 class YamlLayout(NamedTuple):
@@ -80,6 +80,8 @@ def _nodes(text: str) -> Iterator[yaml.Node]:
 
 def write_document(value: Any, path: str, files: Sequence[TextFile], width: int = 100) -> str:
     """`value` as a file of this name."""
+    if format_of(path) == "toml":
+        return toml_text(value)
     if not is_json(path):
         return write_yaml(value, layout_of(files), width)
     indents = [found[1] for file in files if (found := re.match(r"\s*\{\r?\n([ \t]+)", file.text))]

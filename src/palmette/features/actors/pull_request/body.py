@@ -18,6 +18,7 @@ from palmette.features.artefacts import Need, Utilities
 from palmette.features.definitions import definition, steps_of
 from palmette.features.frame import Frame, Row
 from palmette.features.oracle import uncovered
+from palmette.features.repository.rules import RuleReport
 from palmette.features.spec.view import View, ViewFeature
 
 PREVIEW_ROWS = 5
@@ -57,6 +58,10 @@ class BodyFacts:
     """Path or table that is written."""
     questions: tuple[str, ...] = ()
     """What a person should still decide, beside what the facts themselves leave open."""
+    rules: tuple[RuleReport, ...] = ()
+    """What became of the README's rules."""
+    model: str = ""
+    """The script that the new one is modelled on."""
     provenance: Mapping[str, str] = field(default_factory=dict)
     """Digest of the specification, version of palmette, model, seed, ..."""
 
@@ -74,10 +79,19 @@ def pull_request_body(facts: BodyFacts) -> str:
             ("Change class", _change(facts)),
             ("Backfill and rollback", _backfill(facts)),
             ("Open questions", items(_questions(facts)) or "None."),
+            ("Conventions", _conventions(facts)),
             ("Utilities", _utilities(facts)),
             ("Provenance", items(f"{text(name)}: {code(value)}" for name, value in facts.provenance.items())),
         )
     )
+
+
+def _conventions(facts: BodyFacts) -> str:
+    """What the script is modelled on, and each rule of the README."""
+    model = f"Modelled on {code(facts.model)}." if facts.model else ""
+    rows = [[text(one.rule), one.status if one.status == "followed" else f"**{one.status}**", text(one.how)]
+            for one in facts.rules]  # fmt: skip
+    return "\n\n".join(filter(None, (model, table(("rule of the README", "status", "how"), rows) if rows else "")))
 
 
 def visible(view: View) -> list[ViewFeature]:

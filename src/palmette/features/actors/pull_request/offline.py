@@ -15,10 +15,12 @@ from palmette.engine.actor import Verdict
 from palmette.features.actors.pull_request.body import BodyFacts, pull_request_body
 from palmette.features.actors.pull_request.change import change_class
 from palmette.features.artefacts import Config, RunRequest, Script, Template, Tests, Utilities
+from palmette.features.checks.lint import LintCheck
 from palmette.features.cutoffs import cutoffs, run_call
 from palmette.features.frame import Frame
 from palmette.features.frame_json import decode_row
 from palmette.features.repository import Checkout, oldest_spark
+from palmette.features.repository.rules import DeliveredFiles, rule_reports
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 
@@ -68,7 +70,19 @@ def describe(
         utilities=made.utilities,
         imported=_imported(made.script.file.text),
         backfill=_backfill(view, run, made),
-        questions=(*made.template.conventions.departures, *newer, *_of_branch(beside)),
+        questions=(*made.template.conventions.departures, *newer, *_of_branch(beside), *_of_linters(verdict)),
+        rules=rule_reports(
+            DeliveredFiles(
+                script=made.script.file.text,
+                script_path=made.script.file.path,
+                tests=made.tests.file.text,
+                test_path=made.tests.file.path,
+                config_path=made.config.file.path,
+                conventions=made.template.conventions,
+                view=view.name,
+            )
+        ),
+        model=made.template.conventions.model,
         destination=run.output.path or run.output.table or "",
         provenance=_provenance(run, made.request),
     )
@@ -97,6 +111,12 @@ def _of_branch(beside: str) -> Iterator[str]:
             f"What is to become of the branch `{beside}`? It is checked out, or holds commits that no run made, "
             "so it was left as it is, and this is a branch beside it."
         )
+
+
+def _of_linters(verdict: Verdict) -> Iterator[str]:
+    for found in verdict.violations:
+        if found.code == LintCheck.code:
+            yield f"{found.message} {' '.join(found.evidence.split())[:400]}"
 
 
 NEW = (4, 0)

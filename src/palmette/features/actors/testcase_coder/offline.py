@@ -30,7 +30,7 @@ from __future__ import annotations
 {IMPORTS}
 from pyspark.testing import assertDataFrameEqual
 
-from {module} import {entry}'''
+from {module} import {conventions.owner or entry}'''
 
 
 IMPORTS = """from collections.abc import Iterator, Mapping, Sequence
@@ -131,11 +131,16 @@ def assertion(view: View, conventions: Conventions, case: TestCase) -> list[str]
     given = (_argument(view, each, fixture_of(conventions)) for each in signature(view, conventions, "build"))
     columns = _compared(view, case)
     actual = "actual" if columns == view.output else "actual.select(expected.columns)"
-    lines = [f"actual = {shape_of(conventions, 'build').name}({', '.join(filter(None, given))})"]
+    lines = [f"actual = {_called(conventions)}({', '.join(filter(None, given))})"]
     if case.partial:
         keys = [name for name in (*view.grain, *view.kept, AS_OF) if name in columns]
         lines.append(f'actual = actual.join(expected, on={keys!r}, how="left_semi")')
     return [*lines, f"assertDataFrameEqual({actual}, expected)"]
+
+
+def _called(conventions: Conventions) -> str:
+    name = shape_of(conventions, "build").name
+    return f"{conventions.instance}.{name}" if conventions.instance else name
 
 
 def _docstring(why: str, conventions: Conventions) -> str:

@@ -72,7 +72,7 @@ def stand_in(view: View, cases: TestCases, conventions: Conventions, *, lies: bo
             _LOOK_UP,
             f"OUTPUT = {schema_text(view.output)!r}",
             f"CASES = [{', '.join(known)}]",
-            f"def {shape.name}({parameters}):\n    return answer({frames}, {as_of})\n",
+            _defined(conventions.owner, shape.name, parameters, f"answer({frames}, {as_of})"),
             *stubs,
         ]
     )
@@ -93,6 +93,14 @@ def _completed(view: View, case: TestCase, cases: TestCases) -> list[dict[str, A
                 free.remove(mine)
                 mine |= row
     return rows
+
+
+def _defined(owner: str, name: str, parameters: str, value: str) -> str:
+    """The function, or a class of which it is a method."""
+    if not owner:
+        return f"def {name}({parameters}):\n    return {value}\n"
+    lines = [f"class {owner}:", "    def __init__(self, *args, **kwargs): pass"]
+    return "\n".join([*lines, f"    def {name}(self, {parameters}):", f"        return {value}", ""])
 
 
 def _known(view: View, given: dict[str, Any], expect: list[dict[str, Any]], as_of: str | None) -> str:

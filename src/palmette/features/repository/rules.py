@@ -1,0 +1,234 @@
+"""The rules of a team's README, each held to the files that a run delivers: followed, not followed, or not checkable.
+
+A rule in prose is checked for what it states in so many words: an import, a function with its parameters, a path, a
+number, something that is never called. A rule may state several things; it is followed when all of them hold.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from palmette.features.artefacts import Conventions
+
+_CODE = re.compile(r"`([^`]+)`")
+_NEVER = re.compile(r"\b(no|never|not|don't|avoid|without|forbid\w*|instead of)\b", re.IGNORECASE)
+_BUILDING = re.compile(r"\b(pure|side effects?|reads nothing|writes nothing)\b", re.IGNORECASE)
+
+
+class RuleReport(NamedTuple):
+    """A rule and what became of it."""
+
+    rule: str
+    status: Literal["followed", "not followed", "not checkable"]
+    how: str
+    """What was looked at, or why nothing could be."""
+
+
+class _Claim(NamedTuple):
+    what: str
+    holds: bool
+
+
+@dataclass(frozen=True)
+class DeliveredFiles:
+    """The files of a view, as they are delivered."""
+
+    script: str
+    script_path: str
+    tests: str
+    test_path: str
+    config_path: str
+    conventions: Conventions
+    view: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.script)
+
+    @cached_property
+    def functions(self) -> dict[str, ast.FunctionDef]:
+        return {node.name: node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)}
+
+    @cached_property
+    def builder(self) -> ast.FunctionDef | None:
+        name = next(shape.name for shape in self.conventions.functions if shape.role == "build")
+        return self.functions.get(name)
+
+    @cached_property
+    def called(self) -> set[str]:
+        nodes = [node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
+        return {ast.unparse(node).rpartition(".")[2] for node in nodes}
+
+
+def rule_reports(files: DeliveredFiles) -> tuple[RuleReport, ...]:
+    """What became of each rule of the README."""
+    return tuple(_report(rule, files) for rule in files.conventions.rules)
+
+
+def _report(rule: str, files: DeliveredFiles) -> RuleReport:
+    claims = [claim for reader in _READERS for claim in reader(rule, files)]
+    if not claims:
+        return RuleReport(rule, "not checkable", "it states nothing that can be looked up in the files")
+    broken = [claim.what for claim in claims if not claim.holds]
+    if broken:
+        return RuleReport(rule, "not followed", f"not so: {'; '.join(broken)}")
+    return RuleReport(rule, "followed", "; ".join(claim.what for claim in claims))
+
+
+def _imports(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    for code in _CODE.findall(rule):
+        if not re.match(r"(from [\w.]+ )?import ", code):
+            continue
+        wanted = ast.unparse(ast.parse(code)) if _parses(code) else code
+        imports = [ast.unparse(node) for node in files.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        subject = wanted.split(" as ")[0].rpartition(" ")[2].rpartition(".")[2]
+        concerned = any(re.search(rf"\b{subject}\b", line) for line in imports)
+        forbidden = _NEVER.search(rule[: rule.index(code)]) is not None
+        holds = (wanted in imports) != forbidden or not concerned
+        yield _Claim(f"`{code}` is {'not ' * forbidden}in the script", holds)
+    if re.search(r"\bstar imports?\b", rule):
+        yield _Claim("no star import", "import *" not in files.script)
+
+
+def _functions(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    """Functions that are named, with their parameters where these are given, and how many there are."""
+    named = [code for code in _CODE.findall(rule) if re.fullmatch(r"[a-z_]\w*(\(.*\))?(?: -> .+)?", code)]
+    defines = re.search(r"\b(functions?|methods?|defines?|entry|takes?)\b", rule) is not None and not _NEVER.search(
+        rule
+    )
+    for code in named if defines else ():
+        name, _, rest = code.partition("(")
+        node = files.functions.get(name)
+        if node is None:
+            if rest or re.search(r"\b(functions?|defines?)\b", rule):
+                yield _Claim(f"function `{name}`", False)
+            continue
+        given = [one.arg for one in [*node.args.args, *node.args.kwonlyargs] if one.arg not in ("self", "cls")]
+        wanted = [
+            part.split(":")[0].split("=")[0].strip()
+            for part in rest.partition(")")[0].split(",")
+            if part.strip() not in ("", "self", "cls")
+        ]
+        is_builder = node is files.builder and files.conventions.tables_as == "each"
+        same = given == wanted or (is_builder and given[-1:] == wanted[-1:])
+        yield _Claim(f"`{name}({', '.join(given)})`", same or not wanted)
+    number = re.search(r"\bexactly (\w+) functions\b", rule)
+    words = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
+    if number and number[1] in words:
+        count = len(files.functions)
+        yield _Claim(f"the script has {count} functions", count == words[number[1]])
+
+
+def _never(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    """What must not be called, by its name in backticks or a word for it."""
+    if not _NEVER.search(rule):
+        return
+    start = _NEVER.search(rule)
+    tail = rule[start.start() :] if start else ""
+    for code in _CODE.findall(tail.split(";")[0]):
+        name = re.fullmatch(r"\.?([A-Za-z_][\w.]*)(?:\(.*\))?", code)
+        if name and not code.startswith(("import", "from")):
+            called = name[1].rpartition(".")[2]
+            yield _Claim(f"`{called}` is never called", called not in files.called)
+    if re.search(r"\bUDFs?\b", tail, re.IGNORECASE):
+        yield _Claim("no UDF", not {"udf", "pandas_udf"} & files.called)
+    if re.search(r"\bprint\b", tail):
+        yield _Claim("`print` is never called", "print" not in files.called)
+
+
+def _lines(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    found = re.search(
+        r"\b(\d{2,3})[ -](?:characters|columns|chars)\b|\bline length\D{0,12}(\d{2,3})", rule, re.IGNORECASE
+    )
+    if found:
+        longest = max(len(line) for line in [*files.script.splitlines(), *files.tests.splitlines()])
+        yield _Claim(f"the longest line has {longest} characters", longest <= int(found[1] or found[2]))
+
+
+def _docstrings(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    if not re.search(r"\bdocstrings?\b", rule, re.IGNORECASE) or _NEVER.search(rule):
+        return
+    docs = {name: ast.get_docstring(node) for name, node in files.functions.items() if not name.startswith("__")}
+    bare = [name for name, doc in docs.items() if not doc]
+    yield _Claim(f"{len(docs)} functions have a docstring", not bare)
+    for style, mark in {"google": r"^(Args|Returns):$", "numpy": r"^-{4,}$", "sphinx": r"^:(param|returns?)\b"}.items():
+        if style in rule.lower():
+            other = [name for name, doc in docs.items() if not re.search(mark, doc or "", re.MULTILINE)]
+            yield _Claim(f"in the form of {style.title()}{f', but for {other[0]}' if other else ''}", not other)
+
+
+def _pure(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    if not _BUILDING.search(rule) or files.builder is None:
+        return
+    text = ast.unparse(files.builder)
+    found = [word for word in (".read", ".write", ".conf.set", ".table(", "saveAsTable") if word in text]
+    what = f"`{files.builder.name}` has {', '.join(f'`{word}`' for word in found)}" if found else "it only computes"
+    yield _Claim(what, not found)
+
+
+def _casts(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    if not re.search(r"\bcasts?\b|\bcasted\b", rule) or not re.search(r"\b(every|each|all)\b", rule, re.IGNORECASE):
+        return
+    selects = [
+        node
+        for node in (ast.walk(files.builder) if files.builder else ())
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "select"
+    ]
+    columns = [ast.unparse(one) for one in max(selects, key=lambda node: node.lineno).args] if selects else []
+    bare = [column for column in columns if ".cast(" not in column]
+    yield _Claim(f"{len(columns) - len(bare)} of {len(columns)} output columns are cast", bool(columns) and not bare)
+
+
+def _sorted(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    if re.search(r"\b(output|result|rows)\b.*\b(sorted|ordered)\b", rule) and files.builder is not None:
+        last = ast.unparse(files.builder.body[-1])
+        yield _Claim("the output is sorted", re.search(r"\.(orderBy|sort)\([^()]*\)$", last) is not None)
+
+
+def _helpers(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    if re.search(r"\bhelpers?\b", rule, re.IGNORECASE) and re.search(r"\bunderscore\b|`_", rule):
+        roles = {shape.name for shape in files.conventions.functions}
+        public = [name for name in files.functions if name not in roles and not name.startswith("_")]
+        yield _Claim(f"helpers without underscore: {', '.join(public) or 'none'}", not public)
+
+
+def _paths(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    """Paths with a placeholder, which one of the delivered files must have."""
+    for code in _CODE.findall(rule):
+        if re.search(r"<[^<>/]*>|\{[^{}/]*\}", code) and re.search(r"\.\w+$", code) and " " not in code:
+            path = re.sub(r"<[^<>/]*>|\{[^{}/]*\}", files.view, code).removeprefix("./")
+            yield _Claim(f"`{path}`", path in (files.script_path, files.test_path, files.config_path))
+
+
+def _options(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    for option in re.findall(r"`(--[a-z][\w-]*)", rule):
+        there = option in files.script or option in files.conventions.entry.arguments
+        yield _Claim(f"`{option}` is an option", there)
+
+
+def _annotated(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    if re.search(r"\b(annotat\w+|type hints?|typed)\b", rule, re.IGNORECASE) and not _NEVER.search(rule):
+        bare = [
+            name
+            for name, node in files.functions.items()
+            for one in [*node.args.args, *node.args.kwonlyargs]
+            if one.annotation is None and one.arg not in ("self", "cls")
+        ]
+        yield _Claim(f"parameters without a type: {', '.join(bare) or 'none'}", not bare)
+
+
+def _parses(code: str) -> bool:
+    try:
+        return bool(ast.parse(code))
+    except SyntaxError:
+        return False
+
+
+_READERS: Sequence[Callable[[str, DeliveredFiles], Iterator[_Claim]]] = (
+    _imports, _functions, _never, _lines, _docstrings, _pure, _casts, _sorted, _helpers, _paths, _options, _annotated,
+)  # fmt: skip

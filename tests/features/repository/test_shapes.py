@@ -1,0 +1,142 @@
+"""Scripts for repositories of unlike shapes: each has the team's, keeps its rules, and runs in its usual way."""
+
+from __future__ import annotations
+
+import ast
+import shlex
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from palmette.engine.actor import TextFile
+from palmette.features.actors.code_template_generator.offline import write_template
+from palmette.features.artefacts import Config, Conventions, Template, Utilities
+from palmette.features.cutoffs import run_call
+from palmette.features.formatting import format_file
+from palmette.features.harness.connect import ConnectHarness
+from palmette.features.pyspark import write_script
+from palmette.features.repository import Checkout, find_neighbours, read_conventions
+from palmette.features.repository.rules import DeliveredFiles, rule_reports
+from palmette.features.spec.dfr import Registry
+from palmette.features.spec.fsc import FeatureSpec
+from palmette.features.spec.resolve import resolve
+from palmette.features.spec.run import Run
+from palmette.features.spec.view import View
+from palmette.features.team_document import document_text
+from palmette.sandbox import Sandbox, WarmSpark
+
+HERE = Path(__file__).parent
+SHAPES = yaml.safe_load((HERE / "shapes.yaml").read_text(encoding="utf-8"))
+NO_CONFIG = Config(file=TextFile(path="view.yaml", text=""), class_name="", accessors={})
+
+
+def parquet_view(**changes: Any) -> View:
+    documents = yaml.safe_load((HERE.parent / "user_offers.yaml").read_text(encoding="utf-8"))
+    del documents["dfr"]["tables"][1]["format"]
+    spec = FeatureSpec.model_validate({**documents["fsc"], **changes})
+    return resolve(spec, Registry.model_validate(documents["dfr"]))
+
+
+def written(root: Path, run_spec: Run, view: View) -> tuple[TextFile, Conventions]:
+    """The script as the offline rules write and format it."""
+    checkout = Checkout(root)
+    conventions = read_conventions(root, run_spec, view, checkout)
+    text = write_template(view, conventions, NO_CONFIG, None, find_neighbours(checkout), checkout.packages)
+    path = conventions.script_path.replace("{view}", view.name)
+    template = Template(file=TextFile(path=path, text=text), conventions=conventions)
+    source = write_script(view, template, NO_CONFIG, Utilities())
+    return format_file(TextFile(path=path, text=source), conventions, Sandbox(), root), conventions
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_script_has_the_shape_of_its_neighbours(name: str, repository: Callable[[str], Path], run_spec: Run) -> None:
+    root, view, wanted = repository(name), parquet_view(), SHAPES[name]
+    script, conventions = written(root, run_spec, view)
+    assert script.path == wanted["path"]
+    assert not [text for text in wanted["has"] if text not in script.text], script.text
+    assert not [text for text in wanted["lacks"] if text in script.text], script.text
+    functions = [node.name for node in ast.walk(ast.parse(script.text)) if isinstance(node, ast.FunctionDef)]
+    assert sorted(functions) == sorted(wanted["functions"])
+    config, tests = (path.replace("{view}", view.name) for path in (conventions.config_path, conventions.test_path))
+    call = run_call(conventions.entry, script.path, view, config, datetime(2025, 3, 31, tzinfo=UTC))
+    assert list(call.command) == shlex.split(wanted["command"])
+    assert [" ".join(command) for command in conventions.linters] == wanted["linters"]
+    files = DeliveredFiles(script.text, script.path, "", tests, config, conventions, view.name)
+    reports = rule_reports(files)
+    assert Counter(report.status for report in reports) == wanted["rules"], reports
+    (root / script.path).write_text(script.text, encoding="utf-8")
+    rules = [] if "ruff check" in wanted["linters"] else ["--isolated", "--select", "E4,E7,F"]
+    lint = [sys.executable, "-m", "ruff", "check", *rules, script.path]
+    done = subprocess.run(lint, cwd=root, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_cutoff_per_row_leaves_the_entry_point_as_it_is(repository: Callable[[str], Path], run_spec: Run) -> None:
+    view = parquet_view(time={"cutoff": "spine"}, spine={"table": "redemptions", "cutoff": "redeemed_at"})
+    script, _ = written(repository("scheduled"), run_spec, view)
+    assert 'parser.add_argument("--cutoff", required=True' in script.text
+    assert "result = build(redemptions, users, cutoff)" in script.text
+    assert "del cutoff  # every row has a cut-off of its own" in script.text
+
+
+def test_a_shape_that_no_rule_fills_is_announced(repository: Callable[[str], Path], run_spec: Run) -> None:
+    found = read_conventions(repository("decorated"), run_spec, parquet_view())
+    assert "one function with `@feature` per feature" in found.departures[0] and not found.skeleton
+
+
+def test_rules_that_are_not_kept_are_reported_with_the_reason(repository: Callable[[str], Path], run_spec: Run) -> None:
+    script, conventions = written(repository("baskets"), run_spec, parquet_view())
+    text = script.text.replace("import pyspark.sql.functions as sf", "from pyspark.sql import functions as sf")
+    text = text.replace('sf.col("user_id").cast("bigint")', '"user_id"') + "\n\ndef more():\n    collect()\n"
+    files = DeliveredFiles(text, script.path, "", "", "settings/user_offers.yaml", conventions, "user_offers")
+    broken = [report.how for report in rule_reports(files) if report.status == "not followed"]
+    assert any("import pyspark.sql.functions as sf" in how for how in broken)
+    assert any("5 of 6 output columns" in how for how in broken)
+    assert any("the script has 4 functions" in how for how in broken)
+    assert any("`collect` is never called" in how for how in broken)
+
+
+CONFIGS = {
+    "baskets": {"inputs": {"redemptions": "redemptions", "users": "users"}, "output": "out"},
+    "scheduled": {
+        "tables": {name: {"path": name, "format": "parquet"} for name in ("redemptions", "users")},
+        "target": "out",
+    },
+    "driven": {"target": "out", "inputs": {"redemptions": "redemptions", "users": "users"}},
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_teams_usual_call_runs(
+    name: str, repository: Callable[[str], Path], run_spec: Run, warm_spark: WarmSpark
+) -> None:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
+
+    root, view = repository(name), parquet_view()
+    script, conventions = written(root, run_spec, view)
+    (root / script.path).write_text(script.text, encoding="utf-8")
+    config = conventions.config_path.replace("{view}", view.name)
+    (root / config).write_text(document_text(config, CONFIGS[name]), encoding="utf-8")
+    at = datetime(2025, 3, 29, tzinfo=UTC)
+    moment = pa.array([at, at], pa.timestamp("us", "UTC"))
+    (root / "redemptions").mkdir()
+    columns = {"id": [1, 2], "user_id": [7, 7], "amount": [1.5, 2.0], "redeemed_at": moment, "loaded_at": moment}
+    pq.write_table(pa.table({**columns, "day": [at.date()] * 2}), root / "redemptions/part.parquet")
+    (root / "users").mkdir()
+    pq.write_table(pa.table({"user_id": [7], "country": ["PT"]}), root / "users/part.parquet")
+    call = run_call(conventions.entry, script.path, view, config, datetime(2025, 3, 31, tzinfo=UTC))
+    path = (root / "src", root)
+    harness = ConnectHarness(warm_spark)
+    done = harness.run_main(root / call.path, call.arguments, function=call.function, root=root, python_path=path)
+    assert done.ok, (done, script.text)
+    (row,) = ds.dataset(root / "out", exclude_invalid_files=True).to_table().to_pylist()
+    assert (row["user_id"], row["redemptions_30d"], row["amount_7d"], row["country"]) == (7, 2, 3.5, "PT")
