@@ -202,7 +202,7 @@ def _places(view: View, config: Config, template: Template) -> list[str]:
     """Where the script finds its configuration."""
     conventions = template.conventions
     parser = {"json": "json.loads", "toml": "tomllib.loads", "yaml": "yaml.safe_load"}[format_of(config.file.path)]
-    read = f"the document as {parser}"
+    read = f"the document, as {parser}"
     kind = config.class_name.replace(":", ".") or f"{read} gives it"
     formats = {
         f"source:{name}": "a catalogue table" if table.table else table.format for name, table in view.tables.items()
