@@ -15,8 +15,16 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 import anyio
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.server.mcpserver import Context
+from mcp.shared.exceptions import MCPError
+from mcp.types import ElicitResult
+from starlette.testclient import TestClient
+from web_samples import question_actor
 
+from palmette.engine import Journal, open_questions
+from palmette.engine.events import HumanAsked, RunOpened
 from palmette.mcp import server as module
+from palmette.mcp.holdout import HoldOut
 from palmette.mcp.server import open_server
 from palmette.sandbox import WarmSpark
 
@@ -33,11 +41,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def calling(folder: Path, work: Callable[[Client], Awaitable[Any]]) -> Any:
+def calling(folder: Path, work: Callable[[Client], Awaitable[Any]], holdout: HoldOut | None = None) -> Any:
     """What `work` gets from a client of a server that may use a folder."""
 
     async def call() -> Any:
-        async with Client(open_server([folder])) as client:
+        async with Client(open_server([folder], holdout)) as client:
             return await work(client)
 
     return anyio.run(call)
@@ -52,15 +60,22 @@ def test_tools_say_what_they_take() -> None:
     found = {tool.name: tool for tool in tools}
     assert set(found) == {
         "check_features", "expected_rows", "plan_features", "build_features", "automl", "explain_run",
+        "answer_question", "score_holdout",
     }  # fmt: skip
     assert all(tool.description and len(tool.description) < 200 for tool in tools)
     schema = found["check_features"].input_schema
     assert schema["required"] == ["script", "fsc", "dfr"] and "context" not in schema["properties"]
 
 
-def test_a_wrong_script_is_mended_by_the_evidence_of_the_checks(
+def test_an_agent_mends_a_wrong_script_by_the_checks_alone(
     folder: Path, warm_spark: WarmSpark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A loop as coding agents have it: it knows only what `check_features` answers, and edits the script by that."""
+    pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+    from pydantic_ai.models.function import AgentInfo, FunctionModel
+
     monkeypatch.setattr(module._Tools, "spark", lambda _: warm_spark)
     wrong = SCRIPT.replace('"customer_id", "left"', '"customer_id", "inner"')
     (folder / "activity.py").write_text(wrong, "utf-8")
@@ -69,18 +84,119 @@ def test_a_wrong_script_is_mended_by_the_evidence_of_the_checks(
     async def heard(progress: float, total: float | None, message: str | None) -> None:
         said.append(message or "")
 
-    async def work(client: Client) -> tuple[Any, Any]:
-        arguments = {"script": "activity.py", **FILES}
-        first = await client.call_tool("check_features", arguments, progress_callback=heard)
-        (folder / "activity.py").write_text(SCRIPT, "utf-8")
-        return first, await client.call_tool("check_features", arguments)
+    def think(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        found = [one for part in messages for one in part.parts if isinstance(one, ToolReturnPart)]
+        if not found or found[-1].tool_name == "edit":
+            return ModelResponse(parts=[ToolCallPart("check", {})])
+        answer = found[-1].content
+        if answer["ok"]:
+            return ModelResponse(parts=[TextPart("mended")])
+        (first, *_) = [one for one in answer["violations"] if one["code"] == "differential"]
+        assert "customer_id" in first["evidence"], "rows are missing: the join must keep them"
+        return ModelResponse(parts=[ToolCallPart("edit", {"old": '"inner"', "new": '"left"'})])
 
-    first, second = calling(folder, work)
-    assert not first.structured_content["ok"]
-    differs = [one for one in first.structured_content["violations"] if one["code"] == "differential"]
-    assert differs and "customer_id" in differs[0]["evidence"]
-    assert second.structured_content["ok"] and second.structured_content["entry"] == "build"
-    assert "checking: differential" in said
+    async def work(client: Client) -> Any:
+        agent = Agent(FunctionModel(think))
+
+        @agent.tool_plain
+        async def check() -> dict[str, Any]:
+            made = await client.call_tool("check_features", {"script": "activity.py", **FILES}, progress_callback=heard)
+            return dict(made.structured_content)
+
+        @agent.tool_plain
+        def edit(old: str, new: str) -> str:
+            (folder / "activity.py").write_text((folder / "activity.py").read_text("utf-8").replace(old, new), "utf-8")
+            return "edited"
+
+        return (await agent.run("Mend activity.py.")).output
+
+    assert calling(folder, work) == "mended"
+    assert (folder / "activity.py").read_text("utf-8") == SCRIPT and "checking: differential" in said
+
+
+def test_submissions_are_scored_on_a_hold_out_that_stays_hidden(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path_factory.mktemp("runs")))
+    truth = tmp_path_factory.mktemp("hidden") / "truth.csv"
+    truth.write_text("churn,x\n" + "yes,1\nno,2\n" * 10, "utf-8")
+    (folder / "first.csv").write_text("prediction\n" + "yes\nno\n" * 9 + "no\nyes\n", "utf-8")
+    (folder / "shares.csv").write_text("no,yes\n" + "0.1,0.9\n0.8,0.2\n" * 10, "utf-8")
+
+    async def ask(client: Client) -> list[Any]:
+        names = ["first.csv", "first.csv", "short.csv", str(truth), *(f"n{one}.csv" for one in range(10))]
+        return [await client.call_tool("score_holdout", {"predictions": name}) for name in names]
+
+    (folder / "short.csv").write_text("prediction\nyes\n", "utf-8")
+    for one in range(10):
+        (folder / f"n{one}.csv").write_text("churn\n" + "yes\n" * 20 + "\n" * one, "utf-8")
+    first, again, short, hidden, *rest = calling(folder, ask, HoldOut(f"{truth}:churn:accuracy"))
+    assert (first.structured_content["score"], first.structured_content["left"]) == (0.9, 9)
+    assert again.structured_content["left"] == 9, "the same submission counts once"
+    assert "[bad-submission]" in short.content[0].text and "[outside-roots]" in hidden.content[0].text
+    assert "[holdout-used-up]" in rest[-1].content[0].text
+    ranked = HoldOut(f"{truth}:churn:roc_auc").score(folder / "shares.csv")
+    assert ranked.score == 1.0 and ranked.left == 9, "each target and metric has a record of its own"
+
+
+def test_questions_reach_the_person_at_the_client(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path_factory.mktemp("runs")))
+    given = question_actor(folder / "asking", "none", ["a"])
+
+    def automl(tools: module._Tools, context: Context[Any, Any]) -> dict[str, Any]:
+        return tools._run("topology", given, "ask", context)
+
+    monkeypatch.setattr(module._Tools, "automl", automl)
+
+    async def reply(context: Any, params: Any) -> ElicitResult:
+        assert params.message == "Which colour for a?"
+        return ElicitResult(action="accept", content={"answer": "green"})
+
+    async def work() -> tuple[Any, Any]:
+        async with Client(open_server([folder]), elicitation_callback=reply) as client:
+            await client.call_tool("automl", {})
+            run = await client.call_tool("explain_run", {})
+            lines = (await client.read_resource(f"palmette://runs/{run.structured_content['run']}/journal")).contents
+            return run.structured_content, lines[0].text
+
+    run, lines = anyio.run(work)
+    assert run["status"] == "finished" and run["questions"] == [] and '"answer":"green"' in lines
+
+
+def test_open_questions_are_answered_but_approvals_are_left_to_a_person(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = tmp_path_factory.mktemp("runs")
+    monkeypatch.setenv("PALMETTE_RUNS", str(runs))
+    with Journal(runs / "one") as journal:
+        journal.append(
+            RunOpened(environment="topology", arguments={}, version="0"),
+            HumanAsked(question="Which day?", by="actor", actor="a"),
+            HumanAsked(question="May b run?", by="approval", actor="b"),
+        )
+    asked = {one.event.by: one.id for one in open_questions(runs / "one")}
+    answered = called(folder, "answer_question", run="one", question=asked["actor"], answer="Monday")
+    assert not answered.is_error and (runs / "one/answers" / asked["actor"]).read_text("utf-8") == "Monday"
+    refused = called(folder, "answer_question", run="one", question=asked["approval"], answer="yes")
+    assert "[needs-a-person]" in refused.content[0].text
+
+
+def test_schemas_are_resources_and_other_names_are_refused(folder: Path) -> None:
+    async def read(client: Client) -> str:
+        text = (await client.read_resource("palmette://schemas/fsc")).contents[0].text
+        with pytest.raises(MCPError):
+            await client.read_resource("palmette://schemas/..%2Fsecret")
+        return str(text)
+
+    assert "Feature specification" in calling(folder, read)
+
+
+def test_over_http_other_hosts_are_refused(folder: Path) -> None:
+    app = open_server([folder]).streamable_http_app()
+    with TestClient(app, base_url="http://evil.example") as client:
+        assert client.post("/mcp", json={}).status_code == 421
 
 
 def test_the_oracle_answers_for_rows_of_the_caller(folder: Path) -> None:

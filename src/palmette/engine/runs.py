@@ -66,6 +66,7 @@ def run_environment(
     arguments: Mapping[str, JsonValue],
     folder: Path | None = None,
     observer: Observer | None = None,
+    human: Human | None = None,
 ) -> RunResult:
     """Opens a registered environment and runs it; `resume_run` can open it again from the journal.
 
@@ -76,11 +77,13 @@ def run_environment(
     - `payer`: makes a `Pay` for a `RunBudget`, so that the run remembers paid calls made while the environment opens.
       The folder is created at the first such call, or once the environment is open.
 
+    `human` is asked in place of the environment's.
+
     Raises:
         UserError: an argument holds invalid text.
     """
     require_text(arguments)
-    session = RunSession(folder or new_run_folder(name), observer, environment=name, arguments=arguments)
+    session = RunSession(folder or new_run_folder(name), observer, environment=name, arguments=arguments, human=human)
     return session.work()
 
 

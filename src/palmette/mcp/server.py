@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from functools import partial, wraps
@@ -13,15 +14,26 @@ import anyio.from_thread
 import anyio.lowlevel
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
-from palmette.documents import Model
-from palmette.engine import Entry, NoHuman, Observer, find_run, new_run_folder, run_environment
+from palmette.documents import Model, read_document
+from palmette.engine import (
+    Entry,
+    NoHuman,
+    Observer,
+    answer_question,
+    find_run,
+    new_run_folder,
+    open_questions,
+    run_environment,
+)
 from palmette.engine import events as e
-from palmette.errors import PalmetteError
+from palmette.engine.journal import read_end
+from palmette.errors import PalmetteError, UserError
 from palmette.features.build_plan import BuildPlan, build_plan
 from palmette.features.checks.examples import rows_expected
 from palmette.features.script_check import FeatureScript, check_script, chosen_checks, view_of
+from palmette.mcp.holdout import HoldOut, HoldOutScore
 from palmette.roots import Roots
 from palmette.sandbox import WarmSpark
 
@@ -31,6 +43,8 @@ for the right answer on rows of your choice, then `check_features` until it repo
 the rows that differ. `build_features` and `automl` do the whole work. Paths must lie in the allowed folders."""
 P = ParamSpec("P")
 R = TypeVar("R")
+LAST = 500
+"""Events that a resource shows."""
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -72,8 +86,8 @@ class ExpectedRows(Model):
 class _Tools:
     """The tools, and what they share while the server runs."""
 
-    def __init__(self, roots: Sequence[Path]) -> None:
-        self._roots = Roots(roots)
+    def __init__(self, roots: Sequence[Path], holdout: HoldOut | None = None) -> None:
+        self._roots, self._holdout = Roots(roots), holdout
         self._open = ExitStack()
         self._spark: WarmSpark | None = None
 
@@ -161,14 +175,71 @@ class _Tools:
         """Explain a run: its steps, failed attempts with their evidence, artefacts and costs."""
         from palmette.cli.show import run_facts
 
-        return run_facts(find_run(run))
+        folder = find_run(run)
+        asked = [{"id": one.id, **one.event.model_dump()} for one in open_questions(folder)]
+        return {**run_facts(folder), "questions": asked}
+
+    def answer_question(
+        self,
+        run: Text,
+        question: Annotated[str, Field(description="The id that `explain_run` lists under `questions`.")],
+        answer: Annotated[str, Field(description="The answer; empty where it cannot be known.")] = "",
+    ) -> str:
+        """Answer an open question of a run that was started with `human: web`; approvals are left to a person."""
+        folder = find_run(run)
+        if any(one.id == question and one.event.by == "approval" for one in open_questions(folder)):
+            message = f"The question {question!r} asks for a person's approval."
+            raise UserError(message, "A person answers it on the page of `palmette web`.", code="needs-a-person")
+        answer_question(folder, question, answer)
+        return "The run goes on."
+
+    def score_holdout(
+        self, predictions: Annotated[str, Field(description="Path of a table with one prediction for each row.")]
+    ) -> HoldOutScore:
+        """Score predictions on the hold-out that the server was started with; only a few submissions are scored."""
+        if self._holdout is None:
+            message = "The server was started without a hold-out."
+            raise UserError(message, "A person starts it with --holdout FILE:TARGET:METRIC.", code="no-holdout")
+        return self._holdout.score(self._roots.path(predictions))
+
+    def conventions(self, run_file: str) -> str:
+        """The conventions of the repository that a run file names."""
+        from palmette.features.repository import read_conventions
+        from palmette.features.spec.fsc import FeatureSpec
+        from palmette.features.spec.run import Run
+
+        path = self._roots.run_file(run_file)
+        run = read_document(path, Run)
+        view = read_document(self._roots.path(str(path.parent / run.fsc)), FeatureSpec).feature_view
+        root = self._roots.path(str(path.parent / run.repository.path))
+        return read_conventions(root, run, view).model_dump_json(indent=2)
 
     def _run(
         self, name: str, arguments: dict[str, JsonValue], label: str, context: Context[Any, Any]
     ) -> dict[str, Any]:
         from palmette.cli.summary import summary_of
 
-        return summary_of(run_environment(name, arguments, new_run_folder(label), _Progress(context)))
+        human = _ClientHuman(context)
+        return summary_of(run_environment(name, arguments, new_run_folder(label), _Progress(context), human))
+
+
+class _Reply(BaseModel):
+    answer: str = Field(description="Your answer; for an approval, yes or no.")
+
+
+class _ClientHuman:
+    """Asks the person at the client, where that can show a form."""
+
+    def __init__(self, context: Context[Any, Any]) -> None:
+        self._context = context
+        self._loop = anyio.from_thread.run_sync(anyio.lowlevel.current_token)
+
+    def ask(self, question: str) -> str | None:
+        capabilities = self._context.client_capabilities
+        if capabilities is None or capabilities.elicitation is None:
+            return None
+        result = anyio.from_thread.run(self._context.elicit, question, _Reply, token=self._loop)
+        return result.data.answer.strip() or None if result.action == "accept" else None
 
 
 class _Progress(Observer):
@@ -209,9 +280,9 @@ def _reporting(tool: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def open_server(roots: Sequence[Path]) -> MCPServer[Any]:
+def open_server(roots: Sequence[Path], holdout: HoldOut | None = None) -> MCPServer[Any]:
     """A server whose tools read and write within `roots`; relative paths start at the first."""
-    tools = _Tools(roots)
+    tools = _Tools(roots, holdout)
     server = MCPServer[Any](
         "palmette",
         instructions=INSTRUCTIONS,
@@ -226,6 +297,27 @@ def open_server(roots: Sequence[Path]) -> MCPServer[Any]:
         tools.build_features,
         tools.automl,
         tools.explain_run,
+        tools.answer_question,
+        tools.score_holdout,
     ):
         server.add_tool(_reporting(tool))
+    server.resource("palmette://schemas/{name}", mime_type="application/schema+json")(_reporting(schema))
+    server.resource("palmette://runs/{run}/journal", mime_type="application/jsonl")(_reporting(journal))
+    conventions = server.resource("palmette://conventions/{+run_file}", mime_type="application/json")
+    conventions(_reporting(tools.conventions))
     return server
+
+
+def schema(name: str) -> str:
+    """The JSON Schema of a format: fsc, dfr, run or task."""
+    from palmette.cli.schema import any_schema
+    from palmette.features.spec.schemas import FORMATS
+
+    if name not in (*FORMATS, "task"):
+        raise UserError(f"There is no schema {name!r}.", "There are fsc, dfr, run and task.", code="no-schema")
+    return json.dumps(any_schema(name))
+
+
+def journal(run: str) -> str:
+    """The last events of a run, one JSON object a line."""
+    return "\n".join(entry.model_dump_json() for entry in read_end(find_run(run), LAST).entries)
