@@ -155,7 +155,7 @@ def test_questions_reach_the_person_at_the_client(
         return ElicitResult(action="accept", content={"answer": "green"})
 
     async def work() -> tuple[Any, Any]:
-        async with Client(open_server([folder]), elicitation_callback=reply) as client:
+        async with Client(open_server([folder]), elicitation_callback=reply, mode="legacy") as client:
             await client.call_tool("automl", {})
             run = await client.call_tool("explain_run", {})
             lines = (await client.read_resource(f"palmette://runs/{run.structured_content['run']}/journal")).contents

@@ -14,6 +14,7 @@ import anyio.from_thread
 import anyio.lowlevel
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.shared.exceptions import NoBackChannelError
 from pydantic import BaseModel, Field, JsonValue
 
 from palmette.documents import Model, read_document
@@ -238,7 +239,10 @@ class _ClientHuman:
         capabilities = self._context.client_capabilities
         if capabilities is None or capabilities.elicitation is None:
             return None
-        result = anyio.from_thread.run(self._context.elicit, question, _Reply, token=self._loop)
+        try:
+            result = anyio.from_thread.run(self._context.elicit, question, _Reply, token=self._loop)
+        except NoBackChannelError:  # a transport by which a server cannot ask
+            return None
         return result.data.answer.strip() or None if result.action == "accept" else None
 
 
