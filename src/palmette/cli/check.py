@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import click
 
-from palmette.cli.screen import json_option, print_checks, print_json, print_violation
+from palmette.cli.screen import clean, json_option, print_checks, print_json, print_violation
 from palmette.documents import read_text
 from palmette.engine import Verdict
 from palmette.errors import InputError
+
+if TYPE_CHECKING:
+    from palmette.features.spec.view import View
 
 _FILE = click.Path(path_type=Path)
 _SHOWN = 20
@@ -18,8 +27,8 @@ _SHOWN = 20
 
 
 @click.command()
-@click.argument("script", type=_FILE)
-@click.option("--fsc", required=True, type=_FILE, help="The feature specification.")
+@click.argument("scripts", metavar="SCRIPT...", nargs=-1, required=True, type=_FILE)
+@click.option("--fsc", required=True, type=_FILE, help="The specification, or a folder with one for each script.")
 @click.option("--dfr", required=True, type=_FILE, help="The data frame registry.")
 @click.option("--entry", help="The function that builds the features; found by its parameters if omitted.")
 @click.option(
@@ -38,9 +47,10 @@ _SHOWN = 20
 @click.option("--quick", is_flag=True, help="Only what needs no rows: static rules, the author's tests, the plan.")
 @click.option("--only", multiple=True, metavar="CHECK", help="Run only this check; may be repeated.")
 @click.option("--skip", multiple=True, metavar="CHECK", help="Skip this check; may be repeated.")
+@click.option("--format", "form", type=click.Choice(["text", "sarif", "junit"]), default="text", show_default=True)
 @json_option
 def check(  # noqa: PLR0913 - one parameter per option
-    script: Path,
+    scripts: tuple[Path, ...],
     fsc: Path,
     dfr: Path,
     entry: str | None,
@@ -50,36 +60,108 @@ def check(  # noqa: PLR0913 - one parameter per option
     quick: bool,
     only: tuple[str, ...],
     skip: tuple[str, ...],
+    form: str,
     as_json: bool,
 ) -> None:
-    """Check the feature script SCRIPT against its specification, by running it.
+    """Check each feature SCRIPT against its specification, by running it.
 
-    Prints how words in the specification were read. Exit status 0 when every check that ran passed, 1 when one failed.
+    Where --fsc is a folder, the specification of a script is the file in it that is named as the script; scripts
+    without one are left out. Prints how words in the specification were read. SARIF and JUnit are for CI.
+    Exit status 0 when every check that ran passed, 1 when one failed.
     """
-    from palmette.features.questions import only_questions
-    from palmette.features.script_check import FeatureScript, check_script, chosen_checks, view_of
+    from palmette.features.script_check import FeatureScript, check_script, chosen_checks
+    from palmette.sandbox import WarmSpark
 
-    read_text(script)  # to report its mistakes first
+    pairs = specifications(scripts, fsc)
+    for script in pairs:
+        read_text(script)  # report its mistakes first
+    views = {script: _view(spec, dfr, model) for script, spec in pairs.items()}
+    checks = chosen_checks(quick, only, skip)
+    with WarmSpark() if views else nullcontext() as spark:
+        checked = {
+            script: check_script(
+                FeatureScript(script, entry, root, tests),
+                view,
+                checks,
+                spark=spark,
+                progress=lambda message: click.echo(message, err=True),
+            )
+            for script, view in views.items()
+        }
+    if as_json:
+        found = [
+            {"script": str(script), "entry": one.entry, "words": one.words, **one.verdict.model_dump()}
+            for script, one in checked.items()
+        ]
+        print_json(found[0] if len(scripts) == 1 and found else {"scripts": found})
+    elif form != "text":
+        click.echo(FORMS[form]({str(script): one.verdict for script, one in checked.items()}))
+    for script, one in checked.items() if form == "text" and not as_json else ():
+        for name, meaning in one.words.items():
+            click.echo(f"{name} is read as: {meaning}")
+        print_verdict(f"{script.name}: {one.entry}() builds {one.view.name}", one.verdict)
+    sys.exit(0 if all(one.verdict.ok for one in checked.values()) else 1)
+
+
+def specifications(scripts: tuple[Path, ...], place: Path) -> dict[Path, Path]:
+    """The specification of each script; of a folder, the file named as the script, if there is one."""
+    if not place.is_dir():
+        return dict.fromkeys(scripts, place)
+    found = {path.stem: path for suffix in ("yml", "yaml") for path in sorted(place.rglob(f"*.{suffix}"))}
+    for script in scripts:
+        if script.stem not in found:
+            click.echo(f"{script}: there is no specification {script.stem}.yaml in {place}; not checked", err=True)
+    return {script: found[script.stem] for script in scripts if script.stem in found}
+
+
+def _view(fsc: Path, dfr: Path, model: str) -> View:
+    from palmette.features.questions import only_questions
+    from palmette.features.script_check import view_of
+
     try:
-        view = view_of(fsc, dfr, model)
+        return view_of(fsc, dfr, model)
     except InputError as error:
         if model == "offline" and only_questions(error):
             click.echo("The rules cannot read all words; --model PROVIDER:NAME lets a model read them.", err=True)
         raise
-    checked = check_script(
-        FeatureScript(script, entry, root, tests),
-        view,
-        chosen_checks(quick, only, skip),
-        progress=lambda message: click.echo(message, err=True),
+
+
+def sarif(verdicts: Mapping[str, Verdict]) -> str:
+    """Violations as SARIF 2.1.0, which code hosts show at the files."""
+    results = [
+        {
+            "ruleId": one.code,
+            "level": "warning" if verdict.ok else "error",
+            "message": {"text": f"{one.message}\n{one.evidence}".strip()},
+            "locations": [{"physicalLocation": {"artifactLocation": {"uri": Path(script).as_posix()}}}],
+        }
+        for script, verdict in verdicts.items()
+        for one in verdict.violations
+    ]
+    rules = [{"id": code} for code in sorted({str(one["ruleId"]) for one in results})]
+    driver = {"name": "palmette", "version": metadata.version("palmette"), "rules": rules}
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return json.dumps(
+        {"$schema": schema, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}, indent=2
     )
-    verdict = checked.verdict
-    if as_json:
-        print_json({"script": str(script), "entry": checked.entry, "words": checked.words, **verdict.model_dump()})
-    else:
-        for name, meaning in checked.words.items():
-            click.echo(f"{name} is read as: {meaning}")
-        print_verdict(f"{script.name}: {checked.entry}() builds {view.name}", verdict)
-    sys.exit(0 if verdict.ok else 1)
+
+
+def junit(verdicts: Mapping[str, Verdict]) -> str:
+    """Checks as JUnit test cases, a suite for each script."""
+    top = ElementTree.Element("testsuites")
+    for script, verdict in verdicts.items():
+        suite = ElementTree.SubElement(top, "testsuite", name=script, tests=str(len(verdict.measurements)))
+        for one in verdict.measurements:
+            case = ElementTree.SubElement(suite, "testcase", classname=script, name=one.name, time=f"{one.seconds:.3f}")
+            if one.status == "failed":
+                failure = ElementTree.SubElement(case, "failure", message=clean(one.detail))
+                failure.text = clean("\n".join(f"{v.code}: {v.message}\n{v.evidence}" for v in verdict.violations))
+            elif one.status == "skipped":
+                ElementTree.SubElement(case, "skipped", message=clean(one.detail))
+    return ElementTree.tostring(top, encoding="unicode", xml_declaration=True)
+
+
+FORMS: Mapping[str, Callable[[Mapping[str, Verdict]], str]] = {"sarif": sarif, "junit": junit}
 
 
 def print_verdict(title: str, verdict: Verdict) -> None:

@@ -41,7 +41,7 @@ def init(repository: Path, tables: tuple[Path, ...], folder: Path, as_json: bool
     made = draft(find_tables(tables), repository, folder)
     if there := [name for name in made.files if (folder / name).exists()]:
         raise UserError(f"{near(folder / there[0])!r} exists.", "Name another folder: --to FOLDER", code="file-exists")
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "schemas").mkdir(parents=True, exist_ok=True)
     for name, text in made.files.items():
         write_text(folder / name, text)
     problems = []
@@ -78,7 +78,8 @@ def init(repository: Path, tables: tuple[Path, ...], folder: Path, as_json: bool
         f"\nRepository: {len(scripts)} feature scripts{f', such as {scripts[0]}' if scripts else ''}"
         f"{f'; their configuration class is {config}' if config else ''}."
     )
-    click.echo(f"Wrote {', '.join(near(folder / name) for name in made.files)}.")
+    drafted = [near(folder / name) for name in made.files if not name.startswith("schemas/")]
+    click.echo(f"Wrote {', '.join(drafted)}, and schemas for editors.")
     for finding in made.guesses:
         click.echo(f"! Confirm {finding.subject} of {finding.table}: {finding.evidence}.")
     for problem in problems:

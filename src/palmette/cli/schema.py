@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from palmette.documents import write_text
-from palmette.features.spec.schemas import FORMATS, schema_of
+from palmette.features.spec.schemas import FORMATS, PUBLISHED, schema_of
 
 TASK = "task"
 
@@ -37,4 +37,5 @@ def any_schema(name: str) -> dict[str, Any]:
     from palmette.automl.task_spec.task_file import TaskFile
 
     schema = TaskFile.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Task"}
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": draft, "$id": f"{PUBLISHED}:{TASK}", **schema, "title": "Task"}

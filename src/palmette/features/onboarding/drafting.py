@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,9 +25,11 @@ from palmette.features.onboarding.tables import TableFiles, read_table
 from palmette.features.repository import Checkout, find_neighbours
 from palmette.features.signature import BY_NAME
 from palmette.features.spec.dfr import RegisteredColumn
+from palmette.features.spec.schemas import FORMATS, schema_of
 
 REGISTRY, RUN = "registry.yaml", "run.yaml"
 _HEAD = """\
+# yaml-language-server: $schema=schemas/{format}.json
 # Drafted from the files by `palmette init`. Comments give the evidence; what is marked "guess" needs a second look.
 # All fields: palmette schema {format}
 """
@@ -77,6 +80,8 @@ def draft(tables: Sequence[TableFiles], repository: Path, folder: Path) -> Draft
     if view := _View.of(inferred):
         files[f"{view.name}.yaml"] = "\n".join(view.specification())
         files[RUN] = "\n".join(_run(view, facts, folder))
+    for name in FORMATS:  # by which editors complete and check the drafts
+        files[f"schemas/{name}.json"] = json.dumps(schema_of(name), indent=2, ensure_ascii=False) + "\n"
     return Draft(files, tuple(inferred), facts)
 
 

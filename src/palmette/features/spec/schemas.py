@@ -10,6 +10,8 @@ from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.run import Run
 
+PUBLISHED = "urn:palmette:schema"
+"""Base of the schemas' `$id`, by which editors and other schemas refer to them."""
 FORMATS: dict[str, type[BaseModel]] = {"fsc": FeatureSpec, "dfr": Registry, "run": Run}
 """Format name to model."""
 
@@ -19,6 +21,7 @@ def schema_of(name: str) -> dict[str, Any]:
     schema = FORMATS[name].model_json_schema()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"{PUBLISHED}:{name}",
         **schema,
         "title": {"fsc": "Feature specification", "dfr": "Data frame registry", "run": "Run"}[name],
     }
