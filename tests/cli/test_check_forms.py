@@ -57,7 +57,8 @@ def test_ci_files_call_options_that_exist(name: str) -> None:
     text = (ROOT / name).read_text("utf-8")
     assert yaml.safe_load(text)
     known = {flag for one in check.params for flag in one.opts}
-    used = {word.rstrip(".") for line in text.splitlines() if "palmette check" in line for word in line.split() if word[:2] == "--"}
+    lines = [line for line in text.splitlines() if "palmette check" in line]
+    used = {word.rstrip(".") for line in lines for word in line.split() if word.startswith("--")}
     assert used <= known
 
 
