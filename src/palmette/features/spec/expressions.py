@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
 from sqlglot import exp
@@ -68,7 +69,7 @@ def _wrong_columns(
     for name in parsed.columns:
         if name not in schema and name not in known:
             problem = "unknown-column/as-of" if name == "as_of" else "unknown-column"
-            yield fault(problem, name, schema, columns=listing(schema))
+            yield fault(problem, name, schema, columns=listing(schema, name))
 
 
 def type_of(text: str, schema: Mapping[str, SparkType]) -> SparkType | None:
@@ -124,10 +125,22 @@ def _bare_columns(node: exp.Expression) -> Iterator[exp.Column]:
         yield from _bare_columns(child)
 
 
-def listing(names: Iterable[str]) -> str:
-    """Names for a message, shortened."""
-    shown = list(names)
-    return ", ".join(shown[:12]) + (", ..." if len(shown) > 12 else "")
+_SHOWN = 12
+"""Names in a message."""
+
+
+def listing(names: Iterable[str], wanted: str) -> str:
+    """Names for a message: all, or those most like what was wanted and the number of the others.
+
+    >>> listing([f"a{number}" for number in range(14)] + ["total"], "totals")
+    'total, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10 and 3 more'
+    """
+    found = list(names)
+    if len(found) <= _SHOWN:
+        return ", ".join(found)
+    likeness = {name: SequenceMatcher(None, wanted.lower(), name.lower().split(" of ")[0]).ratio() for name in found}
+    found.sort(key=lambda name: -likeness[name])
+    return f"{', '.join(found[:_SHOWN])} and {len(found) - _SHOWN} more"
 
 
 _WRONG_IN_JAVA_TOO = ("unterminated", "unbalanced", "nothing to repeat", "missing )")

@@ -129,11 +129,12 @@ def _count(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
     """Rows; of things that no rows of an entity are called like, the values of their key (`baskets`: `basket_id`)."""
     try:
         source, where = rows_of(rest.context, found["rows"])
+    except AskError as error:
+        ask = error
+    else:
         if rest.context.is_about(source):
             return rest.aggregate("count", source, where)
         ask = AskError(found["rows"], "source of rows")
-    except AskError as error:
-        ask = error
     named = re.fullmatch(rf"(?P<column>.+?){_IN}", found["rows"], re.I)
     if ask.candidates or named is None:
         raise ask
@@ -142,7 +143,7 @@ def _count(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
     except AskError as error:
         raise (error if error.candidates else ask) from None
     if not _is_key(column.name):
-        raise ask
+        raise AskError(found["rows"], "rows", [f"distinct {column.name} of {column.source.view.name}"])
     return rest.aggregate("count_distinct", column.source, where, of=quoted(column.name))
 
 

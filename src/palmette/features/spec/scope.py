@@ -88,7 +88,7 @@ class ResolutionScope:
     def column(self, name: str, columns: ColumnSet, field: str) -> SparkType | None:
         """The type of a column, or a reported mistake."""
         if name not in columns and name not in columns.broken:
-            self.report("unknown-column", field, name, columns.types, columns=listing(columns.types))
+            self.report("unknown-column", field, name, columns.types, columns=listing(columns.types, name))
         return columns.types.get(name)
 
     def among(self, value: object, column: str, closed: Sequence[object], field: str) -> None:

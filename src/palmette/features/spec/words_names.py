@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from palmette.features.spec.dfr import RegisteredColumn, Table
+from palmette.features.spec.expressions import listing
 from palmette.features.spec.fsc import Entity
 from palmette.features.spec.scope import ResolutionScope
 from palmette.features.spec.sources import ResolvedSource, Sources
@@ -70,7 +71,7 @@ class AskError(Exception):
                 f"Write it as {' or as '.join(map(repr, readings))}, {advice}",
                 readings,
             )
-        known = f" ({', '.join(self.known[:12])})" if self.known else ""
+        known = f" ({listing(self.known, self.phrase)})" if self.known else ""
         return WordsQuestion(
             "unknown-words",
             f"In {words!r}, which {self.wanted}{known} does {self.phrase!r} mean?",
@@ -199,7 +200,8 @@ class WordsContext:
             hits = hits or self._try(phrase, group)
         names = list(dict.fromkeys(f"{hit.name} of {hit.source.view.name}" for hit in hits))
         if len(names) != 1:
-            raise AskError(phrase, "column", names, [one.view.name for one in self.all_sources()])
+            known = [f"{name} of {one.view.name}" for one in self.all_sources() for name in one.columns.types]
+            raise AskError(phrase, "column", names, known)
         return hits[0]
 
     def _try(self, phrase: str, sources: Iterable[ResolvedSource]) -> list[ColumnOf]:

@@ -34,7 +34,13 @@ _OR_EQUAL = tuple(
 _MISSING = re.compile(r"^(?P<column>.+?) (?:is|are|was) (?P<no>not )?(?:missing|null|empty|unknown|absent)$", re.I)
 _PRESENT = re.compile(r"^(?P<column>.+?) (?:is|are|was) (?:present|known|given|set|there)$", re.I)
 _BETWEEN = re.compile(r"^(?P<column>.+?) (?:is |are |lies )?between (?P<low>\S+) and (?P<high>\S+)$", re.I)
-_ONE_OF = re.compile(r"^(?P<column>.+?) (?:is|are) (?P<no>not )?(?:one of|among|in|any of) (?P<values>.+)$", re.I)
+_ONE_OF = re.compile(
+    r"^(?P<column>.+?) (?:is|are|was|were) (?P<no>not )?(?:(?P<named>one of|among|in|any of|either) )?"
+    r"(?P<values>(?!(?:missing|null|empty|unknown|absent|present|known|given|set|there|between|true|false)\b).+)$",
+    re.I,
+)
+"""A list of values: named as one, or with `or` between them."""
+_BETWEEN_VALUES = re.compile(r",\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+", re.I)
 _HAVING = re.compile(r"^(?:(?P<no>no)|an?|any|some) (?P<column>.+)$", re.I)
 _VERBS = re.compile(r"^(?:have|has|had|having|are|is|was|were|come with|came with)\s+", re.I)
 _NUMBER = re.compile(r"^-?\d+(?:\.\d+)?$")
@@ -44,26 +50,36 @@ def condition(phrase: str, source: ResolvedSource, context: WordsContext) -> str
     """The condition that a phrase states, as Spark SQL over the source's columns."""
     for pattern, plain in _OR_EQUAL:
         phrase = pattern.sub(plain, phrase)
-    joined = {word: parts for word in ("or", "and") if len(parts := _split(phrase, word)) > 1}
-    if len(joined) > 1:
+    pieces, joiners = _split(phrase)
+    if len(set(joiners)) > 1:
         raise AskError(phrase, "grouping of `and` and `or`, of the two that there are,")
-    for word, parts in joined.items():
-        return f" {word.upper()} ".join(f"({_simple(part.strip(), source, context)})" for part in parts)
+    if joiners:
+        return f" {joiners[0].upper()} ".join(f"({_simple(piece, source, context)})" for piece in pieces)
     return _simple(phrase.strip(), source, context)
 
 
-def _split(phrase: str, word: str) -> list[str]:
-    """The parts between `and` or `or`, but not inside `between a and b` nor inside a list of values."""
-    if _BETWEEN.match(phrase) or _ONE_OF.match(phrase):
-        return [phrase]
-    pieces = re.split(rf"\s+{word}\s+(?=(?:[^'\"]*['\"][^'\"]*['\"])*[^'\"]*$)", phrase, flags=re.I)
-    merged: list[str] = []
-    for piece in pieces:
-        if merged and word == "and" and re.search(r"\bbetween \S+$", merged[-1], re.I):
-            merged[-1] = f"{merged[-1]} and {piece}"
+def _split(phrase: str) -> tuple[list[str], list[str]]:
+    """The conditions that `and` and `or` join, and these words; `between a and b` and lists of values stay whole."""
+    outside = r"(?=(?:[^'\"]*['\"][^'\"]*['\"])*[^'\"]*$)"
+    first, *rest = re.split(rf"(?:,\s+|\s+)(and|or)\s+{outside}", phrase.strip(), flags=re.I)
+    pieces, joiners = [first], list[str]()
+    for joiner, piece in zip(rest[::2], rest[1::2], strict=True):
+        whole = f"{pieces[-1]} {joiner} {piece}"
+        is_range = joiner.lower() == "and" and re.search(r"\bbetween \S+$", pieces[-1], re.I)
+        if is_range or (_list_of(whole) and not _states(piece)):
+            pieces[-1] = whole
         else:
-            merged.append(piece)
-    return merged
+            pieces.append(piece)
+            joiners.append(joiner.lower())
+    return pieces, joiners
+
+
+def _list_of(phrase: str) -> re.Match[str] | None:
+    """A column and a list of its values."""
+    found = _ONE_OF.match(phrase)
+    if found is None or any(re.match(rf"{pattern}\s", found["values"], re.I) for pattern, _ in _COMPARISONS[:4]):
+        return None
+    return found if found["named"] or re.search(r",| or ", found["values"], re.I) else None
 
 
 def _simple(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
@@ -77,14 +93,10 @@ def _simple(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
         column = _ordered(found["column"], source, context)
         low, high = (_value(found[side], column, source, context) for side in ("low", "high"))
         return f"{quoted(column)} BETWEEN {low} AND {high}"
-    found = _ONE_OF.match(phrase)
-    if found:
+    if found := _list_of(phrase):
         column = context.column(_noun(found["column"]), source).name
-        values = [
-            _value(item, column, source, context)
-            for item in re.split(r",\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+", found["values"])
-            if item.strip()
-        ]
+        items = [item for item in _BETWEEN_VALUES.split(found["values"]) if item.strip()]
+        values = [_value(item, column, source, context) for item in items]
         return f"{quoted(column)} {'NOT ' if found['no'] else ''}IN ({', '.join(values)})"
     return _comparison(phrase, source, context) or _bare(phrase, source, context)
 

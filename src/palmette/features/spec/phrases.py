@@ -1,0 +1,118 @@
+"""How a pull request states an aggregate in words, and the reading of such a statement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import get_args
+
+from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression
+from palmette.features.spec.values import Window
+
+_PHRASES: dict[str, str] = {
+    "count": "number of rows of",
+    "exists": "whether there is a row of",
+    "share": "share of rows of",
+    "count_distinct": "number of different {of} in",
+    "approx_count_distinct": "about the number of different {of} in",
+    "sum": "sum of {of} over",
+    "avg": "mean of {of} over",
+    "min": "smallest {of} in",
+    "max": "largest {of} in",
+    "stddev": "sample deviation of {of} over",
+    "percentile": "{p} % percentile of {of} over",
+    "first": "first {of} in",
+    "last": "last {of} in",
+    "last_k": "last {k} {of} in",
+    "top_k": "{k} most frequent {of} in",
+    "mode": "most frequent {of} in",
+    "collect": "all {of} in order, from",
+    "days_since_last": "days since the last row of",
+    "vector_mean": "mean vector {of} over",
+    "vector_sum": "sum of the vectors {of} over",
+    "vector_weighted_mean": "mean vector {of}, weighted by {weight}, over",
+}
+assert set(_PHRASES) == set(get_args(AggregateFunction))
+_VALUED = {"count": "number of values of {of} in"}
+"""Phrases with `of` of functions that need none."""
+_RECENCY = "recency (half-life {half_life})"
+_FIELDS = {
+    "of": r"(?P<distinct>distinct )?(?P<of>.+?)",
+    "k": r"(?P<k>\d+)",
+    "p": r"(?P<p>\d+(?:\.\d+)?)",
+    "weight": r"(?:recency \(half-life (?P<half_life>\w+)\)|(?P<weight>.+?))",
+}
+_TAIL = (
+    r" (?P<source>\w+)(?: for which (?P<condition>.+?))?(?: in the order of (?P<order>[\w, ]+?))?"
+    r"(?: where (?P<where>.+))? (?:in all history|in the (?P<window>[\w ]+?) before the cut-off)"
+    r"(?:, per (?P<by>[\w, ]+))?"
+)
+_UNITS = {"d": "day", "h": "hour", "m": "minute", "s": "second"}
+
+
+def statement(computation: Aggregate | Expression, grain: Collection[str]) -> str:
+    """The computation in words, with its expressions in them."""
+    if isinstance(computation, Expression):
+        sentence = f"{computation.sql} over {computation.source}"
+    else:
+        sentence = f"{_phrase(computation)} {computation.source}"
+        if computation.function == "share" and computation.of:
+            sentence += f" for which {computation.of}"
+        if computation.order:
+            sentence += f" in the order of {', '.join(computation.order)}"
+    if computation.where:
+        sentence += f" where {computation.where}"
+    whole = computation.window == Window.ALL
+    sentence += " in all history" if whole else f" in the {length(computation.window)} before the cut-off"
+    by = computation.by or tuple(grain)
+    return sentence if set(by) == set(grain) else f"{sentence}, per {', '.join(by)}"
+
+
+def length(window: Window) -> str:
+    """A window in words: `30 days`, `1 hour 30 minutes`, `day`."""
+    parts = [(int(amount), _UNITS[unit]) for amount, unit in re.findall(r"(\d+)([dhms])", str(window))]
+    if parts[0][0] == len(parts) == 1:
+        return parts[0][1]
+    return " ".join(f"{amount} {unit}{'s' * (amount > 1)}" for amount, unit in parts)
+
+
+def _phrase(aggregate: Aggregate) -> str:
+    weight = _RECENCY.format(half_life=aggregate.half_life) if aggregate.half_life else aggregate.weight
+    kind = ("distinct " if aggregate.distinct else "") + str(aggregate.of)
+    phrases = _VALUED if aggregate.function in _VALUED and aggregate.of else _PHRASES
+    percent = f"{(aggregate.p or 0) * 100:g}"
+    return phrases[aggregate.function].format(of=kind, p=percent, k=aggregate.k, weight=weight)
+
+
+def read_statement(text: str, sources: Collection[str]) -> Aggregate | Expression | None:
+    """The computation that `statement` gives these words for; None where they are no statement."""
+    for function, phrase in sorted([*_PHRASES.items(), *_VALUED.items()], key=lambda one: -len(one[1])):
+        found = re.fullmatch(phrase.format(**_FIELDS) + _TAIL, text)
+        if found and found["source"] in sources:
+            return _aggregate(function, {key: value for key, value in found.groupdict().items() if value is not None})
+    found = re.fullmatch(rf"(?P<sql>.+\)) over{_TAIL}", text)
+    if found is None or found["source"] not in sources:
+        return None
+    return Expression.model_validate({"sql": found["sql"], **_shared(found.groupdict())})
+
+
+def _aggregate(function: str, parts: dict[str, str]) -> Aggregate:
+    own: dict[str, object] = {key: parts[key] for key in ("of", "k", "weight", "half_life") if key in parts}
+    if "condition" in parts:
+        own["of"] = parts["condition"]
+    if "p" in parts:
+        own["p"] = float(parts["p"]) / 100
+    if "order" in parts:
+        own["order"] = parts["order"].split(", ")
+    return Aggregate.model_validate({"function": function, "distinct": "distinct" in parts, **own, **_shared(parts)})
+
+
+def _shared(parts: dict[str, str]) -> dict[str, object]:
+    found: dict[str, object] = {"source": parts["source"], "where": parts.get("where")}
+    if by := parts.get("by"):
+        found["by"] = by.split(", ")
+    if window := parts.get("window"):
+        units = {name: unit for unit, name in _UNITS.items()}
+        amounts = re.findall(r"(?:(\d+) )?(day|hour|minute|second)s?", window)
+        found["window"] = "".join(f"{amount or 1}{units[unit]}" for amount, unit in amounts)
+    return found
