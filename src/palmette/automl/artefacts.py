@@ -95,6 +95,13 @@ class MeasuredRound(Model):
     store: str = ""
     """Of its out-of-fold outputs."""
 
+    @property
+    def excess(self) -> float:
+        """By what factor the delivered model misses the limits on latency and size at most, in steps of a tenth."""
+        measured = {"latency": (self.milliseconds or 0.0) / 1000, "size": self.megabytes * 1e6}
+        ratios = (measured.get(one.quantity, 0.0) / one.value for one in self.missed if one.value > 0)
+        return round(max(ratios, default=0.0), 1)
+
 
 class Plans(Model):
     """Plans that were drafted independently of one another."""

@@ -160,7 +160,7 @@ def test_every_prompt_names_the_same_seconds_and_what_was_not_understood(deals: 
     done = chain(given)
     for cls, _ in STAGES[1:]:
         text = prompt(cls, given, done)
-        assert "36 s for search and final fit" in text and "'known at noon'" in text, cls.name
+        assert "60 s for search and final fit" in text and "'known at noon'" in text, cls.name
 
 
 def test_a_model_chooses_among_what_was_proposed(deals: Given) -> None:

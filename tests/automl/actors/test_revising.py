@@ -10,8 +10,9 @@ import pytest
 pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed")
 
 from small_coding import Shop, candidate
+from small_plans import context
 
-from palmette.automl.actors.assembler.actor import revises_a_score, store_name, with_earlier
+from palmette.automl.actors.assembler.actor import Assembler, store_name, with_earlier
 from palmette.automl.artefacts import Assembly, MeasuredRound, Plans
 from palmette.automl.search.results import CandidateLoad, CandidateResult, write_results
 from palmette.automl.task_spec.spec import Constraint
@@ -32,21 +33,30 @@ def load(shop: Shop, *names: str, **fields: Any) -> CandidateLoad:
     return CandidateLoad(tuple(one.trial for one in results), results)
 
 
-def test_candidates_of_the_round_before_stay_to_be_chosen(shop: Shop) -> None:
-    blueprint, samples = shop.known["blueprint"], shop.known["samples"]
-    first = store_name(blueprint, samples, ())
-    other = blueprint.model_copy(update={"ensembling": "single"})
-    second, third = store_name(other, samples, ()), store_name(other.model_copy(update={"rows": 5}), samples, ())
-    write_results(shop.store.fresh(first), load(shop, "lightgbm", "linear", settings={"a": 1}))
-    now, last = load(shop, "lightgbm", "knn"), Assembly(store=first, tracks=())
-    made = with_earlier(now, second, last, shop.store, other)
-    assert [one.name for one in made.results] == ["lightgbm", "knn", "lightgbm-before", "linear"]
-    assert with_earlier(now, third, last, shop.store, other) == now == with_earlier(now, first, last, shop.store, other)
-
-
-@pytest.mark.parametrize(("missed", "due"), [(["score"], True), (["score", "latency"], False), ([], False)])
-def test_only_a_missed_score_brings_them_back(missed: list[str], due: bool, shop: Shop) -> None:
+def revision(shop: Shop, missed: list[str], **changes: Any) -> Any:
     limits = tuple(Constraint.model_validate({"quantity": one, "comparison": ">=", "value": 1}) for one in missed)
     done = MeasuredRound(plan="p", candidates=(), members=(), megabytes=1.0, seconds=1.0, missed=limits)
-    plans: Plans = shop.known["plans"].model_copy(update={"rounds": (done,)})
-    assert revises_a_score(plans) is due and not revises_a_score(None)
+    plans: Plans = shop.known["plans"].model_copy(update={"rounds": (done,) if missed else ()})
+    blueprint = shop.known["blueprint"].model_copy(update={"candidates": (candidate("knn"),), **changes})
+    return shop.input(Assembler, plans=plans, blueprint=blueprint)
+
+
+@pytest.mark.parametrize(("missed", "changes", "kept"), [
+    (["score"], {}, ["lightgbm", "knn", "dummy"]), (["score", "latency"], {}, ["knn", "dummy"]), ([], {}, []),
+    (["score"], {"package": "another"}, []),
+])  # fmt: skip
+def test_what_was_measured_is_not_trained_again(
+    missed: list[str], changes: dict[str, Any], kept: list[str], shop: Shop
+) -> None:
+    given = revision(shop, missed, **changes)
+    first = store_name(shop.known["blueprint"], given.samples, ())
+    write_results(shop.store.fresh(first), load(shop, "lightgbm", "knn", "dummy"))
+    name, asked = store_name(given.blueprint, given.samples, ()), context(last=Assembly(store=first, tracks=()))
+    found = Assembler(shop.sandbox, shop.store)._earlier(given, name, asked)
+    assert [one.name for one in found] == kept
+
+
+def test_an_earlier_candidate_whose_name_is_taken_has_a_name_of_its_own(shop: Shop) -> None:
+    earlier = load(shop, "lightgbm", "linear", settings={"a": 1}).results
+    made = with_earlier(load(shop, "lightgbm", "knn"), earlier)
+    assert [one.name for one in made.results] == ["lightgbm", "knn", "lightgbm-before", "linear"]

@@ -15,9 +15,8 @@ from palmette.automl.composition import candidate_track, encoder_starts, facts_o
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.columns import data_plan
-from palmette.automl.planning.constraints import ESTIMATED, HOLDS, MARGIN, Aim, Constraints, constraints_of, worst
+from palmette.automl.planning.constraints import ESTIMATED, MARGIN, Aim, Constraints, constraints_of, worst
 from palmette.automl.planning.costs import Costs, digest
-from palmette.automl.planning.scores import expected_score
 from palmette.automl.planning.strategies import PlanStrategy, shares, strategies
 from palmette.automl.problems.registry import problem_named, problem_of
 from palmette.automl.profile import Profile
@@ -30,20 +29,17 @@ PATIENCE = 2.0
 VARIED = 2
 """Leading candidates that are trained with other strategies for target and classes as well."""
 LEADERS = 4
-"""Measured candidates that a revised plan trains again, so that it delivers nothing worse."""
+"""Measured candidates that a revised plan keeps, so that it delivers nothing worse."""
 ROUGH = 1.5
 """Factor by which a single model may seem to miss a limit, where only an ensemble was measured."""
 NEAR = 2.0
 """Factor by which the nearest candidate may seem to miss a limit after a round, for it to be tried."""
-RISK = 3.0
-"""Estimates are right within this factor."""
-FIRST = 0.6
-"""Share of the seconds left that a round takes where another may have to follow."""
-LEAST = 0.1
-"""Share of the budget that must be left for another round."""
+RESERVE = 0.1
+"""Share of the budget that revisions may take beyond it: the first round has all of the budget."""
+LEAST = 0.04
+"""Share of the budget that must be left for another round, reserve included."""
 FITTING = 0.9
 """Share of a limit on training time that search and final fit are given."""
-UPPER = ("<", "<=")
 INSIGHTS = 3
 """That a plan cites at most."""
 NOTHING_KNOWN = Knowledge()
@@ -61,8 +57,6 @@ class PlanContext:
     """Drafted; its candidates are not looked at."""
     knowledge: Knowledge = NOTHING_KNOWN
     rounds: tuple[MeasuredRound, ...] = ()
-    revisable: bool = True
-    """Whether another round follows where a constraint is missed."""
 
     @staticmethod
     def of(
@@ -71,7 +65,6 @@ class PlanContext:
         profile: Profile,
         rounds: tuple[MeasuredRound, ...] = (),
         knowledge: Knowledge = NOTHING_KNOWN,
-        revisable: bool = True,
     ) -> PlanContext:
         """With a blueprint by the rules' data plan, whose seconds are those of the next round.
 
@@ -80,7 +73,7 @@ class PlanContext:
         """
         DataSplits.of(samples, profile)  # raises where a file has changed
         drawn = drafted(*(one.model_dump_json() for one in (task, samples, profile)))
-        made = replace(drawn, rounds=rounds, knowledge=knowledge, revisable=revisable)
+        made = replace(drawn, rounds=rounds, knowledge=knowledge)
         return replace(made, blueprint=made.blueprint.model_copy(update={"seconds": made.round_seconds}))
 
     @cached_property
@@ -97,32 +90,15 @@ class PlanContext:
 
     @property
     def seconds(self) -> float:
-        """Of the budget that no earlier round has taken."""
-        return self.task.budget - sum(one.seconds for one in self.rounds)
+        """Of the budget that no earlier round has taken; of the reserve, where that is more."""
+        left, reserve = self.task.budget - sum(one.seconds for one in self.rounds), RESERVE * self.task.budget
+        return max(left, min(reserve, left + reserve))
 
     @property
     def round_seconds(self) -> float:
-        """For search and final fit of the next round: all that is left, unless a limit may call for another round."""
-        least = LEAST * self.task.budget
-        left = max(self.seconds, least)
-        limits = [
-            one.value for one in self.task.constraints if one.quantity == "training_time" and one.comparison in UPPER
-        ]
-        reserved = self.revisable and (1 - FIRST) * left >= least and self.at_risk
-        return round(min([FIRST * left if reserved else left, *(FITTING * limit for limit in limits)]), 1)
-
-    @property
-    def at_risk(self) -> bool:
-        """Whether estimates leave it open that the next round keeps latency, size and score."""
-        fitting = affordable(self)
-        limits = [one for one in self.constraints.limits if one.quantity != "training_time"]
-        if fitting and limits and worst(self.costs.together(fitting), limits) > 1 / RISK:
-            return True
-        metric = problem_of(self.blueprint).metric
-        asked = [one for one in self.task.constraints if one.quantity == "score" and one.metric in ("", metric.name)]
-        expected = [expected_score(one.learner, self.profile, metric).score for one in fitting]
-        known = sorted((one for one in expected if one is not None), reverse=metric.greater_is_better)
-        return any(not HOLDS[one.comparison](known[0], one.value) for one in asked) if known else False
+        """For search and final fit of the next round: all that is left, within a limit on the training time."""
+        limits = [FITTING * one.value for one in self.constraints.limits if one.quantity == "training_time"]
+        return round(min([max(self.seconds, LEAST * self.task.budget), *limits]), 1)
 
     @property
     def tolerance(self) -> float:
@@ -295,12 +271,12 @@ def _from_measured(
         if kept:
             yield plan_of(strategy, kept[:LEADERS], context, asked)
         return
-    leaders = [one.model_copy(update={"tuned": True}) for one in leaders[:LEADERS]]
+    leaders = leaders[:LEADERS]
     names = {one.name for one in leaders}
     varied = [_varied(one, other) for one in leaders for other in context.strategies if other != one.strategy]
     fresh = [one for one in (*varied, *fitting) if substance(one) not in known and one.name not in names]
     found = list({one.name: one for one in (*leaders, *fresh)}.values())
-    idea = "The measured leaders, tuned further, and every model that was not tried yet."
+    idea = "The measured leaders, also with other strategies, and every model that was not tried yet."
     for ensembling in ("best", "stacking"):
         yield plan_of(PlanStrategy("widened", idea, ensembling=ensembling), found, context, asked)
 

@@ -74,14 +74,14 @@ def can_revise(
 
 
 def better_before(rounds: Sequence[MeasuredRound], done: MeasuredRound, greater: bool) -> MeasuredRound | None:
-    """The earlier round that missed fewer constraints, or as many with a better score; None where none did.
+    """The earlier round that missed fewer constraints, or as many by less, or with a better score; None where none did.
 
     Rounds whose outputs cannot be compared, or that deliver own code, are left aside.
     """
 
-    def place(one: MeasuredRound) -> tuple[int, float]:
+    def place(one: MeasuredRound) -> tuple[int, float, float]:
         score = one.score if one.score is not None else -math.inf if greater else math.inf
-        return len(one.missed), -score if greater else score
+        return len(one.missed), one.excess, -score if greater else score
 
     same = [
         one

@@ -13,7 +13,7 @@ from palmette.automl.actors import failed
 from palmette.automl.actors.debugger.actor import Debugger, DebuggerInput
 from palmette.automl.actors.rules import SampleInput
 from palmette.automl.artefacts import Assembly, CodeRepair, Plans, TrackCode, TrackRun, WrittenCode
-from palmette.automl.candidates import Blueprint, Candidate, OwnCode
+from palmette.automl.candidates import Blueprint, Candidate, OwnCode, substance
 from palmette.automl.import_policy import objections
 from palmette.automl.own_code import SIDES, composed, failure_of, left_out, sampled, side_of, track_of
 from palmette.automl.problems.registry import problem_of
@@ -98,11 +98,18 @@ class Assembler(BaseActor):
             wrong = list(_on_sample(search, modules))
         if wrong:
             return Attempt(made.model_copy(update={"failures": tuple(wrong)}), draft.reason, draft.fix)
-        allowed = search_seconds(blueprint)
-        run = search.run(max(allowed - (time.monotonic() - started), LEAST_SEARCH), modules=modules)
-        seconds, last = time.monotonic() - started, context.last
-        if isinstance(last, Assembly) and revises_a_score(input.plans):
-            write_results(search.folder, with_earlier(run.load, name, last, self.store, blueprint))
+        allowed, earlier = search_seconds(blueprint), self._earlier(input, name, context)
+        known = {substance(one.trial.candidate) for one in earlier}
+        fresh = [one for one in blueprint.candidates if substance(one) not in known]
+        if fresh or not earlier:
+            left = max(allowed - (time.monotonic() - started), LEAST_SEARCH)
+            run = search.run(left, fresh if earlier else None, modules)
+        else:
+            run = SearchRun(CandidateLoad(), 0.0, 0.0)
+        seconds = time.monotonic() - started
+        if earlier:
+            run = dataclasses.replace(run, load=with_earlier(run.load, earlier))
+            write_results(search.folder, run.load)
         facts = {
             "tracks": tuple(_track_runs(run)),
             "seconds": round(seconds, 2),
@@ -134,6 +141,21 @@ class Assembler(BaseActor):
     def implicated(self, violation: Violation, output: Assembly) -> str | None:
         """To blame where what it had trained is gone."""
         return f"Train again: {violation.message}" if violation.code == "model-missing" else None
+
+    def _earlier(self, input: AssemblerInput, name: str, context: Context) -> list[CandidateResult]:
+        """Verified results of the round before that a revised plan need not train again, where outputs can be compared.
+
+        After a missed score all of them, else those of the plan and the baselines.
+        """
+        last, rounds = context.last, input.plans.rounds if input.plans else ()
+        if not rounds or not isinstance(last, Assembly) or last.store.split("-")[1] != name.split("-")[1]:
+            return []
+        problem = problem_of(input.blueprint)
+        load = read_results(self.store.folder(last.store), problem, input.blueprint.rows)
+        wanted = {*map(substance, (*input.blueprint.candidates, *problem.baselines()))}
+        every = all(one.quantity == "score" for one in rounds[-1].missed)
+        registered = (one for one in load.results if not uses_own_code(one.trial.candidate))
+        return [one for one in registered if every or substance(one.trial.candidate) in wanted]
 
     def _draft(self, input: AssemblerInput, context: Context) -> Attempt[WrittenCode]:
         """The coders' code; after a failure of a module, with it repaired or left out."""
@@ -245,23 +267,13 @@ def store_name(blueprint: Blueprint, samples: Samples, modules: Sequence[OwnCode
     return f"search-{basis}-{_digest(blueprint.model_dump_json(), *(one.text for one in modules))}"
 
 
-def with_earlier(load: CandidateLoad, name: str, last: Assembly, store: Store, blueprint: Blueprint) -> CandidateLoad:
-    """What was trained now and, where outputs can be compared, in the round before, under a name of its own."""
-    if last.store == name or last.store.split("-")[1] != name.split("-")[1]:
-        return load
-    before = read_results(store.folder(last.store), problem_of(blueprint), blueprint.rows)
+def with_earlier(load: CandidateLoad, earlier: Sequence[CandidateResult]) -> CandidateLoad:
+    """What was trained now and earlier; an earlier candidate whose name is taken has a name of its own."""
     known = {one.candidate.name: one.candidate for one in load.trials}
-    kept = [_renamed(one, known) for one in before.results if not uses_own_code(one.trial.candidate)]
+    kept = [_renamed(one, known) for one in earlier]
     added = [one for one in kept if one.name not in known]
-    return dataclasses.replace(
-        load, trials=(*load.trials, *(one.trial for one in added)), results=(*load.results, *added)
-    )
-
-
-def revises_a_score(plans: Plans | None) -> bool:
-    """Whether the round before missed nothing but a score: candidates that miss another limit are not chosen again."""
-    missed = plans.rounds[-1].missed if plans and plans.rounds else ()
-    return bool(missed) and all(one.quantity == "score" for one in missed)
+    trials, results = (*load.trials, *(one.trial for one in added)), (*load.results, *added)
+    return dataclasses.replace(load, trials=trials, results=results, violations=() if results else load.violations)
 
 
 def _renamed(result: CandidateResult, known: dict[str, Candidate]) -> CandidateResult:

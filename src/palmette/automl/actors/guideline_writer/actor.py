@@ -102,7 +102,6 @@ def basis_of(input: GuidelineInput) -> BlueprintBasis:
         profile,
         input.plans.rounds if input.plans else (),
         input.knowledge or Knowledge(),
-        revisable=input.choice is not None,
     )
     proposals = input.proposals.proposals if input.proposals else ()
     chosen = input.choice.proposal if input.choice else next(iter(proposals), None)

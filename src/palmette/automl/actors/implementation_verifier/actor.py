@@ -22,6 +22,9 @@ from palmette.automl.store import Store
 from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.sandbox import ExecutionResult, Sandbox
 
+OVERRUN = 1.15
+"""Share of the budget beyond which training is reported as too long."""
+
 
 class ImplementationVerifier(BaseActor):
     """The hold-out is used here for the first time, and only to report: a missed score counts out of fold."""
@@ -72,6 +75,11 @@ class ImplementationVerifier(BaseActor):
         measured = [_of_score(one, where, output.better) for one in output.scores[: not output.unmeasured]]
         if output.unmeasured:
             measured.append(Measurement(name=where, status="warning", detail=output.unmeasured))
+        rounds = input.plans.rounds if input.plans else ()
+        spent = output.training_seconds + sum(one.seconds for one in rounds)
+        if spent > OVERRUN * input.task.budget:
+            detail = f"{spent:.0f} s of training, with a budget of {input.task.budget:.0f} s"
+            measured.append(Measurement(name="budget", status="warning", detail=detail))
         measured += [
             Measurement(name=one.wish, status="passed" if one.status == "pass" else "warning", detail=one.measured)
             for one in output.results
