@@ -53,7 +53,7 @@ class FileKind:
     width: ClassVar[int]
     """Columns of numbers that one such column is worth, when costs are estimated."""
     most_bytes: ClassVar[int] = 20_000_000
-    """Of a file that the endpoint takes."""
+    """Size of a file that the endpoint accepts."""
 
     def knows(self, head: bytes) -> bool:
         """Whether a file that begins so, by 16 bytes, is of this kind."""
@@ -112,7 +112,7 @@ YES_AND_NO = (
     ("1", "0"), ("true", "false"), ("t", "f"), ("yes", "no"), ("y", "n"), ("on", "off"), ("ja", "nein"),
     ("oui", "non"), ("si", "no"), ("sí", "no"), ("wahr", "falsch"), ("vrai", "faux"),
 )  # fmt: skip
-"""Each in one language or manner."""
+"""Pairs of words for yes and no."""
 TRUE = frozenset(yes for yes, _ in YES_AND_NO)
 FALSE = frozenset(no for _, no in YES_AND_NO)
 ID_NAME = re.compile(

@@ -85,8 +85,8 @@ FORMULAS: Mapping[str, Callable[[Counts, int], Floats]] = {
     "kappa": _kappa(_differs),
     "quadratic_kappa": _kappa(_squared_distance),
 }
-"""By the name of the metric; the number of the positive class is for metrics of one class."""
+"""Formulas by the name of the metric; the number of the positive class is for metrics of one class."""
 
 MOVED = frozenset({"f1", "f1_macro", "balanced_accuracy", "mcc", "kappa", "quadratic_kappa"})
-"""Those that gain from another decision than the most probable class. Accuracy does not; precision or recall alone
+"""Metrics that gain from another decision than the most probable class. Accuracy does not; precision or recall alone
 would be driven to one answer for all."""

@@ -17,10 +17,10 @@ from palmette.automl.measure.metrics import Floats
 GRID: Floats = np.linspace(-6.0, 6.0, 241)
 """Logarithms of weights."""
 COST = 0.002
-"""Of a metric's unit, for each unit of a weight's logarithm: no weight without a gain."""
+"""Cost in the unit of the metric for each unit of a weight's logarithm: no weight without a gain."""
 RESAMPLES = 24
 MOST_CLASSES = 60
-"""With more classes every weight stays 1: the counts of all pairs take too much memory."""
+"""Classes above which every weight stays 1: the counts of all pairs take too much memory."""
 MOST_CELLS = 40_000
 """Rows times classes that weights are searched on; they are scored on all rows."""
 PASSES = 2

@@ -75,7 +75,7 @@ def difference(
 
 
 def blocks(order: NDArray[np.generic]) -> Units:
-    """Of rows in an order (n,): units of neighbours, about as many as each has rows."""
+    """Units of neighbouring rows in an order (n,), about as many units as each has rows."""
     count = len(order)
     return (np.argsort(np.argsort(order, kind="stable")) // math.ceil(math.sqrt(max(count, 1)))).astype(np.int64)
 
@@ -97,7 +97,7 @@ class _Draws(NamedTuple):
 
     rows: list[NDArray[np.intp]]
     share: float
-    """Of the rows or units, that one resample draws."""
+    """Share of the rows or units that one resample draws."""
 
     def interval(self, found: list[float], whole: float) -> ScoreInterval:
         """The middle 95 %; of resamples that are smaller (m out of n), drawn in to `whole` by the root of m / n."""

@@ -192,7 +192,7 @@ def _area(hit: NDArray[np.bool_], chances: Floats) -> Floats:
 
 
 def _precision(hit: NDArray[np.bool_], chances: Floats) -> Floats:
-    """Of each column, the mean over its rows of the precision when all rows at least as probable are predicted."""
+    """Average precision of each column: the mean over its rows of the precision at their probability."""
     import pandas as pd
 
     right = pd.DataFrame(np.where(hit, -chances, np.inf)).rank(method="max").to_numpy()
@@ -204,7 +204,7 @@ RANKINGS: Mapping[str, Callable[[NDArray[np.bool_], Floats], Floats]] = {
     "roc_auc": _area,
     "average_precision": _precision,
 }
-"""Of all classes at once: one by one, many classes would take minutes."""
+"""Ranking metrics of all classes at once: one by one, many classes would take minutes."""
 
 
 def _log_loss(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
@@ -262,7 +262,7 @@ def _of_labels(name: str) -> Metric:
 
 
 def _of_ranks(name: str) -> Metric:
-    """Of two classes by the positive one; of more, the mean of each against the rest."""
+    """A ranking metric: by the positive class of two, else the mean of each class against the rest."""
     return Metric(
         name,
         "classification",

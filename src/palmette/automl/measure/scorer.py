@@ -18,7 +18,7 @@ ROUNDS = 100
 STACK_FOLDS = 5
 Scale = Literal["none", "log", "log1p"]
 LEARN = {"none": np.positive, "log": np.log, "log1p": np.log1p}
-"""From the unit of a target to the scale that is learnt."""
+"""Functions from the unit of a target to the scale that is learnt."""
 RESTORE = {"none": np.positive, "log": np.exp, "log1p": np.expm1}
 
 
@@ -29,7 +29,7 @@ class Scorer(Protocol):
     blends: bool
     """Whether a mean of outputs is an output, so that several candidates can be delivered together."""
     measured: str
-    """Where scores are from, in words."""
+    """The origin of scores, in words."""
 
     def utility(self, outputs: Floats) -> float:
         """Orders candidates; greater is better."""
@@ -134,7 +134,7 @@ class SupervisedScorer:
         return np.asarray(RESTORE[self.scale](mean))
 
     def stacked(self, outputs: Sequence[Floats]) -> Floats:
-        """By `LogisticRegression`, or by `LinearRegression` without negative weights, as the stack is delivered."""
+        """Stacks by `LogisticRegression`, or `LinearRegression` without negative weights, as it is delivered."""
         from sklearn.linear_model import LinearRegression, LogisticRegression
         from sklearn.model_selection import KFold
 

@@ -13,7 +13,7 @@ Action = Literal["drop", "group", "ask", "report"]
 
 
 class NumberFacts(Model):
-    """Of the numbers in a column, missing ones aside."""
+    """Figures of the numbers in a column that are not missing."""
 
     mean: float
     deviation: float
@@ -34,18 +34,18 @@ class NumberFacts(Model):
 
 
 class TextFacts(Model):
-    """Of the texts in a column."""
+    """Figures of the texts in a column."""
 
     characters: float
-    """On average."""
+    """Average number."""
     words: float
-    """On average."""
+    """Average number."""
     longest: int
-    """In characters."""
+    """Characters of the longest text."""
 
 
 class TimeFacts(Model):
-    """Of the timestamps in a column."""
+    """Figures of the timestamps in a column."""
 
     first: str
     """ISO 8601, in UTC where the file names zones."""
@@ -76,7 +76,7 @@ class ColumnProfile(Model):
     frequent: tuple[Frequent, ...] = ()
     """The five most frequent values, of what is not numeric."""
     mutual_information: float = 0.0
-    """With the target, as a share of the target's entropy; both in bins."""
+    """Mutual information with the target, as a share of the target's entropy; both in bins."""
     error_reduction: float = 0.0
     """Share of the dummy's error that this column alone removes on rows it did not see; for regression of ranks."""
     rank: int = 0
@@ -92,7 +92,7 @@ class TargetProfile(Model):
     """Most frequent first, at most a hundred."""
     class_count: int = 0
     entropy: float = 0.0
-    """Of the classes, as a share of that of equal ones."""
+    """Entropy of the classes, as a share of that of equally frequent ones."""
     numbers: NumberFacts | None = None
     orders: float = 0.0
     """Powers of ten from the 1st to the 99th percentile, where all values are positive."""
@@ -101,7 +101,7 @@ class TargetProfile(Model):
     is_count: bool = False
     """Whole numbers from 0 or 1 on, of which there are many different ones."""
     bounds: tuple[float, float] | None = None
-    """Where the values fill a range that has a natural end on both sides, such as 0 to 1."""
+    """The natural range that the values fill, such as 0 to 1; None where there is none."""
 
 
 class MetaFeature(Model):
@@ -130,7 +130,7 @@ class Leak(Model):
     """Figures, and a few values."""
     action: Action
     default: Literal["drop", "keep"] = "keep"
-    """Of a question: the decision where nobody answers."""
+    """The decision about a question that nobody answers."""
 
 
 class LeakDecision(Model):
@@ -148,7 +148,7 @@ class Profile(Model):
     split: SplitRequest
     """What is predicted, and how the rows are split for it."""
     rows: int
-    """Of the whole table."""
+    """Rows of the whole table."""
     holdout: HoldOut
     columns: tuple[ColumnProfile, ...]
     """All but the target and the column that names the parts."""
@@ -158,7 +158,7 @@ class Profile(Model):
     memory: int
     """Bytes of the whole table."""
     meta: tuple[MetaFeature, ...]
-    """In a fixed order."""
+    """Meta-features in a fixed order."""
     suggestions: tuple[Suggestion, ...] = ()
     leaks: tuple[Leak, ...] = ()
     decisions: tuple[LeakDecision, ...] = ()

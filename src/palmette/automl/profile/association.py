@@ -142,7 +142,7 @@ class LeakContext:
 
     @cached_property
     def hashes(self) -> Hashes:
-        """Of each row of the table: equal where all informative features are."""
+        """A hash for each row of the table, equal where all informative features are."""
         columns = self.informative
         return row_hashes(self.table[columns]) if columns else np.arange(len(self.table), dtype=np.uint64)
 
@@ -173,7 +173,7 @@ class LeakContext:
         return self.codes if self.is_classes else self.rows[self.target].rank(pct=True).to_numpy(float)
 
     def mutual_information(self, name: str) -> float:
-        """Of a column with the target, as a share of the target's entropy."""
+        """Mutual information of a column with the target, as a share of the target's entropy."""
         return mutual_information(in_bins(self.rows[name], COARSE), self.codes)
 
     def error_reduction(self, name: str) -> float:
@@ -195,11 +195,11 @@ class LeakContext:
         return max(0.0, sum(reduction(codes, self._measured_on, learn) for learn in (half, ~half)) / 2)
 
     def reduction_by_presence(self, name: str) -> float:
-        """Of the dummy's error, by whether the column has a value."""
+        """Share of the dummy's error that the presence of a value removes."""
         return self.reduction_of(self.rows[name].isna().to_numpy().astype(np.int64))
 
     def reduction_by_any(self, name: str) -> float:
-        """Of the dummy's error, by the column's values or by their presence."""
+        """Share of the dummy's error that the column's values, or their presence, remove."""
         return max(self.error_reduction(name), self.reduction_by_presence(name))
 
     def by_reduction(self, names: Iterable[str]) -> list[str]:

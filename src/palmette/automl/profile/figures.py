@@ -29,7 +29,7 @@ def figure(value: float) -> float:
 
 
 def numbers(values: Any) -> NumberFacts:
-    """Of floats without NaN."""
+    """Figures of floats without NaN."""
     least, quarter, median, three, most = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
     with np.errstate(over="ignore", invalid="ignore"):
         reach = FENCES * (three - quarter)
@@ -66,7 +66,7 @@ def frequent(column: Any, most: int = FREQUENT) -> tuple[Frequent, ...]:
 
 
 def column_figures(name: str, column: Any, kind: Kind) -> ColumnProfile:
-    """Of the training rows of a column; its relation to the target is added later."""
+    """Figures of the training rows of a column; its association with the target is added later."""
     present = column.dropna()
     found: dict[str, Any] = {}
     if len(present) and pd.api.types.is_datetime64_any_dtype(column.dtype):
@@ -92,7 +92,7 @@ def column_figures(name: str, column: Any, kind: Kind) -> ColumnProfile:
 
 
 def target_figures(name: str, column: Any, problem: str) -> TargetProfile:
-    """Of the training rows of the target."""
+    """Figures of the training rows of the target."""
     if problem == "classification":
         counts = column.value_counts().to_numpy(float)
         shares = counts / counts.sum()

@@ -27,7 +27,7 @@ MONOTONE = 0.99995
 PERFECT = 0.98
 """Reduction of error by a column alone from which it is a proxy."""
 EXACT = 1e-9
-"""Of the variance, that a sum of parts leaves unexplained."""
+"""Share of the variance that a sum of parts may leave unexplained."""
 MOST_PARTS, SUM_SAMPLE = 60, 5000
 TELLING = 0.9
 """Reduction of error by the presence of a value alone, from which it gives the outcome away."""
@@ -51,7 +51,7 @@ AHEAD, BEHIND = 0.9, 0.4
 ORDERED = 0.98
 """Share of rows in the order of a time column from which the file is ordered by it."""
 BITS, NEAR = 64, 4
-"""Of a fingerprint; in how many of them files that are nearly alike may differ."""
+"""Bits of a fingerprint, and in how many of them nearly equal files may differ."""
 AT_ONCE = 1000
 
 
@@ -346,7 +346,7 @@ DETECTORS: dict[str, Detector] = {
     "time-overlap": Detector(time_overlap),
     "row-order": Detector(row_order, MANY),
 }
-"""By the code of their leaks, the most certain first. A column that one has found is not reported by those after it."""
+"""Detectors by the code of their leaks, the most certain first. Later ones do not report a column again."""
 
 
 def find_leaks(context: LeakContext) -> Iterator[Leak]:

@@ -21,7 +21,7 @@ NAMES = (
     "classes", "class_entropy", "rarest_class",
     "target_skew", "target_log_skew", "target_orders", "target_zeros",
 )  # fmt: skip
-"""Of the meta-features, always in this order."""
+"""Names of the meta-features, in their order."""
 SKEWED = 2.0
 MANY_MISSING = 0.5
 MANY_CATEGORIES = 50

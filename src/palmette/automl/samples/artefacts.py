@@ -47,7 +47,7 @@ def _sentences() -> dict[str, dict[str, str]]:
 
 
 class Repairs(list[Repair]):
-    """In the order in which they were made; their sentences stand in `repairs.yaml`."""
+    """The repairs of a run in order; their sentences are in `repairs.yaml`."""
 
     def add(self, code: str, subject: str, count: float, **fields: object) -> None:
         """Adds a repair, unless `count` is zero; `fields` are those of its sentence."""
@@ -77,22 +77,22 @@ class TableFormat(Model):
 
     format: Literal["csv", "parquet", "json", "excel"] = "csv"
     dialect: Dialect = Dialect()
-    """Of a delimited text."""
+    """How a delimited text is written."""
 
 
 class DataFile(Model):
     """A file, or a named set, that rows came from."""
 
     path: str
-    """As it was named; for a set of a hub, e.g. `sklearn:iris`."""
+    """The path as the user named it."""
     member: str = ""
     """The file in an archive, the sheet or the table, where there are several."""
     role: Role
     sha256: str
-    """Of the bytes of the file; of the rows, for a set of a hub."""
+    """Digest of the bytes of the file."""
     bytes: int
     format: str
-    """csv, parquet, json, excel, sqlite, duckdb, arrow, hub, or files for a folder of files of one kind."""
+    """csv, parquet, json, excel, sqlite, duckdb, arrow, graphml, or files for a folder of files of one kind."""
     compression: str = ""
     dialect: Dialect | None = None
     rows: int
@@ -108,7 +108,7 @@ class Reading(Model):
     affix: str = ""
     """A currency, percent sign or unit written with every number; it is left out."""
     formats: tuple[str, ...] = ()
-    """Of dates, for strptime."""
+    """Formats of dates, for strptime."""
     missing: tuple[str, ...] = ()
     """Texts that were read as missing."""
 
@@ -117,7 +117,7 @@ class ArrayUse(Model):
     """Columns of a file whose numbers make the files of a column."""
 
     asked: str
-    """As the request has it: `image=pixel_*`."""
+    """The text of the request: `image=pixel_*`."""
     columns: tuple[str, ...]
     """One column of lists, or one for each number."""
     top: float
@@ -135,7 +135,7 @@ class SampleColumn(ColumnSummary):
     distinct: int
     reading: Reading
     array: ArrayUse | None = None
-    """Where its files were made of numbers."""
+    """The columns of numbers that its files were made of."""
 
 
 class Samples(DataSummary):
@@ -169,7 +169,7 @@ class Samples(DataSummary):
     repairs: tuple[Repair, ...] = ()
 
     def column(self, name: str) -> SampleColumn | None:
-        """As of every `DataSummary`."""
+        """The column of this name; None where there is none."""
         return cast("SampleColumn | None", super().column(name))
 
     @property
@@ -201,16 +201,16 @@ class Loaded:
 
 
 class DataSource(Model):
-    """Where the data of a request are."""
+    """The data that a request names."""
 
     named: tuple[str, ...]
     """Paths of files and folders, or names of sets such as `sklearn:iris`."""
     table: str = ""
     """Which sheet, table or file of an archive is meant, where there are several."""
     arrays: tuple[str, ...] = ()
-    """As of the task."""
+    """Columns of numbers that are files, as `image=pixel_*`."""
     digests: tuple[str, ...] = ()
-    """Of the contents when the run was opened: when they change, everything made of them is made again."""
+    """Digests of the contents when the run was opened; when they change, the run reads the data again."""
 
 
 @dataclass

@@ -51,7 +51,7 @@ class Form(NamedTuple):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """As the csv module takes them."""
+        """The options of the csv module."""
         quotes = {"quotechar": self.quote} if self.quote else {"quoting": csv.QUOTE_NONE, "quotechar": None}
         escapes = {"escapechar": self.escape, "doublequote": False} if self.escape else {}
         return {"delimiter": self.delimiter or "\x1f", "skipinitialspace": True} | quotes | escapes
@@ -120,7 +120,7 @@ def _quotes(lines: Sequence[str], delimiter: str) -> tuple[str, str]:
 
 
 def _score(lines: Sequence[str], form: Form) -> float:
-    """Near 1 where all lines have the same number of fields, two or more, and the fields no other delimiter."""
+    """A score near 1 where all lines have the same number of fields, two or more, and no other delimiter in them."""
     try:
         rows = [row for row in csv.reader(io.StringIO("\n".join(lines)), **form.settings) if row]
     except csv.Error:

@@ -150,7 +150,7 @@ def _is_of_triples(table: Raw, node: str) -> bool:
 
 
 def _neighbours(keys: pd.Series[Any], edges: Edges, repairs: Repairs) -> list[list[str]]:
-    """Of each node the keys of its neighbours, in the order of the table."""
+    """The keys of the neighbours of each node, in the order of the table."""
     index, name = pd.Index(keys), edges.raw.name
     texts = [edges.raw.texts(one) for one in edges.ends]
     starts, ends = (index.get_indexer(pd.Index(one)) for one in texts)

@@ -37,8 +37,7 @@ HEAD = 16
 """Bytes at the start of a file by which its kind is recognised."""
 SAMPLE, MOST_OTHERS = 60, 0.2
 """Cells that are looked at, and the share of them that may name no file of the kind."""
-MOST_BYTES = 200_000_000
-"""Of one file."""
+MOST_BYTES = 200_000_000  # of one file
 SHOWN = 5
 SCALES = (1.0, 16.0, 255.0, 65535.0)
 """The largest numbers of common pixel scales."""
@@ -118,7 +117,7 @@ def _kind_of_cells(column: pd.Series, name: str, base: Path) -> FileKind | None:
 
 
 def readable(paths: Mapping[str, Path], kind: FileKind, subject: str, repairs: Repairs) -> dict[str, str | None]:
-    """By cell, the path of the first file with the same content; None where there is no file that can be read."""
+    """The path of the first file with the same content, by cell; None where no file can be read."""
     require_installed(kind)
     there = {cell: path for cell, path in paths.items() if path.is_file()}
     with ThreadPoolExecutor() as pool:
@@ -144,7 +143,7 @@ def require_installed(kind: FileKind) -> None:
 
 
 def files_digest(table: pd.DataFrame, kinds: Mapping[str, str]) -> str:
-    """Of the contents of all files in the columns of these kinds, as they are now."""
+    """The digest of all files in the columns of these kinds, as they are now."""
     found = hashlib.sha256()
     for name, kind in sorted(kinds.items()):
         for cell in sorted(table[name].dropna().unique()):

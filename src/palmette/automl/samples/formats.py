@@ -1,4 +1,4 @@
-"""Each format into raw tables: names as in the file, and columns of text or of the types of the file."""
+"""Readers of each format: raw tables with names as in the file, and columns of text or of the types of the file."""
 
 from __future__ import annotations
 
@@ -335,4 +335,4 @@ def _attributes(element: ElementTree.Element, keys: Mapping[str, ElementTree.Ele
 READERS: Mapping[str, Callable[[Opened], Iterator[tuple[str, Frame]]]] = {
     "parquet": _parquet, "arrow": _arrow, "duckdb": _duckdb, "sqlite": _sqlite, "graphml": _graphml,
 }  # fmt: skip
-"""Of formats that have types of their own: names and rows of their tables."""
+"""Readers of formats with types of their own; each yields names and rows of tables."""

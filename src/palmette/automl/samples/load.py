@@ -256,7 +256,7 @@ def _stacked(raws: Sequence[Raw], names: Sequence[str]) -> pd.DataFrame:
 
 
 def _below(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> dict[str, pd.Series[Any]]:
-    """Each column with the rows of all frames that have it."""
+    """The rows of all frames below one another, column by column."""
     found: dict[str, pd.Series[Any]] = {}
     for name in names:
         parts = [frame[name] for frame in frames if name in frame]

@@ -84,11 +84,11 @@ class Opened:
     member: str
     data: bytes
     format: str
-    """As in `DataFile`; `text` for CSV or JSON."""
+    """The format of `DataFile`; `text` for CSV or JSON."""
     compression: str
     sha256: str
     size: int
-    """Of the file itself, in bytes."""
+    """Bytes of the file itself."""
 
     @property
     def name(self) -> str:

@@ -45,12 +45,12 @@ class Roles:
 
     train: tuple[Raw, ...]
     test: tuple[Raw, ...] = ()
-    """With the target."""
+    """Tables with the target, for testing."""
     inference: tuple[Raw, ...] = ()
-    """Without the target."""
+    """Tables without the target."""
     submission: Raw | None = None
     aside: tuple[Raw, ...] = ()
-    """Not needed, where a training and a test table belong together."""
+    """Tables that a training and a test table do not need."""
     targets: tuple[str, ...] = ()
     key: str = ""
 

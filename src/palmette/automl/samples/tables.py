@@ -40,7 +40,7 @@ class Raw:
     files: tuple[tuple[str, Kind], ...] = ()
     """Name and kind of each column whose cells are paths of files."""
     arrays: tuple[tuple[str, ArrayUse], ...] = ()
-    """Those of them that were made of numbers."""
+    """Name and origin of each column of files that were made of numbers."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""What is asked of a split, and what came of it."""
+"""The request for a split, and the facts of the hold-out."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class SplitRequest(Model):
     column: str = ""
     """The column that names the part of each row."""
     since: str = ""
-    """Where the hold-out begins in time: `2024`, `2024-03`, `2024-03-15`, `--03` for the last March, `P3M` for three
+    """The start of the hold-out in time: `2024`, `2024-03`, `2024-03-15`, `--03` for the last March, `P3M` for three
     months before the end; empty for a share of the rows."""
     share: float = 0.2
-    """Of the rows that are held out; 0 for none."""
+    """Share of the rows that are held out; 0 for none."""
     forecast: Forecast = Forecast()
     seed: int = 0
     most_rows: int = 0
@@ -42,7 +42,7 @@ class SplitRequest(Model):
 
 
 class HoldOut(Model):
-    """How the hold-out was split off: enough to repeat it. The positions themselves are not stored."""
+    """How the hold-out was split off: enough to repeat it. Positions are not stored."""
 
     rows: int
     training_rows: int
@@ -59,6 +59,6 @@ class HoldOut(Model):
     """The column that names the part of each row."""
     seed: int
     digest: str
-    """Of the positions of the hold-out."""
+    """Digest of the positions of the hold-out."""
     reasons: tuple[str, ...]
     """How and why, in sentences."""

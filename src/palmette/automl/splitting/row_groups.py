@@ -22,11 +22,11 @@ FEWEST = 10
 FEWEST_REPEATS = 1.5
 """Rows of an entity, on average."""
 MOST_SHARE = 0.2
-"""Of the rows, that one entity may have."""
+"""Share of the rows that one entity may have."""
 ALIKE = 0.5
-"""Of 1: how much more alike in the target than chance rows of one entity must be."""
+"""Likeness of the target within entities, from which the target belongs to them; 1 is equality, 0 is chance."""
 FACTOR = np.uint64(1_000_003)
-"""Of the hash of the values to the left in a row."""
+"""Factor of the hash of the values to the left in a row."""
 Hashes = npt.NDArray[np.uint64]
 
 
@@ -43,15 +43,12 @@ def row_hashes(frame: pd.DataFrame) -> Hashes:
 
 
 def mixed(hashes: Hashes, seed: int) -> Hashes:
-    """The hashes in an order of the seed's own (splitmix64)."""
-    z = hashes + np.uint64((seed * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) % 2**64)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)), dtype=np.uint64)
+    """The hashes in an order that depends on the seed (splitmix64, which pandas uses for numbers)."""
+    return np.asarray(pd.util.hash_array(hashes + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 % 2**64)))
 
 
 def apart(hashes: Hashes, seed: int) -> Hashes:
-    """As `mixed`, with equal rows numbered to tell them apart."""
+    """The hashes in the order of the seed; equal rows are numbered to tell them apart."""
     repeats = pd.Series(hashes).groupby(hashes).cumcount().to_numpy().astype(np.uint64)
     return mixed(mixed(hashes, seed) + repeats, seed + 1)
 

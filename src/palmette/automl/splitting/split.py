@@ -85,13 +85,13 @@ def split(
 @dataclass(frozen=True)
 class _Splitter:
     rows: pd.DataFrame
-    """Those with a target."""
+    """The rows with a target."""
     request: SplitRequest
     kinds: Mapping[str, Kind]
     usable: Positions
-    """Of `rows` in the table."""
+    """Positions of `rows` in the table."""
     count: int
-    """Of rows in the table."""
+    """How many rows the table has."""
 
     def whole(self, given_test: tuple[int, int]) -> RowSplit:
         """Every row with a target in one of the parts."""
@@ -114,7 +114,7 @@ class _Splitter:
         return self.by_time(request.time) if request.time and request.by in ("", "time") else self.by_hash()
 
     def limited(self, made: RowSplit, table: pd.DataFrame) -> RowSplit:
-        """With fewer training rows: the latest where time counts, else the same share of each class or range."""
+        """The split with fewer training rows: the latest where time counts, else a share of each class or range."""
         most, rows, count = self.request.most_rows, table.iloc[made.train], len(made.train)
         if time := made.facts.time:
             latest = rows[time].rank(method="first", ascending=False, na_option="bottom").to_numpy()
@@ -172,7 +172,7 @@ class _Splitter:
         self, held: Truths, strategy: SplitStrategy, reasons: list[str], groups: Hashes, grouped: tuple[str, ...],
         column: str = "",
     ) -> RowSplit:  # fmt: skip
-        """In two by `held` (n,), with the `groups` (n,) of either part where there are any."""
+        """The split by `held` (n,), with the `groups` (n,) of either part where there are any."""
         made = self._split(held, strategy, reasons, grouped_by=grouped, column=column)
         if not grouped:
             return made
@@ -277,7 +277,7 @@ def choose(groups: Hashes, strata: Positions, share: float) -> Truths:
 
 
 def _hold_smallest(held: Truths, group: Positions, strata: Positions) -> None:
-    """Where every group is larger than the share, the smallest one without which each class is still learnt."""
+    """Holds out the smallest group without which each class is still learnt, where every group exceeds the share."""
     table = np.zeros((len(held), int(strata.max(initial=0)) + 1), dtype=np.int64)
     np.add.at(table, (group, strata), 1)
     left = table.sum(axis=0) - table
