@@ -1,18 +1,24 @@
 """Trained weights: where each comes from, under which licence, and how it is checked. Code is never fetched.
 
-Weights come from the folder $PALMETTE_MODELS, from an installed package that holds nothing else of use, or from the
-Hugging Face hub into a cache. A file counts only if its SHA-256 is the expected one.
+Listed weights come from the folder $PALMETTE_MODELS, from an installed package that holds nothing else of use, or from
+the Hugging Face hub into a cache. A file counts only if its SHA-256 is the expected one.
+
+A folder of $PALMETTE_MODELS that holds a network as the hub lays it out (config.json, model.safetensors) is used as it
+is: its weights have the name of the folder, and a delivered package expects the SHA-256 that they have here.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
+import re
 import urllib.request
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from palmette.documents import Model, read_document
 from palmette.errors import MachineError, UserError, did_you_mean
@@ -23,6 +29,7 @@ FOLDER = "PALMETTE_MODELS"
 HUB = "https://huggingface.co/{repository}/resolve/{revision}/{file}"
 SAFE = (".safetensors", ".pth", ".pt", ".npz", ".json", ".txt")
 """Files that are read without running what is in them: tensors are loaded with `weights_only=True`."""
+CONFIG, TENSORS = "config.json", "model.safetensors"
 TIMEOUT = 60.0
 BLOCK = 1 << 20
 
@@ -50,15 +57,51 @@ class Weights(Model):
         return self.package.partition("==")[0].replace("-", "_")
 
 
+class NetworkFolder(Model):
+    """A network in a folder of $PALMETTE_MODELS."""
+
+    name: str
+    """Of the folder, and of its weights."""
+    family: str
+    """The `model_type` of its configuration."""
+    features: int
+    """Numbers that it gives for a cell."""
+    weights: Weights
+
+
+class NetworkFamily(Model):
+    """Networks of one architecture."""
+
+    kind: str
+    """Of columns that they read."""
+    features: str
+    """The field of its configuration with the size of a vector."""
+    times: int = 1
+    """Vectors that stand side by side."""
+
+
 class Catalogue(Model):
-    """The weights that encoders and learners may name."""
+    """The weights that encoders and learners may name, and the architectures of other networks."""
 
     weights: Mapping[str, Weights]
+    families: Mapping[str, NetworkFamily]
 
 
 def known_weights() -> Mapping[str, Weights]:
     """By name, what `weights.yaml` lists."""
     return _catalogue().weights
+
+
+def network_folder(kind: str) -> NetworkFolder | None:
+    """The first folder of $PALMETTE_MODELS, by name, with a network for columns of this kind; None without one."""
+    named = os.environ.get(FOLDER)
+    for config in sorted(Path(named).glob(f"*/{CONFIG}")) if named else ():
+        given = json.loads(config.read_text(encoding="utf-8"))
+        family = _catalogue().families.get(str(given.get("model_type", "")))
+        file = config.with_name(TENSORS)
+        if family and family.kind == kind and file.is_file():
+            return _network_folder(file, given, family)
+    return None
 
 
 @cache
@@ -73,6 +116,8 @@ def weights_named(name: str) -> Weights:
         UserError: there are none.
     """
     known = known_weights()
+    if name not in known and (found := _network_weights(name)):
+        return found
     if name not in known:
         message = f"There are no weights {name!r}.{did_you_mean(name, known)}"
         raise UserError(message, f"Known are {', '.join(known)}.", code="no-such-weights")
@@ -135,6 +180,32 @@ def _folders(wanted: Weights) -> list[Path]:
     spec = importlib.util.find_spec(wanted.module) if wanted.package else None
     installed = list(spec.submodule_search_locations or ()) if spec else []
     return [Path(one) for one in (named, *installed, cache_folder("models")) if one]
+
+
+def _network_folder(file: Path, config: Mapping[str, Any], family: NetworkFamily) -> NetworkFolder:
+    """Of a file of weights and the configuration beside it."""
+    folder, known = file.parent, file.stat()
+    sizes = [config, *(part for part in config.values() if isinstance(part, dict))]
+    found = next((one[family.features] for one in sizes if family.features in one), 0)
+    size = int(found[-1] if isinstance(found, list) else found)
+    card = folder / "README.md"
+    licence = re.search(r"(?m)^license:\s*(\S+)", card.read_text(encoding="utf-8") if card.is_file() else "")
+    weights = Weights(
+        file=f"{folder.name}/{TENSORS}",
+        sha256=_digest(file, known.st_size, known.st_mtime_ns),
+        megabytes=round(known.st_size / 1e6, 1),
+        licence=licence[1] if licence else "unknown",
+        source=f"The folder {folder.name!r} of ${FOLDER}, architecture {config['model_type']}.",
+    )
+    return NetworkFolder(
+        name=folder.name, family=config["model_type"], features=family.times * size, weights=weights
+    )
+
+
+def _network_weights(name: str) -> Weights | None:
+    kinds = {one.kind for one in _catalogue().families.values()}
+    found = (network_folder(kind) for kind in sorted(kinds))
+    return next((one.weights for one in found if one and one.name == name), None)
 
 
 def _require_same(path: Path, wanted: Weights) -> None:

@@ -98,14 +98,19 @@ class Encoder:
     """Whether it is taken instead of the usual one where there are columns of other kinds."""
     requires: ClassVar[tuple[str, ...]] = ()
     """Modules that must be installed beside scikit-learn."""
-    weights: ClassVar[tuple[str, ...]] = ()
-    """Trained weights that it uses, by their names in `palmette.automl.weights`."""
+    trained: ClassVar[tuple[str, ...]] = ()
+    """Trained weights that it always uses, by their names in `palmette.automl.weights`."""
     once: ClassVar[bool] = False
     """Whether most of its work is a transformer that learns nothing, whose features are computed once for all folds."""
     cell: ClassVar[float] = 2e-7
     """Seconds to encode a cell of the training rows."""
     description: ClassVar[str]
     """One sentence for plans and prompts."""
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """Names of the trained weights that it uses here."""
+        return self.trained
 
     def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
         """Learners that are to be tried with it."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
+from palmette.automl.encoders.from_folder import FromFolder
 from palmette.automl.encoders.scaled import standard
 from palmette.automl.encoders.scored import Scored
 
@@ -67,3 +68,12 @@ class Spectrogram(_Sounds):
 
     def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
         return (EncoderStart("svc", 0.4, "on the whole spectrogram"),)
+
+
+class Folder(FromFolder):
+    name = "audio_folder"
+    kind = "audio"
+    description = "Vectors of sounds by the network in a folder of $PALMETTE_MODELS, such as wav2vec2 or CLAP."
+    path = "palmette.automl.encoders.audio.network_sounds.SoundNetworkVectors"
+    pieces = 150
+    rank = 0.15

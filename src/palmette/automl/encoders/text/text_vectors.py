@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
+
+
+TOGETHER, WINDOWS = 32, 4  # texts in a batch, and parts of a long text that are read
 
 
 class TextVectors(TransformerMixin, BaseEstimator):
@@ -20,7 +23,7 @@ class TextVectors(TransformerMixin, BaseEstimator):
         paired: Columns of which pairs are compared.
     """
 
-    size: ClassVar[int]
+    size: int
 
     def __init__(self, paired: int = 3) -> None:
         self.paired = paired
@@ -59,3 +62,29 @@ class TextVectors(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         return tags
+
+
+def window_vectors(
+    pieces: Any, texts: Sequence[str], size: int, encode: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """(n, size): the mean over the parts of each text, by their lengths.
+
+    Parts of one length are encoded together, so that none is padded.
+
+    Args:
+        pieces: The tokenizer, which truncates.
+        texts: (n,).
+        size: Of a vector.
+        encode: (m, k) numbers of pieces to (m, size).
+    """
+    parts = [[one.ids for one in (first, *first.overflowing)][:WINDOWS] for first in map(pieces.encode, texts)]
+    owners = np.array([owner for owner, some in enumerate(parts) for _ in some], dtype=int)
+    flat = [part for some in parts for part in some]
+    lengths, sums, totals = np.array([len(one) for one in flat]), np.zeros((len(texts), size)), np.zeros(len(texts))
+    for length in np.unique(lengths[lengths > 0]):
+        alike = np.flatnonzero(lengths == length)
+        for some in np.array_split(alike, -(-len(alike) // TOGETHER)):
+            made = encode(np.array([flat[place] for place in some]))
+            np.add.at(sums, owners[some], length * made)
+            np.add.at(totals, owners[some], length)
+    return sums / np.maximum(totals, 1)[:, None]

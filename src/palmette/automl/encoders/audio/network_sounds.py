@@ -1,0 +1,39 @@
+"""Vectors of sounds by a network in a folder."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from palmette.automl.encoders.audio.sounds import RATE
+from palmette.automl.encoders.trained_networks import NetworkVectors, TrainedNetwork
+
+LEAST = RATE // 10  # values of a sound, which a shorter one is padded to
+LONGEST = 10 * RATE  # values from its middle that are heard
+
+
+class SoundNetworkVectors(NetworkVectors):
+    """Vectors of the ten seconds in the middle of sounds; arguments as for `NetworkVectors`."""
+
+    method = "get_audio_features"
+
+    def inputs(self, network: TrainedNetwork, cell: Any) -> dict[str, torch.Tensor]:
+        extractor = _extractor(network.place)
+        start = max(0, (len(cell) - LONGEST) // 2)
+        wave = np.pad(cell[start : start + LONGEST], (0, max(0, LEAST - len(cell))))
+        rate = extractor.sampling_rate
+        if rate != RATE:
+            wave = np.interp(np.arange(0, len(wave), RATE / rate), np.arange(len(wave)), wave).astype("float32")
+        made: dict[str, torch.Tensor] = extractor(wave, sampling_rate=rate, return_tensors="pt")
+        return {name: made[name] for name in ("input_values", "input_features") if name in made}
+
+
+@cache
+def _extractor(place: Path) -> Any:
+    from transformers import AutoFeatureExtractor
+
+    return AutoFeatureExtractor.from_pretrained(place, local_files_only=True, trust_remote_code=False)

@@ -1,0 +1,72 @@
+"""Vectors of texts by a network, or a table of static vectors, in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+from palmette.automl.encoders.packaged_weights import weights_file
+from palmette.automl.encoders.text.text_vectors import TextVectors, window_vectors
+from palmette.automl.encoders.trained_networks import json_of, trained_network
+
+MOST_PIECES = 256  # that are read together
+
+
+class TextNetworkVectors(TextVectors):
+    """Vectors of whole texts; a long one is read in parts.
+
+    Args:
+        folder: Of the network, in $PALMETTE_MODELS. It is not part of the fitted model.
+        sha256: Of its file of weights.
+        size: Numbers that it gives for a text.
+        paired: Columns of which pairs are compared.
+    """
+
+    def __init__(self, folder: str, sha256: str, size: int, paired: int = 3) -> None:
+        super().__init__(paired)
+        self.folder = folder
+        self.sha256 = sha256
+        self.size = size
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        file = weights_file("", f"{self.folder}/model.safetensors", self.sha256)
+        config = json_of(file.parent / "config.json")
+        if config["model_type"] == "model2vec":
+            return window_vectors(_pieces(file.parent, MOST_PIECES, special=False), texts, self.size, _static(file))
+        network = trained_network(self.folder, self.sha256)
+        most = min(MOST_PIECES, int(config.get("max_position_embeddings", MOST_PIECES)) - 2)
+        by_first = json_of(file.parent / "1_Pooling" / "config.json").get("pooling_mode_cls_token", False)
+
+        def encoded(numbers: np.ndarray) -> np.ndarray:
+            batch = torch.as_tensor(numbers)
+            states = network.outputs(input_ids=batch, attention_mask=torch.ones_like(batch)).last_hidden_state
+            return np.asarray((states[:, 0] if by_first else states.mean(dim=1)).double().cpu())
+
+        return window_vectors(_pieces(file.parent, most), texts, self.size, encoded)
+
+
+@cache
+def _pieces(place: Path, most: int, special: bool = True) -> Any:
+    pieces = Tokenizer.from_file(str(place / "tokenizer.json"))
+    pieces.no_padding()
+    pieces.enable_truncation(most)
+    pieces.encode_special_tokens = not special
+    return pieces
+
+
+@cache
+def _static(file: Path) -> Any:
+    """The mean of the vectors in a table of model2vec."""
+    tensors = load_file(file)
+    table = tensors["embeddings"].astype("float64")
+    if "weights" in tensors:
+        table = table * tensors["weights"][:, None]
+    places = tensors.get("mapping", np.arange(len(table)))
+    return lambda numbers: table[places[numbers]].mean(axis=1)

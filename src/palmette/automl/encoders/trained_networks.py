@@ -1,0 +1,113 @@
+"""Frozen networks that lie in a folder of $PALMETTE_MODELS, read by the library transformers, without code of others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from palmette.automl.encoders.file_cells import features_of
+from palmette.automl.encoders.packaged_weights import weights_file
+
+TOGETHER = 16  # cells in a batch
+
+
+class TrainedNetwork(NamedTuple):
+    """A network in memory."""
+
+    place: Path
+    config: Mapping[str, Any]
+    model: Any
+
+    def outputs(self, method: str = "forward", **inputs: torch.Tensor) -> Any:
+        """What a method of the network returns; on a GPU it computes in half precision."""
+        device = self.model.device
+        given = {name: value.to(device) for name, value in inputs.items()}
+        with torch.inference_mode(), torch.autocast(device.type, enabled=device.type == "cuda"):
+            return getattr(self.model, method)(**given)
+
+
+@cache
+def trained_network(folder: str, sha256: str) -> TrainedNetwork:
+    """The network of this folder on the fastest device; its file of weights has the expected content."""
+    from transformers import AutoModel
+
+    place = weights_file("", f"{folder}/model.safetensors", sha256).parent
+    given = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
+    model = AutoModel.from_pretrained(place, **given).eval().to("cuda" if torch.cuda.is_available() else "cpu")
+    return TrainedNetwork(place, json_of(place / "config.json"), model)
+
+
+def json_of(file: Path) -> dict[str, Any]:
+    """The object in a file; empty where there is none."""
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return found
+
+
+class NetworkVectors(TransformerMixin, BaseEstimator):
+    """A vector for each cell by itself, of each column; learns nothing. The network is not part of the fitted model.
+
+    Args:
+        folder: Its folder in $PALMETTE_MODELS.
+        sha256: Of its file of weights.
+        size: Numbers that it gives for a cell.
+    """
+
+    method: ClassVar[str]
+    """Of networks that know several kinds of data: what reads this one."""
+
+    def __init__(self, folder: str, sha256: str, size: int) -> None:
+        self.folder = folder
+        self.sha256 = sha256
+        self.size = size
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> NetworkVectors:
+        return self
+
+    def transform(self, X: pd.DataFrame) -> np.ndarray:
+        return features_of(pd.DataFrame(X), self.vectors)
+
+    def vectors(self, cells: Iterable[Any]) -> Iterator[np.ndarray]:
+        """(size,) of each; cells of one shape go through the network together."""
+        network, rest = trained_network(self.folder, self.sha256), iter(cells)
+        while some := list(islice(rest, TOGETHER)):
+            inputs = [self.inputs(network, cell) for cell in some]
+            alike = len({tuple(one.shape for one in each.values()) for each in inputs}) == 1
+            for part in [inputs] if alike else [[one] for one in inputs]:
+                stacked = {name: torch.cat([one[name] for one in part]) for name in part[0]}
+                method = self.method if hasattr(network.model, self.method) else "forward"
+                yield from pooled(network.outputs(method, **stacked), self.size).double().cpu().numpy()
+
+    def inputs(self, network: TrainedNetwork, cell: Any) -> dict[str, torch.Tensor]:
+        """The tensors of a cell, (1, ...) each, by the names of the network's arguments."""
+        raise NotImplementedError
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        columns = 1 if input_features is None else len(input_features)
+        return np.array([f"{self.folder}_{place}" for place in range(columns * self.size)], dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
+
+
+def pooled(made: Any, size: int) -> torch.Tensor:
+    """(n, size) of the outputs of a network: its first token beside the mean of the others, or what it pools itself."""
+    states = getattr(made, "last_hidden_state", None)
+    if states is not None and states.ndim == 3 and 2 * states.shape[2] == size:
+        return torch.cat([states[:, 0], states[:, 1:].mean(dim=1)], dim=1)
+    if states is not None and states.ndim == 4:
+        return states.mean(dim=(2, 3))
+    return made.pooler_output if made.pooler_output is not None else states.mean(dim=1)

@@ -1,0 +1,95 @@
+"""Networks in a folder of $PALMETTE_MODELS: found by their configuration, read without code, checked by their hash."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from safetensors.numpy import save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from palmette.automl.calls import build
+from palmette.automl.candidates import Candidate, ColumnUse
+from palmette.automl.composition import candidate_track, encoder_named
+from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.weights import network_folder, weights_named
+
+WORDS = {"[UNK]": 0, "a": 1, "dog": 2, "sleeps": 3, "shares": 4, "fell": 5}
+SMALL = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+WAVE = {"conv_dim": (8, 8), "conv_stride": (5, 4), "conv_kernel": (10, 8), "num_feat_extract_layers": 2,
+        "num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2}  # fmt: skip
+CELLS: dict[str, list[Any]] = {
+    "text": ["a dog sleeps", "", "shares fell " * 400, "a dog sleeps"],
+    "image": [np.full((40, 30, 3), 7, np.uint8), np.full((1, 1, 3), 99, np.uint8)],
+    "audio": [np.sin(np.arange(4000)).astype("float32"), np.zeros(400, "float32")],
+}
+
+
+def saved(kind: str, folder: Path) -> Path:
+    """A network with random weights, as the hub lays it out."""
+    transformers = pytest.importorskip("transformers")
+    if kind == "text":
+        made = transformers.BertModel(transformers.BertConfig(vocab_size=6, **SMALL))
+        with_tokenizer(folder)
+    elif kind == "image":
+        made = transformers.Dinov2Model(transformers.Dinov2Config(image_size=28, patch_size=14, **SMALL))
+        (folder / "preprocessor_config.json").write_text('{"crop_size": {"height": 28, "width": 28}}', "utf-8")
+    else:
+        made = transformers.Wav2Vec2Model(transformers.Wav2Vec2Config(vocab_size=6, **SMALL, **WAVE))
+        transformers.Wav2Vec2FeatureExtractor().save_pretrained(folder)
+    made.save_pretrained(folder)
+    (folder / "README.md").write_text("---\nlicense: apache-2.0\n---\n", "utf-8")
+    return folder
+
+
+def with_tokenizer(folder: Path) -> None:
+    pieces = Tokenizer(models.WordLevel(WORDS, unk_token="[UNK]"))
+    pieces.pre_tokenizer = pre_tokenizers.Whitespace()
+    pieces.save(str(folder / "tokenizer.json"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PALMETTE_MODELS", str(tmp_path))
+    (made := tmp_path / "small").mkdir()
+    return made
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_a_network_in_a_folder_encodes_cells(kind: Any, folder: Path) -> None:
+    saved(kind, folder)
+    encoder, columns = encoder_named(f"{kind}_folder"), [ColumnUse(name="cell", kind=kind)]
+    facts = DataFacts(2, 1, "classification", 1, 2, "", 5, (kind,), words=3.0)
+    frame = pd.DataFrame({"cell": pd.Series(CELLS[kind], dtype=object)})
+    transformer: Any = build(encoder.transformer(columns, "tree", facts))  # type: ignore[arg-type]  # a call
+    made = transformer.fit_transform(frame)
+    assert made.shape == (len(frame), len(encoder.categorical(columns, "tree", facts))) and np.isfinite(made).all()
+    alone = transformer.transform(frame[1:2])
+    assert np.allclose(alone, made[1:2], atol=1e-5)
+    assert not encoder.unavailable()
+    assert candidate_track(Candidate(name="x", learner="linear", encoders={kind: encoder.name})) == "pretrained"
+    assert weights_named("small").licence == "apache-2.0"
+
+
+def test_a_table_of_static_vectors_encodes_texts(folder: Path) -> None:
+    from palmette.automl.encoders.text.network_texts import TextNetworkVectors
+
+    with_tokenizer(folder)
+    save_file({"embeddings": np.eye(6, dtype="float32")}, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps({"model_type": "model2vec", "hidden_dim": 6}), "utf-8")
+    found = network_folder("text")
+    assert found is not None and found.features == 6
+    vectors = TextNetworkVectors("small", found.weights.sha256, 6)
+    made = vectors.transform(pd.DataFrame({"text": ["a dog", "shares"]}))
+    assert np.allclose(made[0], [0, 0.5**0.5, 0.5**0.5, 0, 0, 0]) and np.allclose(made[1], np.eye(6)[4])
+    with pytest.raises(ValueError, match="SHA-256 differs"):
+        TextNetworkVectors("small", "0" * 64, 6).transform(pd.DataFrame({"text": ["a"]}))
+
+
+def test_without_a_folder_the_reason_names_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PALMETTE_MODELS", str(tmp_path))
+    assert "$PALMETTE_MODELS" in encoder_named("image_folder").unavailable()
