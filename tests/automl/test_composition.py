@@ -31,7 +31,7 @@ COLUMNS = (
     ColumnUse(name="member", kind="boolean"),
     ColumnUse(name="since", kind="datetime", parts=("month", "days")),
 )
-TITLE = ColumnUse(name="title", kind="text", examples=("a short one", "another short one"))
+TITLE = ColumnUse(name="title", kind="text", words=3.0, examples=("a short one", "another short one"))
 ROWS = pd.DataFrame(
     {
         "age": [30, 41, None, 25],

@@ -97,6 +97,8 @@ class ColumnUse(Model):
     """The values seen, of a category with few."""
     parts: tuple[str, ...] = ()
     """Of a datetime: what is made of it, e.g. month, weekday, hour, days."""
+    words: float = 0.0
+    """Of a text: their mean number."""
     array: ArrayUse | None = None
     """Columns of the file whose numbers may stand for it."""
     examples: tuple[str | bool | float | None, ...] = ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from statistics import fmean
 from typing import Any, NamedTuple
 
 from palmette.automl.calls import Call, Name, Value, function_step, pipeline, with_arguments
@@ -34,6 +33,8 @@ OPERATIONS = {"difference": "numpy.subtract", "elapsed": "numpy.subtract", "rati
 }  # fmt: skip
 """The functions of derived features that are called otherwise than the operation."""
 REBALANCED = "palmette.automl.learners.rebalancing.Rebalanced"
+USUAL_WORDS = 10.0
+"""Of a text whose length was not measured."""
 ALIKE = 1.5
 """Factor by which texts that are compared differ in length at most."""
 CODE_LENGTH = 3
@@ -186,7 +187,7 @@ def facts_of(blueprint: Blueprint) -> DataFacts:
     count = len(blueprint.classes)
     columns = [one for one in blueprint.columns if one.kind not in STRUCTURE]
     texts = [one for one in columns if one.kind == "text"]
-    words = [fmean([len(str(text).split()) for text in one.examples] or [10.0]) for one in texts]
+    words = [one.words or USUAL_WORDS for one in texts]
     return DataFacts(
         rows=blueprint.rows,
         columns=sum(map(_width, columns)) + len(blueprint.derived),

@@ -62,8 +62,6 @@ class NetworkFolder(Model):
 
     name: str
     """Of the folder, and of its weights."""
-    family: str
-    """The `model_type` of its configuration."""
     features: int
     """Numbers that it gives for a cell."""
     weights: Weights
@@ -73,7 +71,7 @@ class NetworkFamily(Model):
     """Networks of one architecture."""
 
     kind: str
-    """Of columns that they read."""
+    """Of columns that they read, or `series`."""
     features: str
     """The field of its configuration with the size of a vector."""
     times: int = 1
@@ -97,7 +95,8 @@ def network_folder(kind: str) -> NetworkFolder | None:
     named = os.environ.get(FOLDER)
     for config in sorted(Path(named).glob(f"*/{CONFIG}")) if named else ():
         given = json.loads(config.read_text(encoding="utf-8"))
-        family = _catalogue().families.get(str(given.get("model_type", "")))
+        name = "chronos" if "chronos_config" in given else str(given.get("model_type", ""))
+        family = _catalogue().families.get(name)
         file = config.with_name(TENSORS)
         if family and family.kind == kind and file.is_file():
             return _network_folder(file, given, family)
@@ -195,11 +194,9 @@ def _network_folder(file: Path, config: Mapping[str, Any], family: NetworkFamily
         sha256=_digest(file, known.st_size, known.st_mtime_ns),
         megabytes=round(known.st_size / 1e6, 1),
         licence=licence[1] if licence else "unknown",
-        source=f"The folder {folder.name!r} of ${FOLDER}, architecture {config['model_type']}.",
+        source=f"The folder {folder.name!r} of ${FOLDER}, architecture {config.get('model_type')}.",
     )
-    return NetworkFolder(
-        name=folder.name, family=config["model_type"], features=family.times * size, weights=weights
-    )
+    return NetworkFolder(name=folder.name, features=family.times * size, weights=weights)
 
 
 def _network_weights(name: str) -> Weights | None:

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from palmette.automl.calls import build
 from palmette.automl.candidates import Candidate, ColumnUse
-from palmette.automl.composition import candidate_track, encoder_named
+from palmette.automl.composition import candidate_track, encoder_named, learner_named
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.weights import network_folder, weights_named
 
@@ -93,3 +93,26 @@ def test_a_table_of_static_vectors_encodes_texts(folder: Path) -> None:
 def test_without_a_folder_the_reason_names_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PALMETTE_MODELS", str(tmp_path))
     assert "$PALMETTE_MODELS" in encoder_named("image_folder").unavailable()
+
+
+def test_a_network_of_the_chronos_family_forecasts(folder: Path) -> None:
+    bolt = pytest.importorskip("chronos.chronos_bolt")
+    from transformers import T5Config
+
+    from palmette.automl.learners.forecasting.pretrained_forecast import PretrainedForecast
+    from palmette.automl.learners.forecasting.series import Series
+
+    config = T5Config(vocab_size=2, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2,
+                      decoder_start_token_id=0, pad_token_id=0, eos_token_id=0)  # fmt: skip
+    config.chronos_config = {"context_length": 64, "prediction_length": 8, "input_patch_size": 8,
+                             "input_patch_stride": 8, "quantiles": [0.1, 0.5, 0.9]}  # fmt: skip
+    bolt.ChronosBoltModelForForecasting(config).save_pretrained(folder)
+    saved = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps({**saved, "chronos_pipeline_class": "ChronosBoltPipeline"}), "utf-8")
+    learner = learner_named("chronos")
+    assert not learner.unavailable() and learner.weights == ("small",)
+    series = [Series(key, np.arange(float(count)), np.zeros((count + 5, 0)), np.zeros((count, 0)))
+              for key, count in (("a", 40), ("b", 20))]  # fmt: skip
+    model = PretrainedForecast("small", weights_named("small").sha256).fit(series, 5)
+    made = model.predict(series)
+    assert made.shape == (2, 5) and np.isfinite(made).all()

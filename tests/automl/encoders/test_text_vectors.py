@@ -66,10 +66,9 @@ def test_texts_are_compared_where_their_lengths_are_alike() -> None:
     assert sentences.starts(pairs)[0].rank < sentences.starts(others)[0].rank
 
 
-@pytest.mark.parametrize(("second", "alike"), [("A man makes music.", True), ("word " * 40, False)])
-def test_lengths_of_examples_decide_whether_texts_are_pairs(second: str, alike: bool) -> None:
-    texts = ("A man plays the guitar.", second)
-    columns = [ColumnUse(name=f"text_{place}", kind="text", examples=(text,)) for place, text in enumerate(texts)]
+@pytest.mark.parametrize(("second", "alike"), [(4.0, True), (40.0, False)])
+def test_lengths_decide_whether_texts_are_pairs(second: float, alike: bool) -> None:
+    columns = [ColumnUse(name=f"text_{words:g}", kind="text", words=words) for words in (5.0, second)]
     made = Blueprint(
         package="kind_model", title="Predict kind", problem="classification", target="kind", metric="accuracy",
         classes=("a", "b"), rows=100, columns=columns, seconds=10,

@@ -19,7 +19,7 @@ from palmette.automl.learners.forecasting.simple import LogScale, SeasonalNaive,
 from palmette.automl.learners.learner import Setup
 
 HORIZON = 12
-LEARNERS = ("naive", "linear_forecast", "boosted_forecast", "theta")
+LEARNERS = ("naive", "linear_forecast", "linear_network", "boosted_forecast", "theta")
 
 
 def wave(count: int = 400, noise: float = 0.1, level: float = 5.0) -> np.ndarray:
@@ -59,7 +59,7 @@ def test_every_starting_point_forecasts_a_wave(name: str) -> None:
 
 def test_a_flat_series_beside_others_stays_flat() -> None:
     both = [series(wave(), "wave"), series(np.full(400, 3.0), "flat")]
-    for name in ("linear_forecast", "boosted_forecast"):
+    for name in ("linear_forecast", "linear_network", "boosted_forecast"):
         start = learner_named(name).estimator({}, Setup(facts()))
         inner = build(start.arguments["estimator"]).fit(both, HORIZON)
         assert np.abs(inner.predict(both)[1] - 3.0).max() < 0.5

@@ -27,6 +27,8 @@ from palmette.automl.weights import located, weights_named
 Layout = Literal["tree", "dense", "sparse", "rows"]
 LAYOUTS: frozenset[Layout] = frozenset({"tree", "dense", "sparse"})
 Transformer = Call | Literal["passthrough"]
+TEXT_FEATURES = 40
+"""Of a column of texts, for trees."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,14 @@ class DataFacts:
     """Of a forecast."""
 
     @property
+    def features(self) -> int:
+        """Columns of numbers that models of few columns see: texts have many."""
+        return self.columns + TEXT_FEATURES * self.kinds.count("text")
+
+    @property
     def work(self) -> int:
-        """Rows times columns times outputs."""
-        return self.rows * self.columns * self.outputs
+        """Rows times features times outputs."""
+        return self.rows * self.features * self.outputs
 
     @property
     def supervised(self) -> bool:

@@ -1,4 +1,4 @@
-"""Frozen networks that lie in a folder of $PALMETTE_MODELS, read by the library transformers, without code of others."""
+"""Frozen networks in a folder of $PALMETTE_MODELS, read by the library transformers; code beside them is not run."""
 
 from __future__ import annotations
 
@@ -105,9 +105,7 @@ class NetworkVectors(TransformerMixin, BaseEstimator):
 
 def pooled(made: Any, size: int) -> torch.Tensor:
     """(n, size) of the outputs of a network: its first token beside the mean of the others, or what it pools itself."""
-    states = getattr(made, "last_hidden_state", None)
-    if states is not None and states.ndim == 3 and 2 * states.shape[2] == size:
+    states = made.last_hidden_state
+    if states.ndim == 3 and 2 * states.shape[2] == size:
         return torch.cat([states[:, 0], states[:, 1:].mean(dim=1)], dim=1)
-    if states is not None and states.ndim == 4:
-        return states.mean(dim=(2, 3))
-    return made.pooler_output if made.pooler_output is not None else states.mean(dim=1)
+    return states.mean(dim=(2, 3)) if states.ndim == 4 and states.shape[1] == size else made.pooler_output

@@ -162,6 +162,11 @@ class Learner:
     description: ClassVar[str]
     """One sentence for plans and prompts."""
 
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """Names of the trained weights that it uses here."""
+        return ()
+
     def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
         """The estimator; `rounds` fixes the number of steps of a learner that stops early."""
         raise NotImplementedError
@@ -197,7 +202,8 @@ class Learner:
     def cost(self, facts: DataFacts) -> Cost:
         known, times = self.measured, facts.outputs if self.measured.by_output else 1
         pairs = min(facts.rows, self.most_paired) ** 2 if known.pair else 0.0
-        growing = known.cell * facts.rows * facts.columns + known.pair * pairs
+        columns = facts.columns if self.layout == "sparse" else facts.features
+        growing = known.cell * facts.rows * columns + known.pair * pairs
         return Cost(
             seconds=facts.folds * times * (known.seconds + growing),
             megabytes=times * (known.kilobytes + known.row * facts.rows) / 1000,

@@ -8,6 +8,7 @@ import sys
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from palmette.automl.artefacts import DataPlan
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN_CATEGORIES = 30
+MEASURED = 1_000
+"""Texts whose words are counted."""
 PLACEHOLDER = Candidate(name="none", learner="none")
 """Of a draft without candidates."""
 
@@ -88,6 +91,7 @@ def _columns(samples: Samples, profile: Profile, data: DataPlan, rows: pd.DataFr
         if one.kind == "datetime":
             chosen = parts_of(values, drift_of(column.name, rows, profile.split.target, profile.holdout.time))
             parts, note = chosen.parts, "; ".join(filter(None, (one.reason, chosen.reason)))
+        words = fmean(len(str(text).split()) for text in values[:MEASURED]) if one.kind == "text" else 0.0
         categories = _categories(values) if one.kind == "category" else ()
         made.append(
             ColumnUse(
@@ -98,6 +102,7 @@ def _columns(samples: Samples, profile: Profile, data: DataPlan, rows: pd.DataFr
                 note=note,
                 categories=categories if len(categories) <= SHOWN_CATEGORIES else (),
                 parts=parts,
+                words=round(words, 1),
                 array=column.array,
                 examples=tuple(_example(one.kind, text) for text in column.examples),
             )

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from palmette.automl import formatting
 from palmette.automl.candidates import Blueprint
-from palmette.automl.composition import encoder_named
+from palmette.automl.composition import encoder_named, learner_named
 from palmette.automl.measure import METRICS
 from palmette.automl.report.classification import ClassificationResults, classification_results
 from palmette.automl.report.figures import RegressionResults, cluster_figures, forecast_figures, regression_results
@@ -94,9 +94,10 @@ def _reasons(blueprint: Blueprint) -> Iterable[tuple[Measured, str]]:
 
 def weights_used(findings: ReportFindings) -> list[tuple[str, Weights]]:
     """Trained weights of the delivered model, by name."""
-    members = findings.comparison.selection.members
-    used = (encoder_named(name) for member in members for name in member.candidate.encoders.values())
-    return [(name, weights_named(name)) for name in dict.fromkeys(name for one in used for name in one.weights)]
+    members = [one.candidate for one in findings.comparison.selection.members]
+    named = [name for one in members for encoder in one.encoders.values() for name in encoder_named(encoder).weights]
+    named += [name for one in members for name in learner_named(one.learner).weights]
+    return [(name, weights_named(name)) for name in dict.fromkeys(named)]
 
 
 def _results(findings: ReportFindings) -> tuple[ClassificationResults | None, RegressionResults | None]:

@@ -190,6 +190,9 @@ class StaticScores(Scored, Static):
     def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
         return Directions().categorical(columns, layout, facts) + super().categorical(columns, layout, facts)
 
+    def seconds(self, facts: DataFacts) -> float:
+        return Directions().seconds(facts) + super().seconds(facts)
+
 
 class Sentences(_Vectors):
     name = "text_sentences"

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 
-
 TOGETHER, WINDOWS = 32, 4  # texts in a batch, and parts of a long text that are read
 
 

@@ -18,6 +18,7 @@ from palmette.automl.learners.learner import (
     Setup,
 )
 from palmette.automl.learners.ranges import Range, choice, whole
+from palmette.automl.weights import FOLDER, network_folder
 
 HERE = "palmette.automl.learners.forecasting"
 MOST_LAGS = 720
@@ -101,7 +102,7 @@ class Naive(_Forecast):
 
 class LinearForecast(_Forecast):
     name = "linear_forecast"
-    families = frozenset({"linear_model", "ridge", "nlinear", "dlinear", "linear_networks"})
+    families = frozenset({"linear_model", "ridge"})
     readable = True
     description = (
         "The next values are weighted sums of the last ones: a mean of ridge regressions on several numbers of lags."
@@ -135,6 +136,53 @@ class LinearForecast(_Forecast):
             "own": choice(False, True, default=False, note="weights of each series by itself", searched=False),
             "log": choice(False, True, default=False, note="of logarithms", searched=False),
         }
+
+
+class LinearNetworks(_Forecast):
+    name = "linear_network"
+    track = "neural"
+    families = frozenset({"neural_network", "deep_learning", "pytorch", "nlinear", "dlinear", "linear_networks"})
+    requires = ("torch",)
+    description = "A linear network of the last values: NLinear on changes, DLinear on trend and rest."
+    measured = Measured(1.5, 2e-5, kilobytes=500.0, milliseconds=5.0)
+    rank = 2.5
+    path = f"{HERE}.linear_networks.LinearNetwork"
+
+    def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
+        lags = int(settings.get("lags") or max(2 * LEAST_LAGS, lags_of(use) // 2))
+        absolute = {"absolute": True} if facts.metric in ABSOLUTE | {"mase", "wql"} else {}
+        return {"kind": settings.get("kind") or "nlinear", "lags": lags, **absolute}
+
+    def starts(self, use: SeriesUse) -> Mapping[str, tuple[Settings, str]]:
+        return {"": ({}, self.description), "trend": ({"kind": "dlinear"}, "with a layer for the trend")}
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        most = max(lags_of(facts.series or TYPICAL), 3 * LEAST_LAGS)
+        kinds = choice("nlinear", "dlinear", default="nlinear", note="DLinear learns the trend by itself")
+        return {"kind": kinds, "lags": whole(2 * LEAST_LAGS, most, note="last values that are taken")}
+
+
+class Chronos(_Forecast):
+    name = "chronos"
+    track = "pretrained"
+    families = frozenset({"foundation_model", "pretrained_forecast"})
+    requires = ("torch", "chronos")
+    description = "A network of the Chronos family in a folder of $PALMETTE_MODELS, trained on many other series."
+    measured = Measured(5.0, 1e-3, kilobytes=4.0, milliseconds=200.0)
+    rank = 0.5
+    path = f"{HERE}.pretrained_forecast.PretrainedForecast"
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        found = network_folder("series")
+        return (found.name,) if found else ()
+
+    def unavailable(self) -> str:
+        return "" if self.weights else f"{self.name} needs a folder with a network of the Chronos family in ${FOLDER}."
+
+    def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
+        found = network_folder("series")
+        return {"folder": found.name, "sha256": found.weights.sha256} if found else {}
 
 
 class ThetaMethod(_Forecast):

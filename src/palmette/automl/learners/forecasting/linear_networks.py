@@ -1,0 +1,101 @@
+"""Linear networks from the last values of a series to its next ones, in PyTorch (Zeng et al., 2023)."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+from torch import nn
+from torch.nn import functional
+
+from palmette.automl.learners.forecasting.ridges import VALID, last_values, windows_of
+from palmette.automl.learners.forecasting.series import Series, scales_of
+
+SMOOTHED = 25  # values whose moving mean is the trend
+BATCH, PATIENCE = 256, 3
+
+
+class LinearNetwork(BaseEstimator):
+    """NLinear or DLinear: one layer on the values relative to the last, or one each on their trend and the rest.
+
+    Args:
+        kind: `nlinear` or `dlinear`.
+        lags: Last values that are taken.
+        absolute: Whether the absolute error is minimised.
+        epochs: Passes over the windows at most; the latest windows stop them.
+        most: Windows that are learnt from.
+        random_state: Seed.
+    """
+
+    def __init__(
+        self,
+        kind: str = "nlinear",
+        lags: int = 96,
+        absolute: bool = False,
+        epochs: int = 30,
+        most: int = 20_000,
+        random_state: int = 0,
+    ) -> None:
+        self.kind = kind
+        self.lags = lags
+        self.absolute = absolute
+        self.epochs = epochs
+        self.most = most
+        self.random_state = random_state
+
+    @property
+    def lookback(self) -> int:
+        return self.lags
+
+    def fit(self, series: Sequence[Series], horizon: int) -> LinearNetwork:
+        self.scales_ = scales_of(series)
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        windows = windows_of(series, self.lags, horizon, self.most, self.scales_)
+        x, y = (torch.as_tensor(part, dtype=torch.float32, device=device) for part in windows)
+        cut = max(1, round((1 - VALID) * len(x)))
+        with torch.random.fork_rng():
+            torch.manual_seed(self.random_state)
+            layers = [nn.Linear(self.lags, horizon) for _ in range(1 + (self.kind == "dlinear"))]
+            for layer in layers:
+                nn.init.zeros_(layer.weight)
+            self.layers_ = nn.ModuleList(layers).to(device)
+            descent = torch.optim.AdamW(self.layers_.parameters(), lr=1e-3, weight_decay=1e-2)
+            best, least, waited = copy.deepcopy(self.layers_.state_dict()), math.inf, 0
+            for _ in range(self.epochs if cut < len(x) else 0):
+                for some in torch.split(torch.randperm(cut), BATCH):
+                    descent.zero_grad()
+                    self._loss(x[some], y[some]).backward()  # type: ignore[no-untyped-call]  # of PyTorch
+                    descent.step()
+                with torch.no_grad():
+                    loss = float(self._loss(x[cut:], y[cut:]))
+                waited = 0 if loss < least else waited + 1
+                if loss < least:
+                    best, least = copy.deepcopy(self.layers_.state_dict()), loss
+                if waited >= PATIENCE:
+                    break
+        self.layers_.load_state_dict(best)
+        self.layers_.cpu()
+        return self
+
+    def predict(self, contexts: Sequence[Series]) -> np.ndarray:
+        """(n, horizon): the values after each context."""
+        recent = np.stack([last_values(one.values, self.lags) for one in contexts])
+        scales = np.array([self.scales_.get(one.key) or float(np.std(one.values)) or 1.0 for one in contexts])[:, None]
+        rows = torch.as_tensor((recent - recent[:, -1:]) / scales, dtype=torch.float32)
+        with torch.no_grad():
+            return np.asarray(recent[:, -1:] + scales * self._forward(rows).double().numpy())
+
+    def _forward(self, rows: torch.Tensor) -> torch.Tensor:
+        if self.kind == "nlinear":
+            return self.layers_[0](rows)
+        width = min(SMOOTHED, self.lags // 2 * 2 - 1)
+        padded = functional.pad(rows[:, None], (width // 2, width // 2), mode="replicate")
+        trend = functional.avg_pool1d(padded, width, stride=1)[:, 0]
+        return self.layers_[0](trend) + self.layers_[1](rows - trend)
+
+    def _loss(self, rows: torch.Tensor, ahead: torch.Tensor) -> torch.Tensor:
+        return (functional.l1_loss if self.absolute else functional.mse_loss)(self._forward(rows), ahead)

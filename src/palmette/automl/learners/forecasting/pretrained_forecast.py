@@ -1,0 +1,61 @@
+"""Forecasts by a network that was trained on many other series and lies in a folder of $PALMETTE_MODELS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+
+from palmette.automl.encoders.packaged_weights import weights_file
+from palmette.automl.learners.forecasting.series import Series
+
+TOGETHER = 64  # series in a batch
+
+
+class PretrainedForecast(BaseEstimator):
+    """The median forecast of a network of the Chronos family (Ansari et al., 2024), which learns nothing here.
+
+    Args:
+        folder: Of the network.
+        sha256: Of its file of weights, which is not part of the fitted model.
+        lags: Last values that it is shown.
+    """
+
+    def __init__(self, folder: str, sha256: str, lags: int = 512) -> None:
+        self.folder = folder
+        self.sha256 = sha256
+        self.lags = lags
+
+    @property
+    def lookback(self) -> int:
+        return self.lags
+
+    def fit(self, series: Sequence[Series], horizon: int) -> PretrainedForecast:
+        self.horizon_ = horizon
+        return self
+
+    def predict(self, contexts: Sequence[Series]) -> np.ndarray:
+        """(n, horizon): the values after each context."""
+        network, made = _network(self.folder, self.sha256), []
+        values = [torch.tensor(one.values[-self.lags :], dtype=torch.float32) for one in contexts]
+        for start in range(0, len(values), TOGETHER):
+            asked = {"prediction_length": self.horizon_, "quantile_levels": [0.5]}
+            with torch.inference_mode():
+                found, _ = network.predict_quantiles(values[start : start + TOGETHER], **asked)
+            made += [one.double().cpu().numpy().reshape(-1) for one in found]
+        return np.stack(made)
+
+
+@cache
+def _network(folder: str, sha256: str) -> Any:
+    from chronos import BaseChronosPipeline
+
+    place = weights_file("", f"{folder}/model.safetensors", sha256).parent
+    safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
+    return BaseChronosPipeline.from_pretrained(
+        place, device_map="cuda" if torch.cuda.is_available() else "cpu", dtype=torch.float32, **safe
+    )
