@@ -16,6 +16,9 @@ from palmette.sandbox import Access, Sandbox, WarmSpark, find_java
 os.environ.setdefault("PALMETTE_ISOLATION", "none")
 """So that tests need no kernel of a certain kind; those of isolation choose each level that works themselves."""
 
+os.environ.setdefault("PALMETTE_MEMORY", "off")
+"""Runs of tests neither remember nor recall; those of the memory name a file of their own."""
+
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 """Set before numpy and torch load. Workers share the cores; more threads than cores wait for each other."""
 

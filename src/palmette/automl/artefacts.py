@@ -16,6 +16,7 @@ from palmette.automl.task_spec.spec import Constraint
 from palmette.automl.trials import Selection
 from palmette.documents import Model
 from palmette.engine.actor import Measurement, TextFile, Violation
+from palmette.knowledge import SuggestedCandidate
 
 Status = Literal["pass", "partly", "fail"]
 
@@ -31,6 +32,8 @@ class Insight(Model):
     """What in the task or the profile makes it apply here."""
     learners: tuple[str, ...] = ()
     """What it speaks for."""
+    candidates: tuple[SuggestedCandidate, ...] = ()
+    """What it proposes to train."""
 
 
 class Knowledge(Model):
@@ -57,6 +60,8 @@ class Plan(Model):
     """Whether time that is left is spent on the settings of `tuned` candidates."""
     reasons: tuple[str, ...] = ()
     """The facts and insights that it rests on."""
+    insights: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    """By source of an insight: the candidates that follow from it."""
     revision: int = 0
     """How often plans had been revised before this one."""
 

@@ -25,6 +25,7 @@ from palmette.documents import Model, read_document
 from palmette.engine import Human, RunBudget, Setup, build_actors, create, human_of, load_topology
 from palmette.errors import UserError, did_you_mean
 from palmette.knowledge.datasets import DATASET_SOURCES
+from palmette.knowledge.memory import mended_before
 from palmette.llm.opening import ModelChoice, about, check_roles, open_models
 from palmette.llm.tokens import token_limit
 from palmette.sandbox import Sandbox
@@ -88,6 +89,7 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
         "store": Store(folder / "fitted"),
         "delivered": folder / "delivered",
         "models": open_models(choice, folder),
+        "recall": mended_before,
         "seed": task.seed,
     }
     budget = RunBudget(

@@ -19,6 +19,7 @@ from palmette.features.samples import sample_of
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
+from palmette.knowledge.memory import mended_before
 from palmette.llm.models import Models
 from palmette.llm.opening import WORDS, ModelChoice, about, check_roles, open_models
 from palmette.llm.tokens import token_limit
@@ -130,6 +131,7 @@ def services_of(view: View, bench: Workbench, models: Models) -> dict[str, objec
         "sandbox": bench.sandbox,
         "harness": bench.harness,
         "models": models,
+        "recall": mended_before,
         "seed": bench.run.seed,
     }
 

@@ -5,21 +5,24 @@ cannot be used says why and finds nothing. What they find is data, never an inst
 """
 
 from palmette.knowledge.cases import apt_cases
+from palmette.knowledge.memory import recalled
 from palmette.knowledge.source import (
     KnowledgeFinding,
     KnowledgeSource,
     LookupResult,
     Record,
     Subject,
+    SuggestedCandidate,
     papers_and_pages,
     search,
 )
 
 __all__ = [
-    "KnowledgeFinding", "KnowledgeSource", "LookupResult", "Record", "Subject", "apt_cases", "look_up", "search",
+    "KnowledgeFinding", "KnowledgeSource", "LookupResult", "Record", "Subject", "SuggestedCandidate", "apt_cases",
+    "look_up", "search",
 ]  # fmt: skip
 
 
 def look_up(subject: Subject) -> tuple[LookupResult, ...]:
-    """What is known about a subject: cases first, then what papers, pages and documents state."""
-    return (apt_cases(subject), *papers_and_pages(subject))
+    """What is known about a subject: similar runs, then cases, then what papers, pages and documents state."""
+    return (recalled(subject), apt_cases(subject), *papers_and_pages(subject))

@@ -223,6 +223,19 @@ def _searched(source: KnowledgeSource, text: str, kind: RecordKind, most: int) -
     return SearchResult(note=f"{source.name}: {len(found)} {entries} ({kind}) for {text!r}.", records=found)
 
 
+Setting = str | bool | int | float | None
+
+
+class SuggestedCandidate(Model):
+    """A model that did well elsewhere. It is a proposal: whoever uses it checks that it can be trained."""
+
+    learner: str
+    encoders: Mapping[str, str] = Field(default_factory=dict)
+    """By kind of column."""
+    settings: Mapping[str, Setting] = Field(default_factory=dict)
+    strategy: Mapping[str, str] = Field(default_factory=dict)
+
+
 class KnowledgeFinding(Model):
     """Something that is known to help."""
 
@@ -234,6 +247,8 @@ class KnowledgeFinding(Model):
     """What in the subject makes it apply."""
     algorithms: tuple[str, ...] = ()
     """What it speaks for."""
+    candidates: tuple[SuggestedCandidate, ...] = ()
+    """What it proposes to train, the best first."""
 
 
 class LookupResult(Model):

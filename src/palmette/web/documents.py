@@ -145,12 +145,13 @@ def _features(roots: Roots, given: dict[str, JsonValue]) -> tuple[Job, str]:
 
 
 def _automl(roots: Roots, given: dict[str, JsonValue]) -> tuple[Job, str]:
-    from palmette.automl.arguments import HUBS, arguments_of
+    from palmette.automl.arguments import arguments_of
+    from palmette.knowledge.datasets import is_named
 
     options: dict[str, Any] = dict(given)
     sentence, data = str(options.pop("sentence", "")), options.pop("data", None) or []
     places = [str(one) for one in (data if isinstance(data, list) else [data])]
-    places = [one if one.partition(":")[0] in HUBS else str(roots.path(one)) for one in places]
+    places = [one if is_named(one) else str(roots.path(one)) for one in places]
     if not places and not sentence.strip():
         raise UserError("There is neither a request nor data.", "Choose a file.", code="nothing-asked")
     if out := options.pop("out", None):

@@ -211,7 +211,7 @@ def test_a_model_chooses_insights_that_a_source_gave(
 def test_an_insight_without_a_source_or_for_more_than_it_states_is_refused(deals: Given) -> None:
     asked = known(deals, KnowledgeRetriever)
     output = made(KnowledgeRetriever, asked)
-    assert output.insights and output.sources[1].startswith("Online sources were not searched")
+    assert output.insights and output.sources[2].startswith("Online sources were not searched")
     wrongs = (({"source": "Nobody 2031"}, "insight-unsourced"), ({"learners": ("svm",)}, "insight-overstated"))
     for change, code in wrongs:
         changed = output.insights[0].model_copy(update=change)

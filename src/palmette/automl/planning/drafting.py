@@ -17,6 +17,7 @@ from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.columns import data_plan
 from palmette.automl.planning.constraints import ESTIMATED, MARGIN, Aim, Constraints, constraints_of, worst
 from palmette.automl.planning.costs import Costs, digest
+from palmette.automl.planning.insights import RestsOn, informed, recalled_candidates, resting_on
 from palmette.automl.planning.strategies import PlanStrategy, shares, strategies
 from palmette.automl.problems.registry import problem_named, problem_of
 from palmette.automl.profile import Profile
@@ -40,8 +41,6 @@ LEAST = 0.04
 """Share of the budget that must be left for another round, reserve included."""
 FITTING = 0.9
 """Share of a limit on training time that search and final fit are given."""
-INSIGHTS = 3
-"""That a plan cites at most."""
 NOTHING_KNOWN = Knowledge()
 VARIATIONS: tuple[tuple[bool, Ensembling], ...] = tuple(product((True, False), ("best", "stacking", "single")))
 """Tuning and ensembling by which strategies are varied where there are fewer than plans."""
@@ -121,7 +120,9 @@ class PlanContext:
         strategy, the leading ones with others too."""
         usual, *others = self.strategies
         found = sorted(self._ranked(usual), key=lambda one: one[0])
-        made = [candidate for _, candidate in found]
+        proposed = recalled_candidates(self.knowledge, self.constraints.allowed, self.facts, self.strategies)
+        known = {substance(one) for one in proposed}
+        made = [*proposed, *(candidate for _, candidate in found if substance(candidate) not in known)]
         varied = [_varied(one, other) for one in made[:VARIED] for other in others]
         return (*made[: VARIED + LEADERS], *varied, *made[VARIED + LEADERS :])
 
@@ -214,7 +215,7 @@ def _plans(context: PlanContext, revision: Revision) -> Iterator[Plan]:
     if context.rounds:
         yield from _from_measured(context, aim, fitting, asked)
     usable = []
-    for strategy in strategies(context.facts.problem, aim):
+    for strategy in informed(strategies(context.facts.problem, aim), context.knowledge):
         found = chosen_by(strategy, fitting, wanted)
         if len({one.learner for one in found}) >= strategy.least:
             usable.append((strategy, found))
@@ -303,6 +304,7 @@ def plan_of(
 ) -> Plan:
     """The plan of a strategy with these candidates, held to what the request demands."""
     blends = problem_named(context.facts.problem).blends
+    rests_on = resting_on(context.knowledge, candidates)
     return Plan(
         name=strategy.name,
         idea=strategy.idea,
@@ -310,16 +312,16 @@ def plan_of(
         shares=shares(map(candidate_track, candidates), context.task.tracks),
         ensembling=context.constraints.ensembling or strategy.ensembling if blends else "single",
         tuning=strategy.tuning,
-        reasons=tuple(_reasons(candidates, context, asked)),
+        reasons=tuple(_reasons(rests_on, context, asked)),
+        insights={one.source: names for one, names in rests_on},
     )
 
 
-def _reasons(candidates: Sequence[Candidate], context: PlanContext, asked: Iterable[str]) -> Iterator[str]:
-    wanted, own = context.constraints, {one.learner for one in candidates}
+def _reasons(rests_on: Sequence[RestsOn], context: PlanContext, asked: Iterable[str]) -> Iterator[str]:
+    wanted = context.constraints
     yield from asked
     if wanted.required:
         yield f"The request demands {' or '.join(wanted.required)}."
     yield from (f"The request demands {one}." for one in context.task.constraints if one.quantity != "score")
     yield f"{context.facts.rows} training rows, {context.facts.columns} columns, {context.seconds:.0f} s."
-    apt = [one for one in context.knowledge.insights if not one.learners or own & set(one.learners)]
-    yield from (f"{one.text} ({one.source})" for one in apt[:INSIGHTS])
+    yield from (f"{one.text} ({one.source}): {', '.join(names)}" for one, names in rests_on)

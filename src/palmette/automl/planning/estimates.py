@@ -15,6 +15,7 @@ from palmette.automl.learners.learner import Cost
 from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.constraints import worst
 from palmette.automl.planning.drafting import PATIENCE, PlanContext
+from palmette.automl.planning.insights import setting_objections
 from palmette.automl.planning.scores import expected_score
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.samples import Samples
@@ -104,13 +105,7 @@ def candidate_objections(
         if one.learner not in learners:
             yield f"{one.learner!r} is not a listed learner."
             continue
-        learner = learner_named(one.learner)
-        accepted, ranges = learner.settings(), learner.ranges(facts_of(blueprint))
-        for name, value in one.settings.items():
-            if name not in accepted:
-                yield f"{one.learner} has no setting {name!r}; it accepts {', '.join(accepted) or 'none'}."
-            elif name in ranges and (why := ranges[name].objection(value)):
-                yield f"The setting {name!r} of {one.learner} {why}."
+        yield from setting_objections(one.learner, one.settings, facts_of(blueprint))
         if blueprint.classes and one.target_transform != "none":
             yield f"{one.learner}: only numbers are transformed, and the target has classes."
         if not blueprint.classes and one.class_weights != "none":

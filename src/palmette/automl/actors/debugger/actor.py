@@ -9,6 +9,7 @@ from typing import Annotated
 from palmette.automl.candidates import OwnCode
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Violation
+from palmette.knowledge.memory import mended_before
 from palmette.llm import NEEDED, Agent, Answer, Section, section
 from palmette.llm.answers import CodeField
 
@@ -51,7 +52,13 @@ class Debugger(Agent):
 
     def sections(self, input: DebuggerInput, context: Context) -> tuple[Section, ...]:
         return (
-            section("failure", input.failure.message, input.failure.evidence, rank=NEEDED),
+            section(
+                "failure",
+                input.failure.message,
+                input.failure.evidence,
+                *mended_before(input.failure.code),
+                rank=NEEDED,
+            ),
             section("modules", *(f"{one.path}:\n{one.text}" for one in input.modules), rank=NEEDED),
         )
 

@@ -12,6 +12,7 @@ from palmette.automl.candidates import Blueprint, Candidate, first_of_each
 from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.columns import ColumnEdits, data_plan, edited, may_be, objections
 from palmette.automl.planning.drafting import PlanContext, affordable, draft, plan_of
+from palmette.automl.planning.insights import used_by
 from palmette.automl.planning.strategies import PlanStrategy
 from palmette.automl.profile import Profile
 from palmette.automl.splitting import DataSplits
@@ -75,7 +76,7 @@ class GuidelineWriter(RuledAgent):
             shown.plan(due),
             shown.findings(input.profile),
             shown.leaks(basis.context) if input.guided else section("leaks"),
-            shown.insights(input.knowledge if input.guided else None),
+            shown.insights(used_by(basis_of(input).plan, input.knowledge) if input.guided else None),
         )
 
     def objection(self, answer: GuidelineAnswer, input: GuidelineInput) -> str:

@@ -8,6 +8,7 @@ from itertools import chain, zip_longest
 from palmette.automl import context as shown
 from palmette.automl.actors.rules import PlanningInput, RuledAgent
 from palmette.automl.artefacts import Insight, Knowledge
+from palmette.automl.planning.insights import advocated
 from palmette.documents import Model
 from palmette.engine import Attempt, Context, Verdict, Violation
 from palmette.knowledge import KnowledgeFinding, Subject, look_up
@@ -118,12 +119,14 @@ def _looked_up(input: PlanningInput) -> tuple[list[KnowledgeFinding], tuple[str,
     """The findings of all sources in turn, without those for learners that are not available, and a note of each."""
     sources, allowed = look_up(subject_of(input)), {*input.known().constraints.allowed}
     found = [one for one in chain.from_iterable(zip_longest(*(one.findings for one in sources))) if one is not None]
-    usable = [one for one in found if not one.algorithms or allowed & {*one.algorithms}]
+    named = [one if one.algorithms else one.model_copy(update={"algorithms": advocated(one.text)}) for one in found]
+    usable = [one for one in named if not one.algorithms or allowed & {*one.algorithms}]
     return usable, tuple(one.note for one in sources)
 
 
 def _insight(one: KnowledgeFinding) -> Insight:
-    return Insight(text=one.text, source=one.source, because=one.because, learners=one.algorithms)
+    fields = one.model_dump(include={"text", "source", "because"})
+    return Insight(**fields, learners=one.algorithms, candidates=one.candidates)
 
 
 def _violations(output: Knowledge, findings: Sequence[KnowledgeFinding]) -> Iterator[Violation]:

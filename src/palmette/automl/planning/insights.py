@@ -1,0 +1,123 @@
+"""From insights to candidates: what was found changes what is trained, and a plan names what follows from it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from pydantic import ValidationError
+
+from palmette.automl.artefacts import Insight, Knowledge, Plan
+from palmette.automl.candidates import Candidate, Setting, Strategy, substance
+from palmette.automl.composition import encoders, learner_named, meant
+from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.planning.strategies import PlanStrategy
+from palmette.automl.task_spec.vocabulary import names_pattern, vocabulary
+from palmette.knowledge import SuggestedCandidate
+
+MOST_RECALLED = 4
+"""Candidates of earlier runs that are trained before the default ones: what a misleading memory can cost."""
+MOST_CITED = 3
+"""Insights that a plan rests on."""
+PLACE = 2
+"""Of the informed strategy: after the two that hold without any insight, so that wrong insights replace neither."""
+_BETTER = re.compile(r"\b(?:outperforms?|beats?|is better than|are better than|surpass(?:es)?)\b", re.I)
+
+RestsOn = tuple[Insight, tuple[str, ...]]
+"""An insight, and the names of the candidates that follow from it."""
+
+
+def advocated(text: str) -> tuple[str, ...]:
+    """Learners and families that a sentence speaks for: those before "outperforms", if it compares.
+
+    >>> advocated("We show that random forests outperform kNN on small tables.")
+    ('random_forest',)
+    """
+    before = _BETTER.split(text, maxsplit=1)[0]
+    found = ((name, names_pattern([name, *words])) for name, words in vocabulary().learners.items())
+    return tuple(name for name, pattern in found if re.search(rf"(?<!\w)(?:{pattern})s?(?!\w)", before, re.I))
+
+
+def setting_objections(name: str, settings: Mapping[str, Setting], facts: DataFacts) -> Iterator[str]:
+    """Why a learner cannot have settings, in sentences."""
+    learner = learner_named(name)
+    accepted, ranges = learner.settings(), learner.ranges(facts)
+    for setting, value in settings.items():
+        if setting not in accepted:
+            yield f"{name} has no setting {setting!r}; it accepts {', '.join(accepted) or 'none'}."
+        elif setting in ranges and (why := ranges[setting].objection(value)):
+            yield f"The setting {setting!r} of {name} {why}."
+
+
+def recalled_candidates(
+    knowledge: Knowledge, allowed: Collection[str], facts: DataFacts, strategies: Sequence[Strategy]
+) -> list[Candidate]:
+    """Candidates that led similar runs, those that several runs agree on first, as far as they can be trained here."""
+    votes: Counter[str] = Counter()
+    made: dict[str, Candidate] = {}
+    for insight in knowledge.insights:
+        for place, one in enumerate(insight.candidates):
+            candidate = _trainable(one, allowed, facts, strategies)
+            if candidate is not None:
+                made.setdefault(substance(candidate), candidate)
+                votes[substance(candidate)] += 10 - min(place, 9)
+    names: Counter[str] = Counter()
+    found = []
+    for key, _ in votes.most_common(MOST_RECALLED):
+        names[made[key].learner] += 1
+        name = f"{made[key].learner}-recalled-{names[made[key].learner]}"
+        found.append(made[key].model_copy(update={"name": name, "tuned": names[made[key].learner] == 1}))
+    return found
+
+
+def _trainable(
+    one: SuggestedCandidate, allowed: Collection[str], facts: DataFacts, strategies: Sequence[Strategy]
+) -> Candidate | None:
+    known = {each.name: each.kind for each in encoders()}
+    if one.learner not in allowed or any(setting_objections(one.learner, one.settings, facts)):
+        return None
+    if any(known.get(name) != kind or kind not in facts.kinds for kind, name in one.encoders.items()):
+        return None
+    try:
+        strategy = Strategy.model_validate(dict(one.strategy))
+        candidate = Candidate(
+            name=f"{one.learner}-recalled",
+            learner=one.learner,
+            encoders=dict(one.encoders),  # type: ignore[arg-type]  # validated by the model
+            settings=dict(one.settings),
+            strategy=strategy if strategy in strategies else strategies[0],
+            reason="it led a similar run",
+        )
+    except ValidationError:
+        return None
+    return candidate
+
+
+def informed(strategies: Sequence[PlanStrategy], knowledge: Knowledge) -> list[PlanStrategy]:
+    """The strategies, with one that trains first what most insights speak for."""
+    votes = Counter(name for one in knowledge.insights for name in one.learners)
+    if not votes:
+        return list(strategies)
+    learners = tuple(name for name, _ in votes.most_common())
+    idea = f"What is known of such data speaks for {', '.join(learners[:3])}."
+    return [*strategies[:PLACE], PlanStrategy("as-retrieved", idea, learners, each=2), *strategies[PLACE:]]
+
+
+def resting_on(knowledge: Knowledge, candidates: Sequence[Candidate]) -> list[RestsOn]:
+    """The insights that a plan uses, each with the candidates that follow from it; others are left out."""
+    found = []
+    for one in knowledge.insights:
+        spoken_for = {learner for name in one.learners for learner in meant(name)}
+        names = tuple(each.name for each in candidates if each.learner in spoken_for)
+        if names:
+            found.append((one, names[:MOST_CITED]))
+    return found[:MOST_CITED]
+
+
+def used_by(plan: Plan, knowledge: Knowledge | None) -> Knowledge | None:
+    """What is known, without the insights that the plan does not rest on."""
+    if knowledge is None:
+        return None
+    used = tuple(one for one in knowledge.insights if one.source in plan.insights)
+    return knowledge.model_copy(update={"insights": used})
