@@ -53,7 +53,7 @@ def main(only: str, budget: str) -> None:
 
 
 def tried(kind: DirtyKind, folder: Path, budget: str) -> DirtyResult:
-    """How a kind ends, by the command of a user."""
+    """The result of a kind, by the command of a user."""
     data = folder / "data"
     files = kind.files()
     for name, content in files.items():
@@ -66,7 +66,7 @@ def tried(kind: DirtyKind, folder: Path, budget: str) -> DirtyResult:
     done = palmette(folder, "automl", kind.sentence, *sources, *options)
     ended = judged(done, out)
     if ended.how == "model" and not ended.wrong and Path(places[0]).is_file():
-        ended = ended._replace(wrong=asked_again(folder, out, places[0]))
+        ended = ended._replace(wrong=asked_again(folder, out, places[0], next(iter(kind.members), "")))
     if not ended.wrong and ended.how != kind.ends:
         ended = ended._replace(wrong=f"not {kind.ends}")
     return ended
@@ -82,7 +82,7 @@ def palmette(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def judged(done: subprocess.CompletedProcess[str], out: Path) -> DirtyResult:
-    """How a run ended, by its output and folder: a measured, complete model, or one error and no folder."""
+    """The result of a run, by its output and folder: a measured, complete model, or one error and no folder."""
     strange = [line for line in done.stderr.splitlines() if not line.startswith("{")]
     try:
         printed: dict[str, Any] = json.loads(done.stdout)
@@ -117,9 +117,9 @@ def _stopped(printed: dict[str, Any], status: int, out: Path, noise: str) -> Dir
     return DirtyResult(found[0]["code"], wrong, f"{found[0]['message']} {printed['reason']}")
 
 
-def asked_again(folder: Path, out: Path, place: str) -> str:
+def asked_again(folder: Path, out: Path, place: str, table: str) -> str:
     """Why the model does not predict the rows of its own file; empty where it does."""
-    done = palmette(folder, "predict", str(out), "--input", place)
+    done = palmette(folder, "predict", str(out), "--input", place, "--table", table)
     if done.returncode:
         return f"predict fails: {done.stderr[-400:]}"
     return "" if done.stdout.count("\n") > 1 else "predict prints nothing"

@@ -162,8 +162,8 @@ def test_formulas_without_results_are_reported(tmp_path: Path) -> None:
     for row in range(2, 20):
         book.active.append([row, f"=A{row}*2"])
     book.save(tmp_path / "d.xlsx")
-    told = {one.code: one.count for one in load([tmp_path / "d.xlsx"]).samples.repairs}
-    assert told["unknown-results"] == 18
+    reported = {one.code: one.count for one in load([tmp_path / "d.xlsx"]).samples.repairs}
+    assert reported["unknown-results"] == 18
 
 
 def test_where_blanks_divide_a_short_row_has_no_values(tmp_path: Path) -> None:

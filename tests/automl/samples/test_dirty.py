@@ -164,7 +164,7 @@ READ: dict[str, Read] = {
         lines("a,b,c", *times("#,x,1"), "?,-,1", "NA,n/a,1", "null,#N/A,1"), "a b c", 15, "missing-marker",
         lambda t: series(t, "a")[-3:] == series(t, "b")[-3:] == [None] * 3,
     ),
-    "-999 is only told": Read(
+    "-999 is only reported": Read(
         lines("a,b", *times("0.#,x", 40), *times("-999,y", 3)), "a b", 43, "sentinel",
         lambda t: series(t, "a")[-1] == -999,
     ),

@@ -49,7 +49,7 @@ def folder(root: Path, parts: tuple[str, ...] = ("",)) -> Path:
     return root
 
 
-def told(loaded: Loaded) -> dict[str, int]:
+def reported(loaded: Loaded) -> dict[str, int]:
     return {one.code: one.count for one in loaded.samples.repairs}
 
 
@@ -74,7 +74,7 @@ def test_dirty_files_are_named_and_left_out(tmp_path: Path) -> None:
     loaded = load([root])
     assert len(loaded.table) == 11
     repairs = {"unreadable-files": 3, "repeated-files": 1, "other-files": 1, "other-suffix": 1, "unlabelled-files": 1}
-    assert told(loaded) == repairs
+    assert reported(loaded) == repairs
     assert "broken.jpg" in next(one.text for one in loaded.samples.repairs if one.code == "unreadable-files")
     assert loaded.table["image"].nunique() == 10
 
@@ -112,8 +112,8 @@ def test_a_table_names_files_beside_it(tmp_path: Path) -> None:
     for place in (tmp_path / "set", tmp_path / "set" / "labels.csv"):
         loaded = load([place])
         assert len(loaded.table) == 5 and loaded.samples.columns[0].kind == "image"
-        assert Path(loaded.table["picture"][0]).is_file() and told(loaded)["missing-files"] == 1
-    assert told(load([tmp_path / "set"]))["unlabelled-files"] == 1
+        assert Path(loaded.table["picture"][0]).is_file() and reported(loaded)["missing-files"] == 1
+    assert reported(load([tmp_path / "set"]))["unlabelled-files"] == 1
 
 
 def test_a_zip_file_is_read_as_the_folder_in_it(tmp_path: Path) -> None:
@@ -238,9 +238,9 @@ def test_columns_of_pixels_are_images_where_the_request_asks_for_it(
     frame = pd.DataFrame(values, columns=[f"pixel_{place}" for place in range(count)])
     path = pixels(frame.assign(digit=[place % 2 for place in range(20)]), tmp_path / "digits.csv")
     plain = load([path])
-    assert "image" not in plain.table and told(plain)["pixels"] == 1
+    assert "image" not in plain.table and reported(plain)["pixels"] == 1
     loaded = load([path], arrays=["image=pixel_*"])
-    assert [*loaded.table] == ["digit", "image"] and told(loaded)["arrays-made"] == 20
+    assert [*loaded.table] == ["digit", "image"] and reported(loaded)["arrays-made"] == 20
     picture = picture_of(loaded.table["image"][3])
     assert picture.shape == (*shape, 3) and {*np.unique(picture)} == {0, 255}
     assert reload(loaded.samples).table.equals(loaded.table)

@@ -129,5 +129,5 @@ def test_dates_that_cannot_be_told_are_missing_in_text_too_and_make_no_words_of_
     FRAME.assign(until=days).to_csv(tmp_path / "d.csv", index=False)
     loaded = load([tmp_path / "d.csv"])
     assert loaded.table["until"].isna().sum() == 8 and str(loaded.table["until"][1]) == "2024-01-02 00:00:00"
-    told = [repair for repair in loaded.samples.repairs if repair.code == "not-a-date"]
-    assert [(repair.subject, repair.count) for repair in told] == [("until", 8)]
+    reported = [repair for repair in loaded.samples.repairs if repair.code == "not-a-date"]
+    assert [(repair.subject, repair.count) for repair in reported] == [("until", 8)]

@@ -18,7 +18,7 @@ import pandas as pd
 from palmette.automl.kinds import FileKind, file_kinds
 from palmette.automl.samples.artefacts import Repairs
 from palmette.automl.samples.files import kind_of_file, readable, require_installed
-from palmette.automl.samples.opening import DATA, Opened, digest, files_below, most_unpacked, refusal
+from palmette.automl.samples.opening import DATA, Opened, digest, files_below, refusal, require_unpacked
 from palmette.automl.samples.roles import TEST, TRAIN, VALIDATION
 from palmette.automl.samples.tables import Raw
 from palmette.knowledge.web import cache_folder
@@ -128,8 +128,7 @@ def _unpacked(place: Path) -> Path | None:
             arrays = suffixes[".npy"] == len(infos) and any("image" in i.filename or "x" in i.filename for i in infos)
             if not arrays and known <= len(infos) / 2:
                 return None
-            if sum(one.file_size for one in infos) > most_unpacked(place.stat().st_size):
-                raise refusal(place, "too-large", "It unpacks to far more bytes than it has.", "Unpack it yourself.")
+            require_unpacked(place, sum(one.file_size for one in infos), place.stat().st_size)
             folder = cache_folder("unpacked") / digest(place)[:24]
             if not folder.exists():
                 part = folder.with_suffix(f".{os.getpid()}")

@@ -103,8 +103,7 @@ class Opened:
 
     def require_bytes(self, size: int) -> None:
         """Raises InputError for more bytes than the file may unpack to."""
-        if size > (most := most_unpacked(len(self.data) or self.size)):
-            raise self.refusal("too-large", f"It unpacks to more than {most} bytes.", "Give a sample of it as CSV.")
+        require_unpacked(self.path, size, len(self.data) or self.size)
 
     def refusal(self, code: str, message: str, remedy: str, **more: str) -> InputError:
         return refusal(f"{self.path}{f' ({self.member})' if self.member else ''}", code, message, remedy, **more)
@@ -213,7 +212,7 @@ def _unpacked(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
             compression, opener = PACKED[magic]
             with opener(io.BytesIO(data)) as file:
                 content = file.read(most_unpacked(len(data)) + 1)
-            _require_unpacked(path, len(content), len(data))
+            require_unpacked(path, len(content), len(data))
             yield "", content, compression
         elif data[:4] == b"PK\x03\x04":
             yield from _zipped(path, data)
@@ -224,7 +223,8 @@ def _unpacked(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
         raise refusal(path, "damaged-archive", message, "Fetch it again, or unpack it.") from error
 
 
-def _require_unpacked(path: Path, unpacked: int, packed: int) -> None:
+def require_unpacked(path: Path, unpacked: int, packed: int) -> None:
+    """Raises InputError for more bytes than so many may unpack to."""
     if unpacked > most_unpacked(packed):
         message = f"It unpacks to more than {most_unpacked(packed)} bytes, from {packed}."
         raise refusal(path, "too-large", message, "Unpack it if you trust its author, or give a sample of it.")
@@ -233,7 +233,7 @@ def _require_unpacked(path: Path, unpacked: int, packed: int) -> None:
 def _zipped(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
-        _require_unpacked(path, sum(info.file_size for info in archive.infolist()), len(data))
+        require_unpacked(path, sum(info.file_size for info in archive.infolist()), len(data))
         if WORKBOOK in names:
             yield "", data, ""
             return
