@@ -30,7 +30,7 @@ _SHOWN = 20
 @click.argument("scripts", metavar="SCRIPT...", nargs=-1, required=True, type=_FILE)
 @click.option("--fsc", required=True, type=_FILE, help="The specification, or a folder with one for each script.")
 @click.option("--dfr", required=True, type=_FILE, help="The data frame registry.")
-@click.option("--entry", help="The function that builds the features; found by its parameters if omitted.")
+@click.option("--entry", help="The function or Class.method that builds the features; found if omitted.")
 @click.option(
     "--model",
     default="offline",
@@ -42,9 +42,9 @@ _SHOWN = 20
 @click.option(
     "--root",
     type=_FILE,
-    help="The repository; the folder above the script with .git or a Python project's settings if omitted.",
+    help="The repository; if omitted, the folder above the script from which its imports resolve.",
 )
-@click.option("--quick", is_flag=True, help="Only what needs no rows: static rules, the author's tests, the plan.")
+@click.option("--quick", is_flag=True, help="Only what needs no Spark: static rules and the author's tests.")
 @click.option("--only", multiple=True, metavar="CHECK", help="Run only this check; may be repeated.")
 @click.option("--skip", multiple=True, metavar="CHECK", help="Skip this check; may be repeated.")
 @click.option("--format", "form", type=click.Choice(["text", "sarif", "junit"]), default="text", show_default=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -21,8 +22,8 @@ from palmette.sandbox.temporary import temporary_folder
 
 TOP = (".git", "pyproject.toml", "setup.cfg", "setup.py")
 """What lies at the top of a repository."""
-QUICK = 5
-"""The cost of the most expensive check of `quick`."""
+QUICK = 4
+"""Checks of `quick` cost at most this; those above start Spark."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +108,33 @@ def view_of(fsc: Path, dfr: Path, model: str = "offline", human: Human | None = 
 
 
 def repository_of(script: Path) -> Path:
-    """The nearest folder above a script that looks like the top of a repository; else the script's own."""
+    """The folder above a script from which its imports resolve and that looks like the top of a repository.
+
+    Where none looks like one, the nearest from which they resolve; where it imports nothing of its own, its folder.
+    """
     parents = script.resolve().parents
-    return next((folder for folder in parents if any((folder / mark).exists() for mark in TOP)), parents[0])
+    wanted = _imported(script)
+    resolving = [folder for folder in parents if any(_holds(folder, name) for name in wanted)]
+    marked = [folder for folder in parents if any((folder / mark).exists() for mark in TOP)]
+    both = [folder for folder in marked if folder in resolving or not resolving]
+    return next(iter([*both, *resolving, *marked, *parents]))
+
+
+def _imported(script: Path) -> set[str]:
+    """First names of what a script imports."""
+    try:
+        tree = ast.parse(read_text(script))
+    except SyntaxError:
+        return set()
+    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    return {name.split(".")[0] for name in names}
+
+
+def _holds(folder: Path, name: str) -> bool:
+    """Whether a module or package of this name is imported from the folder, or its `src`."""
+    places = (folder / name, folder / "src" / name)
+    return any(place.is_dir() or place.with_suffix(".py").is_file() for place in places)
 
 
 def _folder(path: Path) -> Path:
@@ -122,7 +147,7 @@ def chosen_checks(quick: bool = False, only: Sequence[str] = (), skip: Sequence[
     """The checks that are asked for; UserError for a name that no check has, and where none is left.
 
     Args:
-        quick: Only what needs no rows: static rules, the author's tests on the oracle, the plan.
+        quick: Only what needs no Spark: static rules, and the author's tests on the oracle.
         only: Codes of checks; all when left out.
         skip: Codes of checks to leave out.
     """

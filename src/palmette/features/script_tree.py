@@ -156,7 +156,7 @@ def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
 
 def parse(text: str, view: View, entry: str, predefined: tuple[str, ...] = ()) -> ScriptTree:
     """The script as a `ScriptTree`; SyntaxError when it is not Python."""
-    return ScriptTree(view, entry, text, ast.parse(text), predefined)
+    return ScriptTree(view, entry.rpartition(".")[2], text, ast.parse(text), predefined)
 
 
 def called(node: ast.AST) -> str:

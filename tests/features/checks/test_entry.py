@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from palmette.cli.check import check
 from palmette.errors import UserError
 from palmette.features.checks.entry import find_entry
+from palmette.features.script_check import repository_of
+from palmette.sandbox import WarmSpark
+
+HERE = Path(__file__).parent
 
 TABLES = {"orders", "customers"}
 
@@ -19,6 +28,10 @@ TABLES = {"orders", "customers"}
         (
             "def write(orders: DataFrame) -> None: ...\ndef compute(spark, orders: DataFrame) -> DataFrame: ...",
             "compute",
+        ),
+        (
+            "class View:\n    def compute(self, orders: DataFrame, customers: DataFrame) -> DataFrame: ...",
+            "View.compute",
         ),
     ],
 )
@@ -38,3 +51,25 @@ def test_it_is_found(text: str, entry: str) -> None:
 def test_what_is_not_clear_is_asked(text: str, name: str | None, message: str) -> None:
     with pytest.raises(UserError, match=message):
         find_entry(text, TABLES, name=name)
+
+
+@pytest.mark.parametrize("marks", [(), ("pyproject.toml",), ("views/pyproject.toml", ".git/HEAD")])
+def test_the_repository_is_where_imports_resolve(marks: tuple[str, ...], tmp_path: Path) -> None:
+    script = tmp_path / "team/views/jobs/spend.py"
+    for path in ("lib/shared.py", *marks):
+        (tmp_path / "team" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "team" / path).write_text("", encoding="utf-8")
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text("from lib.shared import x\nimport json\n", encoding="utf-8")
+    assert repository_of(script) == tmp_path / "team"
+
+
+def test_the_line_of_the_readme_checks_without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = re.search(r"`palmette (check [^`]+)`", (HERE.parents[2] / "README.md").read_text(encoding="utf-8"))
+    assert line is not None
+    files = {name: str(HERE / "activity" / name.lower()) for name in ("FSC.yaml", "DFR.yaml")}
+    words = [files.get(word, word) for word in line[1].split()[1:]]
+    words[words.index("SCRIPT.py")] = str(HERE / "activity/activity.py")
+    monkeypatch.setattr(WarmSpark, "_start", lambda _: pytest.fail("it started Spark"))
+    done = CliRunner().invoke(check, [*words, "--quick"])
+    assert done.exit_code == 0 and "static" in done.output, done.output

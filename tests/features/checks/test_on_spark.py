@@ -116,7 +116,8 @@ def test_the_command_finds_the_repository_of_a_script(
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
     monkeypatch.setattr("palmette.features.script_check.WarmSpark", lambda: nullcontext(warm_spark))
-    files = [f"--fsc={ACTIVITY / 'fsc.yaml'}", f"--dfr={ACTIVITY / 'dfr.yaml'}", "--quick", "--json"]
+    files = [f"--fsc={ACTIVITY / 'fsc.yaml'}", f"--dfr={ACTIVITY / 'dfr.yaml'}", "--json"]
+    files += ["--only=static", "--only=spec", "--only=plan"]
     done = CliRunner().invoke(check, [str(tmp_path / script), *files])
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)["measurements"]

@@ -22,7 +22,7 @@ def find_entry(text: str, tables: Collection[str], *, name: str | None = None, f
         UserError: the script is not Python, the named function is missing, or none or several could be meant.
     """
     try:
-        functions = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+        functions = _functions(ast.parse(text))
     except SyntaxError as error:
         raise UserError(
             f"{file} is not Python: line {error.lineno}: {error.msg}.", "Correct it first.", code="not-python"
@@ -35,8 +35,8 @@ def find_entry(text: str, tables: Collection[str], *, name: str | None = None, f
                 code="no-entry",
             )
         return name
-    fitting = [name for name, node in functions.items() if _fits(text, node, tables)]
-    usual = [name for name in NAMES if name in fitting]
+    fitting = [name for name, node in functions.items() if _fits(text, name, node, tables)]
+    usual = sorted((name for name in fitting if _plain(name) in NAMES), key=lambda name: NAMES.index(_plain(name)))
     if len(fitting) == 1 or usual:
         return (usual or fitting)[0]
     found = (
@@ -53,9 +53,23 @@ def find_entry(text: str, tables: Collection[str], *, name: str | None = None, f
     )
 
 
-def _fits(text: str, function: ast.FunctionDef, tables: Collection[str]) -> bool:
+def _functions(module: ast.Module) -> dict[str, ast.FunctionDef]:
+    """The functions of a module and the public methods of its classes, these as `Class.method`."""
+    owned = [(f"{top.name}.", node) for top in module.body if isinstance(top, ast.ClassDef) for node in top.body]
+    return {
+        f"{owner}{node.name}": node
+        for owner, node in [*(("", node) for node in module.body), *owned]
+        if isinstance(node, ast.FunctionDef) and not (owner and node.name.startswith("_"))
+    }
+
+
+def _plain(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _fits(text: str, name: str, function: ast.FunctionDef, tables: Collection[str]) -> bool:
     """Whether tables can be passed to the function and it may return a data frame."""
-    bindings = bind(text, function.name, tables)
+    bindings = bind(text, name, tables)
     takes = any(item.meaning in ("table", "tables") for item in bindings.bound)
     returns = ast.unparse(function.returns) if function.returns is not None else ""
     return takes and not bindings.error and (not returns or returns.strip("'\"").endswith("DataFrame"))
