@@ -1,8 +1,8 @@
-"""Rows as source text are the rows again when they are run; what most of them hold is said once."""
+"""Rows as source text are the rows again when they are run; what all of them hold is written once."""
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from palmette.features.actors.testcase_coder.literals import rows_text
 from palmette.features.actors.testcase_coder.offline import ALIKE
+from palmette.features.actors.testcase_coder.offline import ROWS as LISTED
 from palmette.features.frame_json import decode_row
 from palmette.features.spec.values import SparkType
 
@@ -24,17 +25,22 @@ ROWS = st.lists(
             "class": st.sampled_from(["None", "a'b", 'a"b\\', ""]) | st.none(),
             "paid": st.sampled_from(["1.00", "-0.05"]) | st.none(),
             "at": st.sampled_from(["2024-03-31T00:30:00Z", "2024-03-31T00:30:00.000001Z"]),
-            "tags": st.lists(st.sampled_from(["x", "alike("]) | st.none(), max_size=2),
+            "tags": st.lists(st.sampled_from(["x", "rows("]) | st.none(), max_size=2),
         },
     ),
     max_size=6,
 )
 
 
+def at(text: str) -> datetime:
+    instant = datetime.fromisoformat(text)
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+
+
 def run(text: str) -> Any:
-    names: dict[str, Any] = {"at": datetime.fromisoformat, "date": date, "Decimal": Decimal}
-    exec(f"from __future__ import annotations\n{ALIKE}\nrows = {text}", names)
-    return names["rows"]
+    names: dict[str, Any] = {"at": at, "datetime": datetime, "date": date, "Decimal": Decimal}
+    exec(f"from __future__ import annotations\n{LISTED}\n{ALIKE}\nfound = {text}", names)
+    return names["found"]
 
 
 @given(ROWS)
@@ -43,11 +49,13 @@ def test_rows_are_the_same_after_a_round_trip(rows: list[dict[str, Any]]) -> Non
     assert found == [dict(decode_row(SCHEMA, row)) for row in rows]
 
 
-def test_what_half_of_the_rows_hold_is_said_once_and_a_null_that_differs_is_said() -> None:
-    same = {"class": "a", "paid": "1.00"}
-    rows = [{"id": 1, **same}, {"id": 2, **same}, {"id": 3, "class": "b", "paid": None}]
-    assert rows_text(SCHEMA, rows) == (
-        "alike(\n{'class': 'a', 'paid': Decimal('1.00')},\n{'id': 1},\n{'id': 2},\n"
-        "{'id': 3, 'class': 'b', 'paid': None},\n)"
-    )
-    assert rows_text(SCHEMA, rows[:1]) == "[{'id': 1, 'class': 'a', 'paid': Decimal('1.00')}]"
+def test_rows_take_as_few_lines_as_can_be() -> None:
+    same = {"class": "a" * 40, "paid": "1.00", "at": "2024-03-31T00:30:00Z"}
+    rows = [{"id": 1, "tags": ["x"], **same}, {"id": 2, "tags": None, **same}]
+    assert rows_text(SCHEMA, rows).splitlines() == [
+        "rows(", "'id class tags',", f"(1, '{'a' * 40}', ['x']),", f"(2, '{'a' * 40}', None),", "paid=Decimal('1.00'),",
+        "at=at('2024-03-31 00:30')", ")",
+    ]  # fmt: skip
+    wide = [{"id": index, "class": "a" * 90, "paid": "1.00"} for index in (1, 1, 3)]
+    assert rows_text(SCHEMA, wide).startswith("alike(\n{'id': 1")
+    assert rows_text(SCHEMA, []) == "[]" and rows_text(SCHEMA, [{"id": 1}]) == "[{'id': 1}]"

@@ -47,7 +47,7 @@ class LintCheck:
         result = self.sandbox.run(
             [*python_command("-m", *command), *self.files],
             cwd=root,
-            access=Access(read=(root,)),
+            access=Access(write=(root,)),
             limits=Limits(seconds=60),
             env=self.environment(root),
         )

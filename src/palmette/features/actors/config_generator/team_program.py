@@ -13,6 +13,7 @@ import importlib
 import inspect
 import json
 import textwrap
+import tomllib
 import traceback
 import types
 import typing
@@ -115,6 +116,8 @@ def aliases_of(model: Any) -> dict[str, str]:
 
 def parsed(path: str, text: str) -> Any:
     """What a file of this name and text holds."""
+    if path.endswith(".toml"):
+        return tomllib.loads(text)
     return json.loads(text) if path.endswith(".json") else yaml.safe_load(text)
 
 
@@ -209,7 +212,7 @@ def _makes_something(part: ast.AST) -> bool:
 def parse(request: dict[str, Any]) -> dict[str, Any]:
     """What scripts find in a document, read as they read it: the value of each accessor, or the errors."""
     text = request["text"]
-    names: dict[str, Any] = {"yaml": yaml, "json": json, "text": text}
+    names: dict[str, Any] = {"yaml": yaml, "json": json, "tomllib": tomllib, "text": text}
     names |= {called: load(name) for name, called in request["names"].items()}
     try:
         exec("\n".join(request["lines"]), names)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
 
-from palmette.features.actors.testcase_coder.literals import rows_text, schema_text
+from palmette.features.actors.testcase_coder.literals import instant_text, rows_text, schema_text
 from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import timestamp_of
 from palmette.features.signature import BoundParameter, shape_of, signature
@@ -34,7 +35,7 @@ from {module} import {conventions.owner or entry}'''
 
 
 IMPORTS = """from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -46,8 +47,9 @@ from pyspark.sql import DataFrame, SparkSession"""
 def helpers(view: View, conventions: Conventions, tests: Iterable[str]) -> list[str]:
     """The schemas of the tables and of the output, and the functions by which these tests make data frames of rows."""
     own = [] if conventions.fixture else [_FIXTURE]
-    alike = [ALIKE] if any("alike(" in test for test in tests) else []
-    return [f"Row = Mapping[str, Any]\n\n{_schemas(view, conventions)}", *own, _AT, *alike, _FRAMES]
+    text = "\n".join(tests)
+    used = [source for name, source in (("rows", ROWS), ("alike", ALIKE)) if re.search(rf"\b{name}\(", text)]
+    return [f"Row = Mapping[str, Any]\n\n{_schemas(view, conventions)}", *own, _AT, *used, _FRAMES]
 
 
 def table_schema(view: View, name: str) -> Schema:
@@ -84,8 +86,13 @@ def {OWN_FIXTURE}() -> Iterator[SparkSession]:
     yield builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()'''
 
 _AT = '''def at(text: str) -> datetime:
-    """An instant, or a reading of the clock when it has no offset."""
-    return datetime.fromisoformat(text)'''
+    """An instant, in UTC where the text has no offset."""
+    instant = datetime.fromisoformat(text)
+    return instant if instant.tzinfo else instant.replace(tzinfo=timezone.utc)'''
+
+ROWS = '''def rows(columns: str, *values: Sequence[Any], **usual: Any) -> list[Row]:
+    """Rows with values of these columns, and the same usual values in others."""
+    return [{**usual, **dict(zip(columns.split(), row, strict=True))} for row in values]'''
 
 ALIKE = '''def alike(usual: Row, *rows: Row) -> list[Row]:
     """Rows with the usual values, except where a row has its own."""
@@ -186,4 +193,4 @@ def _as_of(text: str | None, annotation: str) -> str:
         return repr(timestamp.isoformat())
     if kind.endswith("date") and "datetime" not in kind.split(".")[-1]:
         return f"date({timestamp.year}, {timestamp.month}, {timestamp.day})"
-    return f"at({timestamp.isoformat(sep=' ')!r})"
+    return instant_text(timestamp)

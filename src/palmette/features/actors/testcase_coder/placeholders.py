@@ -19,7 +19,7 @@ HELPERS = "HELPERS"
 """In capitals, as no case is called."""
 _ROWS = ("given", "expected", "as_of")
 """What the rows of a case are assigned to."""
-_HELPERS = ("Row", "TABLES", "OUTPUT", "at", "alike", "frame", "tables", OWN_FIXTURE)
+_HELPERS = ("Row", "TABLES", "OUTPUT", "at", "rows", "alike", "frame", "tables", OWN_FIXTURE)
 """What the helpers define."""
 _LINE = re.compile(rf"^(?P<indent>[ \t]*){MARK}(?P<name>\w+)[ \t]*$", re.MULTILINE)
 

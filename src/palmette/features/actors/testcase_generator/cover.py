@@ -21,9 +21,9 @@ from palmette.features.oracle.reference import ReferenceCache, expected
 from palmette.features.oracle.states import sort_key
 from palmette.features.spec.view import AS_OF, View
 
-MULTIPLICITY = 2
+MULTIPLICITY = 1
 """How many parts must detect a deviation, where there are so many."""
-SUSPECTED = 4
+SUSPECTED = 3
 """The same for a deviation of a script that the tests did not notice."""
 FEATURE_VALUES = ("value of ", "default of ")
 """How the entries of `CaseCandidate.detects` begin that are about the values of features."""

@@ -94,7 +94,34 @@ class CaseSelector:
             for name, each in self.trimmed(candidate).items():
                 rows[name] += each
         notes = list(dict.fromkeys(candidate.part.note for candidate in group))
-        return case_of(self.view, group[0].part.theme, _sentence(notes), self._inputs(rows, group[0].cutoff))
+        return self._narrow(
+            case_of(self.view, group[0].part.theme, _sentence(notes), self._inputs(rows, group[0].cutoff))
+        )
+
+    def _narrow(self, case: TestCase) -> TestCase:
+        """The case without the columns that no feature is computed from, where it expects the same."""
+        fewer = case.of_columns(self._used)
+        try:
+            output = expected(self.view, *situation(self.view, fewer))
+        except (NotCovered, WouldFail, ValueError):
+            return case
+        return fewer if tuple(encode_row(output.schema, row) for row in output.rows) == case.expect else case
+
+    @cached_property
+    def _used(self) -> dict[str, frozenset[str]]:
+        """By table: the columns of features, keys, times and partitions; of the spine all."""
+        lineage = {column for columns in self.view.lineage.values() for column in columns}
+        used = {}
+        for name, table in self.view.tables.items():
+            times = {table.event_time, table.available_time, table.valid_from, table.valid_to}
+            parts = {partition.column for partition in table.partitions}
+            known = {column.name for column in table.columns}
+            mine = {column.partition(".")[2] for column in lineage if column.startswith(f"{name}.")}
+            is_spine = self.view.spine is not None and self.view.spine.table == name
+            used[name] = frozenset(
+                known if is_spine else known & {*mine, *times, *parts, *table.keys, *self.view.grain}
+            )
+        return used
 
     def _inputs(self, rows: Rows, cutoff: datetime) -> CaseInputs:
         return CaseInputs(self.factory.frames(rows, cutoff), None if self.view.cutoff == "spine" else cutoff)
