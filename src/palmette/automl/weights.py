@@ -90,6 +90,11 @@ def known_weights() -> Mapping[str, Weights]:
     return _catalogue().weights
 
 
+def known_families() -> Mapping[str, NetworkFamily]:
+    """By `model_type`, the architectures that a folder may hold."""
+    return _catalogue().families
+
+
 def network_folder(kind: str) -> NetworkFolder | None:
     """The first folder of $PALMETTE_MODELS, by name, with a network for columns of this kind; None without one."""
     named = os.environ.get(FOLDER)

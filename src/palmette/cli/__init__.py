@@ -61,6 +61,7 @@ COMMANDS = {
     "web": _Command("palmette.cli.web:web", "Show runs in the browser, answer their questions, start new ones.", "web"),
     "mcp": _Command("palmette.cli.mcp:mcp", "Serve the checks and runs to coding agents (MCP).", "mcp"),
     "search": _Command("palmette.cli.search:search", "Search papers, models, data sets and documents.", "automl"),
+    "checkpoints": _Command("palmette.cli.checkpoints:checkpoints", "Find pretrained networks for columns.", "automl"),
     "memory": _Command("palmette.cli.memory:memory", "Show or carry what earlier runs left.", "automl"),
     "schema": _Command("palmette.cli.schema:schema", "Print the JSON Schema of a file format."),
     "topology": _Command("palmette.cli.topology:topology", "Check or draw a topology."),

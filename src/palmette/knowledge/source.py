@@ -72,6 +72,8 @@ class Record(Model):
     """Columns, where only their number is known."""
     megabytes: float | None = None
     parameters: int | None = None
+    architecture: str = ""
+    """Of a model, e.g. `bert`."""
     downloads: int | None = None
     files: tuple[str, ...] = ()
     """Addresses of its files, or paths in it."""
@@ -132,7 +134,7 @@ class Source:
 
     def record(self, kind: RecordKind, id: object, title: object, **fields: Any) -> Record:
         """A record whose texts are bounded, on one line, and show every character."""
-        for name in ("text", "licence", "target"):
+        for name in ("text", "licence", "target", "architecture"):
             fields[name] = plain(fields.get(name))
         for name in ("authors", "tasks", "columns"):
             fields[name] = tuple(plain(one, 120) for one in fields.get(name) or ())[:200]

@@ -70,7 +70,7 @@ class HuggingFace(Source):
         tags = [str(tag) for tag in one.get("tags") or ()]
         tagged = {name: value for name, _, value in (tag.partition(":") for tag in tags) if value}
         tasks = [tag.removeprefix("task_categories:") for tag in tags if tag.startswith("task_categories:")]
-        tensors = one.get("safetensors")
+        tensors, config = one.get("safetensors"), one.get("config")
         path = f"{'datasets/' if kind == 'dataset' else ''}{one['id']}"
         return self.record(
             *(kind, one["id"], one["id"]),
@@ -79,6 +79,7 @@ class HuggingFace(Source):
             licence=tagged.get("license"),
             tasks=[one["pipeline_tag"]] if one.get("pipeline_tag") else tasks,
             parameters=number(tensors.get("total")) if isinstance(tensors, dict) else None,
+            architecture=config.get("model_type") if isinstance(config, dict) else "",
             downloads=number(one.get("downloads")),
             rows=_most_rows(tagged.get("size_categories", "")),
             files=tuple(str(each.get("rfilename")) for each in dicts(one, "siblings"))[:500],

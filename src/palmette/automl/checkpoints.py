@@ -1,0 +1,104 @@
+"""Pretrained networks by request: candidates of the hub for a kind of column, and their files in $PALMETTE_MODELS.
+
+Only safetensors of architectures that `weights.yaml` lists are offered: no remote code, no pickles. A fetched folder is
+a candidate of every later run with such columns, and works offline.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from palmette.automl.weights import CONFIG, FOLDER, TENSORS, known_families
+from palmette.documents import Model
+from palmette.errors import UserError
+from palmette.knowledge.source import Record
+from palmette.knowledge.sources.hubs import HuggingFace
+
+TASKS = {
+    "text": "sentence-similarity",
+    "image": "image-feature-extraction",
+    "audio": "audio-classification",
+    "series": "time-series-forecasting",
+}
+"""By kind of column: the hub's task of networks that encode it."""
+TOKENS = {"text": 128, "image": 197, "audio": 500, "series": 64}
+"""That a row becomes, about."""
+OPERATIONS = 2e10
+"""A second, of one core on matrices, about."""
+EXAMINED = 10
+"""Networks of a search whose files are looked at."""
+
+
+class Checkpoint(Model):
+    """A network of the hub, and what it would cost here."""
+
+    record: Record
+    seconds: float
+    """To encode all rows on this machine, about; a factor of three either way."""
+    concerns: tuple[str, ...] = ()
+    """What keeps it from being used here."""
+
+
+def checkpoints(kind: str, rows: int, budget: float) -> list[Checkpoint]:
+    """Networks for columns of a kind, usable ones first, then the most downloaded.
+
+    Args:
+        kind: of the column: text, image, audio or series.
+        rows: that are encoded.
+        budget: seconds of the run; half of them may be spent on encoding.
+
+    Raises:
+        PalmetteError: the hub cannot be used.
+    """
+    hub = HuggingFace()
+    listed = islice(hub.search(f"task:{TASKS[kind]}", "model"), EXAMINED)
+    made = [_judged(hub.detail(one.id, "model"), kind, rows, budget) for one in listed]
+    return sorted(made, key=lambda one: (bool(one.concerns), -(one.record.downloads or 0)))
+
+
+def _judged(record: Record, kind: str, rows: int, budget: float) -> Checkpoint:
+    cores = len(os.sched_getaffinity(0))
+    seconds = 2 * (record.parameters or 0) * TOKENS[kind] * rows / (OPERATIONS * cores)
+    return Checkpoint(
+        record=record, seconds=round(seconds, 1), concerns=tuple(_concerns(record, kind, seconds, budget))
+    )
+
+
+def _concerns(record: Record, kind: str, seconds: float, budget: float) -> Iterator[str]:
+    known = known_families()
+    if {CONFIG, TENSORS} - {*record.files}:
+        yield f"it has no {TENSORS} with {CONFIG}"
+    if record.architecture not in known or known[record.architecture].kind != kind:
+        yield f"its architecture {record.architecture or 'is not stated'!r} is not read here for columns of kind {kind}"
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if record.parameters and 4 * record.parameters > memory / 4:
+        yield f"it takes more than a quarter of {memory >> 30} GiB of memory"
+    if seconds > budget / 2:
+        yield f"encoding takes about {seconds:,.0f} s, more than half of {budget:g} s"
+
+
+def fetch_checkpoint(id: str) -> Path:
+    """The folder of a network in $PALMETTE_MODELS, fetched where it is not there.
+
+    Raises:
+        UserError: the variable is not set, or the network has no safetensors.
+        MachineError: the hub cannot be used.
+    """
+    named = os.environ.get(FOLDER)
+    if not named:
+        raise UserError(f"{FOLDER} is not set.", "Set it to the folder for networks.", code="no-models-folder")
+    folder = Path(named) / id.replace("/", "--")
+    if not (folder / TENSORS).is_file():
+        hub = HuggingFace()
+        record = hub.detail(id, "model")
+        if TENSORS not in record.files:
+            message = f"{id!r} has no {TENSORS}; nothing else is loaded."
+            raise UserError(message, "Choose another one.", code="unsafe-format")
+        folder.mkdir(parents=True, exist_ok=True)
+        hub.fetch(record, folder)
+        note = f"---\nlicense: {record.licence or 'unknown'}\n---\n{hub.cite(record)}\n"
+        (folder / "README.md").write_text(note, "utf-8")
+    return folder
