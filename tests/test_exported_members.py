@@ -11,6 +11,7 @@ import palmette
 PUBLIC = {
     "AutoMLRun", "DeliveryError", "DeveloperError", "InputError", "MachineError", "ModelError", "PalmetteError",
     "Problem", "RunError", "RunStopped", "TopologyError", "UserError", "__version__", "automl", "build_features",
+    "check_features",
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from palmette.automl.api import AutoMLRun
 from palmette.errors import (
@@ -29,10 +29,20 @@ from palmette.errors import (
 if TYPE_CHECKING:
     from palmette.automl.api import automl
     from palmette.engine import Observer, RunResult
+    from palmette.features.script_check import check_features
 else:
     from palmette import automl  # a package that can be called
 
 __version__ = "0.2.0"
+
+
+def __getattr__(name: str) -> Any:
+    """`check_features`, which is imported when it is asked for."""
+    if name == "check_features":
+        from palmette.features.script_check import check_features
+
+        return check_features
+    raise AttributeError(f"module 'palmette' has no attribute {name!r}")
 
 
 def build_features(run_file: str | Path, *, observer: Observer | None = None) -> RunResult:
@@ -71,4 +81,5 @@ __all__ = [
     "__version__",
     "automl",
     "build_features",
+    "check_features",
 ]

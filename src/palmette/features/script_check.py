@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import html
+import linecache
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from palmette.documents import read_text
-from palmette.engine import ConsoleHuman, Human, Verdict, pay_unrecorded
+from palmette.documents import read_text, write_text
+from palmette.engine import ConsoleHuman, Human, NoHuman, Verdict, pay_unrecorded
 from palmette.errors import UserError, did_you_mean
 from palmette.features.checks import Check, ScriptUnderTest, registered, run_checks
 from palmette.features.checks.entry import find_entry
@@ -51,6 +53,68 @@ class CheckedScript:
     @property
     def words(self) -> dict[str, str]:
         return words_of(self.view)
+
+    def __bool__(self) -> bool:
+        return self.verdict.ok
+
+    def __repr__(self) -> str:
+        checks = ", ".join(f"{one.name} {one.status}" for one in self.verdict.measurements)
+        found = "".join(f"\n  {one.code}: {one.message}" for one in self.verdict.violations)
+        return f"{self.entry}() builds {self.view.name}: {'ok' if self else 'not ok'} ({checks}){found}"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(one.name)}</td><td>{one.status}</td><td>{html.escape(one.detail)}</td></tr>"
+            for one in self.verdict.measurements
+        )
+        found = "".join(
+            f"<details open><summary><b>{html.escape(one.code)}</b> {html.escape(one.message)}</summary>"
+            f"<pre>{html.escape(one.evidence)}</pre></details>"
+            for one in self.verdict.violations
+        )
+        title = f"{html.escape(self.entry)}() builds {html.escape(self.view.name)}"
+        return f"<h4>{'✓' if self else '✗'} {title}</h4><table>{rows}</table>{found}"
+
+
+def check_features(
+    function: Callable[..., object] | str | Path,
+    fsc: str | Path,
+    dfr: str | Path,
+    *,
+    quick: bool = False,
+    spark: WarmSpark | None = None,
+) -> CheckedScript:
+    """Checks a function on Spark data frames, or a script, against its specification, by running it.
+
+    >>> palmette.check_features(build, "orders.fsc.yaml", "registry.yaml")  # doctest: +SKIP
+
+    Args:
+        function: takes the view's tables and returns its data frame. Its module, in a notebook its cell, is the
+            script that is checked, so its imports stand there. Or the path of a script.
+        fsc: path of the feature specification.
+        dfr: path of the data frame registry.
+        quick: only what needs no rows.
+        spark: a running Spark for several calls; one is started when left out.
+
+    Returns:
+        The checks with their evidence; true when every check that ran passed.
+
+    Raises:
+        InputError: every mistake in the specification and the registry.
+        UserError: the function has no source.
+    """
+    view = view_of(Path(fsc), Path(dfr), human=NoHuman())
+    if isinstance(function, str | Path):
+        return check_script(FeatureScript(Path(function)), view, chosen_checks(quick), spark=spark)
+    file, entry = function.__code__.co_filename, function.__name__  # type: ignore[attr-defined]  # of functions
+    if Path(file).is_file() and Path(file).suffix == ".py":
+        return check_script(FeatureScript(Path(file), entry), view, chosen_checks(quick), spark=spark)
+    lines = linecache.getlines(file)
+    if not lines:
+        raise UserError(f"The source of {entry!r} is not known.", "Give the path of its script.", code="no-source")
+    with temporary_folder() as folder:
+        write_text(folder / f"{entry}.py", "".join(lines))
+        return check_script(FeatureScript(folder / f"{entry}.py", entry), view, chosen_checks(quick), spark=spark)
 
 
 def check_script(

@@ -1,0 +1,30 @@
+"""The example notebooks run from top to bottom."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("nbclient", reason="nbclient is not installed")
+pytest.importorskip("ipykernel", reason="ipykernel is not installed")
+
+import nbclient
+import nbformat
+
+LONG = frozenset({"model", "verification"})
+"""They train a model, or start Spark."""
+FOLDER = Path(__file__).parents[2] / "examples/notebooks"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["features", "model", "own_actor", "verification"])
+def test_a_notebook_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name in LONG and not os.environ.get("PALMETTE_NOTEBOOKS"):
+        pytest.skip("it takes a minute: set PALMETTE_NOTEBOOKS=1")
+    monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path / "runs"))
+    book = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
+    nbclient.NotebookClient(book, timeout=240, resources={"metadata": {"path": str(FOLDER)}}).execute()
+    shown = [output for cell in book.cells for output in cell.get("outputs", [])]
+    assert any("text/html" in output.get("data", {}) for output in shown) == (name in LONG)
