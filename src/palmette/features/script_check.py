@@ -106,7 +106,7 @@ def check_features(
     view = view_of(Path(fsc), Path(dfr), human=NoHuman())
     if isinstance(function, str | Path):
         return check_script(FeatureScript(Path(function)), view, chosen_checks(quick), spark=spark)
-    file, entry = function.__code__.co_filename, function.__name__  # type: ignore[attr-defined]  # of functions
+    file, entry = function.__code__.co_filename, function.__name__
     if Path(file).is_file() and Path(file).suffix == ".py":
         return check_script(FeatureScript(Path(file), entry), view, chosen_checks(quick), spark=spark)
     lines = linecache.getlines(file)

@@ -50,7 +50,8 @@ class HoldOut:
         self.metric: Metric = metric or metric_of(name, "regression")
         frame = rows_of_file(Path(file))
         if self.target not in frame:
-            message = f"The hold-out {file!r} has no column {self.target!r}.{did_you_mean(self.target, list(frame))}"
+            near = did_you_mean(self.target, map(str, frame))
+            message = f"The hold-out {file!r} has no column {self.target!r}.{near}"
             raise UserError(message, "Name it FILE:TARGET:METRIC.", code="no-target")
         self._truth = _column(frame, self.target, self.metric)
         digest = hashlib.sha256(f"{self.target}\0{self.metric.name}\0".encode() + Path(file).read_bytes()).hexdigest()

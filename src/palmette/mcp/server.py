@@ -206,12 +206,11 @@ class _Tools:
     def conventions(self, run_file: str) -> str:
         """The conventions of the repository that a run file names."""
         from palmette.features.repository import read_conventions
-        from palmette.features.spec.fsc import FeatureSpec
         from palmette.features.spec.run import Run
 
         path = self._roots.run_file(run_file)
         run = read_document(path, Run)
-        view = read_document(self._roots.path(str(path.parent / run.fsc)), FeatureSpec).feature_view
+        view = view_of(*(self._roots.path(str(path.parent / one)) for one in (run.fsc, run.dfr)), human=NoHuman())
         root = self._roots.path(str(path.parent / run.repository.path))
         return read_conventions(root, run, view).model_dump_json(indent=2)
 

@@ -31,7 +31,7 @@ class Workers:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._running: set[str] = set()
         self.refused: dict[str, JsonValue] = {}
         """Why a run did not begin or go on, by its id."""
 
@@ -42,7 +42,7 @@ class Workers:
             RunError: it is worked on already, or too many are.
         """
         with self._guard:
-            alive = [id for id, process in self._running.items() if process.poll() is None]
+            alive = self._running
             if folder.name in alive or is_running(folder):
                 raise RunError(f"The run {folder.name!r} is being worked on.", "Wait for it.", code="run-in-use")
             if len(alive) >= MOST_WORKERS:
@@ -56,7 +56,7 @@ class Workers:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-            self._running[folder.name] = process
+            self._running.add(folder.name)
         threading.Thread(target=self._wait, args=(folder.name, process, job), daemon=True).start()
 
     def _wait(self, id: str, process: subprocess.Popen[bytes], job: Job) -> None:
@@ -66,11 +66,11 @@ class Workers:
         elif process.returncode < 0:
             message = f"The process of the run was killed by signal {-process.returncode}."
             self.refused[id] = {"code": "killed", "message": message, "remedy": "Resume it.", "problems": []}
+        self._running.discard(id)
 
     def is_starting(self, id: str) -> bool:
         """Whether a process of this server works on the run."""
-        process = self._running.get(id)
-        return process is not None and process.poll() is None
+        return id in self._running
 
     def stop(self, folder: Path) -> None:
         """Interrupts the process of a run, whoever has started it."""

@@ -154,7 +154,7 @@ def _provenance(run: Run, request: RunRequest) -> dict[str, str]:
     return {
         "specification": digests["fsc.yaml"],
         "registry": digests["dfr.yaml"],
-        "palmette": palmette.__version__,
+        "palmette": palmette.version("palmette"),
         "model": run.model,
         "planner": run.decider,
         "seed": str(run.seed),
