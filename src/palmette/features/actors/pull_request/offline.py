@@ -6,10 +6,10 @@ import ast
 import hashlib
 import json
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-import palmette
 from palmette.documents import Model
 from palmette.engine.actor import Verdict
 from palmette.features.actors.pull_request.body import BodyFacts, pull_request_body
@@ -154,7 +154,7 @@ def _provenance(run: Run, request: RunRequest) -> dict[str, str]:
     return {
         "specification": digests["fsc.yaml"],
         "registry": digests["dfr.yaml"],
-        "palmette": palmette.version("palmette"),
+        "palmette": version("palmette"),
         "model": run.model,
         "planner": run.decider,
         "seed": str(run.seed),
