@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 
 from palmette.automl.kinds import file_kind
-from palmette.automl.samples.artefacts import DataFile, Loaded, Repairs, Role, SampleColumn, Samples, TableError
+from palmette.automl.samples.artefacts import Loaded, Repairs, SampleColumn, Samples, TableError
 from palmette.automl.samples.edges import edges_apart, with_neighbours
 from palmette.automl.samples.file_sets import LABEL, FileSet, file_set, tables_of
 from palmette.automl.samples.files import files_digest, inspected, look_like_pixels, with_arrays, with_files
@@ -212,8 +212,8 @@ def _assembled(roles: Roles, repairs: Repairs, hub_targets: tuple[str, ...]) -> 
         repairs.add("empty-column", empty, 1)
     split_column = next((one.name for one in facts if one.distinct <= PARTS and names_parts(one.examples)), "")
     samples = Samples(
-        sources=(), files=tuple(_files(roles)), columns=tuple(facts), rows=rows, test_rows=len(test),
-        inference_rows=len(inference),
+        sources=(), files=tuple(raw.file(role) for role, raws in roles.by_role for raw in raws),
+        columns=tuple(facts), rows=rows, test_rows=len(test), inference_rows=len(inference),
         targets=tuple(dict.fromkeys(called.get(name, name) for name in (*roles.targets, *hub_targets))),
         key=roles.key, split_column=split_column, repairs=tuple(dict.fromkeys(repairs)),
         contents=_contents(facts, pd.DataFrame({name: one.series for name, one in made.items()})),
@@ -281,13 +281,6 @@ def _with_values(frame: pd.DataFrame, files: Sequence[str], subject: str, repair
             return frame
     repairs.add("empty-rows", subject, (~alive).sum())
     return frame[alive].reset_index(drop=True)
-
-
-def _files(roles: Roles) -> Iterator[DataFile]:
-    parts: dict[Role, Sequence[Raw | None]] = {
-        "train": roles.train, "test": roles.test, "inference": roles.inference, "submission": [roles.submission],
-    }  # fmt: skip
-    yield from (raw.file(role) for role, raws in parts.items() for raw in raws if raw is not None)
 
 
 def in_classes(loaded: Loaded, threshold: Threshold) -> Loaded:

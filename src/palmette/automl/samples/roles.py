@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from palmette.automl.samples.artefacts import TableError
+from palmette.automl.samples.artefacts import Role, TableError
 from palmette.automl.samples.tables import Raw
 from palmette.automl.samples.values import MISSING
 
@@ -55,8 +55,13 @@ class Roles:
     key: str = ""
 
     @property
+    def by_role(self) -> tuple[tuple[Role, tuple[Raw, ...]], ...]:
+        form = (self.submission,) if self.submission else ()
+        return ("train", self.train), ("test", self.test), ("inference", self.inference), ("submission", form)
+
+    @property
     def used(self) -> tuple[Raw, ...]:
-        return (*self.train, *self.test, *self.inference, *((self.submission,) if self.submission else ()))
+        return tuple(raw for _, raws in self.by_role for raw in raws)
 
 
 def assign(tables: Sequence[Raw], named: bool, joined: bool) -> Roles:
