@@ -72,8 +72,8 @@ def _step(step: Step) -> str:
         case GapStep(gap=one):
             return f"{one.column} = {one.unit} since the event before of the same {', '.join(one.by)}"
         case SessionStep(session=one):
-            new = f"a new one after {one.timeout} of silence or more"
-            return f"{one.column} = number of the session of {', '.join(one.by)}, {new}"
+            silence = f"more than {one.timeout} of silence" if one.longer else f"{one.timeout} of silence or more"
+            return f"{one.column} = number of the session of {', '.join(one.by)}, a new one after {silence}"
         case _:
             assert_never(step)
 

@@ -247,7 +247,7 @@ def _rules(view: View) -> Iterator[str]:
         yield "All history ends before T, too. A null event time never counts."
     if any(table.available_time for table in view.tables.values()):
         yield "A row counts only when its availability time is before T, too; a null one never counts."
-    if any(feature.window and feature.window.unit == "d" for feature in view.features):
+    if any(feature.window and feature.window.days for feature in view.features):
         yield f"N days go back N calendar days in {view.zone}, to the same time of day."
     if kinds - {"event"}:
         yield (

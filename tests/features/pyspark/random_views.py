@@ -19,7 +19,7 @@ AS_OF = datetime(2024, 4, 2, 9, 30, tzinfo=UTC)
 """Two days after Europe's clocks went forward."""
 ZONES = ("UTC", "UTC", "Europe/Berlin", "America/New_York")
 TIMES = ("timestamp", "timestamp", "timestamp", "date", "bigint", "timestamp_ntz")
-WINDOWS = ("all", "1d", "3d", "7d", "30d", "12h", "36h")
+WINDOWS = ("all", "1d", "3d", "7d", "30d", "12h", "36h", "1h30m", "1d6h30s")
 
 
 class Maker:
@@ -35,7 +35,7 @@ class Maker:
         return self.random.choice(list(options))
 
     def _windows(self) -> list[str]:
-        return [window for window in WINDOWS if self.time_kind != "date" or not window.endswith("h")]
+        return [window for window in WINDOWS if self.time_kind != "date" or window[-1] in "dl"]
 
     def chance(self, share: float) -> bool:
         return self.random.random() < share
@@ -202,8 +202,8 @@ class Maker:
         options = [
             lambda: self._number("since", {"gap": {"column": "since", "by": by, "unit": self.pick(
                 ("seconds", "minutes", "hours", "days"))}}),
-            lambda: self._number("visit", {"session": {"column": "visit", "by": by, "timeout": self.pick(
-                ("30m", "1d", "12h"))}}),
+            lambda: self._number("visit", {"session": {"column": "visit", "by": by, "longer": self.chance(0.3),
+                                                       "timeout": self.pick(("30m", "1d", "12h"))}}),
             lambda: self._number("before", {"previous": {"column": "before", "of": self.pick(("amount",
                 "amount / qty")),
                                                          "by": by, "offset": self.pick((1, 1, 2))}}),

@@ -118,11 +118,12 @@ def test_tables_are_sources_without_being_declared() -> None:
     assert view.source("clicks").early == ()
 
 
-def test_an_explicit_order_has_the_unique_one_behind_it() -> None:
+def test_an_explicit_order_is_taken_as_it_is() -> None:
     view = small(
-        "  - {name: a, dtype: string, aggregate: {function: first, of: note, source: orders, order: [amount desc]}}\n"
+        "  - name: a\n    dtype: string\n"
+        "    aggregate: {function: first, of: note, source: orders, order: [amount desc, order_id]}\n"
     )
-    assert aggregate_of(view, "a").order == ("amount desc", "ordered_at", "order_id")
+    assert aggregate_of(view, "a").order == ("amount desc", "order_id")
 
 
 def test_spine_and_partition() -> None:

@@ -14,6 +14,7 @@ from palmette.features.checks.examples import failure
 from palmette.features.harness.connect import CaseResult
 from palmette.features.script_tree import calls, parse, texts
 from palmette.features.spec.dfr import Table
+from palmette.features.spec.values import Window
 from palmette.features.spec.view import Schema, View
 
 _JOIN = re.compile(r"^[\s:+\-|]*Join (?P<kind>\w+)(?:, (?P<condition>.*))?$")
@@ -102,7 +103,7 @@ def prunable(view: View) -> list[Table]:
     for source in view.sources:
         days = [partition for partition in source.table.partitions if partition.of == "event_time"]
         windows = [feature.window for feature in view.features if feature.source == source.name]
-        bounded = all(window is not None and window.timedelta is not None for window in windows)
+        bounded = all(window not in (None, Window.ALL) for window in windows)
         if days and windows and bounded and not source.late and source.table not in tables:
             tables.append(source.table)
     return tables

@@ -144,8 +144,8 @@ def _edges(builder: ScenarioBuilder, table: Table) -> Iterator[EventTiming]:
             )
         yield EventTiming(f"at the midnight before the last {window}", midnight(day_of(start, zone), zone))
         yield EventTiming(f"a day before the last {window}", start - DAY)
-        if window.unit == "d":
-            yield EventTiming(f"{window.amount * 24} hours before the cut-off", cutoff - window.amount * DAY)
+        if window.days and not window.seconds:
+            yield EventTiming(f"{window.days * 24} hours before the cut-off", cutoff - window.days * DAY)
     yield EventTiming("long ago", cutoff - LONG_AGO)
 
 

@@ -85,11 +85,9 @@ def last_day(day: date) -> date:
 
 def window_start(cutoff: datetime, window: Window, zone: ZoneInfo) -> datetime | None:
     """The first instant of the window before the cut-off; None for all history."""
-    if window.unit == "all":
+    if window == Window.ALL:
         return None
-    if window.unit == "d":
-        return plus_days(cutoff, -window.amount, zone)
-    return cutoff - timedelta(hours=window.amount)
+    return plus_days(cutoff, -window.days, zone) - timedelta(seconds=window.seconds)
 
 
 def timestamp_of(value: object, unit: str | None, zone: ZoneInfo) -> datetime | None:

@@ -371,7 +371,7 @@ def longest(view: View, source: ViewSource) -> Window | None:
     ]
     if not windows or not source.is_event:
         return None
-    return Window.ALL if Window.ALL in windows else max(windows, key=lambda window: window.timedelta or 0)
+    return Window.ALL if Window.ALL in windows else max(windows, key=lambda window: window.timedelta)
 
 
 def finished(value: Any, kind: SparkType, dtype: SparkType, zone: ZoneInfo) -> Any:

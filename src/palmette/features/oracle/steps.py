@@ -367,7 +367,7 @@ def _session(flow: StepState, step: fsc_steps.SessionStep) -> None:
     def numbers(rows: list[Row]) -> list[int]:
         number, found = 1, []
         for gap in _elapsed(flow, rows):
-            number += gap is not None and gap >= timeout
+            number += gap is not None and (gap > timeout if rule.longer else gap >= timeout)
             found.append(number)
         return found
 

@@ -17,6 +17,7 @@ from palmette.features.pyspark.code import (
 )
 from palmette.features.pyspark.layout import vector_length
 from palmette.features.pyspark.scope import ScriptScope
+from palmette.features.pyspark.times import micros
 from palmette.features.spec.fsc import Aggregate
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import ViewSource
@@ -158,9 +159,8 @@ def weight_of(aggregate: Aggregate, rows: Rows) -> CodeFragment:
     if aggregate.weight is not None:
         return rows.sql(aggregate.weight)
     assert aggregate.half_life is not None and rows.event is not None
-    unit = {"d": "DAY", "h": "HOUR", "m": "MINUTE"}[aggregate.half_life.unit]
     age = f"F.unix_micros({rows.scope.cutoff.argument}) - F.unix_micros({rows.event.argument})"
-    halvings = f"({age}) / ({aggregate.half_life.amount} * MICROS_PER_{unit})"
+    halvings = f"({age}) / ({micros(aggregate.half_life)})"
     return rows.define("decay", CodeFragment(f"F.pow(F.lit(0.5), {halvings})"))
 
 

@@ -133,7 +133,7 @@ class _Writer:
         computation = feature.computation
         assert isinstance(computation, Aggregate)
         parts = []
-        if computation.window.unit != "all" and computation.window not in (self.group.window, self.known.window):
+        if computation.window != Window.ALL and computation.window not in (self.group.window, self.known.window):
             parts.append(self._named(window_name(computation.window), self._in_window(computation.window)))
         if computation.where is not None and computation.where != self.group.where:
             code = self.scope.sql(computation.where, self.group.source.schema).as_column

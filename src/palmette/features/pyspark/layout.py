@@ -136,7 +136,7 @@ def longest_window(view: View, source: ViewSource, by: tuple[str, ...] | None = 
         if feature.source == source.name and (by is None or keys(view, feature) == by)
     ]
     longest = widest(_windows(features))
-    return None if longest.unit == "all" else longest
+    return None if longest == Window.ALL else longest
 
 
 def containing_window(view: View, source: ViewSource) -> Window | None:

@@ -198,10 +198,10 @@ def _by_utility(pipeline: Pipeline, window: Window | None) -> str | None:
     scope, event = pipeline.scope, pipeline.event()
     utility = scope.utility("before_cutoff")
     takes_days = utility is not None and "{days}" in utility.call
-    has_days = window is not None and window.unit == "d" and is_utc(scope.view.zone)
+    has_days = window is not None and not window.seconds and is_utc(scope.view.zone)
     if scope.per_row or event.column is None or takes_days != has_days or (window is not None and not takes_days):
         return None
-    days = str(window.amount) if window is not None else ""
+    days = str(window.days) if window is not None else ""
     return scope.utility_transform("before_cutoff", time=event.argument, as_of="as_of", days=days)
 
 

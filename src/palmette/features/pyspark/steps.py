@@ -20,7 +20,7 @@ from palmette.features.pyspark.code import (
 )
 from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import join_calls
-from palmette.features.pyspark.times import event_column, timestamp
+from palmette.features.pyspark.times import event_column, micros, timestamp
 from palmette.features.spec import fsc_steps
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.values import SparkType
@@ -225,10 +225,9 @@ def _gap(pipeline: Pipeline, step: fsc_steps.GapStep) -> None:
 
 def _session(pipeline: Pipeline, step: fsc_steps.SessionStep) -> None:
     rule = step.session
-    unit = {"d": "DAY", "h": "HOUR", "m": "MINUTE"}[rule.timeout.unit]
     gap, window = f"{rule.column}_gap", pipeline.entity_window(rule.by)
     pipeline.calls.append(f"withColumn({quoted(gap)}, {_elapsed(pipeline, rule.by)})")
-    starts = f"F.col({quoted(gap)}) >= {rule.timeout.amount} * MICROS_PER_{unit}"
+    starts = f"F.col({quoted(gap)}) {'>' if rule.longer else '>='} {micros(rule.timeout)}"
     running = f"{window}.rowsBetween(W.unboundedPreceding, W.currentRow)"
     pipeline.set_columns({rule.column: f"F.count_if({starts}).over({running}) + 1"})
     pipeline.calls.append(f"drop({quoted(gap)})")

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from palmette.features.pyspark.code import COMPARISON, OR, SUM, CodeFragment, call, column, method, quoted
 from palmette.features.pyspark.scope import ScriptScope
 from palmette.features.spec.dfr import Partition, Table
-from palmette.features.spec.values import SparkType, Window
+from palmette.features.spec.phrases import length
+from palmette.features.spec.values import Duration, SparkType, Window
 from palmette.features.spec.view import Schema, View
 
 _EPOCH = {"s": "F.timestamp_seconds", "ms": "F.timestamp_millis", "us": "F.timestamp_micros"}
@@ -69,15 +70,34 @@ def visible(table: Table, schema: Schema, cutoff: CodeFragment, zone: str) -> li
     return conditions
 
 
+def micros(length: Duration) -> str:
+    """A length in microseconds, as code: `90 * MICROS_PER_MINUTE`."""
+    seconds = length.timedelta // timedelta(seconds=1)
+    size, unit = next((size, unit) for size, unit in _SECONDS if seconds % size == 0)
+    return f"{seconds // size} * MICROS_PER_{unit}"
+
+
+_SECONDS = ((86400, "DAY"), (3600, "HOUR"), (60, "MINUTE"), (1, "SECOND"))
+
+
 def window_start(window: Window, cutoff: CodeFragment, zone: str) -> CodeFragment:
-    """The first instant of the window; days are calendar days of the session's zone, hours are hours."""
+    """The first instant of the window; days are calendar days of the session's zone, the rest is elapsed time."""
     if is_utc(zone) and cutoff.text == "F.lit(as_of)":
-        return CodeFragment(f"F.lit(as_of - timedelta({'days' if window.unit == 'd' else 'hours'}={window.amount}))")
-    if window.unit == "h" and window.amount >= 24 and not is_utc(zone):
-        hours = f"{window.amount} * MICROS_PER_HOUR"
-        return CodeFragment(f"F.timestamp_micros(F.unix_micros({cutoff.argument}) - {hours})")
-    unit = {"d": "DAY", "h": "HOUR"}[window.unit] + ("S" if window.amount > 1 else "")
-    return CodeFragment(f'{cutoff.within(SUM)} - F.expr("INTERVAL {window.amount} {unit}")', SUM)
+        parts = {"days": window.days, **dict(zip(("hours", "minutes", "seconds"), _clock(window), strict=True))}
+        given = ", ".join(f"{unit}={amount}" for unit, amount in parts.items() if amount)
+        return CodeFragment(f"F.lit(as_of - timedelta({given}))")
+    if window.days:
+        unit = "DAYS" if window.days > 1 else "DAY"
+        cutoff = CodeFragment(f'{cutoff.within(SUM)} - F.expr("INTERVAL {window.days} {unit}")', SUM)
+    if window.seconds:
+        elapsed = micros(Duration(0, window.seconds))
+        return CodeFragment(f"F.timestamp_micros(F.unix_micros({cutoff.argument}) - {elapsed})")
+    return cutoff
+
+
+def _clock(window: Window) -> tuple[int, int, int]:
+    """Hours, minutes and seconds of a window beside its days."""
+    return window.seconds // 3600, window.seconds % 3600 // 60, window.seconds % 60
 
 
 def in_window(window: Window, event: CodeFragment, cutoff: CodeFragment, zone: str) -> CodeFragment:
@@ -86,26 +106,30 @@ def in_window(window: Window, event: CodeFragment, cutoff: CodeFragment, zone: s
 
 def window_name(window: Window) -> str:
     """Name of the condition that a row lies in the window: `last_30_days`."""
-    unit = {"d": "day", "h": "hour"}[window.unit]
-    return f"last_{unit}" if window.amount == 1 else f"last_{window.amount}_{unit}s"
+    return f"last_{length(window).replace(' ', '_')}"
 
 
 def widest(windows: list[Window]) -> Window:
     """The longest window, a day taken as 24 hours."""
-    return max(windows, key=lambda window: timedelta.max if window.timedelta is None else window.timedelta)
+    return max(windows, key=lambda window: timedelta.max if window == Window.ALL else window.timedelta)
 
 
 def containing(windows: list[Window], zone: str) -> Window | None:
     """The widest window, when it surely contains all others; None for all history.
 
-    Where clocks change, a window in days and one in hours of nearly the same length may each be the longer one.
+    Where clocks change, windows of nearly the same length may each be the longer one if their days differ in number.
     """
     longest = widest(windows)
-    if longest.timedelta is None:
+    if longest == Window.ALL:
         return None
-    rivals = [other.timedelta for other in windows if other.unit != longest.unit and other.timedelta is not None]
+    rivals = [other.timedelta for other in windows if _differ(other, longest)]
     margin = timedelta(0) if is_utc(zone) else timedelta(hours=3)
     return longest if all(rival + margin <= longest.timedelta for rival in rivals) else None
+
+
+def _differ(one: Window, other: Window) -> bool:
+    """Whether it depends on clocks which of two windows is the longer one."""
+    return one.days != other.days and bool(one.seconds or other.seconds)
 
 
 class Pruning(NamedTuple):
@@ -130,7 +154,7 @@ def pruning(
         time = table.event_time if partition.of == "event_time" else table.available_time
         if time is None or {time, partition.column} & changed:
             continue
-        lower = window if partition.of == "event_time" and window is not None and window.unit != "all" else None
+        lower = window if partition.of == "event_time" and window not in (None, Window.ALL) else None
         return _bounds(scope, table, partition, lower)
     return None
 
@@ -147,7 +171,7 @@ def _bounds(scope: ScriptScope, table: Table, partition: Partition, window: Wind
     text = registered.type.parsed.name == "string"
     column = f"F.col({quoted(partition.column)})"
     slack = 0 if is_utc(scope.view.zone) else 1
-    days = 0 if window is None else (window.amount if window.unit == "d" else math.ceil(window.amount / 24)) + slack
+    days = 0 if window is None else window.days + math.ceil(window.seconds / 86400) + slack
     if scope.per_row:
         return _per_row(scope, column, text, days if window else None, int(floating))
     statements = ["last_day = as_of.astimezone(timezone.utc).date()" + (" + timedelta(days=1)" if floating else "")]

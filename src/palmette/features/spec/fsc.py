@@ -125,7 +125,7 @@ class Aggregate(Model):
     by: tuple[Name, ...] | None = None
     """Keys to group by, from the grain. Default: the whole grain."""
     order: tuple[str, ...] | None = None
-    """For first, last, last_k, collect: columns that order the rows, as `name` or `name desc`."""
+    """For first, last, last_k, collect: columns that order the rows without ties, as `name` or `name desc`."""
     k: int | None = Field(default=None, ge=1)
     """For last_k, top_k: the number of values."""
     p: float | None = Field(default=None, ge=0, le=1)

@@ -195,6 +195,8 @@ class Session(Model):
     """Keys of the entity."""
     timeout: Duration
     """A gap of at least this length starts a new session."""
+    longer: bool = False
+    """Only a gap longer than `timeout` starts one."""
 
 
 class SessionStep(Model):

@@ -155,10 +155,10 @@ class RowSelection:
             self.report("window-without-events", f"{path}.window", window, table=table.name, table_kind=table.kind)
             return used
         length, kept = window.timedelta, table.retention
-        if kept is not None and length is not None and length > kept.timedelta:
+        if kept is not None and length > kept.timedelta:
             self.report("window-beyond-retention", f"{path}.window", window, table=table.name, kept=kept)
         time = source.columns.types.get(table.event_time or "")
-        if window.unit == "h" and time is not None and time.name == "date":
+        if window.seconds and time is not None and time.name == "date":
             self.report("window-finer-than-time", f"{path}.window", window, event_time=table.event_time)
         return used
 
@@ -191,7 +191,7 @@ class RowSelection:
         return by
 
     def order(self, aggregate: Aggregate, source: ResolvedSource, path: str) -> tuple[str, ...] | None:
-        """The full order: what the author gives, and the source's own order behind it where it is unique."""
+        """The order that the author gives, which must leave no ties; without one, the source's own."""
         if aggregate.function not in ORDERED:
             return aggregate.order
         entries = aggregate.order or ()
@@ -217,8 +217,12 @@ class RowSelection:
                 function=aggregate.function,
                 why=why,
             )
-        plain = tuple(entry.removesuffix(" asc") for entry in entries)
-        return (*plain, *(name for name in source.order or () if name not in named))
+        elif entries and not self._names_the_value(aggregate, source, named):
+            table = source.view.table
+            time = {table.event_time, table.valid_from} - {*table.keys}
+            if missing := [name for name in source.order or () if name not in named and name not in time]:
+                self.report("no-unique-order/tie", f"{path}.order", list(entries), missing=missing)
+        return tuple(entry.removesuffix(" asc") for entry in entries) if entries else source.order
 
     def _names_the_value(self, aggregate: Aggregate, source: ResolvedSource, order: set[str]) -> bool:
         """Whether rows that tie in the order have equal values: the value is made of columns of the order."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, StringConstraints
 from pydantic_core import CoreSchema, core_schema
@@ -176,66 +176,64 @@ _LONGEST = timedelta(days=36525)
 """A century: what is longer is a slip, and soon outside of every calendar."""
 
 
+_UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+_LENGTH = r"(?:[1-9][0-9]*d)?(?:[1-9][0-9]*h)?(?:[1-9][0-9]*m)?(?:[1-9][0-9]*s)?"
+
+
 @dataclass(frozen=True)
 class Duration(_Parsed):
-    """A length of time: `30d`, `12h`, `45m`.
+    """A length of time: `30d`, `12h`, `1h30m`, `45s`.
 
-    >>> Duration.parse("2h").timedelta
-    datetime.timedelta(seconds=7200)
+    >>> str(Duration.parse("90m")), Duration.parse("2h").timedelta
+    ('1h30m', datetime.timedelta(seconds=7200))
     """
 
-    amount: int
-    unit: Literal["d", "h", "m"]
+    days: int
+    """Kept apart: a day is not always 24 hours."""
+    seconds: int = 0
 
-    schema: ClassVar[dict[str, Any]] = {"pattern": r"^[1-9][0-9]*\s*[dhm]$", "examples": ["30m"]}
+    schema: ClassVar[dict[str, Any]] = {"pattern": rf"^(?=.){_LENGTH}$", "examples": ["30m"]}
+    form: ClassVar[str] = "is not a length of time; write whole numbers with d, h, m or s, e.g. '30m' or '1h30m'"
 
     @classmethod
-    def parse(cls, text: str) -> Duration:
+    def parse(cls, text: str) -> Self:
+        text = re.sub(r"\s+", "", text)
         if not re.match(cls.schema["pattern"], text):
-            raise ValueError(f"{text!r} is not a length of time; write a whole number and d, h or m, e.g. '30m'")
-        amount, minutes = int(text[:-1]), {"d": 24 * 60, "h": 60, "m": 1}[text[-1]]
-        if amount * minutes > _LONGEST.total_seconds() / 60:
+            raise ValueError(f"{text!r} {cls.form}")
+        amounts = {unit: int(amount) for amount, unit in re.findall(r"(\d+)([dhms])", text)}
+        if sum(amount * _UNITS[unit] for unit, amount in amounts.items()) > _LONGEST.total_seconds():
             raise ValueError(f"{text!r} is longer than {_LONGEST.days} days")
-        return cls(amount, text[-1])  # type: ignore[arg-type]  # the pattern has no other unit
+        return cls(amounts.pop("d", 0), sum(amount * _UNITS[unit] for unit, amount in amounts.items()))
 
     def __str__(self) -> str:
-        return f"{self.amount}{self.unit}"
+        hours, rest = divmod(self.seconds, 3600)
+        parts = {"d": self.days, "h": hours, "m": rest // 60, "s": rest % 60}
+        return "".join(f"{amount}{unit}" for unit, amount in parts.items() if amount)
 
     @property
     def timedelta(self) -> timedelta:
         """The length, with a day taken as 24 hours."""
-        return timedelta(**{{"d": "days", "h": "hours", "m": "minutes"}[self.unit]: self.amount})
+        return timedelta(days=self.days, seconds=self.seconds)
+
+    def stepped(self, by: int) -> Self:
+        """Longer by so many of the smallest unit that it is written with."""
+        unit = str(self)[-1]
+        return type(self)(self.days + by, 0) if unit == "d" else type(self)(self.days, self.seconds + by * _UNITS[unit])
 
 
 @dataclass(frozen=True)
-class Window(_Parsed):
-    """How far back from the cut-off rows count: `30d` (calendar days of the zone), `12h`, or `all`."""
+class Window(Duration):
+    """How far back from the cut-off rows count: `30d` (calendar days of the zone), `12h`, `1h30m`, or `all`."""
 
-    amount: int
-    unit: Literal["d", "h", "all"]
-
-    schema: ClassVar[dict[str, Any]] = {"pattern": r"^([1-9][0-9]*\s*[dh]|all)$", "examples": ["30d"]}
+    schema: ClassVar[dict[str, Any]] = {"pattern": rf"^((?=.){_LENGTH}|all)$", "examples": ["30d"]}
+    form: ClassVar[str] = "is not a window; write days, hours, minutes or seconds, e.g. '30d' or '1h30m', or 'all'"
     ALL: ClassVar[Window]
 
-    @classmethod
-    def parse(cls, text: str) -> Window:
-        if not re.match(cls.schema["pattern"], text):
-            raise ValueError(f"{text!r} is not a window; write days or hours, e.g. '30d' or '12h', or 'all'")
-        if text == "all":
-            return cls.ALL
-        length = Duration.parse(text)
-        return cls(length.amount, length.unit)  # type: ignore[arg-type]  # nor has this one
-
     def __str__(self) -> str:
-        return "all" if self.unit == "all" else f"{self.amount}{self.unit}"
-
-    @property
-    def timedelta(self) -> timedelta | None:
-        """The length with a day taken as 24 hours; None for all history."""
-        return None if self.unit == "all" else Duration(self.amount, self.unit).timedelta
+        return super().__str__() or "all"
 
 
-Window.ALL = Window(0, "all")
+Window.ALL = Window(0)
 
 
 class TypeName(str, _Parsed):

@@ -17,7 +17,7 @@ from palmette.features.spec.words_names import AskError, WordsContext, WordsQues
 
 __all__ = ["WordsContext", "WordsQuestion", "WordsReading", "read_words"]
 
-_UNIT = r"(?:minute|hour|day|week|month|quarter|year)"
+_UNIT = r"(?:second|minute|hour|day|week|month|quarter|year)"
 _CUTOFF = r"(?:(?:the\s+)?cut-?off|as[ _-]of)\b"
 _WINDOWS = (
     re.compile(
@@ -138,9 +138,10 @@ def _window(words: str) -> tuple[str, Window | None]:
     if unit in ("month", "quarter", "year"):
         days = {"month": 30, "quarter": 91, "year": 365}[unit] * amount
         raise AskError(match[0].strip(), "window", (f"in the last {days} days", f"in the last {days // 7} weeks"))
-    if unit == "minute" or amount == 0:
-        raise AskError(match[0].strip(), "window in days or hours")
-    length = Window(amount * 7, "d") if unit == "week" else Window(amount, "h" if unit == "hour" else "d")
+    if amount == 0:
+        raise AskError(match[0].strip(), "window")
+    seconds = {"hour": 3600, "minute": 60, "second": 1}.get(unit)
+    length = Window(0, amount * seconds) if seconds else Window(amount * (7 if unit == "week" else 1))
     return f"{words[: match.start()]} {words[match.end() :]}", length
 
 

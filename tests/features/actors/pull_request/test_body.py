@@ -36,7 +36,7 @@ ORDERS = Table.model_validate(
         ],
     }
 )
-COUNT = Aggregate(function="count", source="orders", window=Window(30, "d"), by=("user_id",))
+COUNT = Aggregate(function="count", source="orders", window=Window(30), by=("user_id",))
 
 
 def feature(name: str, computation: Aggregate | Expression | Lookup | None = COUNT, **more: object) -> ViewFeature:
@@ -261,7 +261,7 @@ SOURCE = {"source": "s"}
     ("computation", "expected"),
     [
         (
-            Aggregate(function="sum", of="amount", where="amount > 0", window=Window(7, "d"), **SOURCE),
+            Aggregate(function="sum", of="amount", where="amount > 0", window=Window(7), **SOURCE),
             "sum of amount over s where amount > 0 in the 7 days before the cut-off",
         ),
         (
@@ -277,11 +277,11 @@ SOURCE = {"source": "s"}
             "last 3 distinct city in s in all history",
         ),
         (
-            Aggregate(function="vector_weighted_mean", of="v", half_life=Duration(14, "d"), **SOURCE),
+            Aggregate(function="vector_weighted_mean", of="v", half_life=Duration(14), **SOURCE),
             "mean vector v, weighted by recency (half-life 14d), over s in all history",
         ),
         (
-            Aggregate(function="exists", by=("offer_id",), window=Window(12, "h"), **SOURCE),
+            Aggregate(function="exists", by=("offer_id",), window=Window(0, 43200), **SOURCE),
             "whether there is a row of s in the 12 hours before the cut-off, per offer_id",
         ),
         (

@@ -14,6 +14,7 @@ from palmette.documents import Model, parse_document, read_text
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Expression
 from palmette.features.spec.run import Destination, Run
+from palmette.features.spec.values import Window
 from palmette.features.spec.view import AS_OF, View, ViewFeature
 
 VIEW = "view"
@@ -225,7 +226,7 @@ def _timestamp(value: datetime | None) -> str | None:
 
 def _windows(view: View) -> list[str] | None:
     windows = {
-        feature.window for feature in view.features if feature.window is not None and feature.window.unit != "all"
+        feature.window for feature in view.features if feature.window is not None and feature.window != Window.ALL
     }
     return [str(w) for w in sorted(windows, key=lambda w: (w.timedelta, str(w)))] or None
 
@@ -237,6 +238,6 @@ def _longest(view: View, sources: set[str] | None = None) -> str | None:
         for feature in view.features
         if feature.window is not None and (sources is None or feature.source in sources)
     ]
-    if not windows or any(window.timedelta is None for window in windows):
+    if not windows or Window.ALL in windows:
         return None
-    return str(max(windows, key=lambda window: window.timedelta or 0))
+    return str(max(windows, key=lambda window: window.timedelta))

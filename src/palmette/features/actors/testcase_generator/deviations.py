@@ -213,20 +213,14 @@ def _changed(view: View, feature: ViewFeature) -> Iterator[tuple[str, ViewFeatur
 
 
 def _windows(window: Window) -> Iterator[tuple[str, dict[str, Any]]]:
-    if window.unit == "all":
-        yield f"{WINDOW} 30d", {"window": Window(30, "d")}
+    others = [Window(30)] if window == Window.ALL else [window.stepped(1), window.stepped(-1)]
+    if window.days and not window.seconds:
+        others.append(Window(0, window.days * 86400))
+    for other in others:
+        if other not in (window, Window.ALL):
+            yield f"{WINDOW} {other}", {"window": other}
+    if window == Window.ALL:
         return
-    yield (
-        f"{WINDOW} {window.amount + 1}{window.unit}",
-        {"window": Window(window.amount + 1, window.unit)},
-    )
-    if window.amount > 1:
-        yield (
-            f"{WINDOW} {window.amount - 1}{window.unit}",
-            {"window": Window(window.amount - 1, window.unit)},
-        )
-    if window.unit == "d":
-        yield f"{WINDOW} {window.amount * 24}h", {"window": Window(window.amount * 24, "h")}
     yield f"{WINDOW} all history", {"window": Window.ALL}
 
 
@@ -286,7 +280,7 @@ def _aggregates(view: View, aggregate: fsc.Aggregate) -> Iterator[tuple[str, dic
     if aggregate.function in ("collect", "last_k"):
         yield "distinct is not distinct", {"distinct": not aggregate.distinct}
     if aggregate.half_life is not None:
-        longer = Duration(aggregate.half_life.amount * 2, aggregate.half_life.unit)
+        longer = Duration(aggregate.half_life.days * 2, aggregate.half_life.seconds * 2)
         yield "the half-life is twice as long", {"half_life": longer}
     yield from _operand(aggregate)
     yield from _columns(view.source(aggregate.source), aggregate.of or "")

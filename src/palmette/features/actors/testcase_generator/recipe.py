@@ -88,11 +88,11 @@ def _timestamps(suite: CaseSelector) -> Iterator[str]:
 
 def _around(window: Window, step: str) -> tuple[str, ...]:
     """Instants on both sides of the start of a window, and one long before."""
-    if window.unit == "all":
+    if window == Window.ALL:
         return ("T-31d",)
-    start, half = f"T-{window.amount}{window.unit}", "12h" if window.unit == "d" else "30m"
+    start, half = f"T-{'-'.join(re.findall('[0-9]+[dhms]', str(window)))}", "12h" if window.days else "30m"
     near = (f"{start}+1d", f"{start}-1d") if step == "1d" else (f"{start}-{step}", f"{start}+{half}", f"{start}-{half}")
-    return (start, *near, f"T-{window.amount + 60}{window.unit}")
+    return (start, *near, f"T-{window.days + 60}d")
 
 
 def _counted(suite: CaseSelector, table: Table, window: Window, texts: tuple[str, ...]) -> str:

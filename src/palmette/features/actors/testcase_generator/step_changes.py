@@ -8,7 +8,6 @@ from typing import Any
 from palmette.features.actors.testcase_generator.expression_changes import text_deviations
 from palmette.features.spec import fsc_steps
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.values import Duration
 
 
 def step_deviations(step: fsc_steps.Step) -> Iterator[tuple[str, tuple[fsc_steps.Step, ...]]]:
@@ -54,8 +53,8 @@ def _looking_back(
 ) -> Iterator[tuple[str, tuple[fsc_steps.Step, ...]]]:
     match step:
         case fsc_steps.SessionStep():
-            longer = Duration(step.session.timeout.amount + 1, step.session.timeout.unit)
-            yield "the timeout is longer", (_step(step, "session", timeout=longer),)
+            yield "the timeout is longer", (_step(step, "session", timeout=step.session.timeout.stepped(1)),)
+            yield "a gap of the timeout counts otherwise", (_step(step, "session", longer=not step.session.longer),)
             yield from _entity(step, "session", step.session.by)
         case fsc_steps.GapStep():
             yield from _entity(step, "gap", step.gap.by)

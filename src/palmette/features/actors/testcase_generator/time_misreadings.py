@@ -53,7 +53,7 @@ class _WholeDays(Reference):
 
     def within(self, rows: Iterable[Row], known: VisibleRows, window: Window, cutoff: datetime) -> Iterable[Row]:
         start = window_start(cutoff, window, self.zone)
-        if start is None or window.unit != "d":
+        if start is None or window.seconds:
             return super().within(rows, known, window, cutoff)
         start = start.replace(hour=0, minute=0, second=0, microsecond=0)
         return [row for row in rows if (at := known.times.event(row)) is not None and at >= start]

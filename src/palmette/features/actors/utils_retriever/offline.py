@@ -62,7 +62,7 @@ def demands_of(view: View, config: Config, output: Destination) -> list[Demand]:
         found.append(Demand("latest_per_key"))
     if view.cutoff != "spine" and any(source.is_event for source in view.sources):
         windows = [feature.window for feature in view.features if feature.window is not None]
-        in_days = any(window.unit == "d" for window in windows)
+        in_days = any(window.days and not window.seconds for window in windows)
         found.append(Demand("before_cutoff", frozenset({"days"}) if in_days else frozenset()))
     return found
 

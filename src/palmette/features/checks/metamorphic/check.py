@@ -123,7 +123,7 @@ def _says_of_clocks(ground: MetamorphicInput) -> int:
     count = 0
     for feature in ground.view.features:
         length = feature.window.timedelta if feature.window is not None else None
-        if length is None or feature.source is None or not _clocks_change(ground.cutoff - length, ground.cutoff):
+        if not length or feature.source is None or not _clocks_change(ground.cutoff - length, ground.cutoff):
             continue
         table, start = ground.view.source(feature.source).table, ground.cutoff - length
         rows = ground.frames[table.name].rows if table.event_time else ()

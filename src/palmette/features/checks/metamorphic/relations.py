@@ -112,8 +112,7 @@ def _widest(view: View, table: Table) -> timedelta | None:
         return None
     windows = [feature.window for feature in view.features if feature.source in sources]
     lengths = [window.timedelta for window in windows if window is not None]
-    known = [length for length in lengths if length is not None]
-    return max(known) if known and len(known) == len(lengths) else None
+    return max(lengths) if lengths and all(lengths) else None
 
 
 def other_entities(ground: MetamorphicInput) -> MetamorphicInput | None:
