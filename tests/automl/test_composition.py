@@ -13,6 +13,7 @@ from palmette.automl.calls import Call, build, paths_of, source
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Derived, Strategy
 from palmette.automl.composition import (
     available_learners,
+    encoder_named,
     encoder_of,
     facts_of,
     learner_named,
@@ -136,6 +137,9 @@ def test_text_brings_learners_of_its_own_and_nothing_else_changes() -> None:
     plain = available_learners("classification", ["number"], ["traditional"], 100)
     beside = available_learners("classification", ["number", "text"], ["traditional"], 100)
     assert {*beside} - {*plain} == {"nb_svm", "ridge_classifier", "linear_svc", "svc"}
+    if not encoder_named("text_static").unavailable():
+        assert "linear" in available_learners("classification", ["text"], ["pretrained"], 100)
+        assert "linear" not in available_learners("classification", ["number"], ["pretrained"], 100)
     assert {*available_learners("regression", ["text"], ["traditional"], 100)} >= {"linear", "lightgbm"}
     drawn = blueprint(columns=(*COLUMNS, TITLE))
     assert facts_of(drawn).words == 3.0

@@ -115,21 +115,27 @@ def available_learners(
     """
     usable = tuple(one for one in dict.fromkeys(kinds) if one not in UNUSABLE and one not in STRUCTURE)
     wanted, solving = frozenset(tracks), {problem, learning_task(problem)}
+    words = 10.0 if {*usable} - {*ORDER} else 0.0
+    facts = DataFacts(max(rows, 1), max(len(usable), 1), problem, 1, 0, "", 5, usable, (2,), words)
     found = [
         one
         for one in learners()
         if one.name != "dummy"
         and solving & one.problems
-        and (one.track in wanted or not wanted)
+        and (not wanted or wanted & _tracks_of(one, facts))
         and rows <= one.most_rows
         and (not one.kinds or one.kinds & {*usable})
         and not _unavailable(one)
         and (one.layout == "rows" or all(usual_encoder(kind, one.layout) for kind in usable))
     ]
-    words = 10.0 if {*usable} - {*ORDER} else 0.0
-    facts = DataFacts(max(rows, 1), max(len(usable), 1), problem, 1, 0, "", 5, usable, (2,), words)
     ranks = {one.name: min((start.rank for start in one.portfolio(facts)), default=0.0) for one in found}
     return tuple(sorted(ranks, key=lambda name: (ranks[name], name)))
+
+
+def _tracks_of(learner: Learner, facts: DataFacts) -> set[Track]:
+    """The track of a learner, and `pretrained` where it can start on vectors by trained weights."""
+    on_vectors = any(encoder.weights for encoder, _ in encoder_starts(learner.name, facts))
+    return {learner.track, "pretrained"} if on_vectors else {learner.track}
 
 
 def usable_learners(blueprint: Blueprint, track: Track) -> tuple[str, ...]:

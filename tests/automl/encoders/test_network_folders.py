@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,16 @@ def test_a_table_of_static_vectors_encodes_texts(folder: Path) -> None:
     assert np.allclose(made[0], [0, 0.5**0.5, 0.5**0.5, 0, 0, 0]) and np.allclose(made[1], np.eye(6)[4])
     with pytest.raises(ValueError, match="SHA-256 differs"):
         TextNetworkVectors("small", "0" * 64, 6).transform(pd.DataFrame({"text": ["a"]}))
+
+
+def test_a_file_of_the_same_name_elsewhere_does_not_hide_weights(folder: Path) -> None:
+    from palmette.automl.encoders.packaged_weights import weights_file
+
+    (folder / "model.safetensors").write_bytes(b"another network")
+    (other := folder.parent / "zoo" / "deep").mkdir(parents=True)
+    (other / "model.safetensors").write_bytes(b"tensors")
+    wanted = hashlib.sha256(b"tensors").hexdigest()
+    assert weights_file("", "model/model.safetensors", wanted) == other / "model.safetensors"
 
 
 def test_without_a_folder_the_reason_names_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

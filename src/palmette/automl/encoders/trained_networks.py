@@ -12,12 +12,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.base import BaseEstimator, TransformerMixin
 
 from palmette.automl.encoders.file_cells import features_of
 from palmette.automl.encoders.packaged_weights import weights_file
+from palmette.automl.encoders.stateless import Stateless
 
-TOGETHER = 16  # cells in a batch
+CELLS_TOGETHER = 16  # cells in a batch
 
 
 class TrainedNetwork(NamedTuple):
@@ -52,7 +52,7 @@ def json_of(file: Path) -> dict[str, Any]:
     return found
 
 
-class NetworkVectors(TransformerMixin, BaseEstimator):
+class NetworkVectors(Stateless):
     """A vector for each cell by itself, of each column; learns nothing. The network is not part of the fitted model.
 
     Args:
@@ -69,22 +69,19 @@ class NetworkVectors(TransformerMixin, BaseEstimator):
         self.sha256 = sha256
         self.size = size
 
-    def fit(self, X: pd.DataFrame, y: Any = None) -> NetworkVectors:
-        return self
-
     def transform(self, X: pd.DataFrame) -> np.ndarray:
         return features_of(pd.DataFrame(X), self.vectors)
 
     def vectors(self, cells: Iterable[Any]) -> Iterator[np.ndarray]:
         """(size,) of each; cells of one shape go through the network together."""
         network, rest = trained_network(self.folder, self.sha256), iter(cells)
-        while some := list(islice(rest, TOGETHER)):
+        while some := list(islice(rest, CELLS_TOGETHER)):
             inputs = [self.inputs(network, cell) for cell in some]
             alike = len({tuple(one.shape for one in each.values()) for each in inputs}) == 1
             for part in [inputs] if alike else [[one] for one in inputs]:
                 stacked = {name: torch.cat([one[name] for one in part]) for name in part[0]}
                 method = self.method if hasattr(network.model, self.method) else "forward"
-                yield from pooled(network.outputs(method, **stacked), self.size).double().cpu().numpy()
+                yield from pooled_outputs(network.outputs(method, **stacked), self.size).double().cpu().numpy()
 
     def inputs(self, network: TrainedNetwork, cell: Any) -> dict[str, torch.Tensor]:
         """The tensors of a cell, (1, ...) each, by the names of the network's arguments."""
@@ -94,16 +91,8 @@ class NetworkVectors(TransformerMixin, BaseEstimator):
         columns = 1 if input_features is None else len(input_features)
         return np.array([f"{self.folder}_{place}" for place in range(columns * self.size)], dtype=object)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        return tags
-
-
-def pooled(made: Any, size: int) -> torch.Tensor:
+def pooled_outputs(made: Any, size: int) -> torch.Tensor:
     """(n, size) of the outputs of a network: its first token beside the mean of the others, or what it pools itself."""
     states = made.last_hidden_state
     if states.ndim == 3 and 2 * states.shape[2] == size:

@@ -119,10 +119,11 @@ class PlanContext:
         """The default configurations of all allowed learners, the most promising first, each once with the usual
         strategy, the leading ones with others too."""
         usual, *others = self.strategies
-        found = sorted(self._ranked(usual), key=lambda one: one[0])
-        proposed = recalled_candidates(self.knowledge, self.constraints.allowed, self.facts, self.strategies)
-        known = {substance(one) for one in proposed}
-        made = [*proposed, *(candidate for _, candidate in found if substance(candidate) not in known)]
+        found, tracks = sorted(self._ranked(usual), key=lambda one: one[0]), self.task.tracks
+        recalled = recalled_candidates(self.knowledge, self.constraints.allowed, self.facts, self.strategies)
+        known = {substance(one) for one in recalled}
+        every = [*recalled, *(candidate for _, candidate in found if substance(candidate) not in known)]
+        made = [one for one in every if not tracks or candidate_track(one) in tracks]
         varied = [_varied(one, other) for one in made[:VARIED] for other in others]
         return (*made[: VARIED + LEADERS], *varied, *made[VARIED + LEADERS :])
 

@@ -13,7 +13,7 @@ from palmette.automl.encoders.audio.sounds import RATE
 from palmette.automl.encoders.trained_networks import NetworkVectors, TrainedNetwork
 
 LEAST = RATE // 10  # values of a sound, which a shorter one is padded to
-LONGEST = 10 * RATE  # values from its middle that are heard
+MOST_HEARD = 10 * RATE  # values from its middle that are heard
 
 
 class SoundNetworkVectors(NetworkVectors):
@@ -23,8 +23,8 @@ class SoundNetworkVectors(NetworkVectors):
 
     def inputs(self, network: TrainedNetwork, cell: Any) -> dict[str, torch.Tensor]:
         extractor = _extractor(network.place)
-        start = max(0, (len(cell) - LONGEST) // 2)
-        wave = np.pad(cell[start : start + LONGEST], (0, max(0, LEAST - len(cell))))
+        start = max(0, (len(cell) - MOST_HEARD) // 2)
+        wave = np.pad(cell[start : start + MOST_HEARD], (0, max(0, LEAST - len(cell))))
         rate = extractor.sampling_rate
         if rate != RATE:
             wave = np.interp(np.arange(0, len(wave), RATE / rate), np.arange(len(wave)), wave).astype("float32")

@@ -9,20 +9,17 @@ import numpy as np
 import pandas as pd
 from scipy.fft import dct
 from scipy.ndimage import zoom
-from sklearn.base import BaseEstimator, TransformerMixin
 from threadpoolctl import threadpool_limits
 
 from palmette.automl.encoders.audio.sounds import BANDS, HOP, RATE, log_mel
 from palmette.automl.encoders.file_cells import features_of
+from palmette.automl.encoders.stateless import Stateless
 
 COEFFICIENTS, KERNEL, FRAMES = 20, 9, 400  # of the cepstrum; frames of a kernel; frames of a sound that kernels see
 
 
-class SoundFeatures(TransformerMixin, BaseEstimator):
+class SoundFeatures(Stateless):
     """Features of each sound by itself, of each column of sounds; learns nothing."""
-
-    def fit(self, X: pd.DataFrame, y: Any = None) -> SoundFeatures:
-        return self
 
     def transform(self, X: pd.DataFrame) -> np.ndarray:
         with threadpool_limits(1):  # several threads on one sound wait for each other
@@ -36,14 +33,6 @@ class SoundFeatures(TransformerMixin, BaseEstimator):
         columns = 1 if input_features is None else len(input_features)
         count = columns * len(self.sound(np.zeros(RATE // 10, dtype="float32")))
         return np.array([f"sound_{place}" for place in range(count)], dtype=object)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        return tags
 
 
 class SpectrumStatistics(SoundFeatures):

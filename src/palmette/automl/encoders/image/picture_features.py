@@ -6,20 +6,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, TransformerMixin
 
 from palmette.automl.encoders.file_cells import features_of
 from palmette.automl.encoders.image.pictures import resized
+from palmette.automl.encoders.stateless import Stateless
 
 ANGLES = 9
 SIDE = 64  # pixels of the squares that shapes and textures are taken from
 
 
-class PictureFeatures(TransformerMixin, BaseEstimator):
+class PictureFeatures(Stateless):
     """Features of each picture by itself, of each column of pictures; learns nothing."""
-
-    def fit(self, X: pd.DataFrame, y: Any = None) -> PictureFeatures:
-        return self
 
     def transform(self, X: pd.DataFrame) -> np.ndarray:
         return features_of(pd.DataFrame(X), lambda pictures: map(self.features, pictures))
@@ -35,14 +32,6 @@ class PictureFeatures(TransformerMixin, BaseEstimator):
             for name in (input_features if input_features is not None else [0])
         ]
         return np.array([f"{name}{place}" for name in names for place in range(count)], dtype=object)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        return tags
 
 
 class ShapesAndColours(PictureFeatures):

@@ -16,7 +16,7 @@ from palmette.automl.encoders.packaged_weights import weights_file
 from palmette.automl.encoders.text.text_vectors import TextVectors, window_vectors
 from palmette.automl.encoders.trained_networks import json_of, trained_network
 
-MOST_PIECES = 256  # that are read together
+PIECES_OF_A_PART = 256  # that are read together
 
 
 class TextNetworkVectors(TextVectors):
@@ -39,9 +39,10 @@ class TextNetworkVectors(TextVectors):
         file = weights_file("", f"{self.folder}/model.safetensors", self.sha256)
         config = json_of(file.parent / "config.json")
         if config["model_type"] == "model2vec":
-            return window_vectors(_pieces(file.parent, MOST_PIECES, special=False), texts, self.size, _static(file))
+            pieces = _pieces(file.parent, PIECES_OF_A_PART, special=False)
+            return window_vectors(pieces, texts, self.size, _static(file))
         network = trained_network(self.folder, self.sha256)
-        most = min(MOST_PIECES, int(config.get("max_position_embeddings", MOST_PIECES)) - 2)
+        most = min(PIECES_OF_A_PART, int(config.get("max_position_embeddings", PIECES_OF_A_PART)) - 2)
         by_first = json_of(file.parent / "1_Pooling" / "config.json").get("pooling_mode_cls_token", False)
 
         def encoded(numbers: np.ndarray) -> np.ndarray:

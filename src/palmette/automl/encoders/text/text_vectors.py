@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, TransformerMixin
 
-TOGETHER, WINDOWS = 32, 4  # texts in a batch, and parts of a long text that are read
+from palmette.automl.encoders.stateless import Stateless
+
+PARTS_TOGETHER, WINDOWS = 32, 4  # texts in a batch, and parts of a long text that are read
 
 
-class TextVectors(TransformerMixin, BaseEstimator):
+class TextVectors(Stateless):
     """A vector of length 1 for each text by itself, of each column of texts; learns nothing.
 
     Each two of the first columns also have the absolute difference, the product and the cosine of their vectors.
@@ -26,9 +27,6 @@ class TextVectors(TransformerMixin, BaseEstimator):
 
     def __init__(self, paired: int = 3) -> None:
         self.paired = paired
-
-    def fit(self, X: pd.DataFrame, y: Any = None) -> TextVectors:
-        return self
 
     def transform(self, X: pd.DataFrame) -> np.ndarray:
         X = pd.DataFrame(X)
@@ -54,14 +52,6 @@ class TextVectors(TransformerMixin, BaseEstimator):
             found.append(f"{one}{other}cosine")
         return np.array(found, dtype=object)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        return tags
-
 
 def window_vectors(
     pieces: Any, texts: Sequence[str], size: int, encode: Callable[[np.ndarray], np.ndarray]
@@ -82,7 +72,7 @@ def window_vectors(
     lengths, sums, totals = np.array([len(one) for one in flat]), np.zeros((len(texts), size)), np.zeros(len(texts))
     for length in np.unique(lengths[lengths > 0]):
         alike = np.flatnonzero(lengths == length)
-        for some in np.array_split(alike, -(-len(alike) // TOGETHER)):
+        for some in np.array_split(alike, -(-len(alike) // PARTS_TOGETHER)):
             made = encode(np.array([flat[place] for place in some]))
             np.add.at(sums, owners[some], length * made)
             np.add.at(totals, owners[some], length)

@@ -16,7 +16,7 @@ from palmette.automl.learners.forecasting.ridges import VALID, last_values, wind
 from palmette.automl.learners.forecasting.series import Series, scales_of
 
 SMOOTHED = 25  # values whose moving mean is the trend
-BATCH, PATIENCE = 256, 3
+BATCH, EPOCHS_WITHOUT_GAIN = 256, 3
 
 
 class LinearNetwork(BaseEstimator):
@@ -75,7 +75,7 @@ class LinearNetwork(BaseEstimator):
                 waited = 0 if loss < least else waited + 1
                 if loss < least:
                     best, least = copy.deepcopy(self.layers_.state_dict()), loss
-                if waited >= PATIENCE:
+                if waited >= EPOCHS_WITHOUT_GAIN:
                     break
         self.layers_.load_state_dict(best)
         self.layers_.cpu()

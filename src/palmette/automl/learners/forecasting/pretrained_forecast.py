@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from palmette.automl.encoders.packaged_weights import weights_file
 from palmette.automl.learners.forecasting.series import Series
 
-TOGETHER = 64  # series in a batch
+SERIES_TOGETHER = 64  # series in a batch
 
 
 class PretrainedForecast(BaseEstimator):
@@ -40,18 +40,18 @@ class PretrainedForecast(BaseEstimator):
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
         """(n, horizon): the values after each context."""
-        network, made = _network(self.folder, self.sha256), []
+        network, made = _chronos(self.folder, self.sha256), []
         values = [torch.tensor(one.values[-self.lags :], dtype=torch.float32) for one in contexts]
-        for start in range(0, len(values), TOGETHER):
+        for start in range(0, len(values), SERIES_TOGETHER):
             asked = {"prediction_length": self.horizon_, "quantile_levels": [0.5]}
             with torch.inference_mode():
-                found, _ = network.predict_quantiles(values[start : start + TOGETHER], **asked)
+                found, _ = network.predict_quantiles(values[start : start + SERIES_TOGETHER], **asked)
             made += [one.double().cpu().numpy().reshape(-1) for one in found]
         return np.stack(made)
 
 
 @cache
-def _network(folder: str, sha256: str) -> Any:
+def _chronos(folder: str, sha256: str) -> Any:
     from chronos import BaseChronosPipeline
 
     place = weights_file("", f"{folder}/model.safetensors", sha256).parent
