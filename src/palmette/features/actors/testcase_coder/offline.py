@@ -191,6 +191,7 @@ def _as_of(text: str | None, annotation: str) -> str:
     kind = annotation.replace(" ", "").lower()
     if kind.startswith("str"):
         return repr(timestamp.isoformat())
-    if kind.endswith("date") and "datetime" not in kind.split(".")[-1]:
+    is_midnight = timestamp == timestamp.replace(hour=0, minute=0, second=0, microsecond=0)
+    if kind.endswith("date") and is_midnight:  # where it is not, a datetime is a date, too
         return f"date({timestamp.year}, {timestamp.month}, {timestamp.day})"
     return instant_text(timestamp)
