@@ -99,7 +99,7 @@ def test_a_finished_run_gives_model_predictions_and_verdict(tmp_path: Path) -> N
     assert run.assessment == findings_for("regression").assessment and run.task.target == "plain target"
     assert list(run.leaderboard["name"]) == ["lightgbm", "plain", "dummy"] and run.leaderboard["chosen"].sum() == 1
     first, second, third = repr(run).splitlines()
-    assert first == "AutoMLRun price by LightGBM, Ridge" and "RMSE 0.812 (120 held-out rows" in second
+    assert first == "AutoMLRun price by LightGBM, Linear" and "RMSE 0.812 (120 held-out rows" in second
     assert str(run.folder) in third and run.folder == tmp_path / "made"
     shown = run._repr_html_()
     assert "RMSE 0.812" in shown and "◐ plain fast: 19 ms" in shown and "<table" in shown

@@ -227,7 +227,7 @@ def test_a_command_without_anything_asks_for_something(monkeypatch: pytest.Monke
 
 def test_a_folder_that_is_taken_is_refused_before_anything_is_trained(houses: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine", "utf-8")
-    with pytest.raises(UserError, match="nothing in it was touched"):
+    with pytest.raises(UserError, match="nothing in it was changed"):
         opened(tmp_path, "Predict expensive", str(houses), out=tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""`palmette.automl(...)`, and the finished run that it returns."""
+"""`palmette.automl(...)` and the run that it returns."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     Data = Place | Sequence[Place]
 
 COLUMNS = ["name", "track", "learner", "score", "low", "high", "error_reduction", "seconds", "chosen"]
-"""Of the leaderboard."""
+"""Columns of `AutoMLRun.leaderboard`."""
 
 
 class AutoMLOptions(TypedDict, total=False):
-    """What a request may say beside data and target; the fields of `task.yaml`, and how the run works."""
+    """The optional fields of a request, as in `task.yaml`, and settings of the run."""
 
     table: str
     arrays: str | Sequence[str]
@@ -93,7 +93,7 @@ def automl(
         data: A DataFrame, the path of a file or folder, the name of a set such as `sklearn:iris`, or several of them.
         target: The column to predict; empty for clustering, or where sentence or data name it.
         observer: Receives every event; by default progress is shown in terminals and notebooks.
-        options: The fields of `Options`, as the flags of `palmette automl`.
+        options: See `AutoMLOptions`; the same as the flags of `palmette automl`.
 
     Raises:
         InputError: The data cannot be read.
@@ -121,7 +121,7 @@ def automl(
 
 
 def _path(place: Place, folder: Path, number: int) -> str:
-    """The path of data; a DataFrame is written to the run's folder."""
+    """The path of the data; a DataFrame is written to the run's folder first."""
     if isinstance(place, str | Path):
         return str(place)
     frame = (place.reset_index() if place.index.name else place).rename(columns=str)
@@ -140,13 +140,13 @@ def _path(place: Place, folder: Path, number: int) -> str:
 
 
 def _is_mixed(values: pd.Series[Any]) -> bool:
-    """Whether a column has values of several types, which Parquet refuses."""
+    """Whether a column has values of several types; Parquet refuses those."""
     return values.dtype == object and values.dropna().map(type).nunique() > 1
 
 
 @dataclass(frozen=True)
 class ReportPage(os.PathLike[str]):
-    """The path of a report. A notebook shows the report itself."""
+    """The path of a report; notebooks show the report itself."""
 
     path: Path
 
@@ -168,8 +168,8 @@ class ReportPage(os.PathLike[str]):
 class AutoMLRun:
     """A finished run and its delivered model.
 
-    `model`, `predict` and `explain` import the delivered package into this process: it is code of yours from then on.
-    `palmette predict` and `palmette serve` run it in the sandbox instead.
+    `model`, `predict` and `explain` import the delivered package into this process. `palmette predict` and
+    `palmette serve` run it in the sandbox instead.
     """
 
     def __init__(self, result: RunResult) -> None:
@@ -178,15 +178,16 @@ class AutoMLRun:
 
     @classmethod
     def open(cls, run: str | Path = "latest") -> AutoMLRun:
-        """An earlier run: by its id, its folder, or `latest`."""
-        from palmette.engine import RunResult, find_run, run_state
+        """An earlier run, by its id or folder; `latest` is the newest one with a model."""
+        from palmette.automl.endpoint.delivered import run_of
+        from palmette.engine import RunResult, run_state
 
-        folder = find_run(str(run))
+        folder = run_of(str(run))
         return cls(RunResult(folder, run_state(folder), "finished"))
 
     @property
     def folder(self) -> Path:
-        """Where the project was delivered to."""
+        """The folder of the delivered project."""
         return Path(self._delivery.folder)
 
     @cached_property
@@ -205,14 +206,14 @@ class AutoMLRun:
 
     @property
     def leaderboard(self) -> pd.DataFrame:
-        """The candidates with their scores out of fold, the best first."""
+        """The candidates with their out-of-fold scores, best first."""
         import pandas as pd
 
         return pd.DataFrame([one.model_dump() for one in self._comparison.leaderboard], columns=COLUMNS)
 
     @property
     def report(self) -> ReportPage:
-        """The report."""
+        """The path of the report."""
         return ReportPage(self.folder / "report.html")
 
     @property
@@ -221,19 +222,22 @@ class AutoMLRun:
         return self._package.model
 
     def predict(self, rows: pd.DataFrame) -> pd.Series[Any]:
-        """Predictions of rows as the data have them, with their index; `model.predict_proba` has probabilities."""
+        """Predictions for rows as `pd.read_csv` makes them, with their index."""
         made = self._package.predictions(rows)["prediction"]
         return made.rename(self._package.blueprint.target or "cluster")
 
     def explain(self, rows: pd.DataFrame, permutations: int = 20) -> pd.DataFrame:
-        """How much each column adds to the prediction of each row, beside the mean prediction of training rows.
+        """Sampled Shapley values: how much each column adds to the prediction of each row.
 
-        The columns of the result are `explained` (the target, or the class whose probability is explained), `base`,
-        one for each column of the data, and `prediction`, which is the sum of all before. Contributions are Shapley
-        values, sampled from so many `permutations` of the columns. Keep to tens of rows.
+        The result has the columns `explained` (the target, or the class whose probability is explained), `base` (the
+        mean prediction of training rows), one for each column of the data, and `prediction`, their sum.
+
+        Args:
+            rows: Tens of rows, as `pd.read_csv` makes them.
+            permutations: Orders in which the columns of each row are replaced; more are more exact.
 
         Raises:
-            UserError: The model makes clusters; or the training data are not there any more.
+            UserError: The model makes clusters, or the training data are missing.
         """
         from palmette.automl.delivered import explanation
         from palmette.automl.profile import Profile

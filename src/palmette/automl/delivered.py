@@ -1,4 +1,4 @@
-"""A delivered package in this process: its predictions, and Shapley values that explain them, for any model."""
+"""Loads a delivered package into this process; explains predictions of any model by Shapley values."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 _importing = threading.Lock()
 BACKGROUND = 100
-"""Rows that columns are replaced from."""
+"""Number of background rows."""
 
 Predict = Callable[["pd.DataFrame"], Floats]
-"""(n, k): of rows, each output of the model."""
+"""From rows to outputs of the model, (n, k)."""
 
 
 @dataclass(frozen=True)
 class DeliveredPackage:
-    """A package and its fitted model."""
+    """An imported package and its fitted model."""
 
     module: ModuleType
     model: Any
@@ -40,11 +40,7 @@ class DeliveredPackage:
 
     @classmethod
     def load(cls, folder: Path, blueprint: Blueprint) -> DeliveredPackage:
-        """The package of a delivered folder.
-
-        Raises:
-            UserError: It is not there any more.
-        """
+        """Imports the package of a delivered folder; raises UserError if it is missing."""
         if not (folder / blueprint.package / "__init__.py").is_file():
             message = f"There is no package {blueprint.package!r} in {str(folder)!r}."
             raise UserError(message, "Deliver it again: palmette resume RUN.", code="no-package")
@@ -52,16 +48,16 @@ class DeliveredPackage:
             return cls(module, module.load(folder / "model"), blueprint)
 
     def predictions(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Column `prediction`, and for a classification a column of probabilities for each class."""
+        """A frame with `prediction` and, for a classification, the probability of each class."""
         made: pd.DataFrame = self.module.predictions(self.model, rows)
         return made
 
 
 @contextmanager
 def _modules_of(folder: Path, name: str) -> Iterator[ModuleType]:
-    """The package of this name in a folder, imported.
+    """Imports the package of this name in a folder.
 
-    It stays in `sys.modules`, so that its models can be pickled, unless a package of another folder has the name there.
+    It stays in `sys.modules`, so that its models can be pickled, unless another package has that name there.
     """
     with _importing:
         others = {key: one for key, one in sys.modules.items() if key == name or key.startswith(f"{name}.")}
@@ -96,13 +92,13 @@ def _remove(name: str) -> None:
 def explanation(
     package: DeliveredPackage, rows: pd.DataFrame, background: pd.DataFrame, permutations: int
 ) -> pd.DataFrame:
-    """Contributions of columns to predictions; see `AutoMLRun.explain`.
+    """See `AutoMLRun.explain`.
 
     Args:
         package: The delivered package.
-        rows: As the data have them.
-        background: Training rows, with the columns of the data that are used.
-        permutations: Of the columns, for each row.
+        rows: Rows as the file has them.
+        background: Training rows with the used columns.
+        permutations: Orders of the columns for each row.
     """
     import pandas as pd
 
@@ -126,7 +122,7 @@ def explanation(
 
 
 def _explained(package: DeliveredPackage, totals: Floats) -> tuple[np.ndarray, list[str]]:
-    """The output that is explained for each row: the only one, the positive class, or the likeliest one."""
+    """The explained output of each row: the only one, the positive class, or the most probable one."""
     blueprint, classes = package.blueprint, package.blueprint.classes
     if not classes:
         return np.zeros(len(totals), int), [blueprint.target] * len(totals)
@@ -140,9 +136,9 @@ def _explained(package: DeliveredPackage, totals: Floats) -> tuple[np.ndarray, l
 def shapley_values(
     predict: Predict, rows: pd.DataFrame, background: pd.DataFrame, permutations: int, seed: int
 ) -> tuple[Floats, Floats]:
-    """The mean output of the background (k,), and contributions (n, columns, k), whose sum is the output less the mean.
+    """The mean output of the background (k,), and contributions (n, columns, k) that sum to the difference from it.
 
-    Columns are moved one by one, in random orders and their reverses, from background rows to the row.
+    In random orders and their reverses, columns of background rows are replaced by those of the row, one by one.
     """
     random = np.random.default_rng(seed)
     base, outputs = predict(background).mean(axis=0), predict(rows)
@@ -163,7 +159,7 @@ def shapley_values(
 
 
 def _mixed(row: pd.DataFrame, donors: pd.DataFrame, moved: np.ndarray) -> pd.DataFrame:
-    """The donors (m,), with the values of the row where `moved` (m, columns)."""
+    """The donors, with values of the row where `moved` (m, columns)."""
     import pandas as pd
 
     made = {}

@@ -1,4 +1,4 @@
-"""Progress of a run for callers of the Python API: lines in a terminal, a block that is updated in a notebook."""
+"""Progress of a run for the Python API: lines in a terminal, an updated block in a notebook."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from palmette.engine import ArtefactStore, Entry
 from palmette.engine import events as e
 
 KEPT = 40
-"""Lines of a notebook's block."""
+"""Most lines in a notebook."""
 
 
 def task_of(event: e.Event, folder: Path | None) -> JsonValue:
-    """The interpretation of a request, where an event has just brought it; else None."""
+    """The interpreted request, if this event delivers it; else None."""
     match event:
         case e.ActorSucceeded(actor="requirement_parser", artefact="task", output=digest) if folder:
             return ArtefactStore(folder).get(digest)
@@ -27,7 +27,7 @@ def task_of(event: e.Event, folder: Path | None) -> JsonValue:
 
 
 class LiveProgress:
-    """Shows how the request was read, and the actors as they finish. Silent outside of terminals and notebooks."""
+    """Shows the interpreted request and finished actors; silent outside terminals and notebooks."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._lines, self._started = folder, list[str](), time.monotonic()
@@ -61,7 +61,7 @@ class LiveProgress:
         self._show("")
 
     def _show(self, current: str) -> None:
-        """The line of what is happening now."""
+        """Replaces the line with the current activity."""
         if self._is_terminal:
             sys.stderr.write(f"\r\x1b[2K{current}")
             sys.stderr.flush()
@@ -70,7 +70,7 @@ class LiveProgress:
 
 
 def _notebook_block() -> Any:
-    """A display that can be updated, in a notebook; else None."""
+    """An updatable display in a notebook; else None."""
     python = sys.modules.get("IPython")
     if python is None or type(python.get_ipython()).__name__ != "ZMQInteractiveShell":
         return None

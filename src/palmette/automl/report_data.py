@@ -1,4 +1,4 @@
-"""What a problem gives to the report: true values beside predictions, and what only it can measure."""
+"""What a problem provides for the report."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class ColumnByCluster(NamedTuple):
     statistic: str
     """`median` or `most frequent`."""
     values: tuple[str, ...]
-    """One for each cluster, as it is shown."""
+    """One for each cluster, as text."""
     separation: float
-    """From 0 to 1: how much of the column's variance lies between the clusters."""
+    """Share of the column's variance between clusters, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -32,25 +32,25 @@ class ClusterResults:
     """The clusters of the training rows."""
 
     sizes: tuple[int, ...]
-    """Rows by cluster."""
+    """Number of rows by cluster."""
     silhouettes: tuple[tuple[int, float], ...] = ()
-    """By number of clusters tried."""
+    """Silhouette by number of clusters."""
     projection: Floats | None = None
-    """(n, 2): rows, or some of them, in the plane."""
+    """(n, 2): some rows in the plane."""
     labels: NDArray[np.intp] | None = None
-    """(n,): the cluster of each row of the projection, from 0."""
+    """(n,): the cluster of each row of the projection."""
     columns: tuple[ColumnByCluster, ...] = ()
 
 
 @dataclass(frozen=True)
 class DrawnForecast:
-    """A forecast with what came before and what came then."""
+    """A forecast with the values before it and the true values."""
 
     title: str
     before: Floats
-    """(k,): the last values that were known."""
+    """(k,): the last known values."""
     truth: Floats
-    """(horizon,): NaN where it is not known."""
+    """(horizon,): NaN where unknown."""
     values: Floats
     low: Floats | None = None
     high: Floats | None = None
@@ -62,28 +62,28 @@ class Forecasts:
 
     drawn: tuple[DrawnForecast, ...]
     count: int
-    """Values that were forecast and are known."""
+    """Forecast values with a known truth."""
     promised: float = 0.0
-    """Share of the values that bands should hold; 0 without bands."""
+    """Nominal coverage of the bands; 0 without bands."""
     inside: float | None = None
-    """Share that they hold."""
+    """Measured coverage."""
 
 
 @dataclass(frozen=True)
 class ReportData:
-    """What is drawn in the report; it reports whatever is absent as not measured."""
+    """Results for the report; what is missing is reported as not measured."""
 
     truth: NDArray[np.generic] | None = None
-    """(n,): class names as text, or numbers, of the hold-out; of the training rows where there is no hold-out."""
+    """(n,): class names or numbers of the hold-out, or of the training rows if there is none."""
     predictions: Predictions | None = None
-    """Of the same rows; out of fold where there is no hold-out."""
+    """Predictions for the same rows, out of fold if there is no hold-out."""
     positive: str | None = None
-    """The class that curves are about, of two."""
+    """The positive class of two."""
     importance: str = "How much worse the metric becomes"
-    """What the importance of a column measures; `when it is shuffled` follows."""
+    """What importance measures; `when a column ... is shuffled` follows."""
     limits: tuple[str, ...] = ()
-    """What a model of this kind cannot do, in sentences."""
+    """Limits of such models, in sentences."""
     clustering: ClusterResults | None = None
     forecasts: Forecasts | None = None
     missing: Mapping[Measured, str] = field(default_factory=dict)
-    """Why something was not measured, in a sentence."""
+    """Reasons for missing measurements, in sentences."""

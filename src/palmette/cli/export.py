@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from palmette.cli.model import model_run
 from palmette.cli.screen import json_option, print_json
 
 
@@ -22,7 +21,7 @@ def export(run: str, output: Path, as_json: bool) -> None:
     """
     from palmette.automl.endpoint.onnx_export import export_onnx
 
-    found = export_onnx(model_run(run), output)
+    found = export_onnx(run, output)
     if as_json:
         print_json(found.model_dump(mode="json") | {"output": str(output)})
         return

@@ -10,19 +10,11 @@ import click
 
 from palmette.cli.report import Report
 from palmette.cli.screen import clean, near, print_table
-from palmette.engine import RunResult, list_runs, run_state
+from palmette.engine import RunResult
 
 SHOWN = 8
 """Rows of the leaderboard."""
 COLOURS = {"pass": "green", "partly": "yellow", "fail": "red"}
-
-
-def model_run(run: str) -> str:
-    """The run or folder of a model; for `latest`, the newest run that delivered one."""
-    for found in list_runs() if run == "latest" else ():
-        if found.status != "unreadable" and "delivery" in run_state(found.folder).artefacts:
-            return str(found.folder)
-    return run
 
 
 def print_task(task: Any, err: bool = False) -> None:

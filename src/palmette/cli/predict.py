@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from palmette.cli.model import model_run
 from palmette.errors import MachineError, UserError, counted
 
 
@@ -19,7 +18,7 @@ def predict(run: str, rows: Path, output: Path | None, table: str) -> None:
     """Predict the rows of a file with the model of RUN (an id, its beginning, a folder, or `latest`) or of a folder."""
     from palmette.automl.endpoint.delivered import answer_file, delivered
 
-    folder = delivered(model_run(run))
+    folder = delivered(run)
     if output is not None and not output.absolute().parent.is_dir():
         message = f"There is no folder {str(output.parent)!r} for the predictions."
         raise UserError(message, "Make it, or name another.", code="no-folder")

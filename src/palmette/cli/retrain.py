@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from palmette.cli.model import model_run
 from palmette.cli.screen import json_option, near, print_json, print_table
 
 
@@ -24,7 +23,7 @@ def retrain(run: str, data: Path, table: str, as_json: bool) -> None:
     """
     from palmette.automl.endpoint.retraining import retrain as retrained
 
-    found = retrained(model_run(run), data, table, lambda text: click.echo(text, err=True))
+    found = retrained(run, data, table, lambda text: click.echo(text, err=True))
     if as_json:
         print_json(found.model_dump(mode="json"))
     else:

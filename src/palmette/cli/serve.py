@@ -12,7 +12,6 @@ from pathlib import Path
 
 import click
 
-from palmette.cli.model import model_run
 from palmette.cli.screen import json_option, near, print_json
 from palmette.errors import MachineError, UserError
 
@@ -31,7 +30,7 @@ def serve(run: str, port: int, host: str, as_json: bool) -> None:
     from palmette.automl.endpoint.service import Service
     from palmette.sandbox import Sandbox
 
-    folder = delivered(model_run(run))
+    folder = delivered(run)
     require_free(host, port)
     with suppress(KeyboardInterrupt), Service(Sandbox(), folder, host, port) as service:
         click.echo(f"Starting {near(folder)} ...", err=True)

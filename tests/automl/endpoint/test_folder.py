@@ -64,7 +64,7 @@ def test_what_somebody_has_done_is_not_destroyed(project: Path, tmp_path: Path, 
 
 def test_a_file_in_the_way_is_not_replaced(project: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine")
-    with pytest.raises(UserError, match="is not a package"):
+    with pytest.raises(UserError, match="is not a delivered package"):
         place(project, tmp_path / "taken")
     assert (tmp_path / "taken").read_text() == "mine"
 

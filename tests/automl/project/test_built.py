@@ -103,7 +103,7 @@ def test_two_packages_in_one_process_predict_the_users_own_frame(
         assert list(model.predict(again)) == pytest.approx(list(made.values))
         with pytest.raises(ValueError, match=re.escape("Columns are missing: 'Paid ', 'City'.")):
             model.predict(frame.drop(columns=["Paid ", "City"]))
-        with pytest.raises(ValueError, match=r"Column 'joined' is 'soon' in row 3, which is not a datetime\."):
+        with pytest.raises(ValueError, match=r"Column 'joined' is 'soon' in row 3, not readable as datetime\."):
             model.predict(frame.assign(joined=frame["joined"].where(frame.index != 3, "soon")))
     assert pd.Series(made.values.astype(float)).corr(NEW["regression"]["grade"], method="spearman") > 0.6
 
@@ -193,9 +193,9 @@ def test_a_fit_leaves_its_model_and_nothing_else(tmp_path: Path, open_: Sandbox)
     package = BuiltPackage(tmp_path, open_, blueprint_of("classification"))
     (tmp_path / "train.py").write_text("open('model/model.joblib', 'w')")
     done = package.fit(guests("classification", 5), tmp_path / "scratch", 30.0)
-    assert not done.ok and done.stderr == "train.py left no MLmodel, metadata.json."
+    assert not done.ok and done.stderr == "train.py wrote no MLmodel, metadata.json."
     (tmp_path / "train.py").write_text(
         "for name in ('model.joblib', 'metadata.json', 'MLmodel', 'rows.csv'): open(f'model/{name}', 'w')\n"
     )
     done = package.fit(guests("classification", 5), tmp_path / "scratch", 30.0)
-    assert not done.ok and done.stderr == "train.py left something else beside the model: rows.csv."
+    assert not done.ok and done.stderr == "train.py wrote unexpected files beside the model: rows.csv."

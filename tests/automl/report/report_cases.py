@@ -48,7 +48,7 @@ NUMBERS = NumberFacts(
 )  # fmt: skip
 VOID = {"meta", "path", "rect", "line", "circle"}
 """Elements that may be without an end."""
-CANDIDATES = tuple(Candidate(name=name, learner=name) for name in ("lightgbm", "ridge", "dummy"))
+CANDIDATES = tuple(Candidate(name=name, learner=name) for name in ("lightgbm", "linear", "dummy"))
 
 
 def findings_for(

@@ -168,7 +168,7 @@ def test_own_code_is_left_out_where_the_budget_is_too_short_for_it(tmp_path: Pat
 def test_a_driver_that_fails_is_a_violation_with_its_trace(tmp_path: Path, sandbox: Sandbox) -> None:
     run = search(tmp_path, sandbox, blueprint(), 3.0, table=guests().assign(size="none"))
     (wrong,) = run.failures
-    assert wrong.code == "search-failed" and "not a number" in wrong.message and "Traceback" in wrong.evidence
+    assert wrong.code == "search-failed" and "not readable as number" in wrong.message and "Traceback" in wrong.evidence
     assert not run.load.results
 
 

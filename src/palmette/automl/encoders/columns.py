@@ -56,7 +56,7 @@ def read_cells(column: pd.Series, kind: str, read: Callable[[Any], Any]) -> np.n
                 found = None if absent else read(value)
             except (ValueError, OSError, OverflowError) as error:
                 reason = "" if is_plain else f": {error}"
-                message = f"Column {column.name!r} is {repr(cell)[:80]} in row {place}, which is not a {kind}{reason}."
+                message = f"Column {column.name!r} is {repr(cell)[:80]} in row {place}, not readable as {kind}{reason}."
                 raise ColumnError(message, [str(column.name)]) from None
             made.append(empty if found is None else found)
     values = pd.Series(made, dtype=DTYPES.get(kind, "object")).to_numpy()

@@ -1,10 +1,9 @@
-"""Rows as requests have them; checks of a running endpoint and its package, and its latency, measured once."""
+"""Checks of a running endpoint against `predict.py`, its latency, and the package's own tests."""
 
 from __future__ import annotations
 
 import datetime as dt
 import http
-import importlib.util
 import json
 import math
 import statistics
@@ -25,55 +24,57 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SINGLES = 20
-"""Requests for one row that are compared."""
+"""Requests for single rows that are compared with `predict.py`."""
 MOST_COLUMNS = 40
-"""Columns, about, whose bad values are sent; of a wide table every so many."""
+"""About how many columns of a wide table get bad values in requests."""
 TEST_SECONDS = 300.0
 LOGGED = 0.2
-"""Seconds after which a service has logged why it could not answer."""
+"""Seconds that a service is given to log why a request failed."""
 LONGEST = 3_000
-"""Characters of evidence."""
+"""Characters of evidence in a violation."""
 UNPROCESSABLE = 422
 PATHS = {"/health", "/predict", "/predict/batch"}
 RELATIVE, ABSOLUTE = 1e-6, 1e-9
-"""By which two answers to one row may differ: sums are taken in another order for many rows than for one."""
+"""Tolerance between two answers to one row: the order of sums depends on the number of rows."""
 EXACT = 2**63
-"""From which on not every reader of JSON takes a whole number; its digits are handed over."""
+"""Integers from here on are sent as text, as some JSON readers refuse them."""
 
 Row = dict[str, str | bool | float | None]
 WARM_UP, BLOCKS, BLOCK = 20, 6, 20
-"""Requests before the clock counts; blocks of requests after that, whose medians are the spread; requests in one."""
+"""Requests that are not timed; then blocks of timed requests, whose medians give the spread; requests in a block."""
 LEAST = 4
-"""Requests in a block of an endpoint that is slow."""
+"""Requests in a block where the endpoint is slow."""
 SECONDS = 12.0
-"""For all blocks together, about."""
+"""Approximate time for all blocks together."""
 
 
 class Checked(NamedTuple):
-    """What came of the checks."""
+    """Results of the checks."""
 
     measurements: tuple[Measurement, ...] = ()
     violations: tuple[Violation, ...] = ()
 
 
 class Exchange(NamedTuple):
-    """A request, and its due answer."""
+    """A request and the expected answer."""
 
     body: Mapping[str, Any]
     answer: Any = None
-    """The JSON of a good answer."""
+    """The expected JSON."""
     refused: frozenset[str] = frozenset()
-    """The fields that the message names which refuses the body; empty for a good request."""
+    """The fields that the 422 answer must name; empty for a valid request."""
     path: str = "/predict"
 
 
-class _Wrong(Exception):  # noqa: N818 - a value on its way to a violation
-    """A check failed: code, message, evidence."""
+class _CheckFailed(Exception):  # noqa: N818 - becomes a violation
+    """Code, message and evidence of a failed check."""
 
 
 def row_exchanges(rows: Sequence[Row], answers: Sequence[Any], numbers: Sequence[str] = ()) -> Iterator[Exchange]:
-    """Rows one by one and in a batch; then an empty row, and for each column, or some of many, a row without it, with a
-    list in it, and with a word in it where it is one of `numbers`."""
+    """Requests for single rows, for a batch, and invalid ones.
+
+    An invalid row is empty, lacks a column, has a list in it, or has a word in a column of `numbers`.
+    """
     yield from (Exchange(row, answer) for row, answer in zip(rows[:SINGLES], answers, strict=False))
     yield Exchange({"rows": rows}, list(answers), path="/predict/batch")
     row = rows[0]
@@ -86,7 +87,7 @@ def row_exchanges(rows: Sequence[Row], answers: Sequence[Any], numbers: Sequence
 
 
 def exchanges(field: str, rows: list[Row], answer: Any, numbers: Sequence[str]) -> Iterator[Exchange]:
-    """Rows that are answered together; then without a column of numbers, with a word in it, and without any rows."""
+    """A request for rows that are answered together, and invalid ones: no number column, a word in it, no rows."""
     yield Exchange({field: rows}, answer)
     for name in numbers[:1]:
         absent = [{key: one[key] for key in one if key != name} for one in rows]
@@ -96,7 +97,7 @@ def exchanges(field: str, rows: list[Row], answer: Any, numbers: Sequence[str]) 
 
 
 def check_endpoint(service: Service, requests: Iterable[Exchange]) -> Checked:
-    """Makes all exchanges with a healthy service; where it answers rows, its description must name their columns."""
+    """Makes all exchanges with a healthy service, and checks that its OpenAPI description names the columns."""
     asked = list(requests)
     batches = [one for one in asked if one.path != "/predict"]
     checks: dict[str, Callable[[], str]] = {
@@ -114,7 +115,7 @@ def _measured(name: str, check: Callable[[], str], service: Service) -> tuple[Me
     started, code, evidence = time.monotonic(), "", ""
     try:
         detail = check()
-    except _Wrong as found:
+    except _CheckFailed as found:
         code, detail, evidence = found.args
         time.sleep(LOGGED)
     except UNREADABLE as error:
@@ -133,7 +134,7 @@ def _answered(service: Service, good: Sequence[Exchange]) -> str:
         made = _ok(service.call("POST", one.path, one.body))
         if not agree(made, one.answer):
             evidence = f"request: {one.body}\nendpoint: {made}\npredict.py: {one.answer}"
-            raise _Wrong("predictions-differ", "The endpoint answers otherwise than predict.py.", evidence)
+            raise _CheckFailed("predictions-differ", "The endpoint and predict.py disagree.", evidence)
     return f"{len(good)} requests agree with predict.py"
 
 
@@ -144,7 +145,7 @@ def _refused(service: Service, bad: Sequence[Exchange]) -> str:
         if named != one.refused:
             wrong = f"A request with wrong {sorted(one.refused)} got {reply.status}"
             message = f"{wrong} that names {sorted(named)}, not them."
-            raise _Wrong("bad-request-accepted", message, reply.text)
+            raise _CheckFailed("bad-request-accepted", message, reply.text)
     return f"{len(bad)} got 422 with the column"
 
 
@@ -154,27 +155,19 @@ def _described(service: Service, row: Row) -> str:
     body = described["paths"]["/predict"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     fields = list(body["properties"])
     if missing or {*fields} != {*row}:
-        message = f"The description lacks {sorted(missing)} or has other columns than the file: {fields}"
-        raise _Wrong("openapi-missing", message, "")
+        message = f"The OpenAPI description lacks {sorted(missing)} or has other columns than the file: {fields}"
+        raise _CheckFailed("openapi-missing", message, "")
     return f"{len(described['paths'])} paths, {len(fields)} fields of a row"
-
-
-def is_installed(package: str) -> bool:
-    """Whether a package is there; a folder of that name in the current one is none."""
-    spec = importlib.util.find_spec(package)
-    return spec is not None and spec.origin is not None
 
 
 def _ok(reply: HttpReply) -> Any:
     if reply.status != http.HTTPStatus.OK:
-        raise _Wrong("endpoint-unhealthy", f"A good request got {reply.status}.", reply.text)
+        raise _CheckFailed("endpoint-unhealthy", f"A good request got {reply.status}.", reply.text)
     return reply.data()
 
 
 def of_tests(sandbox: Sandbox, folder: Path) -> tuple[Measurement, Violation | None]:
-    """The package's own tests, run in its own folder, which stays as it is."""
-    if not is_installed("pytest"):
-        return Measurement(name="own tests", status="skipped", detail="pytest is not installed"), None
+    """Runs the package's own tests; its folder stays unchanged."""
     run = run_suite(
         sandbox,
         python_command("-m", "pytest", "-q", "--tb=short"),
@@ -198,7 +191,7 @@ def of_tests(sandbox: Sandbox, folder: Path) -> tuple[Measurement, Violation | N
 
 
 def agree(made: Any, due: Any) -> bool:
-    """Whether two answers as JSON are the same, up to the last digits of numbers; 3 is the class "3"."""
+    """Whether two JSON answers are equal up to rounding; 3 equals the class "3"."""
     match made, due:
         case dict(), dict():
             return made.keys() == due.keys() and all(agree(value, due[name]) for name, value in made.items())
@@ -215,13 +208,13 @@ def agree(made: Any, due: Any) -> bool:
 
 
 def rows_of_requests(rows: pd.DataFrame) -> list[Row]:
-    """Rows as JSON objects; what is missing or infinite is None."""
+    """Rows as JSON objects; missing and infinite values are None."""
     columns = {str(name): [plain(value) for value in rows[name]] for name in rows}
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def plain(value: Any) -> str | bool | float | None:
-    """A cell as JSON."""
+    """The JSON value of a cell."""
     import numpy as np
     import pandas as pd
 
@@ -244,19 +237,19 @@ def plain(value: Any) -> str | bool | float | None:
 
 
 def answers_of(made: Predictions) -> list[dict[str, Any]]:
-    """Predictions as the endpoint's answers to single rows."""
+    """The answers that the endpoint should give to single rows."""
     if made.probabilities is None:
         return [{"prediction": float(value)} for value in made.values]
-    chances = [dict(zip(made.classes, map(float, row), strict=True)) for row in made.probabilities]
-    return [{"prediction": str(one), "probabilities": row} for one, row in zip(made.values, chances, strict=True)]
+    shares = [dict(zip(made.classes, map(float, row), strict=True)) for row in made.probabilities]
+    return [{"prediction": str(one), "probabilities": row} for one, row in zip(made.values, shares, strict=True)]
 
 
 def measure_latency(service: Service, rows: Sequence[Mapping[str, Any]]) -> Latency:
-    """Milliseconds of requests for one row, over HTTP, one after the other.
+    """Milliseconds of single-row requests over HTTP, one after the other.
 
     Raises:
-        OSError, http.client.HTTPException: the endpoint does not answer.
-        ValueError: it refuses a row.
+        OSError, http.client.HTTPException: The endpoint does not answer.
+        ValueError: It refuses a row.
     """
     requests = cycle(rows)
     warm = statistics.median(_milliseconds(service, row) for row in islice(requests, WARM_UP))

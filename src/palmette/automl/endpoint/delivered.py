@@ -1,4 +1,4 @@
-"""Finds a delivered package by its run or its folder, and asks it for predictions of the rows of a file."""
+"""Finds a delivered package by its run or folder, and predicts the rows of a file with it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ T = TypeVar("T", bound=Model)
 
 
 def run_of(place: str) -> Path:
-    """The folder of a run; `latest` is the newest one that has delivered a model, where there is one."""
+    """The folder of a run; `latest` is the newest run with a model, if there is one."""
     if place == "latest":
         for run in list_runs():
             if run.status != "unreadable" and "delivery" in run_state(run.folder).artefacts:
@@ -38,10 +38,10 @@ def run_of(place: str) -> Path:
 
 
 def delivered(place: str) -> Path:
-    """The folder of a delivered package: itself, or that of a run, as `find_run` finds runs.
+    """The folder of a delivered package, by that folder or by its run.
 
     Raises:
-        RunError: there is no such run, or it has not delivered a package that is still there.
+        RunError: There is no such run, it has delivered nothing, or the package has been removed.
     """
     if read_manifest(Path(place)) is not None:
         return Path(place).absolute()
@@ -50,14 +50,14 @@ def delivered(place: str) -> Path:
     if "delivery" not in state.artefacts:
         found = summarise(run, state)
         if state.opened is None or state.opened.environment != "automl":
-            message = f"The run {run.name!r} is of {found.what!r}, which delivers no model."
-            raise RunError(message, "Name one of `palmette automl`.", code="no-model")
-        message = f"The run {run.name!r} is {found.status}; it has delivered nothing yet."
+            message = f"Run {run.name!r} is a run of {found.what!r}, which delivers no model."
+            raise RunError(message, "Name a run of `palmette automl`.", code="no-model")
+        message = f"Run {run.name!r} is {found.status} and has not delivered a model."
         raise RunError(message, f"Continue it: palmette resume {run.name}", code="not-delivered")
     folder = Path(Delivery.model_validate(ArtefactStore(run).get(state.artefacts["delivery"].digest)).folder)
     if read_manifest(folder) is None:
-        message = f"The package that the run {run.name!r} delivered to {str(folder)!r} is not there any more."
-        remedy = f"Name the folder that it was moved to, or deliver it again: palmette resume {run.name}"
+        message = f"The package of run {run.name!r} is no longer in {str(folder)!r}."
+        remedy = f"Name its new folder, or deliver it again: palmette resume {run.name}"
         raise RunError(message, remedy, code="delivery-missing")
     return folder
 
@@ -69,27 +69,27 @@ def artefact(run: str, name: str, kind: type[T]) -> T:
 
 
 def example_row(folder: Path) -> dict[str, object]:
-    """A row as the endpoint takes it; one without gaps, where the package has such an example."""
+    """An example request; the one with the fewest missing values."""
     file = next(iter(sorted(folder.glob("*/examples.json"))))
     rows: list[dict[str, object]] = json.loads(file.read_text(encoding="utf-8"))
     return min(rows, key=lambda row: sum(value is None for value in row.values()))
 
 
 def answer_file(folder: Path, rows: Path, table: str = "", tell: Callable[[str], object] = str) -> str:
-    """The predictions of a package for the rows of a file of any format that data can have: CSV, a line for each row.
+    """The predictions of a package for the rows of a file, as CSV.
 
-    The cells are handed over as they stand in the file; the package reads them.
+    The file may have any format that training data may have. Cells reach the package unchanged.
 
     Args:
-        folder: of the package.
-        rows: the file.
-        table: which sheet, table or file of an archive is meant, where there are several.
-        tell: is called with what was repaired in the file, a sentence each.
+        folder: The folder of the package.
+        rows: The file.
+        table: The sheet, table or file of an archive, where there are several.
+        tell: Receives a sentence for each repair of the file.
 
     Raises:
-        InputError: the file cannot be read as a table.
-        UserError: it has no rows, or they are not what the package was made for; the message names the column.
-        MachineError: the package fails otherwise.
+        InputError: The file is not a table.
+        UserError: It has no rows, or lacks a column, or has a value that the package cannot read.
+        MachineError: The package fails for another reason.
     """
     frame = _with_files(rows, table, tell, file_columns(folder))
     if frame.empty:
@@ -104,19 +104,19 @@ def answer_file(folder: Path, rows: Path, table: str = "", tell: Callable[[str],
         except (OSError, ValueError) as error:
             done = done.model_copy(update={"stderr": f"its predictions cannot be read: {error}"})
     if REFUSAL in done.last_line:
-        message = f"{str(rows)!r} has other columns than the model: {done.last_line.partition(REFUSAL)[2]}"
+        message = f"{str(rows)!r} does not fit the model: {done.last_line.partition(REFUSAL)[2]}"
         raise UserError(message, "The README of the package lists the columns.", code="rows-refused")
     message = f"predict.py {done.ended} with status {done.exit_code}: {done.last_line[:500]}"
     raise MachineError(message, f"Look at the package in {str(folder)!r}.", code="prediction-failed")
 
 
 def file_columns(folder: Path) -> list[str]:
-    """Columns of a package whose values are files: its examples have them as `data:` URLs."""
+    """The columns of a package whose values are files; its examples hold `data:` URLs."""
     return [name for name, value in example_row(folder).items() if str(value).startswith("data:")]
 
 
 def _with_files(rows: Path, table: str, tell: Callable[[str], object], names: list[str]) -> pd.DataFrame:
-    """The rows of a table with the contents of its files; of a file of a kind, or of a folder of them, a row each."""
+    """Rows with the contents of their files: of a table, of a folder of files, or of one file."""
     import pandas as pd
 
     from palmette.automl.samples.file_sets import file_set
@@ -142,7 +142,7 @@ def _with_files(rows: Path, table: str, tell: Callable[[str], object], names: li
 
 
 def rows_of_file(path: Path, table: str = "", tell: Callable[[str], object] = str) -> pd.DataFrame:
-    """The rows of a file by the names that pandas reads, cells as they stand; raises as `answer_file`."""
+    """The rows of a file with unchanged cells, under the column names that pandas reads."""
     from palmette.automl.samples.formats import read_tables
     from palmette.automl.samples.opening import open_file
 
@@ -161,7 +161,7 @@ def rows_of_file(path: Path, table: str = "", tell: Callable[[str], object] = st
 
 
 def _texts(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Cells of different types as text, None where there is nothing."""
+    """Cells of mixed types as text; None for missing ones."""
     import pandas as pd
 
     cells = [plain(cell) for cell in column]

@@ -1,6 +1,6 @@
-"""The folder of a delivered package: with a list of its files and their digests, placed whole or not at all.
+"""Writes a delivered package to its folder, completely or not at all.
 
-By that list a folder is known to be one that was delivered, unchanged since, so that a new delivery may replace it.
+A manifest lists the files and their digests. A new delivery replaces a folder only if its manifest shows no change.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from palmette.errors import MachineError, UserError, named
 
 MANIFEST = "delivered.json"
 CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache"})
-"""Folders that running a package leaves behind."""
+"""Cache folders that a package creates when it runs."""
 
 
 class Manifest(Model):
-    """What was delivered."""
+    """The files of a delivery."""
 
     files: dict[str, str]
-    """SHA-256 of each file by its path, the manifest aside."""
+    """SHA-256 of each file by path, without the manifest."""
     coming: dict[str, str] = Field(default_factory=dict)
-    """Of those that are just being added, and may be there or not."""
+    """Files that are being added, which may exist or not."""
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """The manifest of a delivered folder; None for any other."""
+    """The manifest of a delivered folder; None for other folders."""
     try:
         return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError):
@@ -40,14 +40,14 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def differing(folder: Path, manifest: Manifest) -> list[str]:
-    """The paths of files that were added, changed or taken away since the delivery."""
+    """Paths of files that were added, changed or removed since the delivery."""
     found, listed, coming = dict(_digests(folder)), manifest.files, manifest.coming
     strayed = (path for path in found.keys() | listed.keys() if found.get(path) != listed.get(path))
     return sorted(path for path in strayed if path not in coming or found.get(path) != coming[path])
 
 
 def require_replaceable(folder: Path) -> None:
-    """Raises UserError where the folder has something that a delivery would destroy."""
+    """Raises UserError if a delivery would destroy something in the folder."""
     remedy = "Name another folder, or move this one away."
     try:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
@@ -57,20 +57,20 @@ def require_replaceable(folder: Path) -> None:
         raise UserError(message, remedy, code="folder-unusable") from error
     manifest = read_manifest(folder)
     if manifest is None:
-        message = f"{str(folder)!r} exists and is not a package that was delivered before; nothing in it was touched."
+        message = f"{str(folder)!r} exists and is not a delivered package; nothing in it was changed."
         raise UserError(message, remedy, code="folder-taken")
     if changed := differing(folder, manifest):
         shown = ", ".join(map(repr, changed[:3]))
-        message = f"In {str(folder)!r} something has changed since it was delivered: {shown}; nothing was touched."
+        message = f"Files in {str(folder)!r} have changed since the delivery: {shown}; nothing was replaced."
         raise UserError(message, remedy, code="folder-changed")
 
 
 def place(package: Path, folder: Path) -> Manifest:
-    """Copies a finished package to the folder, and replaces an earlier delivery: at once, or not at all.
+    """Copies a package to the folder and replaces an earlier delivery, atomically.
 
     Raises:
-        UserError: the folder has something that would be destroyed.
-        MachineError: it cannot be written.
+        UserError: Something in the folder would be destroyed.
+        MachineError: The folder cannot be written.
     """
     new, old = (folder.with_name(f".{folder.name}.palmette-{kind}") for kind in ("new", "old"))
     _recover(folder, new, old)
@@ -97,7 +97,7 @@ def place(package: Path, folder: Path) -> Manifest:
 
 
 def _sync(folder: Path) -> None:
-    """Has all that lies in a folder outlast a loss of power."""
+    """Flushes all files of a folder to the disk."""
     for root, _, names in os.walk(folder):
         for name in names:
             with (Path(root) / name).open("rb") as file:
@@ -106,7 +106,7 @@ def _sync(folder: Path) -> None:
 
 
 def _recover(folder: Path, new: Path, old: Path) -> None:
-    """Undoes a delivery that was killed: what was there before it is there again, and what it had made is gone."""
+    """Undoes a delivery that was killed: restores the earlier folder and removes what is half written."""
     if old.exists() and not folder.exists():
         old.rename(folder)
     for left in (new, old):
@@ -114,10 +114,10 @@ def _recover(folder: Path, new: Path, old: Path) -> None:
 
 
 def add(folder: Path, texts: Mapping[str, str | bytes]) -> None:
-    """Writes files into a delivered folder, by path, and their digests into its list; nothing where it is none.
+    """Writes files into a delivered folder and its manifest; does nothing in other folders.
 
     Raises:
-        MachineError: it cannot be written.
+        MachineError: The folder cannot be written.
     """
     manifest = read_manifest(folder)
     if manifest is None:
@@ -137,7 +137,7 @@ def add(folder: Path, texts: Mapping[str, str | bytes]) -> None:
 
 
 def _write(folder: Path, path: str, content: bytes) -> None:
-    """Writes a file at once or not at all; what a kill leaves of it lies outside of the folder."""
+    """Writes a file atomically; its draft lies outside the folder."""
     draft = folder.with_name(f".{folder.name}.palmette-draft")
     with draft.open("wb") as file:
         file.write(content)

@@ -1,4 +1,4 @@
-"""The learner of a delivered model as ONNX: it takes the features that features.py makes, and predicts as the model."""
+"""Exports the learner of a delivered model as ONNX; its inputs are the features that features.py makes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from palmette.sandbox.reading import read_json, read_made
 from palmette.sandbox.temporary import temporary_folder
 
 ROWS, SECONDS = 1_000, 600.0
-"""Rows on which predictions are compared; seconds for the conversion."""
+"""Rows on which predictions are compared, and the time limit of the conversion."""
 PROGRAM = """
 import importlib, json, sys
 from pathlib import Path
@@ -72,22 +72,22 @@ facts["inverse"] = "" if inverse is None else inverse.__name__
 
 
 class OnnxExport(Model):
-    """What was exported, compared with the model."""
+    """The exported model compared with the original."""
 
     rows: int
     features: int
-    """Numbers in a row of the input."""
+    """Width of the input."""
     differing: int
-    """Rows that are predicted otherwise, by more than a thousandth: ONNX computes with fewer digits."""
+    """Rows whose predictions differ by more than a thousandth; ONNX computes in single precision."""
     inverse: str
-    """The function of numpy that makes predictions of the output, e.g. `expm1`; empty for none."""
+    """The NumPy function that turns outputs into predictions, e.g. `expm1`; empty for none."""
 
 
 def export_onnx(run: str, output: Path) -> OnnxExport:
-    """Writes the learner of a delivered model as ONNX, once it predicts as the model does.
+    """Writes the learner of a delivered model as ONNX, if both predict the same.
 
     Raises:
-        UserError: the model has no converter, e.g. as it is an ensemble of several encoders.
+        UserError: The model has no converter, e.g. an ensemble with several encoders.
         MachineError: skl2onnx or onnxruntime is not installed.
     """
     folder, blueprint = delivered(run), artefact(run, "blueprint", Blueprint)
@@ -107,7 +107,7 @@ def export_onnx(run: str, output: Path) -> OnnxExport:
             message = f"This model cannot be converted to ONNX: {done.last_line[:300]}"
             raise UserError(message, "Ask for one learner, e.g. --single --learner lightgbm.", code="no-onnx") from None
     if found.differing > 0.01 * found.rows:
-        message = f"As ONNX the model would predict {found.differing} of {found.rows} rows otherwise."
+        message = f"The ONNX model predicts {found.differing} of {found.rows} rows differently."
         raise UserError(message, "Ask for another learner, e.g. --single --learner lightgbm.", code="no-onnx")
     output.write_bytes(content)
     return found

@@ -1,4 +1,4 @@
-"""Fits a delivered model again on new rows; it replaces the old one where it is better by more than noise."""
+"""Refits a delivered model on new rows, and replaces it if the new one is better by more than noise."""
 
 from __future__ import annotations
 
@@ -28,50 +28,50 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHARE = 0.25
-"""Of the new rows, held out for the comparison."""
+"""Share of the new rows that is held out for the comparison."""
 FEWEST = 20
-"""Held-out rows below which two models cannot be compared."""
+"""Fewest held-out rows for a comparison."""
 SECONDS = 3600.0
-"""For a fit."""
+"""Time limit of a fit."""
 NEW = "model_new"
 
 
 class Retraining(Model):
-    """Both models on the same rows, which neither has learnt from."""
+    """Scores of both models on the same rows, which neither was trained on."""
 
     metric: str
     old: float
     new: float
     low: float
-    """Of the 95 % bootstrap interval of the new score."""
+    """Lower end of the 95 % bootstrap interval of the new score."""
     high: float
     rows: int
-    """Of the file, with a target."""
+    """Rows of the file with a target."""
     held_out: int
     repeated: int
-    """Rows of the file that the old model has learnt from; none is held out."""
+    """Rows of the file that the old model was trained on; none is held out."""
     replaced: bool
-    """Whether the new model is better by more than noise; it is then fitted on all rows and delivered."""
+    """Whether the new model is better by more than noise; it is then refitted on all rows and delivered."""
     folder: str
-    """Of the delivered package."""
+    """The folder of the delivered package."""
 
 
 def retrain(run: str, data: Path, table: str = "", tell: Callable[[str], object] = str) -> Retraining:
-    """Compares the delivered model of a run with one that is fitted on new rows.
+    """Compares the delivered model of a run with one fitted on new rows.
 
     Args:
         run: An id, its beginning, a folder, or `latest`.
         data: A file with new rows and their target.
-        table: Which sheet, table or file of an archive is meant, where there are several.
-        tell: Is called with what is being done.
+        table: The sheet, table or file of an archive, where there are several.
+        tell: Receives progress messages.
 
     Raises:
-        UserError: the file lacks columns, has classes that the model does not know, or too few new rows.
-        MachineError: the package fails.
+        UserError: The file lacks columns, has unknown classes, or has too few new rows.
+        MachineError: The package fails.
     """
     folder, blueprint = delivered(run), artefact(run, "blueprint", Blueprint)
     if not problem_of(blueprint).draws_rows:
-        message = f"A model of {blueprint.problem} learns from whole series, and the package fits it again itself."
+        message = f"A model for {blueprint.problem} is refitted by its own package."
         raise UserError(message, f"In {str(folder)!r}: python train.py --data {data}", code="retraining-unsupported")
     rows, beside = _rows(data, table, blueprint)
     repeated = _repeated(run, rows, blueprint)
@@ -109,7 +109,7 @@ def retrain(run: str, data: Path, table: str = "", tell: Callable[[str], object]
 
 
 def _visible(rows: pd.DataFrame, others: list[pd.DataFrame], blueprint: Blueprint) -> pd.DataFrame:
-    """The rows to learn from, and below them those that every fit of the problem sees, without their target."""
+    """The training rows, and other rows without their target where the problem sees all rows."""
     import pandas as pd
 
     if not sees_all_rows(blueprint.problem):
@@ -119,7 +119,7 @@ def _visible(rows: pd.DataFrame, others: list[pd.DataFrame], blueprint: Blueprin
 
 
 def _rows(data: Path, table: str, blueprint: Blueprint) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The typed rows of a file with the target, and those without it."""
+    """The typed rows of a file: those with a target, and those without."""
     import pandas as pd
 
     from palmette.automl.samples.load import in_classes, load
@@ -143,23 +143,23 @@ def _rows(data: Path, table: str, blueprint: Blueprint) -> tuple[pd.DataFrame, p
 
 
 def _repeated(run: str, rows: pd.DataFrame, blueprint: Blueprint) -> NDArray[np.bool_]:
-    """(n,): whether the old model has learnt from the row, as far as the data of the run are still there."""
+    """(n,): whether the old model was trained on the row; False where the data of the run are gone."""
     import numpy as np
     import pandas as pd
 
     try:
-        learnt = DataSplits.of(artefact(run, "samples", Samples), artefact(run, "profile", Profile)).train
+        known = DataSplits.of(artefact(run, "samples", Samples), artefact(run, "profile", Profile)).train
     except UserError:
         return np.zeros(len(rows), dtype=bool)
     columns = [name for name in (*(one.name for one in blueprint.columns), blueprint.target) if name in rows]
-    digests, known = (
-        pd.util.hash_pandas_object(part[columns].astype(str), index=False).to_numpy() for part in (rows, learnt)
+    digests, trained = (
+        pd.util.hash_pandas_object(part[columns].astype(str), index=False).to_numpy() for part in (rows, known)
     )
-    return np.isin(digests, known)
+    return np.isin(digests, trained)
 
 
 def _held_out(rows: pd.DataFrame, fresh: NDArray[np.bool_], blueprint: Blueprint) -> NDArray[np.bool_]:
-    """(n,): whether the row is held out: the latest ones, whole groups or any, as the run validated its candidates."""
+    """(n,): whether the row is held out: by time, by group or at random, as in the run's folds."""
     import numpy as np
     import pandas as pd
 
@@ -173,13 +173,13 @@ def _held_out(rows: pd.DataFrame, fresh: NDArray[np.bool_], blueprint: Blueprint
     count = round(SHARE * len(usable))
     held = fresh & (units >= usable[len(usable) - count]) if count else np.zeros(len(rows), dtype=bool)
     if held.sum() < FEWEST or held.all():
-        message = f"{int(held.sum())} rows can be held out, of {int(fresh.sum())} that the old model has not seen."
+        message = f"Only {int(held.sum())} rows can be held out; {int(fresh.sum())} are new to the old model."
         raise UserError(message, f"Give a file with at least {round(FEWEST / SHARE)} new rows.", code="too-few-rows")
     return held
 
 
 def _replace(folder: Path, fitted: Path, found: Retraining) -> None:
-    """Writes the new model over the old one, with its score."""
+    """Replaces the old model and records the scores."""
     contents = {name: (fitted / name).read_bytes() for name in FITTED}
     facts = json.loads(contents["metadata.json"]) | {"score": found.new, "score_before": found.old}
     contents["metadata.json"] = json.dumps(facts, indent=2, ensure_ascii=False).encode() + b"\n"
@@ -187,7 +187,7 @@ def _replace(folder: Path, fitted: Path, found: Retraining) -> None:
 
 
 def _sound(done: Any) -> Any:
-    """What a program of the package made; raises MachineError where it failed."""
+    """The result of a program of the package; raises MachineError if it failed."""
     if isinstance(done, ExecutionResult) and not done.ok:
         message = f"The package {done.ended} with status {done.exit_code}: {done.last_line[:500]}"
         raise MachineError(message, "The old model stays as it is.", code="retraining-failed")

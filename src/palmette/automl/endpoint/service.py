@@ -1,4 +1,4 @@
-"""A package's `serve.py` in the sandbox, and requests to it."""
+"""Runs a package's `serve.py` in the sandbox and sends it requests."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ QUIET = ("--log-level", "warning")
 TIMEOUT = 60.0
 """Seconds for one answer."""
 MOST = 1 << 26
-"""Bytes of one answer: some ten thousand rows."""
+"""Largest answer in bytes: about ten thousand rows."""
 UNREADABLE = (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
-"""Raised when an answer is not there, or is not what it should be."""
+"""Raised when an answer is missing or malformed."""
 EVERYWHERE = {"0.0.0.0": LOOPBACK, "::": "::1"}
-"""Addresses that a server listens on, and those to call instead."""
+"""Listening addresses, and the addresses to call instead."""
 
 
 class HttpReply(NamedTuple):
-    """An answer over HTTP."""
+    """An HTTP response."""
 
     status: int
     text: str
     seconds: float
 
     def data(self) -> Any:
-        """The JSON of the body; ValueError where it is none."""
+        """The parsed body; raises ValueError if it is not JSON."""
         try:
             return json.loads(self.text)
         except RecursionError:
@@ -43,13 +43,10 @@ class HttpReply(NamedTuple):
 
 
 class Service:
-    """The service of a package in a folder; a context manager that stops it.
-
-    It ends at the latest when palmette ends.
-    """
+    """A running endpoint; a context manager that stops it, at the latest when palmette ends."""
 
     def __init__(self, sandbox: Sandbox, folder: Path, host: str = LOOPBACK, port: int | None = None) -> None:
-        """`port` is a free one where none is given, and then only this object can call it."""
+        """Starts it. Without `port`, a free one is used, and only this object can call it."""
         self.host, self.port = host, port or sandbox.free_port()
         self._relay = sandbox.publish(host, self.port) if port else None
         inside = LOOPBACK if self._relay or not port else host
@@ -70,11 +67,11 @@ class Service:
         return self._process.alive
 
     def output(self) -> str:
-        """What it printed."""
+        """The output of the server."""
         return self._process.output()
 
     def is_healthy(self, seconds: float = TIMEOUT) -> bool:
-        """Waits until it reports so; False where it ended, or has not done so within `seconds`."""
+        """Waits for the health check; False if the server ends or the time runs out."""
         end = time.monotonic() + seconds
         while self.alive and time.monotonic() < end:
             with suppress(*UNREADABLE):
@@ -84,10 +81,10 @@ class Service:
         return False
 
     def call(self, method: str, path: str, body: object = None) -> HttpReply:
-        """One request, with a body as JSON; a kept connection that was closed meanwhile is opened again.
+        """Sends a request with a JSON body; reconnects if the server has closed the connection.
 
         Raises:
-            OSError, http.client.HTTPException: it does not answer.
+            OSError, http.client.HTTPException: The server does not answer.
         """
         data = None if body is None else json.dumps(body).encode()
         headers = {} if data is None else {"Content-Type": "application/json"}
@@ -123,7 +120,7 @@ class Service:
 
 
 class _Connection(http.client.HTTPConnection):
-    """A connection into the network of a sandbox."""
+    """A connection into the sandbox."""
 
     def __init__(self, sandbox: Sandbox, host: str, port: int) -> None:
         super().__init__(host, port, timeout=TIMEOUT)
@@ -137,21 +134,21 @@ class _Connection(http.client.HTTPConnection):
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> None:
-        """A request whose answer has its own time and size."""
+        """Sends a request, with time and size limits for its answer."""
         self._bounds.until, self._bounds.left = time.monotonic() + TIMEOUT, MOST
         self.request(method, path, data, headers)
 
 
 @dataclass
 class _Bounds:
-    """Of the answer that is being read."""
+    """Limits of the answer that is being read."""
 
     until: float = 0.0
     left: int = 0
 
 
 class _Bounded(socket.socket):
-    """What it receives has an end, however slowly and however much is sent; OSError beyond."""
+    """A socket that limits time and size of an answer; raises OSError beyond."""
 
     bounds: _Bounds
 

@@ -169,7 +169,7 @@ def _varied(candidate: Candidate, strategy: Strategy) -> Candidate:
     changed = strategy.model_dump(exclude_defaults=True) or {"target_transform": "plain"}
     label = "-".join(str(value) for value in changed.values())
     update = {"name": f"{candidate.name}-{label}", "strategy": strategy, "tuned": False}
-    return candidate.model_copy(update={**update, "reason": f"as {candidate.name}, with another strategy"})
+    return candidate.model_copy(update={**update, "reason": f"{candidate.name} with another strategy"})
 
 
 class Revision(NamedTuple):

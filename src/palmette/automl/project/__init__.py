@@ -1,4 +1,4 @@
-"""The delivered package: written from a blueprint and a selection, fitted and asked in the sandbox."""
+"""The delivered package: written from a blueprint and a selection, then fitted and run in the sandbox."""
 
 from palmette.automl.project.built import ANSWERS, FITTED, MODEL, BuiltPackage, run_program
 from palmette.automl.project.reading import in_file_form, in_file_names

@@ -1,4 +1,4 @@
-"""A package in a folder at work: fitted and asked in the sandbox, and read back by the harness."""
+"""Runs a package in the sandbox: fits it, predicts with it, and validates what it writes."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 MODEL = "model"
 FITTED = frozenset({"model.joblib", "metadata.json", "MLmodel"})
-"""What a fit leaves in its folder."""
+"""The files of a fitted model."""
 ROWS, ANSWERS = "rows.parquet", "predictions.csv"
 FILE_MB = 4096
-"""Largest file that a package may write."""
+"""Largest file in megabytes that a package may write."""
 PREDICT_SECONDS = 900.0
 CELL_BYTES = 64
-"""Of a number in a file of predictions, at most."""
+"""Most bytes of a number in a file of predictions."""
 
 
 def run_program(
     sandbox: Sandbox, folder: Path, *arguments: str, seconds: float, write: Path, read: Path | None = None
 ) -> ExecutionResult:
-    """Runs a program of the package in a folder; `write` is the only folder that it may change."""
+    """Runs a program of the package; it may only write to `write`."""
     limits = Limits(seconds=seconds, file_mb=FILE_MB, disk_mb=4 * FILE_MB)
     models = weights_folder()
     access = Access(write=(write,), read=(folder, *([read] if read else []), *([models] if models else [])))
@@ -43,7 +43,7 @@ def run_program(
 
 
 class BuiltPackage:
-    """A package in a folder, run in the sandbox only."""
+    """A package in a folder, which runs only in the sandbox."""
 
     def __init__(self, folder: Path, sandbox: Sandbox, blueprint: Blueprint) -> None:
         self.folder, self.sandbox, self.blueprint = folder, sandbox, blueprint
@@ -56,7 +56,7 @@ class BuiltPackage:
             path.write_text(file.text, encoding="utf-8")
 
     def fit(self, rows: pd.DataFrame, scratch: Path, seconds: float, model: str = MODEL) -> ExecutionResult:
-        """Fits it on typed rows with their target; leaves the folder `model`, which has nothing else in it."""
+        """Fits it on typed rows with their target, into the folder `model`."""
         data = self._laid_out(rows, scratch)
         remove(str(self.folder / model))
         (self.folder / model).mkdir()
@@ -67,9 +67,9 @@ class BuiltPackage:
         return done.model_copy(update={"exit_code": 1, "stderr": wrong}) if wrong else done
 
     def predict(self, rows: pd.DataFrame, scratch: Path, model: str = MODEL) -> Predictions | ExecutionResult:
-        """Predictions of typed rows, which go without their target; how it ended if it fails.
+        """Predictions for typed rows, without their target; the execution result if it fails.
 
-        `scratch` is emptied first: nothing that an earlier call left there can be taken for an answer.
+        `scratch` is emptied first, so that no earlier answer can be taken for this one.
         """
         from palmette.automl.problems.registry import problem_of
 
@@ -93,7 +93,7 @@ class BuiltPackage:
         return scratch / ROWS
 
     def _answers(self, folder: Path, rows: int, columns: int) -> pd.DataFrame:
-        """What `predict.py` wrote, as text, and one row more than asked for if there are more."""
+        """The answers of `predict.py` as text; one surplus row is kept to detect too many."""
         import pandas as pd
 
         longest = max((len(name.encode()) for name in self.blueprint.classes), default=0)
@@ -106,9 +106,9 @@ class BuiltPackage:
 
 
 def _unexpected(folder: Path) -> str:
-    """What is wrong with the files of a fitted model; empty if they are all there and nothing else is."""
+    """Missing or unexpected files of a fitted model, in a sentence; empty if there are none."""
     found = {one.name for one in folder.iterdir()}
     if missing := sorted(FITTED - found):
-        return f"train.py left no {', '.join(missing)}."
+        return f"train.py wrote no {', '.join(missing)}."
     strange = sorted(found - FITTED)
-    return f"train.py left something else beside the model: {', '.join(strange)}." if strange else ""
+    return f"train.py wrote unexpected files beside the model: {', '.join(strange)}." if strange else ""

@@ -1,4 +1,4 @@
-"""Divides the tree of calls that a model is into named functions that a person reads one by one."""
+"""Divides the calls that build a model into named functions, so that a person can read them one by one."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from palmette.automl.problems.problem import Member
 from palmette.automl.project.vendoring import OWN
 
 FEATURES, MODEL = ".features.", ".model."
-"""How the paths of functions begin that the package defines itself."""
+"""Prefixes of functions that the package defines itself."""
 ENCODED = {
-    "tree": "Numbers with NaN for missing values, and codes of categories: what trees take.",
-    "dense": "Scaled numbers, nothing missing, few columns: what distances, networks and dense linear models take.",
-    "sparse": "Scaled numbers, nothing missing, any number of columns: what linear models take.",
+    "tree": "Features for trees: numbers, NaN for missing values, category codes.",
+    "dense": "Features for networks and distances: scaled, without missing values, few columns.",
+    "sparse": "Features for linear models: scaled, without missing values, any number of columns.",
 }
 SHORT = 60
-"""Characters of the source of a member up to which it needs no function of its own."""
+"""Source of at most this many characters needs no function of its own."""
 COMPONENTS = "components"
-"""The module of classes that were copied into the package."""
+"""The module with classes copied into the package."""
 PIPELINE, COLUMNS = "sklearn.pipeline.Pipeline", "sklearn.compose.ColumnTransformer"
 
 
@@ -30,18 +30,18 @@ class ModelCalls:
     """The delivered model as calls."""
 
     reader: Call
-    """The user's frame -> typed columns."""
+    """From the user's frame to typed columns."""
     target: Call | None
-    """The user's frame -> a frame with the typed target; None without a target."""
+    """From the user's frame to the typed target; None without a target."""
     members: tuple[Member, ...]
     layouts: tuple[str, ...]
-    """Of the members, in their order."""
+    """The layout of each member's features."""
     estimator: Call
-    """Typed columns -> predictions."""
+    """From typed columns to predictions."""
 
 
 class FunctionSource(NamedTuple):
-    """A function that returns what a call makes."""
+    """A function that returns the result of a call."""
 
     name: str
     call: Call
@@ -49,7 +49,7 @@ class FunctionSource(NamedTuple):
 
     @property
     def returns(self) -> Name:
-        """The class of what it returns."""
+        """The class of its result."""
         made = {"make_pipeline": PIPELINE, "make_column_transformer": COLUMNS}
         return Name(made.get(self.call.short, self.call.path))
 
@@ -58,25 +58,25 @@ class PackageLayout(NamedTuple):
     """The functions of features.py and of model.py."""
 
     readers: Value
-    """Of the columns, by kind."""
+    """Readers of the columns, by kind."""
     features: tuple[FunctionSource, ...]
     members: tuple[FunctionSource, ...]
     model: Call
-    """Of `build_model`."""
+    """The body of `build_model`."""
 
 
 def laid_out(calls: ModelCalls, columns: Mapping[str, Sequence[str]]) -> PackageLayout:
-    """Encoders and the steps that they share become functions of features.py, members functions of model.py.
+    """Makes functions of encoders and their shared steps (features.py) and of members (model.py).
 
-    `columns` are the lists in features.py, by name; they stand for the columns in them.
+    Lists of columns are replaced by their names in features.py, which `columns` holds.
     """
     readers = _readers(calls.reader)
     typed = replaced(calls.reader, [(readers, Name(FEATURES + "READERS"))])
     assert isinstance(typed, Call)
-    features = [FunctionSource("typed_columns", typed, "Reads the columns as the file has them.")]
+    features = [FunctionSource("typed_columns", typed, "Reads columns as they are written in the file.")]
     encoders = _encoders(calls)
     shared = [
-        FunctionSource("_".join(names), call, "Steps for several kinds of columns.")
+        FunctionSource("_".join(names), call, "Steps that several kinds of columns share.")
         for names, call in _shared(encoders)
     ]
     members = _members(calls) if len(calls.members) > 1 else []
@@ -91,7 +91,7 @@ def laid_out(calls: ModelCalls, columns: Mapping[str, Sequence[str]]) -> Package
 
 
 def replaced(value: Value, known: Sequence[tuple[Value, Value]]) -> Value:
-    """The value with each known part in it replaced."""
+    """The value with its known parts replaced."""
     for part, other in known:
         if type(part) is type(value) and part == value:
             return other
@@ -99,12 +99,12 @@ def replaced(value: Value, known: Sequence[tuple[Value, Value]]) -> Value:
 
 
 def imports_of(values: Iterable[Value], own: Collection[str], here: str) -> list[str]:
-    """Import lines of what values need.
+    """The import lines that values need.
 
     Args:
         values: Calls and names.
-        own: Modules of own code in the package.
-        here: `FEATURES` or `MODEL`, the file itself.
+        own: Modules with code written for this task.
+        here: `FEATURES` or `MODEL`, the importing file.
     """
     lines = set[str]()
     for path in (path for value in values for path in paths_of(value)):
@@ -123,7 +123,7 @@ def imports_of(values: Iterable[Value], own: Collection[str], here: str) -> list
 
 
 def _encoders(calls: ModelCalls) -> list[FunctionSource]:
-    """The different encoders, named by the layout that they make."""
+    """The distinct encoders, named by the layout of their features."""
     found: list[FunctionSource] = []
     for member, layout in zip(calls.members, calls.layouts, strict=True):
         if layout != "rows" and all(member.encoder != one.call for one in found):
@@ -134,7 +134,7 @@ def _encoders(calls: ModelCalls) -> list[FunctionSource]:
 
 
 def _shared(encoders: Sequence[FunctionSource]) -> Iterator[tuple[list[str], Call]]:
-    """Pipelines that several pipelines of the encoders are, or end with; each with the names of its steps."""
+    """Pipelines that several encoder pipelines end with, each with the names of its steps."""
     every = [one for part in encoders for one in _calls(part.call) if one.short == "Pipeline"]
     done: list[Call] = []
     for one in every:
@@ -145,7 +145,7 @@ def _shared(encoders: Sequence[FunctionSource]) -> Iterator[tuple[list[str], Cal
 
 
 def _members(calls: ModelCalls) -> list[FunctionSource]:
-    """A function for each learner with all that is around it and nothing else, unless two are the same."""
+    """A function for each distinct learner with its wrappers, unless it is short."""
     found: list[FunctionSource] = []
     for call in _calls(calls.estimator):
         inside = [member for member in calls.members for one in _calls(call) if one == member.learner]
@@ -159,7 +159,7 @@ def _members(calls: ModelCalls) -> list[FunctionSource]:
 
 
 def _calls(value: Value) -> Iterator[Call]:
-    """All calls in a value, outer ones first."""
+    """All calls in a value, outermost first."""
     return (one for one in calls_in(value) if isinstance(one, Call))
 
 
@@ -173,7 +173,7 @@ def _after(first: Call, estimator: Call) -> Call:
 def _readable(
     part: FunctionSource, columns: Mapping[str, Sequence[str]], shared: Sequence[FunctionSource]
 ) -> FunctionSource:
-    """The function with shared steps as calls of their function, and lists of columns by name."""
+    """The function, with calls in place of shared steps and names in place of lists of columns."""
 
     whole = _named(part.call, columns)
 
@@ -193,21 +193,21 @@ def _readable(
 
 
 def _readers(call: Call) -> Value:
-    """The argument of `read_columns`, where it is called in this."""
+    """The `readers` argument of `read_columns`."""
     return next(
         one.arguments["kw_args"]["readers"] for one in _calls(call) if "readers" in one.arguments.get("kw_args", ())
     )
 
 
 def _named(value: Value, columns: Mapping[str, Sequence[str]]) -> Value:
-    """The value with lists of columns by their names."""
+    """The value with lists of columns replaced by their names."""
     if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
         return _by_name(value, columns) or value
     return mapped(value, lambda one: _named(one, columns))
 
 
 def _by_name(names: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Name | None:
-    """The lists of columns that are these names one after the other; None where they are not."""
+    """The sum of lists of columns that equals these names; None if there is none."""
     rest, found = list(names), list[str]()
     while rest:
         fitting = [one for one, known in columns.items() if known and rest[: len(known)] == list(known)]
@@ -219,7 +219,7 @@ def _by_name(names: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Name
 
 
 def _compact(value: Call) -> Call:
-    """The same with pipelines and column transformers whose steps have no names."""
+    """The call with `make_pipeline` and `make_column_transformer` in place of named steps."""
 
     def compacted(value: Value) -> Value:
         made = mapped(value, compacted)

@@ -1,7 +1,7 @@
-"""Each metric as a line of scikit-learn that stands in the delivered package.
+"""Each metric as a scikit-learn expression for the delivered package.
 
-The lines know `target` and `predicted`, (n,) each; `probabilities`, (n, k) in the order of `model.classes_`; for
-clusters `features`, (n, d).
+Expressions use `target` and `predicted`, (n,); `probabilities`, (n, k) in the order of `model.classes_`; for clusters
+`features`, (n, d).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from palmette.automl.measure import METRICS
 
 
 class MetricSource(NamedTuple):
-    """A metric in the package."""
+    """The source of a metric."""
 
     imports: str
-    """Of `sklearn.metrics`; empty for none."""
+    """The function of `sklearn.metrics`; empty for none."""
     expression: str
 
     def needs(self, name: str) -> bool:
@@ -79,7 +79,7 @@ _CLUSTERS = {
 
 
 def metric_source(blueprint: Blueprint, positive: str) -> MetricSource:
-    """The metric of the run; `positive` is the source of the class that it is about, of two or one."""
+    """The metric of the run; `positive` is the source of the positive class."""
     known: Mapping[str, tuple[str, str]] = {
         **_CLASSES,
         **_NUMBERS,

@@ -1,4 +1,4 @@
-"""How the package reads a file like the user's, and rows written in the form that such a file has."""
+"""Reads a file like the user's, and writes rows as such a file has them."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def _options(dialect: Dialect) -> str:
 
 
 def in_file_names(rows: pd.DataFrame, blueprint: Blueprint) -> pd.DataFrame:
-    """Typed rows under the names of the file, with the target and other columns that validation needs if there are.
+    """Typed rows under the column names of the file, with the target and columns that validation needs.
 
-    The bytes of files stand in the place of their paths: the sandbox sees no other file.
-    Of a target whose numbers were made classes, a number of the class stands for it.
+    Paths are replaced by the contents of their files, as the sandbox sees no others. Classes made by a threshold are
+    replaced by a number of that class.
     """
     if blueprint.threshold is not None and blueprint.target in rows:
         numbers = dict(zip(blueprint.threshold.classes, blueprint.threshold.stand_ins, strict=True))
@@ -65,10 +65,7 @@ def in_file_names(rows: pd.DataFrame, blueprint: Blueprint) -> pd.DataFrame:
 
 
 def in_file_form(rows: pd.DataFrame, blueprint: Blueprint) -> pd.DataFrame:
-    """The same with numbers and dates written as in the file, without columns that only validation needs.
-
-    This is what people send to the endpoint.
-    """
+    """Rows as people send them to the endpoint: numbers and dates as in the file, no columns for validation only."""
     used = {one.name for one in blueprint.columns} | {blueprint.target, blueprint.labels}
     frame = in_file_names(rows.drop(columns={blueprint.folds.by} - used, errors="ignore"), blueprint)
     return frame.assign(**{one.in_file: _written(frame[one.in_file], one) for one in blueprint.columns})
@@ -104,7 +101,7 @@ def number_text(value: float, reading: Reading) -> str:
 
 
 def date_text(value: pd.Timestamp, formats: Sequence[str]) -> str:
-    """A timestamp in the first format of its column, where that has all of it; else in ISO 8601."""
+    """A timestamp in the first format of its column if that is exact, else in ISO 8601."""
     import pandas as pd
 
     text = value.strftime(formats[0]) if formats else ""

@@ -1,4 +1,4 @@
-"""From templates to the files of a package, laid out by ruff where it is installed."""
+"""Renders the templates of a package and formats them with ruff where it is installed."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ WIDTH = 120
 def rendered(
     facts: Mapping[str, Any], package: str, texts: Mapping[str, str], own: Path | None = None
 ) -> tuple[TextFile, ...]:
-    """The files of all templates, and `texts` by path, in order of their paths.
+    """The rendered templates and `texts` (by path), sorted by path.
 
-    What stands in the folder `package` of the templates gets the package's own name. Templates in the folder `own` go
-    before those of the same name.
+    The template folder `package` gets the name of the package. Templates in the folder `own` override those of the
+    same name.
     """
     folders = (own, TEMPLATES) if own else (TEMPLATES,)
     environment, made = _environment(folders), dict(texts)
@@ -39,7 +39,7 @@ def rendered(
 
 
 def one_line(text: str) -> str:
-    """Words that stay on one line and cannot end a docstring.
+    """The text on one line, unable to end a docstring.
 
     >>> one_line("two\\nlines end\\\\ here")
     'two lines end/ here'
@@ -49,7 +49,7 @@ def one_line(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Words on one line with a full stop.
+    """The text on one line with a full stop.
 
     >>> sentence("  because\\nof this "), sentence("Why?")
     ('because of this.', 'Why?')
@@ -59,9 +59,10 @@ def sentence(text: str) -> str:
 
 
 def wrapped(text: str, indent: int = 0, begin: str = "") -> str:
-    """Words in lines that begin so; the first line has no indent, as the template gives it."""
+    """The text wrapped in lines that start with `begin`; the template indents the first line."""
+    width = WIDTH - indent - len(begin) - len('"' * 6)  # it may stand between quotes
+    lines = textwrap.wrap(one_line(text), width, break_long_words=True, break_on_hyphens=False)
     start = " " * indent
-    lines = textwrap.wrap(one_line(text), WIDTH - indent - len(begin), break_long_words=True, break_on_hyphens=False)
     return f"\n{start}".join(f"{begin}{one}" for one in lines)
 
 
@@ -93,7 +94,7 @@ def _named(template: str, package: str) -> str:
 
 
 def _formatted(texts: Mapping[str, str]) -> dict[str, str]:
-    """The same files laid out by ruff, if it is installed."""
+    """The same files, formatted by ruff if it is installed."""
     with temporary_folder() as folder:
         for path, text in texts.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)

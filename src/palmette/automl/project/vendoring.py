@@ -1,4 +1,4 @@
-"""Copies the classes that a model needs into one module of its package: those in use, and what they use."""
+"""Copies the classes and functions that a model needs, with their dependencies, into one module of its package."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from palmette.automl.calls import Value, paths_of
 from palmette.errors import DeveloperError
 
 OWN = "palmette."
-"""How the names of modules begin that are copied."""
-DOCSTRING = '"""Functions and classes that the libraries in requirements.txt do not have."""'
+"""Prefix of modules that are copied."""
+DOCSTRING = '"""Functions and classes that the libraries in requirements.txt lack."""'
 FUTURE = "from __future__ import annotations"
 ONLY_FOR_TESTS = frozenset({"__sklearn_tags__"})
-"""Methods of a transformer that only checks of estimators need."""
+"""Methods that only estimator checks call."""
 
 
 class ModuleSource(NamedTuple):
@@ -27,7 +27,7 @@ class ModuleSource(NamedTuple):
     lines: list[str]
 
     def kept(self, wanted: Iterable[str]) -> list[ast.stmt]:
-        """The statements that define these names, and what those use, in their order."""
+        """The statements that define these names and their dependencies, in order."""
         defined: dict[str, ast.stmt] = {name: node for node in self.tree.body for name in _defines(node)}
         todo, seen = list(wanted), set[str]()
         while todo:
@@ -38,7 +38,7 @@ class ModuleSource(NamedTuple):
         return [node for node in self.tree.body if seen & set(_defines(node))]
 
     def text(self, node: ast.stmt) -> str:
-        """The statement with the comments before it and, of a constant, the docstring after it."""
+        """The statement with preceding comments and, for a constant, its docstring."""
         place = self.tree.body.index(node)
         start, end = self.tree.body[place - 1].end_lineno or 0 if place else 0, node.end_lineno or 0
         following = self.tree.body[place + 1 : place + 2]
@@ -49,16 +49,16 @@ class ModuleSource(NamedTuple):
         return "\n".join(line.partition("  # noqa")[0] for at, line in numbered if at not in left_out).strip("\n")
 
     def imports(self, kept: Iterable[ast.stmt]) -> list[ast.Import | ast.ImportFrom]:
-        """The imports of what statements use."""
+        """The imports that statements use."""
         used = _used(kept)
         return [made for node in self.tree.body if (made := _import_of(node, used))]
 
 
 def vendored(values: Iterable[Value]) -> str:
-    """The module with the classes of palmette in these calls; empty where there are none.
+    """The source of a module with the palmette classes in these calls; empty if there are none.
 
     Raises:
-        DeveloperError: a class cannot be copied: two have the same name, or a module imports in another way.
+        DeveloperError: Two classes have the same name, or a module does not import by `from module import name`.
     """
     wanted: dict[str, set[str]] = {}
     for path in dict.fromkeys(path for value in values for path in paths_of(value) if path.startswith(OWN)):
@@ -77,19 +77,19 @@ def vendored(values: Iterable[Value]) -> str:
             (constants if stands_first else blocks).append(source.text(node))
         names += [name for node in kept for name in _defines(node)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise DeveloperError(f"Two classes that are delivered are called {twice[0]!r}.", code="not-deliverable")
+        raise DeveloperError(f"Two delivered classes have the name {twice[0]!r}.", code="not-deliverable")
     future = [FUTURE] if any(f"-> {name}:" in block for name in names for block in blocks) else []
     return "\n\n".join([DOCSTRING, *future, "\n".join(sorted(imports)), "\n".join(constants), *blocks]) + "\n"
 
 
 def _want(module: str, name: str, wanted: dict[str, set[str]]) -> None:
-    """Notes a name, after all that its module uses of others."""
+    """Adds a name, after the names that its module imports from others."""
     if name in wanted.get(module, ()):
         return
     for one in _source(module).imports(_source(module).kept([name])):
         if _is_own(one):
             if not isinstance(one, ast.ImportFrom) or not one.module or any(alias.asname for alias in one.names):
-                message = f"{module} is delivered, so it imports by `from module import name`."
+                message = f"{module} is delivered, so it must import by `from module import name`."
                 raise DeveloperError(message, code="not-deliverable")
             for alias in one.names:
                 _want(one.module, alias.name, wanted)
@@ -130,7 +130,7 @@ def _used(nodes: Iterable[ast.stmt]) -> set[str]:
 
 
 def _import_of(node: ast.stmt, used: set[str]) -> ast.Import | ast.ImportFrom | None:
-    """The import of only the names that are used; None for none, and for any other statement."""
+    """The import reduced to used names; None if there are none, or for another statement."""
     if not isinstance(node, ast.Import | ast.ImportFrom):
         return None
     names = [one for one in node.names if (one.asname or one.name).partition(".")[0] in used]

@@ -1,4 +1,4 @@
-"""From a blueprint and a selection to the files of the delivered package."""
+"""Writes the files of the delivered package from a blueprint and a selection."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 EXAMPLES = 4
 """Rows for tests and documentation."""
 LEADERS = 5
-"""Candidates that model.py names."""
+"""Candidates in the README."""
 UNCONVERGED = ("sklearn.neural_network.MLP", "sklearn.linear_model.LogisticRegression")
-"""Models that warn where the steps that validation chose are few."""
+"""Models that warn if validation chose few steps."""
 WHOLE = re.compile(r"-?(0|[1-9]\d*)")
 
 
@@ -45,7 +45,7 @@ def write_package(
     modules: Sequence[OwnCode] = (),
     leaderboard: Sequence[LeaderboardRow] = (),
 ) -> tuple[TextFile, ...]:
-    """The package's files, in order of their paths; formatted where ruff is installed."""
+    """The files of the package, sorted by path."""
     return files_of(blueprint, model_calls(blueprint, selection), selection, modules, leaderboard)
 
 
@@ -70,12 +70,12 @@ def model_calls(blueprint: Blueprint, selection: Selection) -> ModelCalls:
 
 
 def _without_labels(learner: Call) -> Call:
-    """Ensembles number the classes themselves, and a problem wraps what is fitted alone; folds may lack a class."""
+    """The learner without its label encoding, which ensembles and problems do themselves."""
     return learner.arguments["estimator"] if learner.path == LABELS else learner
 
 
 def _target_reader(blueprint: Blueprint) -> Call | None:
-    """Reads the target of `frame` as a column is read."""
+    """The call that reads the target from `frame`."""
     from palmette.automl.composition import COLUMNS, readers_of
 
     if not (target := blueprint.target or blueprint.labels):
@@ -91,7 +91,7 @@ def _target_reader(blueprint: Blueprint) -> Call | None:
 
 
 def _target_kind(blueprint: Blueprint) -> Kind:
-    """How the target is read; yes and no may have several spellings."""
+    """The kind that the target is read as; yes and no may have several spellings."""
     if blueprint.threshold is not None or not (blueprint.classes or blueprint.labels):
         return "number"
     spelt = blueprint.target_reading.form == "boolean" and len(blueprint.classes) == 2
@@ -99,7 +99,7 @@ def _target_kind(blueprint: Blueprint) -> Kind:
 
 
 def _target_type(blueprint: Blueprint) -> str:
-    """The end of the expression that makes targets of read values."""
+    """The source that converts read values into targets."""
     from palmette.automl.kinds import TRUE
 
     match _target_kind(blueprint):
@@ -119,7 +119,7 @@ def files_of(
     modules: Sequence[OwnCode] = (),
     leaderboard: Sequence[LeaderboardRow] = (),
 ) -> tuple[TextFile, ...]:
-    """The package's files for a model that is there as calls."""
+    """The files of the package for a model given as calls."""
     from palmette.automl.problems.registry import problem_of
 
     groups, own = _groups(blueprint), {one.path.removesuffix(".py") for one in modules}
@@ -152,7 +152,7 @@ def files_of(
 
 
 def _about(blueprint: Blueprint, selection: Selection, leaderboard: Sequence[LeaderboardRow]) -> dict[str, Any]:
-    """What the package is, and why the model is what it is."""
+    """Facts about the package and the choice of the model."""
     positive = blueprint.positive or (blueprint.classes[-1] if blueprint.classes else "")
     whole = _are_whole(blueprint)
     columns = f"{len(blueprint.columns)} columns" if len(blueprint.columns) > 1 else "one column"
@@ -165,6 +165,7 @@ def _about(blueprint: Blueprint, selection: Selection, leaderboard: Sequence[Lea
         "leaders": _leaders(leaderboard),
         "metric": metric_in_words(blueprint.metric),
         "selection_score": selection.score,
+        "is_crossfitted": selection.score != selection.apparent_score,
         "direction": direction(blueprint.metric),
         "metric_source": metric_source(blueprint, source(int(positive) if whole else positive)),
         "whole_classes": whole,
@@ -175,7 +176,7 @@ def _about(blueprint: Blueprint, selection: Selection, leaderboard: Sequence[Lea
 
 
 def _leaders(leaderboard: Sequence[LeaderboardRow]) -> list[str]:
-    """The best few and the delivered one, a line each."""
+    """A line for each of the best candidates and the delivered one."""
     rows = [row for place, row in enumerate(leaderboard) if place < LEADERS or row.chosen]
     width = max((len(one_line(row.name)) for row in rows), default=0)
     return [
@@ -185,13 +186,13 @@ def _leaders(leaderboard: Sequence[LeaderboardRow]) -> list[str]:
 
 
 def _are_whole(blueprint: Blueprint) -> bool:
-    """Whether classes are whole numbers, which the package predicts as such."""
+    """Whether classes are whole numbers, which the package predicts as integers."""
     is_text = _target_kind(blueprint) == "category"
     return is_text and bool(blueprint.classes) and all(map(WHOLE.fullmatch, blueprint.classes))
 
 
 def _reading(blueprint: Blueprint) -> dict[str, Any]:
-    """How files are read, and how rows are held out."""
+    """Facts about reading files and holding out rows."""
     in_file = {one.name: one.in_file for one in blueprint.columns}
     by = blueprint.folds.by
     return {
@@ -213,7 +214,7 @@ def _reading(blueprint: Blueprint) -> dict[str, Any]:
 
 
 def _groups(blueprint: Blueprint) -> dict[str, list[ColumnUse]]:
-    """The columns by kind, under the names that features.py gives to their lists."""
+    """The columns by kind, under the names of their lists in features.py."""
     kinds = dict.fromkeys(one.kind for one in blueprint.columns)
     groups = {f"{kind.upper()}_COLUMNS": [one for one in blueprint.columns if one.kind == kind] for kind in kinds}
     derived = [ColumnUse(name=one.name, kind="number", note=one.reason) for one in blueprint.derived]
@@ -221,11 +222,16 @@ def _groups(blueprint: Blueprint) -> dict[str, list[ColumnUse]]:
 
 
 def _examples(blueprint: Blueprint, frame: pd.DataFrame | None) -> list[dict[str, Any]]:
-    """Made-up rows as a file has them: those of a frame, else the columns' examples, never a row of the data."""
+    """Synthetic rows as a file has them, never rows of the data."""
     frame = _column_by_column(blueprint) if frame is None else frame
     made = in_file_form(frame, blueprint)
     made = made.astype(object).where(made.notna(), None)
-    return [{str(name): value for name, value in row.items()} for row in made.to_dict("records")]
+    return [{str(name): _short(value) for name, value in row.items()} for row in made.to_dict("records")]
+
+
+def _short(value: Any) -> Any:
+    """A whole number without its fraction."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _column_by_column(blueprint: Blueprint) -> pd.DataFrame:
@@ -247,12 +253,12 @@ def _column_by_column(blueprint: Blueprint) -> pd.DataFrame:
 
 @cache
 def _distributions() -> Mapping[str, Sequence[str]]:
-    """By module that can be imported, the packages that it comes from; to find them takes a second."""
+    """By importable module, the distributions that provide it; cached as this takes a second."""
     return packages_distributions()
 
 
 def _requirements(files: Sequence[TextFile], blueprint: Blueprint, selection: Selection) -> str:
-    """What the package imports, what its encoders need, and what serves it, in the versions that are installed here."""
+    """The pinned requirements: what the package imports, its encoders need, and serves it."""
     from palmette.automl.composition import encoders_of, facts_of
 
     used = {"uvicorn", {"parquet": "pyarrow", "excel": "openpyxl"}.get(blueprint.format.format, "pandas")}

@@ -1,7 +1,4 @@
-"""The report of a run, `report.html`, and the model card, `MODEL_CARD.md`.
-
-Both show artefacts and measurements, and judge nothing: the verdict is the `Assessment`.
-"""
+"""The report of a run, `report.html`, and the model card, `MODEL_CARD.md`. Both show the `Assessment` unchanged."""
 
 from __future__ import annotations
 
@@ -19,10 +16,7 @@ __all__ = ["ReportFindings", "describe", "findings_of", "interpretation", "pages
 
 
 def describe(run: Path) -> None:
-    """Writes report and model card of the run in a folder into its delivery.
-
-    Nothing is written where nothing was delivered, or where the folder has another delivery by now.
-    """
+    """Writes report and model card of a run into its delivered folder, if that still holds its delivery."""
     result = RunResult(run, run_state(run), "finished")
     if "delivery" not in result.state.artefacts:  # a topology may end before
         return

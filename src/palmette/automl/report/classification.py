@@ -1,4 +1,4 @@
-"""Results of a classification: confusion of classes, each class by itself, curves, calibration."""
+"""Results of a classification: confusion matrix, results by class, curves, calibration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from palmette.automl.measure.metrics import Floats, classes_of
 from palmette.automl.report.plots import Axis, Figure, Plot
 
 CURVES = 6
-"""Classes that have curves, the most frequent ones."""
+"""Number of classes with curves, the most frequent ones."""
 BINS = 10
 WORST = 5
 Labels = NDArray[np.str_]
@@ -22,45 +22,45 @@ UNIT = np.array([0.0, 1.0])
 
 
 class ClassResult(NamedTuple):
-    """How well a class is recognised."""
+    """Results for one class."""
 
     name: str
     rows: int
     precision: float
     recall: float
     low: float
-    """Of the 95 % Wilson interval of the recall."""
+    """Lower end of the 95 % Wilson interval of the recall."""
     high: float
     f1: float
     auc: float | None
-    """Of the class against the rest; None where it is undefined."""
+    """One class against the rest; None if undefined."""
 
 
 class Confusion(NamedTuple):
-    """A pair of classes, and how often one was predicted for the other."""
+    """How often one class was predicted for another."""
 
     truth: str
     predicted: str
     rows: int
     share: float
-    """Of the rows of the true class."""
+    """Share of the rows of the true class."""
 
 
 class ClassificationResults(NamedTuple):
     classes: tuple[ClassResult, ...]
     counts: list[list[int]]
-    """Truth by prediction, in the order of the classes."""
+    """The confusion matrix: rows are true classes, columns predicted ones."""
     worst: tuple[Confusion, ...]
     """The most frequent mistakes."""
     figures: tuple[Figure, ...]
     gap: float
-    """Of the calibration; NaN without probabilities."""
+    """Mean calibration error; NaN without probabilities."""
 
 
 def classification_results(
     truth: NDArray[np.generic], predictions: Predictions, positive: str | None
 ) -> ClassificationResults:
-    """Of rows with their true classes (n,)."""
+    """Compares predictions with true classes (n,)."""
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support, roc_auc_score
 
     true, predicted = truth.astype(str), predictions.values.astype(str)
@@ -87,7 +87,7 @@ def classification_results(
 
 
 def _ranked(true: Labels, made: Predictions) -> dict[str, Floats]:
-    """The probabilities of each class that some rows are of and some are not."""
+    """Probabilities of each class that some rows have and some lack."""
     if made.probabilities is None:
         return {}
     columns = zip(made.classes, made.probabilities.T, strict=True)
@@ -95,7 +95,7 @@ def _ranked(true: Labels, made: Predictions) -> dict[str, Floats]:
 
 
 def wilson(hits: int, rows: int) -> tuple[float, float]:
-    """The 95 % interval of a share, by Wilson; NaN without rows."""
+    """The 95 % Wilson interval of a share; NaN without rows."""
     from scipy.stats import binomtest
 
     if not rows:
@@ -113,7 +113,7 @@ def _worst(table: NDArray[np.int64], names: tuple[str, ...]) -> Iterator[Confusi
 
 
 def _curves(true: Labels, predicted: Labels, shown: Mapping[str, Floats]) -> Iterator[Figure]:
-    """ROC, and precision by recall; of a single class with the decision of the model."""
+    """ROC and precision-recall curves; for a single class also the decision of the model."""
     from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
 
     names, alone = list(shown), len(shown) == 1
@@ -138,17 +138,14 @@ def _curves(true: Labels, predicted: Labels, shown: Mapping[str, Floats]) -> Ite
         for measure in (roc_auc_score, average_precision_score)
     )
     which = short(names[0], 24) if alone else f"each of {many(len(names), 'class', 'classes')}"
-    caption = f"Ranking of {which} against the rest. The dashed line is chance. Area {area}.{dot}"
+    caption = f"Ranking of {which} against the rest. The dashed line is chance. Area under the curve {area}.{dot}"
     yield Figure("ROC curve", roc.svg(), caption, keys)
     chance = f"; chance is {share(float(is_true.mean()))}, the class's share" if alone else ""
     yield Figure("Precision and recall", found.svg(), f"Average precision {average}{chance}.{dot}", keys)
 
 
 def _calibration(true: Labels, made: Predictions, positive: str | None) -> tuple[Figure, float]:
-    """Probabilities beside the shares that came true, by group of rows, and the mean distance of the two.
-
-    Of the positive class; of the most probable class where there is none.
-    """
+    """The calibration plot and the mean calibration error, of the positive class or else the most probable one."""
     assert made.probabilities is not None
     if positive is not None:
         given, came = made.probabilities[:, made.classes.index(positive)], true == positive
@@ -163,13 +160,13 @@ def _calibration(true: Labels, made: Predictions, positive: str | None) -> tuple
     gap = float(np.average(np.abs(means - rates), weights=[len(part) for part in parts]))
     of = short(positive or "the likeliest class", 24)
     x = Axis(f"Probability of {of}", 0, 1, is_share=True)
-    plot = Plot("Calibration", x, Axis("Share that came true", 0, 1, is_share=True))
+    plot = Plot("Calibration", x, Axis("Observed share", 0, 1, is_share=True))
     plot.line(UNIT, UNIT, "guide")
     plot.whiskers(means, ends[:, 0], ends[:, 1])
     plot.line(means, rates)
     plot.dots(means, rates, "c0", "point")
     caption = (
-        f"{many(len(means), 'group')} of equally many rows. On the dashed line probabilities come true; "
+        f"{many(len(means), 'group')} of equally many rows. The dashed line is perfect calibration; "
         f"the mean gap is {share(gap)}. Vertical lines are 95 % intervals."
     )
     return Figure("Calibration", plot.svg(), caption), gap

@@ -1,4 +1,4 @@
-"""Drawings of numbers, clusters and forecasts: errors, the rows in the plane, and what came beside the forecast."""
+"""Figures of regressions, clusters and forecasts."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from palmette.automl.report.plots import Axis, Figure, Plot, around
 from palmette.automl.report_data import ClusterResults, DrawnForecast, Forecasts
 
 COLOURED = 6
-"""Clusters that have a colour of their own."""
+"""Clusters with a colour of their own."""
 KEYS = (("c0", "true value"), ("c1", "forecast"))
 SHOWN = 1500
-"""Rows that are drawn."""
+"""Most rows that are drawn."""
 PARTS = 5
 
 
 class ErrorRange(NamedTuple):
-    """The rows whose true value is in a fifth of its range by rank."""
+    """Errors in one fifth of the rows, by rank of the true value."""
 
     low: float
     high: float
     rows: int
     error: float
-    """Mean absolute."""
+    """Mean absolute error."""
     bias: float
     """Mean of predicted minus true."""
 
 
 class RegressionResults(NamedTuple):
     half: float
-    """Half of the predictions are at most so far off."""
+    """Median absolute error."""
     most: float
-    """Nine in ten are."""
+    """90 % quantile of the absolute error."""
     bias: float
     parts: tuple[ErrorRange, ...]
     figures: tuple[Figure, ...]
 
 
 def regression_results(truth: Floats, predicted: Floats, target: str, is_log: bool) -> RegressionResults | None:
-    """Of rows with true values (n,) and predicted ones; None without any. `is_log`: the metric is about ratios."""
+    """Compares true and predicted values (n,); None without any. `is_log`: the metric is about ratios."""
     known = np.isfinite(truth) & np.isfinite(predicted)
     truth, predicted = truth[known], predicted[known]
     if not truth.size:
@@ -89,7 +89,7 @@ def _residuals(predicted: Floats, error: Floats, some: np.ndarray, target: str, 
 
 
 def cluster_figures(found: ClusterResults) -> Iterator[Figure]:
-    """The drawings for which something was measured."""
+    """The figures for which there are measurements."""
     if len(found.silhouettes) > 1:
         yield _silhouettes(found.silhouettes)
     if found.projection is not None and found.labels is not None and len(found.projection):
@@ -123,7 +123,7 @@ def _plane(points: Floats, labels: NDArray[np.intp]) -> Figure:
 
 
 def forecast_figures(found: Forecasts) -> Iterator[Figure]:
-    """A drawing of each forecast."""
+    """A figure for each forecast."""
     for one in found.drawn:
         band = ", with the band that should hold most values" if one.low is not None else ""
         caption = f"The last known values, then the forecast and the true values{band}."

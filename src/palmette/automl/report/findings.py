@@ -1,4 +1,4 @@
-"""The artefacts of a run that the report shows, and where they are collected from."""
+"""Collects the artefacts and measurements that the report shows."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ SHOWN: Mapping[str, type[BaseModel]] = {
     "task": TaskSpec, "samples": Samples, "profile": Profile, "blueprint": Blueprint, "assembly": Assembly,
     "comparison": Comparison, "assessment": Assessment, "plans": Plans, "choice": Choice,
 }  # fmt: skip
-"""The artefacts that a report shows, by name."""
+"""Artefacts in the report, by name."""
 EACH = 8
-"""Right answers, and wrong ones, that are shown."""
+"""Number of right, and of wrong, examples."""
 
 
 @dataclass(frozen=True)
 class ReportFindings:
-    """Everything that a report shows."""
+    """The content of a report."""
 
     task: TaskSpec
     samples: Samples
@@ -50,14 +50,14 @@ class ReportFindings:
     assessment: Assessment
     plans: Plans | None = None
     choice: Choice | None = None
-    """None, as the plans, where the topology has no such actor."""
+    """None, like `plans`, if the topology has no such actor."""
     data: ReportData = field(default_factory=ReportData)
     files: tuple[FileExample, ...] = ()
-    """Held-out rows with their files, where rows have files."""
+    """Held-out rows with files."""
     state: RunState = field(default_factory=RunState)
-    """For times and costs."""
+    """Times and costs."""
     made: str = ""
-    """When and in which run, as it is shown."""
+    """Date and run, as text."""
 
     @property
     def verdict(self) -> VerdictText:
@@ -65,12 +65,12 @@ class ReportFindings:
 
     @property
     def delivered(self) -> str:
-        """The learners of the delivered model, each once, with commas between them."""
+        """The distinct learners of the delivered model, separated by commas."""
         return ", ".join(dict.fromkeys(one.candidate.learner for one in self.comparison.selection.members))
 
 
 def findings_of(run: RunResult) -> ReportFindings:
-    """Those of a run that has assessed its model."""
+    """The findings of a run that has assessed its model."""
     known: dict[str, Any] = {
         name: run.artefact(name, kind) for name, kind in SHOWN.items() if name in run.state.artefacts
     }
@@ -85,7 +85,7 @@ def findings_of(run: RunResult) -> ReportFindings:
 
 
 def _report_data(run: Path, known: Mapping[str, Any], splits: DataSplits) -> ReportData:
-    """Of the answers of the delivered package on the hold-out, else of outputs of the training rows."""
+    """Report data from the package's answers on the hold-out, or without one from out-of-fold outputs."""
     import pandas as pd
 
     assessment, comparison = known["assessment"], known["comparison"]
@@ -102,7 +102,7 @@ def _report_data(run: Path, known: Mapping[str, Any], splits: DataSplits) -> Rep
 
 
 class FileExample(NamedTuple):
-    """A row with its file."""
+    """A row with a file, and its prediction."""
 
     drawing: Markup
     name: str
@@ -110,13 +110,13 @@ class FileExample(NamedTuple):
     predicted: str
     right: bool
     marked: bool = False
-    """Whether the drawing shows what counts."""
+    """Whether the picture is marked by occlusion."""
 
 
 def file_examples(
     blueprint: Blueprint, splits: DataSplits, data: ReportData, occlusions: Sequence[Occlusion] = ()
 ) -> tuple[FileExample, ...]:
-    """Rows of the first column of files; in those that were covered part by part, what counts is marked."""
+    """Right and wrong examples of the first file column; parts that matter are marked where occlusion was measured."""
     if not blueprint.file_columns or data.truth is None or data.predictions is None:
         return ()
     column = blueprint.file_columns[0]

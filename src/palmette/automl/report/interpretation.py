@@ -1,4 +1,4 @@
-"""How a request was read: each value with the words, flag or default that it comes from, as it is shown everywhere."""
+"""How a request was read: each value with the words, flag or default that it comes from."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ORIGINS = {
 
 
 class Interpreted(NamedTuple):
-    """A field of the request; texts."""
+    """A field of the request, as text."""
 
     field: str
     value: str
     source: str
-    """Where the value comes from."""
+    """The origin of the value."""
 
 
 def _names(found: tuple[str, ...]) -> str:
@@ -102,13 +102,13 @@ SHOWN: Mapping[str, Callable[[Any], str]] = {
     "seed": str,
     "out": str,
 }
-"""Fields in the order of the screen, each with its writer."""
+"""Fields in display order, each with its formatter."""
 DECIDED = ("problem", "target", "metric", "positive")
-"""Fields that the data decide where the request leaves them open."""
+"""Fields that the data decide if the request does not."""
 
 
 def interpretation(task: TaskSpec, blueprint: Blueprint | None = None) -> tuple[Interpreted, ...]:
-    """The fields that were given, read or assumed; with the blueprint, those that the data have decided as well."""
+    """Fields that were given, read or assumed; with a blueprint also those that the data decided."""
     found = []
     for name, written in SHOWN.items():
         value, sources = getattr(task, name), _sources(task, name)
@@ -123,7 +123,7 @@ def interpretation(task: TaskSpec, blueprint: Blueprint | None = None) -> tuple[
 
 
 def interpretation_lines(task: TaskSpec) -> list[str]:
-    """The interpretation as text: a line for each field, and for each wish that has no effect."""
+    """The interpretation as lines of text, followed by unread words and unmet wishes."""
     rows = [[clean(text) for text in one] for one in interpretation(task)]
     field, value = (max((len(row[place]) for row in rows), default=0) for place in (0, 1))
     lines = [f"{row[0]:<{field}}  {row[1]:<{min(value, 40)}}  {row[2]}" for row in rows]
@@ -132,7 +132,7 @@ def interpretation_lines(task: TaskSpec) -> list[str]:
 
 
 def _sources(task: TaskSpec, name: str) -> list[FieldSource]:
-    """Of a field, or of its parts."""
+    """The sources of a field or its parts."""
     return [one for field, one in task.sources.items() if field == name or field.startswith(f"{name}.")]
 
 

@@ -1,4 +1,4 @@
-"""`report.html` and `MODEL_CARD.md`, both written from the same view of the findings."""
+"""Renders `report.html` and `MODEL_CARD.md` from one view of the findings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from palmette.automl.weights import Weights, weights_named
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST = 1000
-"""Characters of one text."""
+"""Most characters of a text."""
 SECTIONS = {
     "results": "Results",
     "leaderboard": "Leaderboard",
@@ -41,7 +41,7 @@ SECTIONS = {
     "costs": "Time and cost",
     "use": "Use",
 }
-"""After request and verdict, in the order of the page."""
+"""Sections after request and verdict, in page order."""
 LIBRARIES = ("palmette", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost", "pandas", "numpy")
 LOGARITHMIC = frozenset({"rmsle", "rmse_log"})
 REASONS: dict[Measured, str] = {
@@ -62,7 +62,7 @@ def pages(findings: ReportFindings) -> dict[str, str]:
 
 
 def _view(findings: ReportFindings) -> dict[str, object]:
-    """What the templates show: the findings as `f`, and what is computed of them."""
+    """The template context: the findings as `f`, and values derived from them."""
     data, blueprint = findings.data, findings.blueprint
     classes, values = _results(findings)
     drawn = tuple(cluster_figures(data.clustering)) if data.clustering else ()
@@ -93,7 +93,7 @@ def _reasons(blueprint: Blueprint) -> Iterable[tuple[Measured, str]]:
 
 
 def weights_used(findings: ReportFindings) -> list[tuple[str, Weights]]:
-    """Trained weights of the delivered model, by name."""
+    """Pretrained weights in the delivered model, by name."""
     members = [one.candidate for one in findings.comparison.selection.members]
     named = [name for one in members for encoder in one.encoders.values() for name in encoder_named(encoder).weights]
     named += [name for one in members for name in learner_named(one.learner).weights]
@@ -115,7 +115,7 @@ def _is_log(findings: ReportFindings) -> bool:
 
 
 def _gauge(findings: ReportFindings) -> Markup:
-    """The score between the best baseline and a perfect one; empty without a baseline, or where that is perfect."""
+    """The score on a scale from the best baseline to perfect; empty without such a scale."""
     score = next(iter(findings.assessment.scores), None)
     if score is None or findings.assessment.unmeasured or score.baseline is None or score.metric not in METRICS:
         return Markup("")
@@ -135,7 +135,7 @@ def _versions() -> list[tuple[str, str]]:
 
 @functools.cache
 def _environment(form: str) -> Environment:
-    """Of templates that escape every text for HTML or Markdown where it is put in."""
+    """A Jinja environment that escapes every inserted text for HTML or Markdown."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
@@ -152,7 +152,7 @@ def _environment(form: str) -> Environment:
 
 
 def named(text: str, most: int = formatting.LONGEST) -> Markup:
-    """A name from the data: in its own direction of writing, shortened, the whole in its title."""
+    """A name from the data, isolated in writing direction and shortened, with the full text in its title."""
     whole, shown = formatting.short(text, LONGEST), formatting.short(text, most)
     title = Markup(' title="{}"').format(whole) if whole != shown else ""
     return Markup("<bdi{}>{}</bdi>").format(title, shown)

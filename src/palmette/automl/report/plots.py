@@ -1,7 +1,4 @@
-"""Small plots as SVG. Colours and type are the style sheet's, so they follow its light, dark and printed forms.
-
-A plot has the size of a phone's screen, and is only ever enlarged.
-"""
+"""Small plots as SVG. The style sheet sets colours and type, so plots follow light, dark and print mode."""
 
 from __future__ import annotations
 
@@ -19,33 +16,33 @@ WIDTH, HEIGHT = 340, 250
 LEFT, RIGHT, TOP, BOTTOM = 46, 20, 24, 40
 TICKS = 5
 LABEL = 36
-"""Characters of an axis label."""
+"""Most characters of an axis label."""
 MOST_POINTS = 250
-"""Of a line; more are thinned out."""
+"""Most points of a line; others are dropped evenly."""
 LEVELS = 9
-"""Of shading."""
+"""Levels of shading."""
 
 
 class Axis(NamedTuple):
-    """A side of a plot."""
+    """An axis of a plot."""
 
     label: str
     low: float
     high: float
     is_log: bool = False
     is_share: bool = False
-    """Written as per cent."""
+    """Whether ticks are percentages."""
     is_whole: bool = False
 
     def at(self, values: Floats) -> Floats:
-        """Positions from 0 to 1; outside of that for values outside of the axis."""
+        """Positions of values on the axis, 0 to 1 inside its range."""
         low, high, given = self.low, self.high, np.asarray(values, dtype=float)
         if self.is_log:
             low, high, given = math.log(low), math.log(high), np.log(np.maximum(given, 1e-300))
         return (given - low) / (high - low) if high > low else np.full(given.shape, 0.5)
 
     def ticks(self) -> list[float]:
-        """Round numbers on the axis."""
+        """Round numbers within the range."""
         if self.is_log:
             powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
             for steps in ((1, 2, 5), (1, 3), (1,)):
@@ -64,7 +61,7 @@ class Axis(NamedTuple):
         return [number * step for number in range(first, last + 1)]
 
     def shown(self, tick: float) -> str:
-        """A tick, as written."""
+        """The label of a tick."""
         if self.is_share:
             return f"{100 * tick:.0f} %"
         for size, unit, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
@@ -74,17 +71,17 @@ class Axis(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A drawing with its words."""
+    """A plot with title, caption and legend."""
 
     title: str
     drawing: Markup
     caption: str
     keys: tuple[tuple[str, str], ...] = ()
-    """Kinds of lines, each with its meaning."""
+    """The legend: kinds of lines and their meaning."""
 
 
 def around(values: Iterable[float], margin: float = 0.04) -> tuple[float, float]:
-    """The range of finite values and a little more; never empty."""
+    """The range of the finite values with a margin; never empty."""
     known = np.array([one for one in values if math.isfinite(one)])
     if not known.size:
         return 0.0, 1.0
@@ -96,15 +93,15 @@ def around(values: Iterable[float], margin: float = 0.04) -> tuple[float, float]
 
 
 class Plot:
-    """A drawing between two axes; later parts cover earlier ones."""
+    """A plot with two axes; later parts cover earlier ones."""
 
     def __init__(self, description: str, x: Axis, y: Axis) -> None:
-        """`description` is for those who cannot see the drawing."""
+        """`description` is the text for screen readers."""
         self.description, self.x, self.y = description, x, y
         self._parts: list[Markup] = []
 
     def line(self, xs: Floats, ys: Floats, kind: str = "c0", title: str = "") -> None:
-        """A line through those points that are known, in the colour of `kind`."""
+        """A line through the finite points, in the colour of `kind`."""
         xs, ys = _known(xs, ys)
         points = zip(self._x(_thinned(xs)), self._y(_thinned(ys)), strict=True)
         path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
@@ -112,7 +109,7 @@ class Plot:
         self._parts.append(Markup('<path class="line {}" d="{}">{}</path>').format(kind, path, inside))
 
     def dots(self, xs: Floats, ys: Floats, kind: str = "c0", size: str = "dot") -> None:
-        """A dot for each point that is known: `dot`, or `point` for larger ones."""
+        """A dot for each finite point; `size` is `dot`, or `point` for larger ones."""
         xs, ys = _known(xs, ys)
         path = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in zip(self._x(xs), self._y(ys), strict=True))
         self._parts.append(Markup('<path class="{} {}" d="{}"/>').format(size, kind, path))
@@ -130,7 +127,7 @@ class Plot:
         self._parts.append(Markup('<path class="whisker {}" d="{}"/>').format(kind, path))
 
     def svg(self) -> Markup:
-        """The drawing."""
+        """The SVG element."""
         inside = Markup("").join([*self._x_axis(), *self._y_axis(), *self._parts])
         whole = Markup('<svg class="plot" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>')
         return whole.format(WIDTH, HEIGHT, clean(self.description), inside)
@@ -172,18 +169,18 @@ def _thinned(values: Floats) -> Floats:
 
 
 def _clipped(part: float) -> float:
-    """Per cent of a width, from a part of it."""
+    """A share as a percentage within 0 to 100."""
     return 100 * min(1.0, max(0.0, part)) if math.isfinite(part) else 0.0
 
 
 def bar(part: float, kind: str = "c0") -> Markup:
-    """A bar in a cell, of a part of its width from 0 to 1; the number stands beside it."""
+    """A bar over a share of a table cell."""
     drawn = '<svg class="bar" aria-hidden="true"><rect class="fill {}" width="{:.1f}%" height="100%"/></svg>'
     return Markup(drawn).format(kind, _clipped(part))
 
 
 def interval_bar(value: float, low: float, high: float, span: tuple[float, float], kind: str = "c0") -> Markup:
-    """A dot and its interval in a cell whose ends stand for `span`."""
+    """A dot with its interval in a table cell whose ends are `span`."""
     start, end = span
     places = [2 + 0.96 * _clipped((one - start) / (end - start) if end != start else 0.5) for one in (low, high, value)]
     drawn = Markup(
@@ -194,5 +191,5 @@ def interval_bar(value: float, low: float, high: float, span: tuple[float, float
 
 
 def level(part: float) -> int:
-    """The shading of a share, from 0 for nothing."""
+    """The shading level of a share; 0 for none."""
     return 0 if not part > 0 else 1 + min(LEVELS - 1, int(LEVELS * min(1.0, part)))

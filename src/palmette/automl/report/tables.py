@@ -1,4 +1,4 @@
-"""Rows of the leaderboard and of the table of columns, and sentences about the limits of the model."""
+"""The leaderboard, the table of columns, and the limits of the model."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from palmette.automl.report.findings import ReportFindings
 from palmette.automl.report.plots import interval_bar
 
 FAR = 3.0
-"""A baseline is drawn to scale up to so many ranges of the candidates away."""
+"""Baselines farther away than this many ranges of the candidates are drawn at the edge."""
 MOST_VALUES = 3
 FEW = 300
-"""Rows of a hold-out below which its score is mostly noise."""
+"""Hold-outs with fewer rows have noisy scores."""
 FEW_OF_CLASS = 10
 WEAK = 0.5
-"""Recall."""
+"""Recall below which a class is called weak."""
 WIDE = 0.1
-"""Mean gap of the calibration."""
+"""Calibration error above which probabilities are called unreliable."""
 NAMED = 5
-"""Columns or classes that a sentence lists."""
+"""Most names in a sentence."""
 PERSONAL = re.compile(
     r"(?<![a-z])(sex|gender|age|birth|race|ethnicity|ethnic|religion|nationality|native[ _.-]?country|disab\w*|"
     r"marital|married|pregnan\w*|orientation|caste)(?![a-z])",
@@ -47,11 +47,11 @@ class ColumnLine(NamedTuple):
     column: ColumnProfile
     summary: str
     left_out: str
-    """The reason; empty for a column that is used."""
+    """The reason; empty for used columns."""
 
 
 def leaderboard(rows: Sequence[LeaderboardRow]) -> tuple[LeaderboardLine, ...]:
-    """In the order of the rows, with as many decimals as their intervals are worth."""
+    """The lines of the leaderboard, with as many decimals as the intervals justify."""
     candidates = [one for one in rows if one.track != "baseline"] or list(rows)
     places = decimals([one.high - one.low for one in candidates])
     span = _span(rows, candidates)
@@ -67,7 +67,7 @@ def leaderboard(rows: Sequence[LeaderboardRow]) -> tuple[LeaderboardLine, ...]:
 
 
 def _span(rows: Sequence[LeaderboardRow], candidates: Sequence[LeaderboardRow]) -> tuple[float, float]:
-    """The ends of the drawings: those of all candidates, and of the baselines that are not far off."""
+    """The range of the drawings: all candidates, and baselines that are not far away."""
     ends = [end for one in candidates for end in (one.low, one.high, one.score) if math.isfinite(end)]
     if not ends:
         return 0.0, 1.0
@@ -78,7 +78,7 @@ def _span(rows: Sequence[LeaderboardRow], candidates: Sequence[LeaderboardRow]) 
 
 
 def column_lines(findings: ReportFindings) -> tuple[ColumnLine, ...]:
-    """The strongest first, then as in the file."""
+    """The columns, strongest first, then in file order."""
     used = {one.name for one in findings.blueprint.columns}
     reasons = findings.profile.dropped | {one.name: one.reason for one in findings.blueprint.dropped}
     return tuple(
@@ -99,21 +99,21 @@ def _summary(column: ColumnProfile) -> str:
 
 
 def limits(findings: ReportFindings, classes: ClassificationResults | None) -> tuple[str, ...]:
-    """Sentences, the weightiest first."""
+    """Sentences about what to watch for, most important first."""
     found = [*_of_score(findings), *_of_classes(classes), *_of_rows(findings), *_of_use(findings)]
-    return tuple(found) or ("The data are from the past and from one source; nothing else was found.",)
+    return tuple(found) or ("The data come from one source and one period.",)
 
 
 def _of_score(findings: ReportFindings) -> Iterator[str]:
     rows = findings.assessment.rows
     if not rows:
-        yield "No rows were held out: the scores that are shown have also chosen the model."
+        yield "No rows were held out: the same scores have chosen the model."
     elif rows < FEW:
-        yield f"The hold-out has only {many(rows, 'row')}: other rows may give quite another score."
+        yield f"The hold-out has only {many(rows, 'row')}: the score is uncertain."
     done = {(one.code, one.columns): one.done for one in findings.profile.decisions}
     for leak in findings.profile.leaks:
         if leak.severity != "low" and done.get((leak.code, leak.columns), "kept") == "kept":
-            yield f"{leak.text} It was not removed: if this is a leak, scores here are too good."
+            yield f"{leak.text} It was not removed: if it is a leak, these scores are too good."
 
 
 def _of_classes(found: ClassificationResults | None) -> Iterator[str]:
@@ -123,13 +123,13 @@ def _of_classes(found: ClassificationResults | None) -> Iterator[str]:
     weak = sorted((one for one in tested if one.recall < WEAK), key=lambda one: one.recall)
     if weak:
         names = _listed(f"{short(one.name, 24)} ({share(one.recall)})" for one in weak)
-        yield f"Fewer than half of the rows of some classes are found: {names}."
+        yield f"The model finds fewer than half of the rows of some classes: {names}."
     if found.gap > WIDE:
-        yield f"Probabilities miss what comes true by {share(found.gap)} on average: use them as a ranking only."
+        yield f"Probabilities are off by {share(found.gap)} on average: use them for ranking only."
     rare = [one for one in found.classes if one.rows < FEW_OF_CLASS]
     if rare:
         names = _listed(short(one.name, 24) for one in rare)
-        yield f"Classes with fewer than {FEW_OF_CLASS} rows to test on, too few for a result: {names}."
+        yield f"Classes with fewer than {FEW_OF_CLASS} held-out rows, too few to judge: {names}."
 
 
 def _of_rows(findings: ReportFindings) -> Iterator[str]:
@@ -137,13 +137,13 @@ def _of_rows(findings: ReportFindings) -> Iterator[str]:
     times = [one.name for one in findings.profile.columns if one.kind == "datetime"]
     if times and holdout.strategy in ("random", "stratified"):
         yield (
-            f"The rows have times ({short(times[0], 40)}), but the hold-out was not cut by time: scores hold for rows "
-            "of the same period, not for later ones."
+            f"Rows have times ({short(times[0], 40)}), but the split is not by time: scores hold for the same period, "
+            "not for later rows."
         )
     if holdout.left_out:
-        yield f"{many(holdout.left_out, 'row')} without a target value are in no score; the model may do worse on them."
+        yield f"{many(holdout.left_out, 'row')} without a target were not scored; the model may do worse on them."
     if holdout.unused:
-        yield f"{many(holdout.unused, 'row')} were not used, as the budget was too short; a larger one may help."
+        yield f"{many(holdout.unused, 'row')} were not used because the budget was short; a larger one may help."
     yield from findings.data.limits
 
 
@@ -153,8 +153,8 @@ def _of_use(findings: ReportFindings) -> Iterator[str]:
     if personal:
         names = _listed(short(name, 32) for name in personal)
         yield (
-            f"By their names, columns may describe personal traits that the law protects: {names}. Results were not "
-            "compared between groups of people; do so before the model decides about any."
+            f"By their names, some columns may hold protected personal traits: {names}. Results were not compared "
+            "between groups of people; do so before the model is used for decisions about them."
         )
     for repair in findings.assembly.repairs:
         if repair.by == "rules":

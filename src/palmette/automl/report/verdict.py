@@ -1,7 +1,4 @@
-"""An assessment in words and figures: the same on the screen, in the report, in the model card and in a notebook.
-
-Nothing is judged here.
-"""
+"""An assessment as text: the same on the screen, in the report, in the model card and in a notebook."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ MARKS = {"pass": "✓", "partly": "◐", "fail": "✗"}
 
 
 class ScoreText(NamedTuple):
-    """A score as it is written."""
+    """A score as text."""
 
     metric: str
     value: str
@@ -27,7 +24,7 @@ class ScoreText(NamedTuple):
 
 
 class VerdictLine(NamedTuple):
-    """A part of the verdict."""
+    """A line of the verdict."""
 
     status: Status
     text: str
@@ -38,29 +35,29 @@ class VerdictLine(NamedTuple):
 
 
 class QuantityText(NamedTuple):
-    """A measurement beside the scores."""
+    """Another measured quantity."""
 
     label: str
     value: str
 
 
 class VerdictText(NamedTuple):
-    """All of an assessment."""
+    """An assessment as text."""
 
     rows: str
-    """Which rows the scores are of."""
+    """The scored rows."""
     scores: tuple[ScoreText, ...]
     unmeasured: str
     better: VerdictLine
     constraints: VerdictLine
-    """All together."""
+    """All constraints together."""
     results: tuple[VerdictLine, ...]
-    """Each constraint."""
+    """One line for each constraint."""
     quantities: tuple[QuantityText, ...]
 
     @property
     def headline(self) -> str:
-        """The metric of the run, in one line."""
+        """The main score in one line."""
         if self.unmeasured or not self.scores:
             return self.unmeasured or f"No score could be measured ({self.rows})."
         score = self.scores[0]
@@ -70,7 +67,7 @@ class VerdictText(NamedTuple):
 
 
 def verdict_text(assessment: Assessment, compared: str = "out of fold") -> VerdictText:
-    """`compared`: how candidates were compared, which is where scores come from without a hold-out."""
+    """`compared`: how candidates were scored, e.g. `out of fold`; used if there is no hold-out."""
     return VerdictText(
         rows=many(assessment.rows, "held-out row") if assessment.rows else f"no hold-out, scored {compared}",
         scores=tuple(map(score_text, assessment.scores)),
@@ -83,7 +80,7 @@ def verdict_text(assessment: Assessment, compared: str = "out of fold") -> Verdi
 
 
 def score_text(score: Score) -> ScoreText:
-    """A score, to as many decimals as its interval is worth."""
+    """A score with as many decimals as its interval justifies."""
     value, interval, places = measured(score.value, score.low, score.high)
     return ScoreText(
         metric=metric(score.metric),
@@ -95,7 +92,7 @@ def score_text(score: Score) -> ScoreText:
 
 
 def is_greater_better(name: str) -> bool:
-    """Whether a larger value of the metric is better; true of metrics that are not known here."""
+    """Whether larger values of the metric are better; True for unknown metrics."""
     return METRICS[name].greater_is_better if name in METRICS else True
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palmette.automl.candidates import Ensembling
+from palmette.automl.formatting import many, metric, number
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.measure.scorer import Scorer, SupervisedScorer
 from palmette.automl.search.results import CandidateResult
@@ -81,7 +82,7 @@ def select(
     ranked = sorted((Ranked(one, scorer.utility(one.outputs)) for one in eligible), key=lambda one: -one.utility)
     best = ranked[0].result
     single = Ensemble(((best, 1.0),), best.outputs, "single")
-    chosen, reason = single, f"{best.name} is the best of {len(results)} candidates"
+    chosen, reason = single, f"{best.name} is the best of {many(len(results), 'candidate')}"
     if ensembling != "single" and scorer.blends and len(ranked) > 1:
         several = _together(ranked[:MOST_CANDIDATES], scorer, ensembling, fits)
         chosen, reason = _compared(single, several, scorer, ensembling)
@@ -131,16 +132,13 @@ def _compared(single: Ensemble, several: Ensemble, scorer: Scorer, ensembling: E
     """The ensemble where the policy asks for it, or where it is better by more than noise; and why."""
     (best, _), *_ = single.parts
     if len(several.parts) == 1:
-        return single, f"nothing makes {best.name} better"
+        return single, f"{best.name} alone, as no ensemble is better"
     gain = scorer.gain(several.outputs, single.outputs)
     middle, error = (gain.low + gain.high) / 2, (gain.high - gain.low) / ERRORS
-    gained = f"{scorer.metric.name} gains {middle:.2g} ± {error:.1g} (standard error) over {best.name}"
-    names = f"{len(several.parts)} models together: {gained}"
-    if ensembling != "best":
-        return several, names
-    if middle > error and middle > 0:
-        return several, names
-    return single, f"one model: with {len(several.parts)} the {gained}, which is no more than noise"
+    gained = f"{number(middle, 2)} ± {number(error, 1)} (standard error) in {metric(scorer.metric.name)}"
+    if ensembling != "best" or middle > max(error, 0):
+        return several, f"an ensemble of {len(several.parts)} models, which gains {gained} over {best.name}"
+    return single, f"{best.name} alone, as an ensemble of {len(several.parts)} gains only {gained}: within noise"
 
 
 def _together(
