@@ -198,12 +198,6 @@ def read_end(folder: Path, last: int | None) -> End:
         return End(whole.state, _entries(connection, after=earlier), earlier)
 
 
-def read_after(folder: Path, seq: int, most: int) -> list[Entry]:
-    """At most so many events after one of them, oldest first."""
-    with _reader(folder) as connection:
-        return _entries(connection, after=seq, most=most)
-
-
 class Glance(NamedTuple):
     """What a journal shows without being folded."""
 

@@ -26,6 +26,8 @@ from palmette.web.worker import PROGRESS
 
 PAGE = 50
 """Runs that are listed at once."""
+PATIENCE = 2.0
+"""Seconds that a search of the list may take."""
 LAST = 2000
 """Events whose steps are shown, and steps."""
 STEPS = 300
@@ -63,11 +65,14 @@ class RunIndex:
         self._seen: dict[str, _Seen] = {}
 
     def page(self, state: str = "", environment: str = "", text: str = "", before: str = "") -> dict[str, Any]:
-        """The next runs that fit, and the id after which there are more."""
+        """The next runs that fit, and the id after which there may be more; what a first look takes is bounded."""
         found: list[RunLine] = []
+        until = time.monotonic() + PATIENCE
         words = text.casefold().split()
         for id in self._ids(before):
-            line = self.line(id)
+            if time.monotonic() > until:
+                return {"runs": list(map(asdict, found)), "next": before}
+            before, line = id, self.line(id)
             if line is None or (state and state not in (line.status, "waiting" if line.waiting else "")):
                 continue
             shown = f"{line.id} {line.what} {line.reason}".casefold()

@@ -16,7 +16,7 @@ export async function runsPage() {
     more.hidden = !found.next;
     more.dataset.next = found.next ?? "";
     note.hidden = list.children.length > 0;
-    note.replaceChildren(...(Object.values(filters).some(Boolean) ? ["No run fits."]
+    note.replaceChildren(...(found.next ? ["None of the newest runs fits."] : Object.values(filters).some(Boolean) ? ["No run fits."]
       : ["There are no runs yet. ", h("a", { href: "#/start" }, "Start one"), "."]));
   }
   let typing;
