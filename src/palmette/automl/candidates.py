@@ -48,6 +48,8 @@ class Candidate(Model):
     strategy: Strategy = Strategy()
     features: str = ""
     """The class of an own encoder (written by a model) that adds features; empty for none."""
+    derived: bool = True
+    """Whether it is given the derived features of the blueprint."""
     tuned: bool = False
     """Whether its settings are searched once all candidates are trained."""
     reason: str = ""

@@ -325,7 +325,8 @@ def fit_fold(candidate: Candidate, estimator: Any, fold: FoldData, deadline: flo
 
 def _parts(candidate: Candidate, blueprint: Blueprint) -> list[EncodedColumns]:
     layout, facts = learner_named(candidate.learner).layout, facts_of(blueprint)
-    derived = [ColumnUse(name=one.name, kind="number", note=one.reason) for one in blueprint.derived]
+    added = blueprint.derived if candidate.derived else ()
+    derived = [ColumnUse(name=one.name, kind="number", note=one.reason) for one in added]
     by_kind: dict[Kind, list[ColumnUse]] = {kind: [] for kind in ORDER}
     for one in (*blueprint.columns, *derived):
         by_kind.setdefault(one.kind, []).append(one)

@@ -25,6 +25,8 @@ SECONDS = 60.0
 """For the trial; a class that takes longer on so few rows is refused."""
 LEADING = 2
 """Learners of the plan that own features are tried with."""
+BY_RULE = ("elapsed",)
+"""Operations of the features that rules derive."""
 ANSWERS = 2
 """Answers of a model that may be refused before its module is left out: own code never fails a run."""
 AT_WORK = frozenset(
@@ -66,11 +68,17 @@ def with_features(blueprint: Blueprint, module: OwnCode, reason: str) -> tuple[C
 
 
 def composed(blueprint: Blueprint, own: Iterable[Candidate], modules: Sequence[OwnCode]) -> Blueprint:
-    """The blueprint with own candidates behind the plan's leading ones, but for those whose module was left out."""
+    """The blueprint with own candidates behind the plan's leading ones, but for those whose module was left out.
+
+    The leading ones are trained without a model's derived features, too, so that these are measured.
+    """
     stems = {Path(one.path).stem for one in modules}
     first, rest = blueprint.candidates[:LEADING], blueprint.candidates[LEADING:]
     usable = [one for one in own if _stems(one) <= stems]
-    unique = {one.name: one for one in (*first, *usable, *rest)}
+    by_model = any(one.operation not in BY_RULE for one in blueprint.derived)
+    without = first_of_each(first) if by_model else ()
+    plain = [one.model_copy(update={"name": f"{one.name}-plain", "derived": False}) for one in without]
+    unique = {one.name: one for one in (*first, *usable, *plain, *rest)}
     return blueprint.model_copy(update={"candidates": tuple(unique.values())})
 
 

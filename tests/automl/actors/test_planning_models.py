@@ -20,6 +20,9 @@ from palmette.automl.actors.guideline_writer.actor import GuidelineWriter
 from palmette.automl.actors.knowledge_retriever.actor import KnowledgeRetriever
 from palmette.automl.actors.model_planner.actor import ModelPlanner
 from palmette.automl.actors.plan_writer.actor import PlanWriter
+from palmette.automl.calls import source
+from palmette.automl.composition import encoder_of
+from palmette.automl.own_code import composed
 from palmette.engine import Attempt, Violation
 from palmette.llm import Agent
 from palmette.llm.tokens import estimate_tokens
@@ -113,18 +116,23 @@ def test_edits_of_the_data_reach_the_blueprint(deals: Given) -> None:
     assert encoders["mlp"] == {"number": "number_normal"} and encoders["lightgbm"] == {}
 
 
-NEW = {"learner": "lightgbm", "settings": {"num_leaves": 7}, "reason": "Few rows."}
+def test_derived_features_of_a_model_are_trained_beside_the_rules_candidates(deals: Given) -> None:
+    done = chain(deals)
+    data = answered(DataPlanner, known(deals, DataPlanner, plans=done.plans), {"derived": [RATIO]}).output
+    planned = chain(deals, knowledge=done.knowledge, plans=done.plans, data_plans=data).blueprint
+    blueprint = composed(planned, (), ())
+    leader, other = planned.candidates[:2]
+    plain = [one for one in blueprint.candidates if not one.derived]
+    assert [one.name for one in plain] == [f"{leader.name}-plain", f"{other.name}-plain"]
+    assert "size_per_call" in source(encoder_of(leader, blueprint))
+    assert "size_per_call" not in source(encoder_of(plain[0], blueprint))
+    assert composed(done.blueprint, (), ()) == done.blueprint, "the rules derive nothing to measure"
 
 
 @pytest.mark.parametrize(("change", "refused"), [
     ({"first": ["knn", "linear-curves"]}, False),
-    ({"leave_out": ["knn"], "add": [NEW]}, False),
+    ({"leave_out": ["knn"]}, False),
     ({"first": ["svm"]}, True),
-    ({"add": [{**NEW, "learner": "svm"}]}, True),
-    ({"add": [{**NEW, "settings": {"leaves": 7}}]}, True),
-    ({"add": [{**NEW, "settings": {"num_leaves": "many"}}]}, True),
-    ({"add": [{**NEW, "target_transform": "log"}]}, True),
-    ({"add": [NEW] * 5}, True),
 ])  # fmt: skip
 def test_a_model_ranks_candidates_and_estimates_nothing(deals: Given, change: dict[str, Any], refused: bool) -> None:
     done = chain(deals)
@@ -139,7 +147,6 @@ def test_a_model_ranks_candidates_and_estimates_nothing(deals: Given, change: di
     names = [one.candidate.name for one in found]
     assert names[: len(change.get("first", []))] == change.get("first", []) and len(set(names)) == len(names)
     assert not {*names} & {*change.get("leave_out", [])}
-    assert ("lightgbm-planned-1" in names) == ("add" in change)
     lie = found[0].model_copy(update={"milliseconds": 0.001})
     first = attempt.output.proposals[0].model_copy(update={"estimates": (lie, *found[1:])})
     wrong = attempt.output.model_copy(update={"proposals": (first, *attempt.output.proposals[1:])})

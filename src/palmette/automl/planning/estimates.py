@@ -1,25 +1,19 @@
-"""Training-free search: estimates of candidates, and what a model proposes beside those of a plan."""
+"""Training-free search: what candidates are expected to score and cost."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Literal
-
-from pydantic import Field
 
 from palmette.automl.artefacts import DataPlan, Estimate, Plan, Proposal
-from palmette.automl.candidates import Blueprint, Candidate, Setting, Strategy, substance
-from palmette.automl.composition import encoder_named, facts_of, learner_named
+from palmette.automl.candidates import Candidate, substance
+from palmette.automl.composition import encoder_named, learner_named
 from palmette.automl.learners.learner import Cost
 from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.constraints import worst
 from palmette.automl.planning.drafting import PATIENCE, PlanContext
-from palmette.automl.planning.insights import setting_objections
 from palmette.automl.planning.scores import expected_score
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.samples import Samples
-from palmette.documents import Model
 
 
 def with_data(context: PlanContext, samples: Samples, data: DataPlan) -> PlanContext:
@@ -78,35 +72,3 @@ def estimated(one: Estimate) -> str:
     """An estimate as a model sees it."""
     score = "score unknown" if one.score is None else f"about {one.score:.4g}"
     return f"{one.candidate.name}: {score}, {one.seconds:g} s, {one.megabytes:g} MB, {one.milliseconds:g} ms"
-
-
-class NewCandidate(Model):
-    learner: str
-    """As it is listed."""
-    settings: Mapping[str, Setting] = Field(default_factory=dict)
-    """Those that differ from the learner's defaults."""
-    target_transform: Literal["none", "log", "log1p"] = "none"
-    """Of a regression."""
-    class_weights: Literal["none", "balanced"] = "none"
-    """Of a classification."""
-    reason: str
-    """What in these data favours it; one sentence."""
-
-    @property
-    def strategy(self) -> Strategy:
-        return Strategy(target_transform=self.target_transform, class_weights=self.class_weights)
-
-
-def candidate_objections(
-    proposed: Iterable[NewCandidate], learners: Collection[str], blueprint: Blueprint
-) -> Iterator[str]:
-    """Why candidates cannot be trained, in sentences; `learners` are allowed."""
-    for one in proposed:
-        if one.learner not in learners:
-            yield f"{one.learner!r} is not a listed learner."
-            continue
-        yield from setting_objections(one.learner, one.settings, facts_of(blueprint))
-        if blueprint.classes and one.target_transform != "none":
-            yield f"{one.learner}: only numbers are transformed, and the target has classes."
-        if not blueprint.classes and one.class_weights != "none":
-            yield f"{one.learner}: there are no classes to weigh."

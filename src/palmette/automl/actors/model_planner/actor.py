@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
 
 from palmette.automl import context as shown
 from palmette.automl.actors.rules import PlanningInput, RuledAgent
 from palmette.automl.artefacts import DataPlans, Plans, Proposal, Proposals
-from palmette.automl.candidates import Candidate, Strategy
 from palmette.automl.planning.drafting import PlanContext
-from palmette.automl.planning.estimates import (
-    NewCandidate,
-    candidate_objections,
-    encoded,
-    estimate,
-    estimated,
-    misfit,
-    proposal,
-    with_data,
-)
+from palmette.automl.planning.estimates import estimate, estimated, proposal, with_data
 from palmette.documents import Model
 from palmette.engine import Attempt, Context, Verdict, Violation
 from palmette.llm import NEEDED, Answer, Section, section
-
-MOST_ADDED = 4
-"""Candidates that a model adds to a plan at most."""
 
 
 class ModelPlannerInput(PlanningInput):
@@ -46,8 +32,6 @@ class PlanChanges(Model):
     """Candidates that are trained first, in this order; the others follow as they are."""
     leave_out: tuple[str, ...] = ()
     """Candidates that cannot help here."""
-    add: tuple[NewCandidate, ...] = ()
-    """At most 4, trained after `first`."""
 
 
 class SearchAnswer(Answer):
@@ -56,7 +40,7 @@ class SearchAnswer(Answer):
 
 
 class ModelPlanner(RuledAgent):
-    """Estimates the candidates of every plan; a model ranks, leaves out and adds some. The harness estimates all."""
+    """Estimates the candidates of every plan; a model ranks them and leaves some out."""
 
     name = "model_planner"
     description = "Finds the candidates of all plans that are worth training: expected score, time, size and latency."
@@ -85,16 +69,15 @@ class ModelPlanner(RuledAgent):
             shown.task(known.blueprint, input.profile),
             section("plans", "\n".join(plans), rank=NEEDED),
             section("candidates", "\n".join(candidates), rank=NEEDED),
-            shown.learners(known.constraints.allowed),
         )
 
     def objection(self, answer: SearchAnswer, input: ModelPlannerInput) -> str:
-        return " ".join(_objections(answer, *input.begun()))
+        return " ".join(_objections(answer, input.begun()[1]))
 
     def read(self, answer: SearchAnswer, input: ModelPlannerInput, context: Context) -> Attempt[Proposals]:
-        known, proposals = input.begun()
+        proposals = input.begun()[1]
         for one in answer.plans:
-            proposals[one.plan] = _searched(proposals[one.plan], one, known)
+            proposals[one.plan] = _searched(proposals[one.plan], one)
         return Attempt(Proposals(proposals=tuple(proposals.values())), answer.reason, answer.fix)
 
     def check(self, input: ModelPlannerInput, output: Proposals, context: Context) -> Verdict:
@@ -102,7 +85,7 @@ class ModelPlanner(RuledAgent):
         return self.verdict(output, _violations(input, output))
 
 
-def _objections(answer: SearchAnswer, known: PlanContext, proposals: dict[str, Proposal]) -> Iterator[str]:
+def _objections(answer: SearchAnswer, proposals: dict[str, Proposal]) -> Iterator[str]:
     for one in answer.plans:
         if one.plan not in proposals:
             yield f"There is no plan {one.plan!r}."
@@ -113,30 +96,15 @@ def _objections(answer: SearchAnswer, known: PlanContext, proposals: dict[str, P
             for name in (*one.first, *one.leave_out)
             if name not in names
         )
-        if names <= {*one.leave_out} and not one.add:
+        if names <= {*one.leave_out}:
             yield f"Nothing is left of {one.plan!r}."
-        if len(one.add) > MOST_ADDED:
-            yield f"{one.plan!r} adds {len(one.add)} candidates; the most is {MOST_ADDED}."
-        yield from candidate_objections(one.add, known.constraints.allowed, known.blueprint)
 
 
-def _searched(made: Proposal, change: PlanChanges, known: PlanContext) -> Proposal:
-    """A proposal with a model's changes; additions that cannot fit time and limits are left out again."""
+def _searched(made: Proposal, change: PlanChanges) -> Proposal:
+    """A proposal in a model's order, without what it leaves out."""
     estimates = {one.candidate.name: one for one in made.estimates if one.candidate.name not in change.leave_out}
     first = [estimates.pop(name) for name in dict.fromkeys(change.first) if name in estimates]
-    taken, added = {one.candidate.name for one in made.estimates}, []
-    for one in change.add:
-        candidate = Candidate(
-            name=next(name for name in (f"{one.learner}-planned-{number}" for number in count(1)) if name not in taken),
-            learner=one.learner,
-            settings=one.settings,
-            strategy=known.strategies[0] if one.strategy == Strategy() else one.strategy,
-            reason=one.reason,
-        )
-        taken.add(candidate.name)
-        added.append(estimate(encoded(candidate, made.data), known))
-    kept = (*first, *(one for one in added if misfit(one, known) <= 1), *estimates.values())
-    return made.model_copy(update={"estimates": kept or made.estimates})
+    return made.model_copy(update={"estimates": (*first, *estimates.values())})
 
 
 def _violations(input: ModelPlannerInput, output: Proposals) -> Iterator[Violation]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
 from palmette.automl import context as shown
 from palmette.automl.actors.coder import Coder, CoderInput
 from palmette.automl.artefacts import TrackCode, WrittenCode
-from palmette.automl.candidates import Blueprint, Candidate, OwnCode
-from palmette.automl.composition import unavailable, usable_learners
+from palmette.automl.candidates import Blueprint, Candidate, OwnCode, Setting, Strategy
+from palmette.automl.composition import facts_of, unavailable, usable_learners
 from palmette.automl.kinds import Track
 from palmette.automl.own_code import learner_module, module_of, track_of
-from palmette.automl.planning.estimates import NewCandidate, candidate_objections
+from palmette.automl.planning.insights import setting_objections
+from palmette.documents import Model
 from palmette.engine import Attempt, Context, Measurement, Verdict
 from palmette.llm import Answer, Python, Section, section
 
@@ -24,13 +26,26 @@ class ModelingInput(CoderInput):
     preprocessing: WrittenCode = WrittenCode()
 
 
-class ProposedCandidate(NewCandidate):
+class ProposedCandidate(Model):
     learner: str
     """A learner of the list, or the class that you write."""
+    settings: Mapping[str, Setting] = Field(default_factory=dict)
+    """Those that differ from the learner's defaults."""
+    target_transform: Literal["none", "log", "log1p"] = "none"
+    """Of a regression."""
+    class_weights: Literal["none", "balanced"] = "none"
+    """Of a classification."""
+    reason: str
+    """What in these data favours it; one sentence."""
+
     own_features: bool = False
     """Whether it is given the own features, where there are any."""
     tuned: bool = False
     """Whether its settings are searched with the time that is left."""
+
+    @property
+    def strategy(self) -> Strategy:
+        return Strategy(target_transform=self.target_transform, class_weights=self.class_weights)
 
 
 class ModelsAnswer(Answer):
@@ -99,7 +114,7 @@ def models_objections(answer: ModelsAnswer, blueprint: Blueprint, track: Track) 
     if answer.own_learner.strip() and not classes:
         yield "The module has no public class with a method `fit`."
     registered = [one for one in answer.candidates if one.learner not in classes]
-    yield from candidate_objections(registered, usable_learners(blueprint, track), blueprint)
+    yield from _candidate_objections(registered, usable_learners(blueprint, track), blueprint)
 
 
 def written_models(answer: ModelsAnswer, track: Track, features: WrittenCode) -> TrackCode:
@@ -124,3 +139,18 @@ def written_models(answer: ModelsAnswer, track: Track, features: WrittenCode) ->
 
 def _modules(answer: ModelsAnswer, track: Track) -> tuple[OwnCode, ...]:
     return (module_of(learner_module(track), answer.own_learner, "fit"),) if answer.own_learner.strip() else ()
+
+
+def _candidate_objections(
+    proposed: Iterable[ProposedCandidate], learners: Collection[str], blueprint: Blueprint
+) -> Iterator[str]:
+    """Why candidates cannot be trained, in sentences; `learners` are allowed."""
+    for one in proposed:
+        if one.learner not in learners:
+            yield f"{one.learner!r} is not a listed learner."
+            continue
+        yield from setting_objections(one.learner, one.settings, facts_of(blueprint))
+        if blueprint.classes and one.target_transform != "none":
+            yield f"{one.learner}: only numbers are transformed, and the target has classes."
+        if not blueprint.classes and one.class_weights != "none":
+            yield f"{one.learner}: there are no classes to weigh."
