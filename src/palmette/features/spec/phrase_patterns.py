@@ -21,63 +21,27 @@ NUMBERS = {
     )
 } | {"fourteen": 14, "twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90}
 N = rf"(?:\d+|{'|'.join(NUMBERS)})"
-_FUNCTIONS: dict[str, AggregateFunction] = {
-    "average": "avg",
-    "mean": "avg",
-    "avg": "avg",
-    "total": "sum",
-    "sum": "sum",
-    "maximum": "max",
-    "max": "max",
-    "largest": "max",
-    "highest": "max",
-    "biggest": "max",
-    "minimum": "min",
-    "min": "min",
-    "smallest": "min",
-    "lowest": "min",
-    "latest": "last",
-    "last": "last",
-    "most recent": "last",
-    "newest": "last",
-    "first": "first",
-    "earliest": "first",
-    "oldest": "first",
-    "median": "percentile",
-    "standard deviation": "stddev",
-    "stddev": "stddev",
-    "most frequent": "mode",
-    "most common": "mode",
-    "most popular": "mode",
-    "favourite": "mode",
-    "favorite": "mode",
-    "usual": "mode",
+_WORDS_OF: dict[AggregateFunction, str] = {
+    "avg": "average, mean, avg",
+    "sum": "total, sum",
+    "max": "maximum, max, largest, highest, biggest",
+    "min": "minimum, min, smallest, lowest",
+    "last": "latest, last, most recent, newest",
+    "first": "first, earliest, oldest",
+    "percentile": "median",
+    "stddev": "standard deviation, stddev",
+    "mode": "most frequent, most common, most popular, favourite, favorite, usual",
 }
+_FUNCTIONS = {word: function for function, words in _WORDS_OF.items() for word in words.split(", ")}
 _MEASURES = frozenset(["avg", "sum", "max", "min", "percentile", "stddev"])
 """Functions of quantities."""
 _IDENTIFIERS = frozenset(["id", "key", "code"])
 """How columns end that tell things apart and measure nothing."""
 _OF_VECTORS: dict[AggregateFunction, AggregateFunction] = {"avg": "vector_mean", "sum": "vector_sum"}
 _FUNCTION = "|".join(sorted(_FUNCTIONS, key=len, reverse=True))
-_BIRTHS = frozenset(
-    [
-        "created",
-        "creation",
-        "signup",
-        "registration",
-        "registered",
-        "opened",
-        "opening",
-        "joined",
-        "start",
-        "since",
-        "birth",
-        "birthday",
-        "born",
-        "dob",
-        "first",
-    ]
-)
+_BIRTH_WORDS = "created creation signup registration registered opened opening joined start since birth born dob first"
+_BIRTHS = frozenset([*_BIRTH_WORDS.split(), "birthday"])
+"""Words in the names of dates at which an entity began."""
 
 
 @dataclass(frozen=True)

@@ -15,20 +15,8 @@ from palmette.errors import nearest
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=128)]
 """A name of a column, table, feature: letters, digits and underscores, not starting with a digit."""
 
-ATOMIC_TYPES = (
-    "boolean",
-    "tinyint",
-    "smallint",
-    "int",
-    "bigint",
-    "float",
-    "double",
-    "string",
-    "binary",
-    "date",
-    "timestamp",
-    "timestamp_ntz",
-)
+_NAMES = "boolean tinyint smallint int bigint float double string binary date timestamp timestamp_ntz"
+ATOMIC_TYPES = tuple(_NAMES.split())
 _ALIASES = {
     "bool": "boolean",
     "byte": "tinyint",
