@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,8 @@ pytest.importorskip("ipykernel", reason="ipykernel is not installed")
 
 import nbclient
 import nbformat
+
+import palmette
 
 LONG = frozenset({"model", "verification"})
 """They train a model, or start Spark."""
@@ -28,3 +31,10 @@ def test_a_notebook_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     nbclient.NotebookClient(book, timeout=240, resources={"metadata": {"path": str(FOLDER)}}).execute()
     shown = [output for cell in book.cells for output in cell.get("outputs", [])]
     assert any("text/html" in output.get("data", {}) for output in shown) == (name in LONG)
+
+
+def test_a_function_without_source_is_refused() -> None:
+    made: dict[str, Any] = {}
+    exec("def build(orders, customers, as_of): ...", made)
+    with pytest.raises(palmette.UserError, match=r"source of 'build' is not known.*\[no-source\]"):
+        palmette.check_features(made["build"], FOLDER / "activity.yaml", FOLDER / "registry.yaml")

@@ -210,7 +210,8 @@ class _Tools:
 
         path = self._roots.run_file(run_file)
         run = read_document(path, Run)
-        view = view_of(*(self._roots.path(str(path.parent / one)) for one in (run.fsc, run.dfr)), human=NoHuman())
+        fsc, dfr = (self._roots.path(str(path.parent / one)) for one in (run.fsc, run.dfr))
+        view = view_of(fsc, dfr, human=NoHuman())
         root = self._roots.path(str(path.parent / run.repository.path))
         return read_conventions(root, run, view).model_dump_json(indent=2)
 
