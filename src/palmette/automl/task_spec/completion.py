@@ -193,9 +193,7 @@ def problems_for(column: ColumnSummary) -> tuple[tuple[str, ...], str]:
 def _with_problem(task: TaskSpec, data: DataSummary) -> TaskSpec:
     column = data.column(task.target) if task.target else None
     if column is None:
-        reason = "clusters are asked for"
-        task = task if task.problem else _with(task, {"problem": "clustering"}, "default", reason)
-        return task.model_copy(update={"labels": task.labels})
+        return task if task.problem else _with(task, {"problem": "clustering"}, "default", "clusters are asked for")
     if task.problem == "clustering":
         message = f"A clustering has no target, and {task.target!r} is to be predicted."
         raise UserError(message, "Give it as --labels, or leave it out.", code="problem-misfit")
