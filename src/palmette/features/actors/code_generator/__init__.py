@@ -1,1 +1,1 @@
-"""Writes the feature script, and holds it to the checks."""
+"""Writes the feature script and verifies it."""

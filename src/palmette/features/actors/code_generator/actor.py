@@ -1,4 +1,4 @@
-"""The end-stage actor that writes the PySpark script: strict, because everything is measured here."""
+"""The end-stage actor that writes the PySpark script and runs all checks on it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class CodeGenerator(Agent):
         return Attempt(self._script(input, written.text), written.reason, written.fix)
 
     def sections(self, input: ScriptInput, context: Context) -> tuple[Section, ...]:
-        """Everything but the tests: the author of the script must not fit it to them."""
+        """Everything but the tests, so that the script is not fitted to them."""
         failed = context.attempts[-1] if context.attempt > 1 else None
         if failed and not is_own_fault(failed):
             raise AnswerError("Other actors must correct every failure.", code="not-mine", violations=failed.violations)
@@ -106,8 +106,8 @@ class CodeGenerator(Agent):
                 python_path=bench.python_path(root),
                 seed=context.seed,
             )
-            # The team's suite has a Spark, a network and a checkout of its own: its tests change nothing that is looked
-            # at here. What it measures is waited for last.
+            # The team's suite runs with its own Spark, network and checkout, so its tests cannot affect the checks
+            # below. Its result is read last.
             apart = Sandbox(bench.sandbox.isolation)
             own = replace(subject, root=bench.assemble(files, context.workspace / "suite"))
             suite = beside.submit(run_checks, own, [self._team_suite(apart, context)])
@@ -131,10 +131,10 @@ class CodeGenerator(Agent):
         harness: ConnectHarness,
         context: Context,
     ) -> list[Verdict]:
-        """The script on the sample, and where it runs, all checks."""
+        """Runs the script on the sample and, if it succeeds, all checks."""
         context.progress("running the script on the sample data")
-        # In a checkout of its own, because the sample's configuration takes the place of the real one; where Spark
-        # may write.
+        # In a separate checkout, because the sample's configuration replaces the real one, and in a folder that
+        # Spark may write to.
         with temporary_folder(within=harness.spark.sandbox.folder) as folder:
             trial = SampleRun(self.view, self.workbench, input.template.conventions, harness).run(
                 input.config, output, self.workbench.assemble(files, folder)
@@ -149,7 +149,7 @@ class CodeGenerator(Agent):
         return verdicts
 
     def _team_suite(self, sandbox: Sandbox, context: Context) -> TeamSuiteCheck:
-        """The whole suite with the view's files in place."""
+        """Runs the team's whole test suite, including the view's files."""
         return TeamSuiteCheck(
             sandbox=sandbox,
             environment=self.workbench.environment,
@@ -165,9 +165,9 @@ class CodeGenerator(Agent):
 
 
 def _checks(context: Context) -> list[Check]:
-    """All checks but that of the generated tests alone, which the team's suite runs too.
+    """All checks but the separate run of the generated tests, which are part of the team's suite.
 
-    Once the test cases have been sent back for surviving mutants, what still survives is the reviewer's to judge.
+    Once the test cases have been sent back for surviving mutants, the remaining ones are left to the reviewer.
     """
     sent_back = any(found.code == MutationCheck.code for attempt in context.attempts for found in attempt.violations)
     replaced: dict[str, Check] = {MutationCheck.code: MutationCheck(required=0.0)} if sent_back else {}
@@ -175,13 +175,13 @@ def _checks(context: Context) -> list[Check]:
 
 
 def _utility(utility: Utility) -> str:
-    """What it is for, and how it is imported and called."""
+    """The purpose of a utility, and how to import and call it."""
     doc = f"\n{utility.doc.strip()}" if utility.doc.strip() else ""
     return f"{utility.need}: from {utility.module} import {utility.name}\ncall: {utility.call}{doc}"
 
 
 def _parameter(bound: BoundParameter, view: View) -> str:
-    """What is passed for a parameter."""
+    """The argument passed for a parameter."""
     names = ", ".join(sorted(view.tables))
     kind = bound.annotation.replace(" ", "").lower()
     timestamp = "as ISO 8601 text" if kind.startswith("str") else "an aware datetime, of any zone"

@@ -1,4 +1,4 @@
-"""The offline rules of the code generator: the view is complete, so the script is derived, not searched for."""
+"""Writes the script by rules: it is derived from the complete view."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palmette.features.spec.view import View
 
 
 class ScriptDraft(NamedTuple):
-    """A script before it is formatted, and its differences from the last attempt's."""
+    """An unformatted script, and its differences from the last attempt."""
 
     text: str
     reason: str = ""
@@ -22,7 +22,7 @@ class ScriptDraft(NamedTuple):
 def draft(
     view: View, template: Template, config: Config, utilities: Utilities, failed: PastAttempt | None = None
 ) -> ScriptDraft:
-    """The script; after a failure that is the script's own, without the repository's utilities."""
+    """Writes the script; after a failure of the script itself, without the repository's utilities."""
     if failed is None or not utilities.chosen or not is_own_fault(failed):
         return ScriptDraft(write_script(view, template, config, utilities))
     failures = "; ".join(violation.message for violation in failed.violations)
@@ -35,6 +35,6 @@ def draft(
 
 
 def is_own_fault(failed: PastAttempt) -> bool:
-    """Whether the failure may be the script's; a failure without an owner may be."""
+    """Whether the failure may be the script's own; this includes failures without an owner."""
     owners = {OWNERS.get(violation.code, "code_generator") for violation in failed.violations}
     return not owners or "code_generator" in owners

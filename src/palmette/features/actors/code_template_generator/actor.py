@@ -1,4 +1,4 @@
-"""The actor `code_template_generator`: a skeleton with all functions that the team's scripts define."""
+"""The actor `code_template_generator`, which writes a skeleton with all functions that the team's scripts define."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TemplateAnswer(Answer):
 
 
 class CodeTemplateGenerator(Agent):
-    """Reads the conventions and writes the skeleton that they demand."""
+    """Reads the conventions and writes the skeleton that they require."""
 
     name = "code_template_generator"
     description = "Writes the script's skeleton: the team's predefined functions, docstrings and imports."
@@ -56,7 +56,7 @@ class CodeTemplateGenerator(Agent):
 
     @cached_property
     def checkout(self) -> Checkout:
-        """Read once: the repository does not change during a run."""
+        """Cached, because the repository does not change during a run."""
         return Checkout(self.root)
 
     @cached_property
@@ -88,7 +88,7 @@ class CodeTemplateGenerator(Agent):
         )
 
     def read(self, answer: TemplateAnswer, input: TemplateInput, context: Context) -> Attempt[Template]:
-        """The model's skeleton in its place; the conventions stay what the rules read: evidence for later steps."""
+        """The model's skeleton at its path. Conventions stay as the rules read them, as evidence for later steps."""
         return Attempt(self._template(f"{answer.template.strip()}\n"), answer.reason, answer.fix)
 
     def _template(self, text: str) -> Template:
@@ -117,7 +117,7 @@ class CodeTemplateGenerator(Agent):
         )
 
     def implicated(self, violation: Violation, output: Template) -> str | None:
-        """The template is to blame for functions that are missing, bound wrongly or in the wrong place."""
+        """Responsible for functions that are missing, misbound or misplaced."""
         own = {
             "missing-function": f"def {violation.subject}(" not in output.file.text or " has (" in violation.message,
             "unresolved-import": violation.subject.rpartition(".")[2] in output.file.text,
@@ -139,7 +139,7 @@ class CodeTemplateGenerator(Agent):
 
 
 def _misread(conventions: Conventions) -> Iterator[tuple[str, str]]:
-    """Error patterns for things that the team does not have, and the thing."""
+    """Pairs of an error pattern and something that the team's scripts do not have."""
     if conventions.fixture:
         yield rf"fixture '{re.escape(conventions.fixture)}' not found", f"fixture {conventions.fixture!r}"
     if conventions.package:
@@ -147,7 +147,7 @@ def _misread(conventions: Conventions) -> Iterator[tuple[str, str]]:
 
 
 def _about(view: View) -> str:
-    """Facts about the view for a docstring."""
+    """Facts about the view, for its docstring."""
     known = {
         "feature view": view.name,
         "description": view.description,
@@ -162,7 +162,7 @@ def _about(view: View) -> str:
 
 
 def _functions(view: View, conventions: Conventions) -> Iterator[str]:
-    """The predefined functions as they must be declared, in the order of the file."""
+    """The declarations of the predefined functions, in file order."""
     for shape in conventions.functions:
         returns = f" -> {shape.returns}" if shape.returns else ""
         parameters = ", ".join(declared(view, conventions, shape))
@@ -205,7 +205,7 @@ def _misplaced(output: Template, view: View) -> list[Violation]:
 
 
 def _taken(path: str, checkout: Checkout) -> list[Violation]:
-    """A view may take the place of its own script, and of nothing else that the team has."""
+    """Rejects a path that is already used, unless by the view's own script."""
     if path not in checkout.paths or path in {neighbour.module.path for neighbour in find_neighbours(checkout)}:
         return []
     message = f"{path} is there already and is no feature script; rename `feature_view` in the specification."
@@ -223,7 +223,7 @@ def _imported(tree: ast.Module) -> list[str]:
 
 
 def _unresolved(tree: ast.Module, path: str, checkout: Checkout) -> list[Violation]:
-    """Imports of neither the standard library, nor the repository, nor anything that it already imports."""
+    """Imports that are not from the standard library, the repository, or packages that the repository imports."""
     used = {name.split(".")[0] for module in checkout.modules for name in module.imports.values()}
     known = {*sys.stdlib_module_names, "pyspark", *(used - checkout.packages)}
     missing = "which the repository does not have"

@@ -1,4 +1,4 @@
-"""The skeleton of a feature script by rules: docstring, imports and functions as the neighbours have."""
+"""Writes the skeleton of a script by rules: docstring, imports and functions follow the neighbours."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HOMES: Mapping[str, str] = {
     "Iterable": "collections.abc",
     "Path": "pathlib",
 }
-"""Modules of annotations that no neighbour imports."""
+"""Modules for names in annotations that no neighbour imports."""
 
 
 class _Import(NamedTuple):
@@ -42,7 +42,7 @@ class _Import(NamedTuple):
 
     @property
     def group(self) -> int:
-        """Standard library or third parties; the caller separates the team's own."""
+        """Import group: standard library or third party. The caller separates the team's own modules."""
         first = self.module.split(".")[0]
         return 0 if first == "__future__" else 1 if first in sys.stdlib_module_names else 2
 
@@ -55,7 +55,7 @@ def write_template(
     neighbours: Sequence[Neighbour],
     packages: frozenset[str],
 ) -> str:
-    """Source of the skeleton: a neighbour's where one fits. `packages` are the first names of the team's modules."""
+    """The source of the skeleton, from a neighbour's if one fits; `packages` are the team's top-level packages."""
     if conventions.skeleton:
         return f"{module_docstring(view, conventions)}\n\n{conventions.skeleton}"
     functions = [_function(view, conventions, shape, neighbours) for shape in conventions.functions]
@@ -72,7 +72,7 @@ def write_template(
 
 
 def module_docstring(view: View, conventions: Conventions) -> str:
-    """The docstring of the script: what it is about, then the sections that neighbours have."""
+    """The docstring of the script: a description, then the same sections as the neighbours."""
     known = {
         "grain": f"one row per {_listed(view.grain)}" + _cutoff_words(view),
         "key": _listed(view.grain),
@@ -122,7 +122,7 @@ def _stop(line: str) -> str:
 
 
 def _summary(view: View, style: str) -> str:
-    """The first line: `Title: description` where the neighbour has it so, else the description."""
+    """The first line: `Title: description` if neighbours write it so, else the description."""
     title = view.name.replace("_", " ")
     title = title[0].upper() + title[1:]
     description = view.description.strip().rstrip(".") or f"Features of {' and '.join(view.grain)}"
@@ -149,7 +149,7 @@ def _function(view: View, conventions: Conventions, shape: FunctionShape, neighb
 
 
 def _doc(shape: FunctionShape, neighbours: Sequence[Neighbour]) -> str:
-    """The neighbours' own words where they are always the same, for what every script does alike."""
+    """The neighbours' docstring, if they all use the same one for this function."""
     own = _DOCS[shape.role]
     if shape.role == "build":
         return own
@@ -159,7 +159,7 @@ def _doc(shape: FunctionShape, neighbours: Sequence[Neighbour]) -> str:
 
 
 def _imports(view: View, conventions: Conventions, config: Config, neighbours: Sequence[Neighbour]) -> list[_Import]:
-    """What the annotations need, from where the neighbours have it."""
+    """Imports of the names in annotations, from the same modules as the neighbours."""
     module, _, class_name = config.class_name.partition(":")
     found = []
     for name in sorted(_annotation_names(view, conventions)):
@@ -193,7 +193,7 @@ def _annotation_names(view: View, conventions: Conventions) -> set[str]:
 
 
 def _import_blocks(imports: Iterable[_Import], packages: frozenset[str], neighbours: Sequence[Neighbour]) -> list[str]:
-    """Import statements by group, sorted, a blank line between groups."""
+    """Sorted import statements in groups, separated by blank lines."""
     future = not neighbours or any("from __future__ import annotations" in n.module.text for n in neighbours)
     wanted = {*imports, *([_Import("__future__", "annotations")] if future else [])}
     blocks: list[str] = []

@@ -1,4 +1,4 @@
-"""The actor `config_generator`: a configuration that the team's own class accepts."""
+"""The actor `config_generator`, which writes a configuration that the team's own class accepts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _NOT_FOUND = re.compile(
 _UPWARDS = re.compile(r"^(\.{0,2}/)+")
 _TESTS = re.compile(r"^tests:.*\n?(?:(?:[ \t#-].*)?\n|[ \t#-].*\Z)*", re.MULTILINE)
 NEIGHBOURS = 2
-"""Other configurations of the team that a model is shown."""
+"""Number of other team configurations shown to a model."""
 
 
 class ConfigInput(Model):
@@ -57,7 +57,7 @@ class ConfigAnswer(Answer):
 
 
 class _Team(NamedTuple):
-    """How the team writes configurations."""
+    """The team's schema and style of configurations."""
 
     schema: TeamSchema
     files: tuple[TextFile, ...]
@@ -66,7 +66,7 @@ class _Team(NamedTuple):
 
 
 class ConfigGenerator(Agent):
-    """Fills the team's configuration class with the facts about the view."""
+    """Fills the team's configuration class with facts about the view."""
 
     name = "config_generator"
     description = "Writes the view's YAML configuration and has the team's own class parse it."
@@ -82,7 +82,7 @@ class ConfigGenerator(Agent):
         super().__init__(models)
         self.view, self.run_spec, self.root, self.sandbox = view, run_spec, repository_root, sandbox
         self._known_team: _Team | None = None
-        """Read once: the repository does not change during a run."""
+        """Cached, because the repository does not change during a run."""
 
     @cached_property
     def _facts(self) -> FactRecord:
@@ -90,7 +90,7 @@ class ConfigGenerator(Agent):
 
     @cached_property
     def _known(self) -> dict[str, Any]:
-        """Facts that scripts read from a configuration, by key."""
+        """By key: the facts that scripts read from a configuration."""
         return {fact.key: fact.value for fact in keyed_facts(self._facts)}
 
     def offline(self, input: ConfigInput, context: Context) -> Attempt[Config]:
@@ -130,7 +130,7 @@ class ConfigGenerator(Agent):
         )
 
     def read(self, answer: ConfigAnswer, input: ConfigInput, context: Context) -> Attempt[Config]:
-        """The model's file; one in JSON may be answered in YAML."""
+        """Returns the model's file. JSON files may be answered in YAML."""
         team, failed = self._team(context)
         if team is None:
             return _stuck("The team's configuration class cannot be read.", failed)
@@ -143,7 +143,7 @@ class ConfigGenerator(Agent):
         return Attempt(self._config(team, text), answer.reason, answer.fix)
 
     def _config(self, team: _Team, text: str) -> Config:
-        """The file, where the team keeps such files, and where in it the known facts stand."""
+        """The file at its path, with the locations of the known facts."""
         placed = locate(team.schema, self._facts, parse_text(team.path, text))
         return Config(
             file=TextFile(path=team.path.replace("{view}", self.view.name), text=text),
@@ -174,7 +174,7 @@ class ConfigGenerator(Agent):
         return Verdict.of(wrong, [parsed, read])
 
     def implicated(self, violation: Violation, output: Config) -> str | None:
-        """To blame where the team's class refuses it, or a name or place that it holds is not found."""
+        """Responsible if the team's class rejects the file, or if a name or path in it was not found."""
         if violation.code in ("config-refused", "config-fact"):
             return f"{output.file.path}: {violation.message}"
         text = f"{violation.message}\n{violation.evidence}"
@@ -195,7 +195,7 @@ class ConfigGenerator(Agent):
         return None
 
     def _absent_facts(self, output: Config, context: Context) -> list[Violation]:
-        """Facts that have a place in such a configuration, as the rules fill it, and stand nowhere in this one."""
+        """Facts that the rules would write into this configuration but that it does not contain."""
         absent = {key: value for key, value in self._known.items() if key not in output.accessors}
         team = self._team(context)[0] if absent else None
         if team is None:
@@ -232,7 +232,7 @@ class ConfigGenerator(Agent):
 
 
 def _shown_facts(facts: Mapping[str, Any], view: View, run: Run) -> list[str]:
-    """What the configuration must hold, value by value, where it has a place for it; and optional values."""
+    """The values that the configuration must contain, if it has a field for them, and optional values."""
     known = {
         "output partition" if key == "partition" else key: value
         for key, value in facts.items()
@@ -247,7 +247,7 @@ def _shown_facts(facts: Mapping[str, Any], view: View, run: Run) -> list[str]:
 
 
 def _sources(schema: TeamSchema, checkout: Checkout) -> Iterator[str]:
-    """The class and every class of the repository that its fields hold, as they are written."""
+    """The source of the class and of every class of the repository used by its fields."""
     wanted = {schema.class_name.rpartition(":")[2], *schema.schema.get("$defs", {})}
     for module in checkout.modules:
         for node in module.classes if not module.is_test else ():
@@ -257,17 +257,17 @@ def _sources(schema: TeamSchema, checkout: Checkout) -> Iterator[str]:
 
 
 def without_cases(fsc: str) -> str:
-    """A specification without its test cases, which no configuration is about; the rest as it was written."""
+    """The specification without its test cases, which configurations do not depend on."""
     return _TESTS.sub("", fsc)
 
 
 def _stuck(reason: str, violations: tuple[Violation, ...]) -> Attempt[Config]:
-    """Handing over: no rule can do better."""
+    """Hands over to the planner, because no rule can do better."""
     return Attempt(None, reason=reason, fix=TERMINATE, violations=violations)
 
 
 def _ask(missing: tuple[MissingField, ...], team: _Team, view: str, context: Context) -> dict[str, Any]:
-    """The person's answer for each missing field, by dotted path."""
+    """Asks a person for each missing field; returns the answers by dotted path."""
     answers: dict[str, Any] = {}
     for item in missing:
         meaning = f" ({item.description})" if item.description else ""
@@ -328,7 +328,7 @@ def _wrong_facts(known: Mapping[str, Any], values: Mapping[str, Any], output: Co
 
 
 def _mixed_up(known: Mapping[str, Any], output: Config) -> list[Violation]:
-    """Places of the file that are noted for one fact, and hold another."""
+    """Locations that are recorded for one fact but hold another."""
     found = []
     document = parse_text(output.file.path, output.file.text)
     for key, place in output.places.items():
@@ -342,7 +342,7 @@ def _mixed_up(known: Mapping[str, Any], output: Config) -> list[Violation]:
 
 
 def _at(document: Any, place: Sequence[str | int]) -> Any:
-    """What stands at a place; None where nothing does."""
+    """The value at a location; None if it does not exist."""
     try:
         return reduce(getitem, place, document)
     except (KeyError, IndexError, TypeError):
@@ -350,7 +350,7 @@ def _at(document: Any, place: Sequence[str | int]) -> Any:
 
 
 def _texts(document: Any, keys: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Every text of a document, with the keys that lead to it."""
+    """Every string in a document, with its keys."""
     if isinstance(document, str):
         yield keys, document
     elif isinstance(document, dict | list):

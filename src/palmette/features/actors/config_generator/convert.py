@@ -1,4 +1,4 @@
-"""Facts as values of a schema's types: nearest member of an enumeration, days of a window, one of a list."""
+"""Converts facts to a schema's types, e.g. to the nearest enumeration member or a number of days."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _DTYPES: Mapping[str, tuple[str, ...]] = {
     "array": ("array", "list", "vector", "embedding", "ArrayType"),
     "map": ("map", "dict", "MapType"),
 }
-"""Spellings of Spark types in configurations, the closest first."""
+"""Other names of Spark types in configurations, closest first."""
 
 
 def spellings(value: str) -> tuple[str, ...]:
-    """Ways to write a value: itself, and for a Spark type its names elsewhere.
+    """Ways to write a value: itself and, for a Spark type, its names elsewhere.
 
     >>> spellings("bigint")[:3]
     ('bigint', 'long', 'int64')
@@ -41,12 +41,12 @@ def spellings(value: str) -> tuple[str, ...]:
 
 
 def _base(value: str) -> str:
-    """A type without its brackets."""
+    """The type without its parameters."""
     return re.split(r"[(<]", value)[0]
 
 
 def nearest_member(value: Any, members: Sequence[Any]) -> Any:
-    """The member of an enumeration that means `value`; NOTHING when none does.
+    """The enumeration member that means `value`; NOTHING if there is none.
 
     >>> nearest_member("bigint", ["INT64", "FLOAT64"])
     'INT64'
@@ -63,9 +63,9 @@ def nearest_member(value: Any, members: Sequence[Any]) -> Any:
 
 
 def convert(value: Any, schema: Json, name: str = "", seen: Sequence[Any] = ()) -> Any:
-    """`value` as the JSON value that `schema` (without references) wants; NOTHING when it is of another kind.
+    """Converts `value` to the type of `schema` (without references); NOTHING if that is impossible.
 
-    `name` gives the unit of a whole number of time; `seen` are the values that neighbours have at this place.
+    `name` gives the unit of a duration in whole units; `seen` are the values of neighbours at this location.
     """
     if "const" in schema:
         return schema["const"] if nearest_member(value, [schema["const"]]) is not NOTHING else NOTHING
@@ -94,7 +94,7 @@ def _text(value: Any, schema: Json, seen: Sequence[Any]) -> Any:
     if not isinstance(value, str):
         return NOTHING
     known = {item for item in seen if isinstance(item, str)}
-    # A team that writes Spark's own names means them: `double` among them does not imply a decimal.
+    # If neighbours write Spark's own type names, take them literally: `double` does not then stand for a decimal.
     known_spellings = () if {_base(item) for item in known} <= {*_DTYPES} else spellings(value)
     text = next((spelling for spelling in known_spellings if spelling in known), value)
     pattern = schema.get("pattern")
@@ -125,7 +125,7 @@ def _number(value: Any, schema: Json, name: str) -> Any:
 
 
 def _duration(text: str, name: str) -> Any:
-    """A window as a number of the unit in the field's name; days if it names none.
+    """A window as a number in the unit of the field's name; in days if the name has no unit.
 
     >>> _duration("48h", "window_days")
     2

@@ -1,4 +1,4 @@
-"""What is known about a view, with the names that teams give to it in their configurations."""
+"""The facts about a view, with the names that teams use for them in configurations."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from palmette.features.spec.view import AS_OF, View, ViewFeature
 VIEW = "view"
 """Key of the fact that holds the view's name."""
 NAME = "name:"
-"""Before a table's name, the key of the fact that holds it."""
+"""Prefix of the key of the fact that holds a table's name."""
 
 FORMATS: tuple[str, ...] = get_args(Table.model_fields["format"].annotation)
-"""Of files."""
+"""File formats."""
 
 Value = Any
 """A JSON value: a scalar or a list of scalars."""
@@ -31,7 +31,7 @@ Value = Any
 
 @dataclass(frozen=True)
 class ConfigFact:
-    """A value and what fields that hold it are called."""
+    """A value and the usual names of fields that hold it."""
 
     value: Value
     names: tuple[str, ...]
@@ -39,7 +39,7 @@ class ConfigFact:
     perhaps: tuple[str, ...] = ()
     """Names that may mean it."""
     key: str = ""
-    """Key of the accessor, for facts that scripts read from the configuration."""
+    """Key of the accessor, if scripts read the fact from the configuration."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class FactCollection:
     names: tuple[str, ...]
     items: Mapping[str, FactRecord]
     stands_for: tuple[str, ...]
-    """Names of the facts by which an item is represented where only one value is wanted, the best first."""
+    """Names of the facts that represent an item as a single value, best first."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(str.split)]
 
 
 class FactNames(Model):
-    """What a fact is called."""
+    """The usual names of a fact."""
 
     names: Names = ()
     perhaps: Names = ()
@@ -94,14 +94,14 @@ _SECTIONS = {section: known.names for section, known in _NAMES.sections.items()}
 
 
 def _facts(known: Mapping[str, FactNames], keys: Mapping[str, str] = _NO_KEYS, /, **values: Value) -> list[ConfigFact]:
-    """The facts of a record with their names; `keys` are those of the facts that scripts read."""
+    """Builds the facts of a record; `keys` maps the facts that scripts read to their accessor keys."""
     return [
         ConfigFact(value, known[name].names, known[name].perhaps, keys.get(name, "")) for name, value in values.items()
     ]
 
 
 def facts_of(view: View, run: Run) -> FactRecord:
-    """All facts about a view."""
+    """Collects all facts about a view."""
     facts = _facts(
         _NAMES.view,
         {"view": VIEW, "partition": "partition"},
@@ -162,7 +162,7 @@ def _collections(view: View) -> tuple[FactCollection, ...]:
 
 
 def _location(place: Table | Destination, key: str, prefix: str) -> ConfigFact:
-    """A path fits path-like names, a catalogue name table-like names, and either one the general names."""
+    """A path matches path-like names, a catalogue name matches table-like names, and both match general names."""
     kind = "table" if place.path is None else "path"
     general, special = _NAMES.location["anywhere"].names, _NAMES.location[kind].names
     names = tuple(f"{prefix}_{name}" for name in (*special, *general))
@@ -170,12 +170,12 @@ def _location(place: Table | Destination, key: str, prefix: str) -> ConfigFact:
 
 
 def _bare(location: ConfigFact) -> ConfigFact:
-    """Inside its own section, a location's short names are certain."""
+    """The location with its short names as certain ones, for use inside its own section."""
     return ConfigFact(location.value, (*location.names, *location.perhaps), key=location.key)
 
 
 def _flat(view: View, table: Table) -> ConfigFact:
-    """A table's location outside of any list of sources: `<table>_path`; `input_path` for the only table."""
+    """A table's location outside any list of sources: `<table>_path`, or `input_path` for a single table."""
     prefixes = (table.name, "source", "input") if len(view.tables) == 1 else (table.name,)
     known = {prefix: _location(table, f"source:{table.name}", prefix) for prefix in prefixes}
     names = tuple(name for prefix, fact in known.items() for name in fact.names if name.startswith(prefix))
@@ -232,7 +232,7 @@ def _windows(view: View) -> list[str] | None:
 
 
 def _longest(view: View, sources: set[str] | None = None) -> str | None:
-    """The longest window; None when some feature looks at all history, or none has a window."""
+    """The longest window; None if a feature uses all history, or if no feature has a window."""
     windows = [
         feature.window
         for feature in view.features

@@ -1,6 +1,6 @@
-"""Fills a schema with facts: by name and type, from constants of the team, and from a person's answers.
+"""Fills a schema with facts, matched by name and type, the team's constants, and a person's answers.
 
-What no rule fits stays missing; nothing is invented.
+Fields that no rule fits stay missing. Nothing is invented.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from palmette.features.actors.config_generator.neighbour_configs import ANY, NOT
 from palmette.features.actors.config_generator.schema import ConfigLocation, Json, ResolvedSchema, TeamSchema, type_text
 
 _PERHAPS = 0.8
-"""The weight of a name that may mean a fact, relative to one that certainly does."""
+"""Weight of a name that may mean a fact, relative to one that certainly does."""
 
 
 class MissingField(NamedTuple):
-    """A required field that nothing fits."""
+    """A required field that no rule fits."""
 
     field: str
     """Dotted path in the document."""
@@ -30,20 +30,20 @@ class MissingField(NamedTuple):
 
 @dataclass(frozen=True)
 class FilledValue:
-    """A value for a part of the schema (or NOTHING), and how it came about."""
+    """A value for a part of the schema (or NOTHING), and its origin."""
 
     value: Any = NOTHING
     read: frozenset[str] = frozenset()
-    """Keys of the facts that went in and that scripts read."""
+    """Keys of the facts used that scripts read."""
     facts: int = 0
-    """How many facts went in."""
+    """The number of facts used."""
     missing: tuple[MissingField, ...] = ()
     learnt: tuple[str, ...] = ()
-    """Dotted paths of values taken over from neighbouring documents."""
+    """Dotted paths of values copied from neighbouring documents."""
 
     @property
     def rank(self) -> tuple[int, int, int]:
-        """For choosing among alternatives: nothing missing, then facts that scripts read, then any facts."""
+        """Orders alternatives: nothing missing first, then facts that scripts read, then any facts."""
         return (-len(self.missing), len(self.read), self.facts)
 
 
@@ -54,11 +54,11 @@ def fill(
     answers: Mapping[str, Any],
     refused: frozenset[str] = frozenset(),
 ) -> FilledValue:
-    """A document of the schema.
+    """Builds a document that fits the schema.
 
     Args:
         answers: A person's values, by dotted path.
-        refused: Dotted paths whose value by rules the class did not take; only answers and defaults go there.
+        refused: Dotted paths whose rule-based value the class rejected; only answers and defaults are used there.
     """
     return _Filler(schema, observed, answers, refused).object(schema.top, (facts,), ConfigLocation())
 
@@ -71,7 +71,7 @@ class _Filler:
     refused: frozenset[str] = frozenset()
 
     def object(self, of: ResolvedSchema, scope: tuple[FactRecord, ...], spot: ConfigLocation) -> FilledValue:
-        """A mapping with the model's fields; the innermost record of `scope` comes first."""
+        """Builds a mapping with the model's fields; the innermost record of `scope` comes first."""
         required = set(of.schema.get("required", ()))
         parts: dict[str, FilledValue] = {}
         for attribute, inner in of.schema.get("properties", {}).items():
@@ -85,10 +85,10 @@ class _Filler:
     def field(
         self, of: Json, scope: tuple[FactRecord, ...], spot: ConfigLocation, required: bool, attribute: str
     ) -> FilledValue:
-        """An answer, then certain facts, then a constant of the team, then likely facts, then the default.
+        """Fills a field, in this order: an answer, certain facts, a team constant, likely facts, the default.
 
-        Inside an item, a value of only one neighbour is about its own item, so likely facts take precedence. So do the
-        facts that fill a collection of which only one neighbour has items.
+        Inside an item, likely facts precede a value that only one neighbour has, because it describes its own item.
+        The same holds for facts that fill a collection of which only one neighbour has items.
         """
         if spot.dotted in self.answers:
             return FilledValue(self.answers[spot.dotted])
@@ -130,11 +130,11 @@ class _Filler:
     def _is_about_something(
         self, of: ResolvedSchema, scope: tuple[FactRecord, ...], spot: ConfigLocation, attribute: str
     ) -> bool:
-        """Whether an optional model has a section of its own; it also ends the walk through recursive classes."""
+        """Whether a model has its own section of facts; this also stops recursion into recursive classes."""
         return not of.schema.get("properties") or _section_of(scope[0], attribute, spot, STRONG) is not None
 
     def _wanted(self, filled: FilledValue, of: Json, spot: ConfigLocation, required: bool) -> bool:
-        """An optional field is written where neighbours write it, or where its value differs from the default."""
+        """Whether to write a field: if required, if scripts or neighbours use it, or if it differs from the default."""
         return (
             required
             or bool(filled.read)
@@ -175,7 +175,7 @@ class _Filler:
     def _section(
         self, of: ResolvedSchema, scope: tuple[FactRecord, ...], spot: ConfigLocation, attribute: str, least: float
     ) -> FilledValue | None:
-        """A nested model: the section of facts that has its name, else more of the same record."""
+        """Fills a nested model from the section of facts with its name, or from the enclosing record."""
         section = _section_of(scope[0], attribute, spot, least)
         inner = (section, *scope) if section is not None else scope
         filled = self.object(of, inner, spot)
@@ -196,7 +196,7 @@ class _Filler:
     def _items(
         self, of: ResolvedSchema, collection: FactCollection, scope: tuple[FactRecord, ...], spot: ConfigLocation
     ) -> FilledValue | None:
-        """All items of a collection, as a list or as a mapping by key."""
+        """Fills all items of a collection, as a list or as a mapping by key."""
         is_list = of.schema.get("type") == "array"
         inner = of.schema.get("items" if is_list else "additionalProperties", {})
         parts: list[FilledValue] = []
@@ -231,7 +231,7 @@ class _Filler:
     def _representatives(
         self, collection: FactCollection, key: str, record: FactRecord, spot: ConfigLocation
     ) -> list[ConfigFact]:
-        """What stands for an item where one value is wanted: in a list its name, or its place."""
+        """The facts that represent an item as a single value; in a list its name or its location."""
         stands = [fact for name in collection.stands_for if (fact := record.fact(name)) is not None]
         if isinstance(spot.keys[-1], str):
             return stands
@@ -277,7 +277,7 @@ class _Filler:
     def _required(
         self, options: list[ResolvedSchema], scope: tuple[FactRecord, ...], spot: ConfigLocation
     ) -> FilledValue | None:
-        """A required part with an unusual name: the one collection or section that fills it without a gap."""
+        """Fills a required part with an unusual name from the only collection or section that leaves no gap."""
         found: list[FilledValue] = []
         for option in options:
             if option.schema.get("properties"):
@@ -298,21 +298,21 @@ class _Filler:
 
 
 def _known_absent(scope: tuple[FactRecord, ...], spot: ConfigLocation, attribute: str) -> bool:
-    """Whether an item is known to have no such value; what other items have is then no guide."""
+    """Whether an item is known to lack this value; values of other items are then not used."""
     return len(scope) > 1 and any(
         fact.value is None and best_similarity(attribute, fact.names, spot.context) >= STRONG for fact in scope[0].facts
     )
 
 
 def _score_beside(known: list[Any], fact: ConfigFact, attribute: str, spot: ConfigLocation) -> float:
-    """The score of a fact for a field that has such values elsewhere: where they are formats of files, it is one."""
+    """The score of a fact for a field; if other documents hold file formats there, only formats score."""
     if not any(value in FORMATS for value in known):
         return score(fact, attribute, spot)
     return best_similarity(attribute, (*fact.names, *fact.perhaps), spot.context) if fact.value in FORMATS else 0.0
 
 
 def score(fact: ConfigFact, attribute: str, spot: ConfigLocation) -> float:
-    """How surely a field means a fact, from 0 to 1."""
+    """How certainly a field means a fact, from 0 to 1."""
     return max(
         best_similarity(attribute, fact.names, spot.context),
         _PERHAPS * best_similarity(attribute, fact.perhaps, spot.context),
@@ -320,14 +320,14 @@ def score(fact: ConfigFact, attribute: str, spot: ConfigLocation) -> float:
 
 
 def _named(known: tuple[Any, ...], attribute: str, spot: ConfigLocation, least: float) -> Any:
-    """The section or collection that has the field's name."""
+    """The section or collection with the field's name."""
     scored = [(best_similarity(attribute, item.names, spot.context), -index, item) for index, item in enumerate(known)]
     best = max(scored, key=lambda item: item[:2], default=None)
     return best[2] if best is not None and best[0] >= least else None
 
 
 def _section_of(record: FactRecord, attribute: str, spot: ConfigLocation, least: float) -> FactRecord | None:
-    """The section that has the field's name, or the collection that has it with its items as sections."""
+    """The section with the field's name, or the collection with that name, viewed as a section."""
     section: FactRecord | None = _named(record.sections, attribute, spot, least)
     if section is not None:
         return section
@@ -336,7 +336,7 @@ def _section_of(record: FactRecord, attribute: str, spot: ConfigLocation, least:
 
 
 def _as_section(collection: FactCollection) -> FactRecord:
-    """A model with one field per item: each item is a section, and its main fact has the item's key as its name."""
+    """Views a collection as a section: each item becomes a section, and its main fact is named after its key."""
     facts = [
         ConfigFact(fact.value, (key,), key=fact.key)
         for key, record in collection.items.items()

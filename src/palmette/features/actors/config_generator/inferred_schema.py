@@ -1,4 +1,4 @@
-"""Configurations of a team without a Pydantic class: plain mappings, shaped as the neighbouring files are."""
+"""Schemas for teams without a configuration class: plain mappings, with the shape of neighbouring files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class PlainOutput(PlainSource):
 
 
 class PlainConfig(Model):
-    """A configuration where no class and no neighbour shows another shape."""
+    """The configuration used when the team has no class and no neighbouring file."""
 
     feature_view: str
     description: str = ""
@@ -37,17 +37,17 @@ class PlainConfig(Model):
 
 
 _COLLECTIONS = ("sources", "inputs", "input_tables", "tables", "datasets", "features", "columns", "dependencies")
-"""Sections whose keys are names of things."""
+"""Sections whose keys are names of items."""
 
 
 def plain_schema(files: Sequence[TextFile]) -> TeamSchema:
-    """The shape that the files share, or that of `PlainConfig` where there are none."""
+    """The shape that the files have in common, or that of `PlainConfig` if there are no files."""
     documents = list(NeighbourConfigs.read(files).documents)
     return TeamSchema("", _shape(documents) if documents else PlainConfig.model_json_schema())
 
 
 def _shape(values: list[Any], name: str = "") -> dict[str, Any]:
-    """The JSON Schema that all the values fit; an empty one where they have nothing in common."""
+    """A JSON Schema that fits all values; empty if they have nothing in common."""
     present = [value for value in values if value is not None]
     if present and all(isinstance(value, dict) for value in present):
         return _mapping(present, name)
@@ -60,7 +60,7 @@ def _shape(values: list[Any], name: str = "") -> dict[str, Any]:
 
 
 def _mapping(values: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    """Keys are names of things where the section is called so, or where they differ and values are alike."""
+    """Treats keys as item names if the section's name suggests it, or if keys differ and values are alike."""
     items = [item for value in values for item in value.values()]
     alike = len({type(item) for item in items}) == 1 and isinstance(items[0], str)
     nested = bool(items) and all(isinstance(item, dict) for item in items)

@@ -1,4 +1,4 @@
-"""A document as YAML, JSON or TOML text, laid out as the neighbouring files are."""
+"""Writes a document as YAML, JSON or TOML, in the layout of neighbouring files."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from palmette.features.team_document import format_of, is_json, json_text, toml_
 
 
 class YamlLayout(NamedTuple):
-    """The habits of a team's YAML files."""
+    """The YAML style of a team."""
 
     indent_lists: bool = True
     """Whether the dash of a list is indented below its key."""
     flow_lists: bool = True
-    """Whether short lists of scalars stand on one line."""
+    """Whether short lists of scalars are written on one line."""
     flow_items: bool = False
-    """Whether the mappings in a list stand on one line each."""
+    """Whether each mapping in a list is written on one line."""
     double_quotes: bool = False
-    """What texts stand in that need quotes."""
+    """Whether strings that need quotes get double quotes."""
     start_marker: bool = False
     indent: int = 2
 
 
 def layout_of(files: Sequence[TextFile]) -> YamlLayout:
-    """The habits that the files show; plain ones where they show none."""
+    """The style of the files; the defaults if the files do not show one."""
     nodes = [node for file in files for node in _nodes(file.text)]
     lists = [node for node in nodes if isinstance(node, yaml.SequenceNode) and node.value]
     scalars = [n for n in lists if all(isinstance(item, yaml.ScalarNode) for item in n.value)]
@@ -79,7 +79,7 @@ def _nodes(text: str) -> Iterator[yaml.Node]:
 
 
 def write_document(value: Any, path: str, files: Sequence[TextFile], width: int = 100) -> str:
-    """`value` as a file of this name."""
+    """Writes `value` in the format given by the name of the file."""
     if format_of(path) == "toml":
         return toml_text(value)
     if not is_json(path):
@@ -89,7 +89,7 @@ def write_document(value: Any, path: str, files: Sequence[TextFile], width: int 
 
 
 def write_yaml(value: Any, layout: YamlLayout, width: int = 100) -> str:
-    """`value` as a YAML document."""
+    """Writes `value` as a YAML document."""
 
     class Dumper(yaml.SafeDumper):
         def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:

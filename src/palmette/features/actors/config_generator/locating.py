@@ -1,4 +1,4 @@
-"""Finds known facts in a document: by value, among equal values by name and place."""
+"""Locates known facts in a document: by value, then by name and location among equal values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from palmette.features.actors.config_generator.schema import (
 
 
 class _Leaf(NamedTuple):
-    """A value of the document, and where it is."""
+    """A value of the document and its location."""
 
     spot: ConfigLocation
     value: Any
@@ -29,7 +29,7 @@ class _Leaf(NamedTuple):
 
 
 def locate(schema: TeamSchema, facts: FactRecord, document: Any) -> dict[str, ConfigLocation]:
-    """By key of a fact: the place that holds its value; a fact whose value stands nowhere has none."""
+    """By fact key: the location that holds its value. Facts that are not found are left out."""
     known: dict[str, list[ConfigFact]] = {}
     for fact in keyed_facts(facts):
         known.setdefault(fact.key, []).append(fact)
@@ -45,14 +45,14 @@ def locate(schema: TeamSchema, facts: FactRecord, document: Any) -> dict[str, Co
 
 
 def same(value: Any, expected: Any) -> bool:
-    """Equal as a value, or as a path; a list of one is that one."""
+    """Whether two values are equal, also as paths. A list of one item equals that item."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     return str(value) == str(expected) or os.path.normpath(str(value)) == os.path.normpath(str(expected))
 
 
 def keyed_facts(record: FactRecord) -> Iterator[ConfigFact]:
-    """Every fact that scripts read from a configuration, and the names of tables, wherever they stand."""
+    """Every fact that scripts read from a configuration, and the names of tables, at any depth."""
     yield from (fact for fact in record.facts if fact.key and fact.value is not None)
     items = (item for collection in record.collections for item in collection.items.values())
     for inner in (*record.sections, *items):
@@ -60,18 +60,18 @@ def keyed_facts(record: FactRecord) -> Iterator[ConfigFact]:
 
 
 def _nearness(key: str, facts: list[ConfigFact], leaf: _Leaf) -> float:
-    """How surely a place with the right value is the one that means the fact."""
+    """How likely a location with the right value is to mean the fact."""
     table = key.partition(":")[2]
     inside = bool(table) and (table in leaf.spot.keys or quoted(table) in leaf.spot.access)
     return max(score(fact, leaf.attribute, leaf.spot) for fact in facts) + STRONG * inside
 
 
 class _Walk(NamedTuple):
-    """Goes through a document and its schema side by side."""
+    """Traverses a document and its schema in parallel."""
 
     schema: TeamSchema
     names: frozenset[str]
-    """Of the items that a list may hold: such an item is found by its name, not by its place."""
+    """Names of list items. Such items are addressed by name rather than by index."""
 
     def value(self, of: ResolvedSchema, value: Any, spot: ConfigLocation, attribute: str) -> Iterator[_Leaf]:
         of = self._option(of.schema, value) if not of.schema.get("properties") else of
@@ -99,7 +99,7 @@ class _Walk(NamedTuple):
                 yield from self.value(ResolvedSchema(inner, ""), item, spot.item(key), str(key))
 
     def _item(self, of: Json, item: Any, whole: ConfigLocation, spot: ConfigLocation) -> Iterator[_Leaf]:
-        """What an item of a list holds; one that has a name is read by it: the list may get another order."""
+        """The values of a list item. A named item is addressed by its name, so that reordering the list is safe."""
         leaves = list(self.value(ResolvedSchema(of, ""), item, spot, spot.name))
         inside = [leaf for leaf in leaves if leaf.spot.access != spot.access]
         named = next((leaf for leaf in inside if isinstance(leaf.value, str) and leaf.value in self.names), None)
@@ -113,7 +113,7 @@ class _Walk(NamedTuple):
             yield leaf._replace(spot=moved)
 
     def _option(self, of: Json, value: Any) -> ResolvedSchema:
-        """The alternative of a field that the value is of."""
+        """The alternative of a field that fits the value."""
         options, _ = self.schema.options(of)
         kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
         fitting = [option for option in options if not kind or option.schema.get("type", kind) == kind]

@@ -1,4 +1,4 @@
-"""How a configuration field's name is matched with what a fact is usually called."""
+"""Matches the name of a configuration field with the usual names of a fact."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 STRONG = 0.9
-"""From this score on, a name identifies the content of a field."""
+"""The minimum score at which a name identifies the content of a field."""
 WEAK = 0.6
-"""From this score on, a name may identify it, if nothing contradicts it."""
+"""The minimum score at which a name may identify the content, if nothing contradicts it."""
 
 _SHORT = {
     "out": "output",
@@ -39,7 +39,7 @@ _NOISE = frozenset({"column", "field", "value", "the", "of", "list", "config", "
 
 
 def tokens(name: str) -> tuple[str, ...]:
-    """Words of a snake, kebab or camel-case name, singular and written out.
+    """Words of a snake-, kebab- or camel-case name, in the singular and without abbreviations.
 
     >>> tokens("eventTimeCols")
     ('event', 'time', 'column')
@@ -58,7 +58,7 @@ def _singular(word: str) -> str:
 
 
 def similarity(name: str, known: str, context: Iterable[str] = ()) -> float:
-    """How surely a field `name` means `known`, from 0 to 1; `context` has the names of the enclosing sections.
+    """Similarity of a field's name to a known name, from 0 to 1; `context` has the names of the enclosing sections.
 
     >>> similarity("eventTimeColumn", "event_time")
     0.95
@@ -82,6 +82,6 @@ def _without(words: Sequence[str], ignored: Iterable[str]) -> tuple[str, ...]:
 
 
 def best_similarity(name: str, known: Sequence[str], context: Iterable[str] = ()) -> float:
-    """The highest similarity with any of the names; among equals the earlier names count a little more."""
+    """The highest similarity to any of the names; earlier names win ties by a small margin."""
     context = tuple(context)
     return max((similarity(name, item, context) - 0.001 * index for index, item in enumerate(known)), default=0.0)

@@ -1,4 +1,4 @@
-"""What neighbouring configurations have in common: constants of the team, order of keys, spellings."""
+"""Patterns shared by neighbouring configurations: constants, order of keys, spellings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from palmette.engine.actor import TextFile
 from palmette.features.team_document import parse_text
 
 Pattern = tuple[str, ...]
-"""Keys from the top of a document; `*` stands for every item of a list or mapping."""
+"""Keys from the root of a document; `*` matches every item of a list or mapping."""
 
 ANY: Final = "*"
 NOTHING: Final = object()
-"""Where None would be a value."""
+"""Marks a missing value where None would be a value."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class NeighbourConfigs:
 
     documents: tuple[Any, ...] = ()
     names: tuple[frozenset[str], ...] = ()
-    """For each document, what its file and its folder are called: a value that repeats one is about that view."""
+    """For each document, the names of its file and folder. A value that repeats one refers to the view itself."""
 
     @classmethod
     def read(cls, files: Sequence[TextFile]) -> NeighbourConfigs:
@@ -43,23 +43,23 @@ class NeighbourConfigs:
         return cls(tuple(found), tuple(names))
 
     def values(self, pattern: Pattern) -> list[Any]:
-        """All values at `pattern`, over all documents."""
+        """All values at `pattern` in all documents."""
         return [value for document in self.documents for value in _at(document, pattern) if value is not NOTHING]
 
     def names_itself(self, pattern: Pattern) -> bool:
-        """Whether every document has the name of its own file or folder there."""
+        """Whether every document has the name of its own file or folder at `pattern`."""
         pairs = zip(self.documents, self.names, strict=True)
         found = [(value, names) for document, names in pairs for value in _at(document, pattern)]
         named = all(isinstance(value, str) and value in names for value, names in found)
         return named and bool(found) and ANY not in pattern
 
     def always(self, pattern: Pattern) -> bool:
-        """Whether the key is written wherever it could be."""
+        """Whether the key is present in every document that has its parent."""
         found = [value for document in self.documents for value in _at(document, pattern)]
         return bool(found) and all(value is not NOTHING for value in found)
 
     def constant(self, pattern: Pattern, least: int = 2) -> Any:
-        """The value that is the same everywhere, seen in at least `least` documents, or NOTHING."""
+        """The value that all documents share, if at least `least` have it; else NOTHING."""
         seen = [list(_at(document, pattern)) for document in self.documents]
         flat = [value for values in seen for value in values]
         if len([values for values in seen if values]) < least or not flat or any(v is NOTHING for v in flat):
@@ -69,7 +69,7 @@ class NeighbourConfigs:
         return flat[0] if all(value == flat[0] for value in flat) else NOTHING
 
     def order(self, pattern: Pattern) -> list[str]:
-        """Keys of the mappings at `pattern` in the order in which neighbours write them."""
+        """Keys of the mappings at `pattern`, in the order that neighbours write them."""
         keys: list[str] = []
         for value in sorted(self.values(pattern), key=lambda v: -len(v) if isinstance(v, dict) else 0):
             for key in value if isinstance(value, dict) else ():
@@ -79,7 +79,7 @@ class NeighbourConfigs:
 
 
 def _at(value: Any, pattern: Pattern) -> Iterator[Any]:
-    """Values at `pattern`; NOTHING where the last key is absent."""
+    """Values at `pattern`, with NOTHING where the last key is absent."""
     if not pattern:
         yield value
         return

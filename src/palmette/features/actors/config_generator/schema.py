@@ -1,4 +1,4 @@
-"""The team's configuration class as data: its JSON Schema by attribute, keys of documents, and places of values."""
+"""The team's configuration class as data: JSON Schema by attribute, keys of documents, and locations of values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Json = Mapping[str, Any]
 
 
 class ResolvedSchema(NamedTuple):
-    """A schema without references, and the name of the model that it describes (empty for anything else)."""
+    """A schema without references, and the name of the model that it describes (empty for other types)."""
 
     schema: Json
     model: str
@@ -21,19 +21,19 @@ class ResolvedSchema(NamedTuple):
 
 @dataclass(frozen=True)
 class TeamSchema:
-    """What a document of the team's configuration must look like."""
+    """The structure that the team's configurations must have."""
 
     class_name: str
-    """`module:Class`; empty when the team has no class and documents are read as they are."""
+    """`module:Class`; empty if the team has no class and scripts read plain documents."""
     schema: Json
     aliases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """By model: attribute to key, where they differ."""
+    """By model: attributes and their keys, where they differ."""
     roots: frozenset[str] = frozenset()
-    """Models that wrap one value, which is their attribute `root`."""
+    """Models that wrap a single value in the attribute `root`."""
     mappings: frozenset[str] = frozenset()
-    """Models whose values are read by key instead of by attribute."""
+    """Models whose values are read by key rather than by attribute."""
     construction: Construction | None = None
-    """How a document becomes an object of a class that is no Pydantic one."""
+    """How to build an object of a class that is not a Pydantic model."""
 
     @property
     def top(self) -> ResolvedSchema:
@@ -41,7 +41,7 @@ class TeamSchema:
         return resolved if resolved.model else ResolvedSchema(resolved.schema, self.class_name.rpartition(":")[2])
 
     def resolve(self, schema: Json) -> ResolvedSchema:
-        """Follows `$ref` and a single `allOf`; what stands beside a reference (a default) stays."""
+        """Follows `$ref` and a single `allOf`, keeping siblings of the reference such as a default."""
         model = ""
         while True:
             reference = schema.get("$ref")
@@ -54,7 +54,7 @@ class TeamSchema:
             schema = {**self.schema.get("$defs", {}).get(model, {}), **beside}
 
     def options(self, schema: Json) -> tuple[list[ResolvedSchema], bool]:
-        """The alternatives of a field, and whether null is one of them."""
+        """The alternatives of a field, and whether it accepts null."""
         resolved = self.resolve(schema)
         branches = resolved.schema.get("anyOf") or resolved.schema.get("oneOf")
         if not branches:
@@ -71,18 +71,18 @@ class TeamSchema:
         return self.aliases.get(model, {}).get(attribute, attribute)
 
     def access(self, model: str, owner: str, attribute: str) -> str:
-        """The expression that reads a field of `owner`, itself an expression."""
+        """The expression that reads a field of `owner`, which is itself an expression."""
         by_key = model in self.mappings or not self.class_name
         return f"{owner}[{quoted(attribute)}]" if by_key else f"{owner}.{attribute}"
 
 
 def quoted(text: str) -> str:
-    """A string literal with double quotes, as formatters leave it."""
+    """A string literal with double quotes, as formatters write it."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def type_text(schema: TeamSchema, of: Json) -> str:
-    """A field's type in words, for messages: `one of 'gold', 'silver'`, `list of string`."""
+    """A readable description of a field's type, for messages: `one of 'gold', 'silver'`, `list of string`."""
     options, nullable = schema.options(of)
     words = [_option_text(schema, option) for option in options] + (["null"] if nullable else [])
     return " or ".join(dict.fromkeys(words)) or "anything"
@@ -102,22 +102,22 @@ def _option_text(schema: TeamSchema, option: ResolvedSchema) -> str:
 
 
 MADE_OF_TEXT = frozenset({"path", "file-path", "directory-path", "uri"})
-"""Formats of texts in a schema of which objects hold something else: Pydantic's paths and URLs."""
+"""Schema formats of strings that objects hold as other types: Pydantic's paths and URLs."""
 
 
 @dataclass(frozen=True)
 class ConfigLocation:
-    """The place of a value: in the document, in the neighbours' documents, and in the parsed object."""
+    """The location of a value in the document, in neighbouring documents, and in the parsed object."""
 
     keys: tuple[str | int, ...] = ()
     pattern: Pattern = ()
     access: str = "config"
     is_text: bool = True
-    """Whether what the object holds there is a text (or no text at all), and not a path or a URL made of one."""
+    """Whether the object holds the document's value unchanged, rather than a path or URL built from it."""
 
     @property
     def code(self) -> str:
-        """The expression that scripts read it by; Spark takes no paths but as texts."""
+        """The expression that scripts read it by. Paths become strings, because Spark does not accept path objects."""
         return self.access if self.is_text else f"str({self.access})"
 
     @property

@@ -1,4 +1,4 @@
-"""The team's configuration class: found in the syntax trees, described and tried out in the sandbox."""
+"""Finds the team's configuration class in the syntax trees, and describes and tests it in the sandbox."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from palmette.sandbox import Access, Limits, Sandbox, python_command
 from palmette.sandbox.reading import read_json
 
 _READS = re.compile(r"(from|load|parse|read|model_validate)(_|$)")
-"""Methods that make an object of a file, a text or a mapping."""
+"""Methods that build an object from a file, a text or a mapping."""
 _PROGRAM = Path(__file__).with_name("team_program.py")
 _SECONDS = 60.0
 _MOST_CANDIDATES = 5
@@ -37,12 +37,12 @@ class TeamAnswer(NamedTuple):
 
     answer: Mapping[str, Any]
     failure: str = ""
-    """Why there is no answer; empty when there is one."""
+    """Why there is no answer; empty if there is one."""
     trace: str = ""
 
 
 class TeamCode:
-    """The team's package, loaded in the sandbox only."""
+    """The team's package, which is imported only in the sandbox."""
 
     def __init__(self, sandbox: Sandbox, root: Path, workspace: Path) -> None:
         self._sandbox = sandbox
@@ -53,7 +53,7 @@ class TeamCode:
         return self._ask({"ask": "describe", "class": class_name, "documents": {f.path: f.text for f in documents}})
 
     def parse(self, config: Config) -> TeamAnswer:
-        """`facts` (the accessors' values) of the object that scripts make of the document, or `errors`."""
+        """Parses the document as scripts do: returns `facts` (the values of the accessors) or `errors`."""
         names = {name: f"class_{number}" for number, name in enumerate(config_classes(config))}
         return self._ask(
             {
@@ -93,7 +93,7 @@ class TeamCode:
 
 
 def neighbouring_configs(checkout: Checkout, conventions: Conventions, own: str) -> tuple[TextFile, ...]:
-    """The other files that the pattern of configurations fits; `own` is the path of the one to be written."""
+    """The other files that match the path pattern of configurations; `own` is the path of the new one."""
     first, *rest = map(re.escape, conventions.config_path.split("{view}"))
     pattern = re.compile(f"{first}(?P<view>[^/]+){'(?P=view)'.join(rest)}")
     found = [path for path in checkout.paths if path != own and rest and pattern.fullmatch(path)]
@@ -103,10 +103,10 @@ def neighbouring_configs(checkout: Checkout, conventions: Conventions, own: str)
 def find_schema(
     code: TeamCode, checkout: Checkout, configured: str | None, documents: Sequence[TextFile]
 ) -> tuple[TeamSchema | None, TeamAnswer | None]:
-    """The class that views are configured with, described; without one, None.
+    """Finds and describes the configuration class; None if there is none.
 
-    A class named in the run file counts, whatever happens; of those found, the first that most neighbouring
-    documents parse into. The answer is given when a named class cannot be described.
+    A class named in the run file always wins. Otherwise, it is the first class that parses most of the neighbouring
+    documents. If a named class cannot be described, the sandbox's answer is returned.
     """
     names = [configured] if configured else candidates(checkout)[:_MOST_CANDIDATES]
     described: list[tuple[int, TeamSchema]] = []
@@ -136,9 +136,9 @@ def find_schema(
 
 
 def candidates(checkout: Checkout) -> list[str]:
-    """Pydantic classes and dataclasses that could be a view's configuration, the likeliest first, as `module:Class`.
+    """Pydantic classes and dataclasses that could configure a view, as `module:Class`, most likely first.
 
-    Likely: what scripts annotate their `config` with; then what parses documents; then a telling name.
+    In order: classes that scripts annotate their `config` with, classes that parse documents, and telling names.
     """
     models = _models(checkout)
     held = {name for module, node in models.values() for name in _held(node)}
@@ -168,7 +168,7 @@ def candidates(checkout: Checkout) -> list[str]:
 
 
 def _models(checkout: Checkout) -> dict[str, tuple[Module, ast.ClassDef]]:
-    """Classes that descend from a Pydantic model, and dataclasses, by dotted name."""
+    """Subclasses of a Pydantic model, and dataclasses, by dotted name."""
     classes = {
         f"{module.name}.{node.name}": (module, node)
         for module in checkout.modules
@@ -206,7 +206,7 @@ def _expression(text: str) -> ast.AST:
 
 
 def _resolve(checkout: Checkout, module: Module, name: str) -> str:
-    """The dotted name that a local name stands for in a module, re-exports followed."""
+    """The dotted name of a local name in a module, following re-exports."""
     head, _, rest = name.partition(".")
     target = module.imports.get(head, f"{module.name}.{head}")
     dotted = f"{target}.{rest}" if rest else target

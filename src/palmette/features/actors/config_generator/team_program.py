@@ -1,6 +1,6 @@
-"""Runs in the sandbox beside the team's code: describes its configuration class, or parses with it.
+"""Program run in the sandbox with the team's code: describes the configuration class, or parses a document with it.
 
-Reads `request.json` in the working directory and leaves `answer.json` there. Imports nothing of palmette.
+Reads `request.json` from the working directory and writes `answer.json` there. Does not import palmette.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _COLLECTIONS: dict[Any, str] = {
 
 
 class _Lenient(GenerateJsonSchema):
-    """A type that JSON Schema has no word for is described as anything."""
+    """Describes types that JSON Schema cannot express as anything."""
 
     def handle_invalid_for_json_schema(self, *_: Any) -> dict[str, Any]:
         return {}
@@ -59,9 +59,9 @@ def load(name: str) -> Any:
 
 
 def adapter(cls: Any) -> TypeAdapter[Any]:
-    """Reads documents into a class: a Pydantic class by its own rules, any other class by the types of its fields.
+    """Parses documents into a class: a Pydantic class by its own rules, any other class by the types of its fields.
 
-    A dataclass takes the names of its fields and no others.
+    A dataclass accepts only the names of its fields.
     """
     if dataclasses.is_dataclass(cls) and not hasattr(cls, "__pydantic_config__"):
         setattr(cls, "__pydantic_config__", ConfigDict(extra="forbid"))  # noqa: B010 - Pydantic's own name for it
@@ -69,7 +69,7 @@ def adapter(cls: Any) -> TypeAdapter[Any]:
 
 
 def describe(name: str, documents: dict[str, str]) -> dict[str, Any]:
-    """JSON Schema by attribute names, the names used in documents, and which documents parse."""
+    """Returns the JSON Schema by attribute name, the names used in documents, and which documents parse."""
     cls = load(name)
     models = models_within(cls)
     return {
@@ -83,7 +83,7 @@ def describe(name: str, documents: dict[str, str]) -> dict[str, Any]:
 
 
 def models_within(cls: Any) -> list[Any]:
-    """The class and all models that its fields hold, at any depth."""
+    """The class and every model reachable through its fields."""
     found: list[Any] = []
     waiting = [cls]
     while waiting:
@@ -101,7 +101,7 @@ def models_within(cls: Any) -> list[Any]:
 
 
 def aliases_of(model: Any) -> dict[str, str]:
-    """Attribute to the key that documents use, where the two differ."""
+    """Maps attributes to the keys used in documents, where they differ."""
     if model.model_config.get("validate_by_alias") is False:
         return {}
     found = {}
@@ -115,14 +115,14 @@ def aliases_of(model: Any) -> dict[str, str]:
 
 
 def parsed(path: str, text: str) -> Any:
-    """What a file of this name and text holds."""
+    """Parses the text of a file, in the format given by its name."""
     if path.endswith(".toml"):
         return tomllib.loads(text)
     return json.loads(text) if path.endswith(".json") else yaml.safe_load(text)
 
 
 def refusal(cls: Any, path: str, text: str) -> str:
-    """Why a document is none of the class's; empty where it is one."""
+    """Why a document does not parse into the class; empty if it does."""
     try:
         document = parsed(path, text)
         cls(**document) if made_by_itself(cls) else adapter(cls).validate_python(document)
@@ -132,9 +132,9 @@ def refusal(cls: Any, path: str, text: str) -> str:
 
 
 def construction(kind: Any, within: tuple[Any, ...] = ()) -> dict[str, Any] | None:
-    """How a part of a document becomes a value of this type; None if no conversion is needed or none is known.
+    """Describes how to build a value of this type from a part of a document; None if no conversion is needed or known.
 
-    Not covered: one of several classes, a class that the document cannot name, and a class within itself.
+    Not covered: a choice between several classes, a class that the document cannot name, and recursive classes.
     """
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
@@ -159,7 +159,7 @@ def _name(kind: type) -> str:
 
 
 def _of_union(kinds: tuple[Any, ...], within: tuple[Any, ...]) -> dict[str, Any] | None:
-    """The one that is made, where its part of a document looks like none of the others."""
+    """The construction of a union, if exactly one member is constructible and the others cannot be mistaken for it."""
     found = {kind: made for kind in kinds if (made := construction(kind, within))}
     others = [typing.get_origin(kind) or kind for kind in kinds if kind not in found and kind is not type(None)]
     if len(found) != 1 or any(kind in (*_COLLECTIONS, typing.Any, object) or is_typeddict(kind) for kind in others):
@@ -169,7 +169,7 @@ def _of_union(kinds: tuple[Any, ...], within: tuple[Any, ...]) -> dict[str, Any]
 
 
 def _fields(kind: Any, within: tuple[Any, ...]) -> dict[str, Any]:
-    """The fields of a class that must be built before the object is."""
+    """The fields of a class that must be built before the object itself."""
     if is_pydantic_dataclass(kind) or not dataclasses.is_dataclass(kind):
         return {}
     hints, own, found = typing.get_type_hints(kind), made_by_itself(kind), {}
@@ -182,7 +182,7 @@ def _fields(kind: Any, within: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def made_by_itself(kind: Any) -> set[str]:
-    """The fields that `__post_init__` makes of what it finds in them, such as `self.sink = Sink(**self.sink)`."""
+    """The fields that `__post_init__` converts itself, such as `self.sink = Sink(**self.sink)`."""
     if not hasattr(kind, "__post_init__"):
         return set()
     found = set()
@@ -201,7 +201,7 @@ def made_by_itself(kind: Any) -> set[str]:
 
 
 def _makes_something(part: ast.AST) -> bool:
-    """Whether it calls, itself or for each item, anything but built-in functions and methods of the object."""
+    """Whether the expression, or any of its items, calls anything but built-in functions and methods of the object."""
     if not isinstance(part, ast.Call | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
         return False
     calls = [part] if isinstance(part, ast.Call) else [each for each in ast.walk(part) if isinstance(each, ast.Call)]
@@ -210,7 +210,7 @@ def _makes_something(part: ast.AST) -> bool:
 
 
 def parse(request: dict[str, Any]) -> dict[str, Any]:
-    """What scripts find in a document, read as they read it: the value of each accessor, or the errors."""
+    """Evaluates each accessor on the parsed document, as scripts do; returns the values or the errors."""
     text = request["text"]
     names: dict[str, Any] = {"yaml": yaml, "json": json, "tomllib": tomllib, "text": text}
     names |= {called: load(name) for name, called in request["names"].items()}
@@ -225,7 +225,7 @@ def parse(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def refusals(name: str, path: str, text: str) -> list[dict[str, str]]:
-    """Values that do not have the types that the class declares, place by place, as far as the types are known."""
+    """Values that do not have the types that the class declares, as far as the types are known."""
     try:
         adapter(load(name) if name else Any).validate_python(parsed(path, text))
     except ValidationError as error:
@@ -233,7 +233,7 @@ def refusals(name: str, path: str, text: str) -> list[dict[str, str]]:
             {"field": ".".join(map(str, item["loc"])), "message": item["msg"], "value": repr(item["input"])[:200]}
             for item in error.errors()
         ]
-    except Exception:  # noqa: BLE001 - a class that makes its own parts may not take them made; scripts leave them
+    except Exception:  # noqa: BLE001 - a class that converts its own fields may reject values converted here
         return []
     return []
 

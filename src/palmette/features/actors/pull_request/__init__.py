@@ -1,1 +1,1 @@
-"""Delivers what passed: a branch, its description, and where wanted a pull request on a forge."""
+"""Delivers a verified view: a branch, a description and, on request, a pull request on a forge."""

@@ -1,4 +1,4 @@
-"""The end-stage actor that delivers: the only one whose work leaves the run folder."""
+"""The end-stage actor that delivers. It is the only actor with effects outside the run folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palmette.sandbox.temporary import temporary_folder
 
 
 class PullRequestActor(BaseActor):
-    """Commits the view's files on a branch, and opens a pull request if the run file asks for one."""
+    """Commits the view's files to a branch, and opens a pull request if the run file asks for one."""
 
     name = "pull_request"
     description = "Commits configuration, script and tests on a branch of the repository and opens the pull request."
@@ -63,7 +63,7 @@ class PullRequestActor(BaseActor):
         )
 
     def stands(self, input: PullRequestInput, output: FeatureDelivery) -> bool:
-        """Its branch exists or was merged; a branch that was pushed belongs to its remote."""
+        """Whether the branch still exists or was merged. A pushed branch belongs to its remote."""
         file, on = input.script.file, self.workbench.file_on
         is_merged = on(output.base, file.path) == file.text
         return bool(output.pushed_to) or is_merged or on(output.branch, file.path) is not None

@@ -1,6 +1,6 @@
-"""The description of a feature pull request: everything that a reviewer asks, with evidence.
+"""The description of a feature pull request, with evidence for every statement.
 
-The same facts give the same text: no times, no paths of the machine. Text of the specification is escaped.
+The same facts give the same text, without times or local paths. Text from the specification is escaped.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ NEEDS: Mapping[Need, str] = {
     "latest_per_key": "the newest row of a key",
     "before_cutoff": "rows before the cut-off",
 }
-"""What a utility is for, in words."""
+"""The purpose of a utility, for the description."""
 
 
 @dataclass(frozen=True)
 class BodyFacts:
-    """What the description is made of."""
+    """The facts that the description is written from."""
 
     view: View
     files: tuple[str, ...]
@@ -46,28 +46,28 @@ class BodyFacts:
     change: ChangeClass
     measurements: tuple[Measurement, ...] = ()
     survivors: tuple[Violation, ...] = ()
-    """Mutants that no test noticed."""
+    """Mutants that no test detected."""
     preview: Frame | None = None
-    """Rows that the script wrote from the sample."""
+    """Rows that the script wrote when it ran on the sample."""
     utilities: Utilities = field(default_factory=Utilities)
     imported: frozenset[str] = frozenset()
     """Names that the script imports."""
     backfill: tuple[tuple[str, ...], ...] = ()
-    """Commands, as argument lists, that build the cut-offs of the run."""
+    """Commands, as argument lists, that build the cut-offs of the run file."""
     destination: str = ""
-    """Path or table that is written."""
+    """The output path or table."""
     questions: tuple[str, ...] = ()
-    """What a person should still decide, beside what the facts themselves leave open."""
+    """Questions for a person, in addition to those that the facts leave open."""
     rules: tuple[RuleReport, ...] = ()
-    """What became of the README's rules."""
+    """How the script follows each rule of the README."""
     model: str = ""
     """The script that the new one is modelled on."""
     provenance: Mapping[str, str] = field(default_factory=dict)
-    """Digest of the specification, version of palmette, model, seed, ..."""
+    """Digest of the specification, version of palmette, model, seed, etc."""
 
 
 def pull_request_body(facts: BodyFacts) -> str:
-    """The description in Markdown."""
+    """Returns the description in Markdown."""
     return sections(
         (
             ("What and why", _what(facts)),
@@ -87,7 +87,7 @@ def pull_request_body(facts: BodyFacts) -> str:
 
 
 def _conventions(facts: BodyFacts) -> str:
-    """What the script is modelled on, and each rule of the README."""
+    """The script that this one is modelled on, and the outcome of each rule of the README."""
     model = f"Modelled on {code(facts.model)}." if facts.model else ""
     rows = [[text(one.rule), one.status if one.status == "followed" else f"**{one.status}**", text(one.how)]
             for one in facts.rules]  # fmt: skip
@@ -95,7 +95,7 @@ def _conventions(facts: BodyFacts) -> str:
 
 
 def visible(view: View) -> list[ViewFeature]:
-    """The features that are columns of the output."""
+    """The features that are output columns."""
     return [feature for feature in view.features if not feature.internal]
 
 
@@ -211,7 +211,7 @@ def _short(value: object) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value as a table of data shows it, not as Python writes it."""
+    """Formats a value for a data table rather than as Python source."""
     match value:
         case None:
             return "null"
@@ -264,7 +264,7 @@ def _questions(facts: BodyFacts) -> list[str]:
 
 
 def _helpers(feature: ViewFeature, view: View) -> str:
-    """The features that only the reading of words has brought, as far as it is derived from them."""
+    """The hidden features, read from descriptions, that a feature is derived from."""
     written = {one.name for one in view.spec.features}
     named = set(re.findall(r"\w+", feature.derive or ""))
     found = [one for one in view.features if one.internal and one.name in named - written]
@@ -272,7 +272,7 @@ def _helpers(feature: ViewFeature, view: View) -> str:
 
 
 def _utilities(facts: BodyFacts) -> str:
-    """What the script takes from the repository, and why it does not take the rest."""
+    """The utilities that the script imports from the repository, and why others were rejected."""
     used: list[str] = []
     left: list[str] = []
     for item in facts.utilities.chosen:

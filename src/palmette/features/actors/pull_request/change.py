@@ -1,4 +1,4 @@
-"""What kind of change a view's script is, judged by the columns of the script that is there already."""
+"""Classifies a change to a view's script by comparing its columns with those of the existing script."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from palmette.features.spec.view import View
 
 
 class ChangeClass(NamedTuple):
-    """How careful readers of the view's table must be."""
+    """How much a change affects readers of the view's table."""
 
     kind: Literal["new view", "unchanged columns", "columns added", "breaking"]
     added: tuple[str, ...] = ()
@@ -23,9 +23,9 @@ class ChangeClass(NamedTuple):
 
 
 def change_class(view: View, before: str | None) -> ChangeClass:
-    """Compares the view's output with that of the script's text on the base branch; None when there is none.
+    """Compares the view's output with `before`, the script's text on the base branch (None if it is new).
 
-    Not covered: columns that change their type or meaning under the same name.
+    Not covered: columns that keep their name but change their type or meaning.
     """
     if before is None:
         return ChangeClass("new view", tuple(view.output))
@@ -38,7 +38,7 @@ def change_class(view: View, before: str | None) -> ChangeClass:
 
 
 def output_columns(source: str) -> frozenset[str]:
-    """Names in the widest `select` of a script, which is its contract; empty for text that is no Python."""
+    """Names in the widest `select` of a script, which defines its output; empty if the text is not valid Python."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -52,7 +52,7 @@ def _attribute(node: ast.Call) -> str:
 
 
 def _name(node: ast.expr) -> str | None:
-    """The column that an argument of `select` makes: its alias, or the column that it casts or passes on."""
+    """The output column of a `select` argument: its alias, or the column that it casts or passes through."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if not isinstance(node, ast.Call):

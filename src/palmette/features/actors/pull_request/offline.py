@@ -1,4 +1,4 @@
-"""The offline rules of the pull request: title, commit message and description follow from what was measured."""
+"""Writes the pull request by rules: title, commit message and description follow from the measurements."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 
 SAMPLE_RUN = "sample run"
-"""Name of the measurement whose evidence holds rows that the script wrote."""
+"""Name of the measurement whose evidence contains the rows that the script wrote."""
 
 
 class PullRequestText(NamedTuple):
-    """The texts of a pull request."""
+    """The title, message and description of a pull request."""
 
     title: str
     message: str
@@ -37,7 +37,7 @@ class PullRequestText(NamedTuple):
 
 
 class PullRequestInput(Model):
-    """The artefacts that a pull request is made of."""
+    """The artefacts that a pull request is built from."""
 
     request: RunRequest
     config: Config
@@ -50,11 +50,11 @@ class PullRequestInput(Model):
 def describe(
     view: View, run: Run, made: PullRequestInput, verdict: Verdict, base: Path, beside: str = ""
 ) -> PullRequestText:
-    """The words of the pull request.
+    """Writes the texts of the pull request.
 
     Args:
-        base: The repository as it is on the base branch.
-        beside: The intended branch, if it is already taken.
+        base: The repository at the base branch.
+        beside: The intended branch, if it already exists.
     """
     paths = (made.config.file.path, made.script.file.path, made.tests.file.path)
     before = base / made.script.file.path
@@ -90,14 +90,14 @@ def describe(
     passed = ", ".join(item.name for item in verdict.measurements if item.status == "passed")
     return PullRequestText(
         f"{verb} feature view {view.name}",
-        # On one line, so that a description cannot forge lines about measurements or reviews.
+        # One line, so that a description cannot imitate the lines about measurements or reviews.
         f"{' '.join(view.description.split())}\n\nPassed: {passed or 'nothing was measured'}.",
         pull_request_body(facts),
     )
 
 
 def spark_question(source: str, oldest: tuple[int, int] | None) -> Iterator[str]:
-    """What the script calls that the oldest Spark of the team's requirements does not have."""
+    """Calls in the script that the oldest Spark version allowed by the team's requirements does not support."""
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     names = {ast.unparse(call.func).rpartition(".")[2] for call in calls if _is_new(call)}
     if names and oldest is not None and oldest < NEW:
@@ -120,11 +120,11 @@ def _of_linters(verdict: Verdict) -> Iterator[str]:
 
 
 NEW = (4, 0)
-"""The version of Spark from which on everything works that scripts are written with."""
+"""The first Spark version that supports everything used in generated scripts."""
 
 
 def _is_new(call: ast.Call) -> bool:
-    """Whether Spark 3.5 does not know the call; `mode` takes `deterministic` since then."""
+    """Whether Spark 3.5 lacks the call; `mode` accepts `deterministic` only in later versions."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     return name in ("try_cast", "try_mod") or (name == "mode" and len(call.args) + len(call.keywords) > 1)
 

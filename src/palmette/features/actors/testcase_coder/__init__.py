@@ -1,1 +1,1 @@
-"""Writes the test file of a view, and runs it against a stand-in for the script."""
+"""Writes the test file of a view, and tests it against a stub of the script."""

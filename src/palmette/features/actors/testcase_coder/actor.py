@@ -1,4 +1,4 @@
-"""The actor that turns test cases into the team's test file; it never sees the script."""
+"""The actor that writes the team's test file from test cases. It never sees the script."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TestsAnswer(Answer):
 
 
 class TestcaseCoder(Agent):
-    """Writes one test a case, and proves the file on a stand-in that answers from the expectations."""
+    """Writes one test per case, and verifies the file on a stub that returns the expected rows."""
 
     __test__ = False
 
@@ -61,7 +61,7 @@ class TestcaseCoder(Agent):
         return Attempt(self._tests(input, file_of_tests(self.view, self._cases(input), conventions, module)))
 
     def sections(self, input: CoderInput, context: Context) -> tuple[Section, ...]:
-        """Everything but the script and what it should compute: the author of the tests must not know the script."""
+        """Everything but the script and its specification: the tests must be written independently of them."""
         checkout, conventions = Checkout(self.workbench.repository), input.template.conventions
         return (
             section("call", *_call(self.view, input.template, input.cases, self._path(conventions)), rank=NEEDED),
@@ -78,7 +78,7 @@ class TestcaseCoder(Agent):
         return f"{output.file.path}:\n{fenced(marked(output.file.text), 'python')}"
 
     def _cases(self, input: CoderInput) -> TestCases:
-        """The cases with no other columns than the view reads."""
+        """The cases, with only the columns that the view reads."""
         read = {table.name: {*needed_columns(self.view, table)} for table in self.view.tables.values()}
         return TestCases(cases=tuple(case.of_columns(read) for case in input.cases.cases))
 
@@ -122,20 +122,20 @@ class TestcaseCoder(Agent):
         return None
 
     def redacted(self, violation: Violation) -> Violation:
-        """Without the lines of the script that a trace quotes."""
+        """The violation without source lines of the script quoted in traces."""
         errors = [line for line in violation.evidence.splitlines() if line.startswith("E ")]
         return violation.model_copy(update={"evidence": "\n".join(errors)})
 
 
 def module_of(template: Template, view: View) -> str:
-    """Import name of the script."""
+    """The import name of the script."""
     stem = PurePosixPath(template.file.path).stem or view.name
     package = template.conventions.package
     return f"{package}.{stem}" if package else stem
 
 
 def verdict(result: SuiteResult, on_wrong: SuiteResult, count: int, path: str) -> Verdict:
-    """The published criterion, with every failure; a test that passes on wrong answers, too, is one."""
+    """The published criterion. Every failure is reported, including tests that pass on wrong answers."""
     total = len(result.passed) + len(result.failed)
     idle = [name for name in result.passed if name in on_wrong.passed]
     measurement = Measurement(
@@ -166,14 +166,14 @@ def verdict(result: SuiteResult, on_wrong: SuiteResult, count: int, path: str) -
 
 
 def _gist(reason: str) -> str:
-    """The decisive line of a trace or a runner's report: the last error, else the first line."""
+    """The decisive line of a trace or test report: the last error, else the first line."""
     lines = [line.strip() for line in reason.splitlines() if line.strip()]
     errors = [line for line in lines if re.match(r"E\s|(?:[\w.]+)?(?:Error|Exception)\b", line)]
     return (errors[-1] if errors else lines[0]).removeprefix("E ").strip()[:200]
 
 
 def _call(view: View, template: Template, cases: TestCases, path: str) -> list[str]:
-    """What is tested, and the lines of a test that every case has."""
+    """The function under test, and the lines that all tests share."""
     conventions = template.conventions
     entry = shape_of(conventions, "build").name
     tests: dict[str, list[str]] = {}

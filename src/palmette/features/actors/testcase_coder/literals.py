@@ -1,4 +1,4 @@
-"""Values as a Python programmer writes them in a test."""
+"""Writes values as source text, as a programmer would in a test."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def schema_text(schema: Schema) -> str:
 
 
 WIDTH = 80
-"""Characters that a row may have in a line for itself, which is indented."""
+"""Maximum length of a row on one line, without indentation."""
 _NULL = "None"
 
 
 def rows_text(schema: Schema, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows of JSON values without columns that are null in all.
+    """Writes rows of JSON values, without columns that are null in every row.
 
-    A call of `rows`, whose first argument names the columns, or of `alike`, whose first argument is what most rows
-    hold, or a list: what takes the fewest lines.
+    Uses the form with the fewest lines: a call of `rows`, whose first argument names the columns; a call of `alike`,
+    whose first argument holds the most common values; or a list.
     """
     texts = [_values(schema, row) for row in rows]
     forms = [form for form in (_listed(texts), _alike(texts), _plain(texts)) if form is not None]
@@ -36,7 +36,7 @@ def rows_text(schema: Schema, rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _height(text: str) -> int:
-    """Lines of rows, each of which is one line where it fits."""
+    """The number of lines after formatting, with one line per row that fits."""
     return sum(1 if len(line) <= WIDTH else line.count(", ") + 3 for line in text.split("\n"))
 
 
@@ -52,7 +52,7 @@ def _listed(texts: Sequence[Mapping[str, str]]) -> str | None:
 
 
 def _is_usual(name: str, rows: Sequence[Mapping[str, str]]) -> bool:
-    """Whether all rows have the same value, and the name can be that of a parameter."""
+    """Whether all rows have the same value, and the name can be used as a parameter."""
     return len({row[name] for row in rows}) == 1 and not iskeyword(name) and name != "columns"
 
 
@@ -84,7 +84,7 @@ def _dict(items: Mapping[str, str]) -> str:
 
 
 def instant_text(value: datetime) -> str:
-    """An instant by the helper `at`; a reading of the clock without one."""
+    """Writes a timestamp with the helper `at`; a timestamp without a zone is written without it."""
     whole = value.second == value.microsecond == 0
     text = value.replace(tzinfo=None).isoformat(sep=" ", timespec="minutes" if whole else "auto")
     if value.tzinfo is None:

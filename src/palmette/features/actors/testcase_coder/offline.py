@@ -1,4 +1,4 @@
-"""The offline rules of the test coder: a pytest file from cases, in the team's conventions."""
+"""Writes a pytest file from test cases by rules, in the team's conventions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from palmette.features.spec.view import AS_OF, Schema, View
 
 
 def file_of_tests(view: View, cases: TestCases, conventions: Conventions, module: str) -> str:
-    """The source text of the test file; `module` is the import name of the script. Not yet formatted."""
+    """The unformatted source of the test file; `module` is the import name of the script."""
     entry = shape_of(conventions, "build").name
     tests = [_test(view, case, conventions) for case in cases.cases]
     head = [_head(view, module, entry, conventions), *helpers(view, conventions, tests)]
@@ -41,11 +41,11 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession"""
-"""Imports of the helpers and the rows; the formatter drops those that are not used."""
+"""Imports of the helpers and the rows; the formatter removes unused ones."""
 
 
 def helpers(view: View, conventions: Conventions, tests: Iterable[str]) -> list[str]:
-    """The schemas of the tables and of the output, and the functions by which these tests make data frames of rows."""
+    """The schemas of the tables and of the output, and the functions that build data frames for these tests."""
     own = [] if conventions.fixture else [_FIXTURE]
     text = "\n".join(tests)
     used = [source for name, source in (("rows", ROWS), ("alike", ALIKE)) if re.search(rf"\b{name}\(", text)]
@@ -63,7 +63,7 @@ def _schemas(view: View, conventions: Conventions) -> str:
 
 
 def _wrapped(text: str, conventions: Conventions) -> str:
-    """A long string as implicitly joined pieces."""
+    """Splits a long string into implicitly concatenated pieces."""
     lines = textwrap.wrap(text, conventions.line_length - 20, break_long_words=False)
     if len(lines) == 1:
         return repr(text)
@@ -72,7 +72,7 @@ def _wrapped(text: str, conventions: Conventions) -> str:
 
 
 OWN_FIXTURE = "spark"
-"""Name of the fixture in tests of a team that has none."""
+"""Name of the fixture in tests of a team without one."""
 
 
 def fixture_of(conventions: Conventions) -> str:
@@ -120,7 +120,7 @@ def _test(view: View, case: TestCase, conventions: Conventions) -> str:
 
 
 def rows_of(view: View, case: TestCase, conventions: Conventions) -> str:
-    """The lines of a test with its inputs (`given`, `as_of`) and the expected output, as data frames."""
+    """The lines of a test that build its inputs (`given`, `as_of`) and its expected output as data frames."""
     fixture, columns = fixture_of(conventions), _compared(view, case)
     given = [f"{name}={rows_text(table_schema(view, name), rows)}," for name, rows in case.given.items()]
     schema = "OUTPUT" if columns == view.output else _wrapped(schema_text(columns), conventions)
@@ -134,7 +134,7 @@ def rows_of(view: View, case: TestCase, conventions: Conventions) -> str:
 
 
 def assertion(view: View, conventions: Conventions, case: TestCase) -> list[str]:
-    """The lines of a test that call the function with what `rows_of` gives, and compare what the case names."""
+    """The lines of a test that call the function on the inputs and compare the columns that the case specifies."""
     given = (_argument(view, each, fixture_of(conventions)) for each in signature(view, conventions, "build"))
     columns = _compared(view, case)
     actual = "actual" if columns == view.output else "actual.select(expected.columns)"
@@ -160,7 +160,7 @@ def _docstring(why: str, conventions: Conventions) -> str:
 
 
 def _compared(view: View, case: TestCase) -> Schema:
-    """Columns of the output that the case names."""
+    """The output columns that the case specifies."""
     if not case.expect:
         return view.output
     return {name: kind for name, kind in view.output.items() if any(name in row for row in case.expect)}
@@ -192,6 +192,6 @@ def _as_of(text: str | None, annotation: str) -> str:
     if kind.startswith("str"):
         return repr(timestamp.isoformat())
     is_midnight = timestamp == timestamp.replace(hour=0, minute=0, second=0, microsecond=0)
-    if kind.endswith("date") and is_midnight:  # where it is not, a datetime is a date, too
+    if kind.endswith("date") and is_midnight:  # a datetime at midnight only, because it is a date, too
         return f"date({timestamp.year}, {timestamp.month}, {timestamp.day})"
     return instant_text(timestamp)

@@ -1,6 +1,6 @@
-"""The parts of a test file that a model need not write: it marks their places, and the harness fills them in.
+"""Placeholders for the parts of a test file that the harness fills in and a model need not write.
 
-Rows and schemas must be exactly those of the cases; a model that copies them pays for every one, and errs in some.
+Rows and schemas must match the cases exactly; a model that copies them costs tokens and makes mistakes.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from palmette.features.spec.view import View
 
 MARK = "# ready-made: "
 HELPERS = "HELPERS"
-"""In capitals, as no case is called."""
+"""In uppercase, so that it differs from every case name."""
 _ROWS = ("given", "expected", "as_of")
-"""What the rows of a case are assigned to."""
+"""Names that the rows of a case are assigned to."""
 _HELPERS = ("Row", "TABLES", "OUTPUT", "at", "rows", "alike", "frame", "tables", OWN_FIXTURE)
-"""What the helpers define."""
+"""Names that the helpers define."""
 _LINE = re.compile(rf"^(?P<indent>[ \t]*){MARK}(?P<name>\w+)[ \t]*$", re.MULTILINE)
 
 
 def ready_made(view: View, cases: TestCases, conventions: Conventions) -> dict[str, str]:
-    """The text for each mark: the helpers with their imports, and by name of a case its rows."""
+    """The text for each placeholder: the helpers with their imports, and the rows by case name."""
     rows = {case.name: rows_of(view, case, conventions) for case in cases.cases}
     return {**rows, HELPERS: "\n\n\n".join([IMPORTS, *helpers(view, conventions, rows.values())])}
 
 
 def filled(text: str, parts: Mapping[str, str]) -> str:
-    """The text with its marks replaced, each at its indentation; a mark of something unknown stays a comment.
+    """The text with placeholders replaced, each at its indentation; unknown placeholders stay comments.
 
     >>> filled("def test_a():\\n    # ready-made: a\\n", {"a": "x = 1\\ny = 2"})
     'def test_a():\\n    x = 1\\n    y = 2\\n'
@@ -45,7 +45,7 @@ def filled(text: str, parts: Mapping[str, str]) -> str:
 
 
 def marked(text: str) -> str:
-    """A test file with its rows and helpers as marks again, so that a model that repairs it need not read them."""
+    """Replaces the rows and helpers of a test file by placeholders again, which shortens the prompt of a repair."""
     try:
         body = ast.parse(text).body
     except SyntaxError:
@@ -69,7 +69,7 @@ def _assigned(node: ast.stmt) -> str:
 
 
 def _replace(lines: list[str], nodes: Sequence[ast.stmt], mark: str) -> None:
-    """Puts a mark in the place of statements, of which the first comes first."""
+    """Replaces consecutive statements by a placeholder."""
     for node in reversed(nodes):
         first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))]) - 1
         lines[first : node.end_lineno] = [mark] if node is nodes[0] else []

@@ -1,7 +1,7 @@
-"""A script that knows the answers: it stands in for the real one, so that the tests can be run before there is one.
+"""Writes a stub of the script that returns the expected rows, so that tests can run before the script exists.
 
-It looks the expected rows up by the rows that it is given, and knows nothing of features. One that lies gives no rows
-where there should be some, and one where there should be none: a test that passes on it, too, tests nothing.
+The stub looks up the expected rows by its input rows and computes no features. A wrong stub returns no rows for cases
+that expect some, and one row for cases that expect none; a test that passes with it verifies nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def answer(frames, as_of):
 
 
 def stand_in(view: View, cases: TestCases, conventions: Conventions, *, lies: bool = False) -> str:
-    """The source text of the stand-in module."""
+    """The source of the stub module, or of a wrong stub if `lies` is set."""
     shape = shape_of(conventions, "build")
     bound = signature(view, conventions, "build")
     parameters = ", ".join(f"{each.name}=None" for each in bound)
@@ -79,7 +79,7 @@ def stand_in(view: View, cases: TestCases, conventions: Conventions, *, lies: bo
 
 
 def _completed(view: View, case: TestCase, cases: TestCases) -> list[dict[str, Any]]:
-    """The rows that all cases with the same input expect together."""
+    """The rows that all cases with the same input expect, with their columns combined."""
     identity = [*view.grain, *view.kept, AS_OF]
     same = [other for other in cases.cases if (other.given, other.as_of) == (case.given, case.as_of)]
     rows: list[dict[str, Any]] = []
@@ -96,7 +96,7 @@ def _completed(view: View, case: TestCase, cases: TestCases) -> list[dict[str, A
 
 
 def _defined(owner: str, name: str, parameters: str, value: str) -> str:
-    """The function, or a class of which it is a method."""
+    """The function, or a class with this method."""
     if not owner:
         return f"def {name}({parameters}):\n    return {value}\n"
     lines = [f"class {owner}:", "    def __init__(self, *args, **kwargs): pass"]

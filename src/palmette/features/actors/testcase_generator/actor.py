@@ -1,4 +1,4 @@
-"""The actor that specifies the feature view by example; it never sees a script."""
+"""The actor that specifies the feature view by example. It never sees a script."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from palmette.features.spec.view import View
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Section, fenced, section
 
 SURVIVED = "mutant-survived"
-"""A deviation of the script that the tests let pass."""
+"""A mutant of the script that no test detects."""
 OWN = frozenset(
     {"case-count", "case-not-computable", "wrong-expectation", "boundary-not-covered", "feature-not-covered"}
 )
-"""Codes of what the criterion refuses."""
+"""Codes of violations that this actor's criterion reports."""
 UNCOMPUTABLE = "The oracle cannot compute this view."
 
 
@@ -67,7 +67,7 @@ class CasesAnswer(Answer):
 
 
 class TestcaseGenerator(Agent):
-    """Chooses the fewest adversarial rows that detect every mistake in building the view."""
+    """Chooses a minimal set of adversarial rows that detects every mistake in building the view."""
 
     __test__ = False
 
@@ -95,7 +95,7 @@ class TestcaseGenerator(Agent):
         )
 
     def _mistakes(self) -> list[str]:
-        """The mistakes that some case can detect; the boundaries first, because each of them must be detected."""
+        """The mistakes that some case can detect; boundaries first, because each of them must be detected."""
         possible = self.suite().possible
         found: dict[bool, dict[str, list[str]]] = {True: defaultdict(list), False: defaultdict(list)}
         for other in self.suite().deviants:
@@ -113,13 +113,13 @@ class TestcaseGenerator(Agent):
         ]
 
     def read(self, answer: CasesAnswer, input: GeneratorInput, context: Context) -> Attempt[TestCases]:
-        """The author's examples; of further cases, the rows are the model's, what must come out is the oracle's."""
+        """The author's examples, followed by the model's rows with the oracle's expected output."""
         cases = renamed([*examples(self.view), *(self._case(given, answer.columns) for given in answer.cases)])
         return Attempt(TestCases(cases=tuple(cases)), answer.reason, answer.fix)
 
     def _case(self, given: Given, columns: Mapping[str, tuple[str, ...]]) -> TestCase:
         rows = {name: self._rows(name, columns.get(name, ()), each, given.as_of) for name, each in given.given.items()}
-        # Where the rows of a spine have cut-offs of their own, as_of is only the reference for their times.
+        # If spine rows have their own cut-offs, as_of is only the reference for relative times.
         as_of = None if self.view.cutoff == "spine" else given.as_of
         asked = TestCase(name=given.name, why=given.why, as_of=as_of, given=rows, expect=())
         try:
@@ -128,7 +128,7 @@ class TestcaseGenerator(Agent):
             return asked  # the criterion reports the reason
 
     def recalled(self, output: TestCases) -> str:
-        """The cases as a model answers: without the expected output, which the oracle computes."""
+        """The cases in the form of an answer, without the expected output, which the oracle computes."""
         own = [case for case in output.cases if not case.example]
         columns: dict[str, dict[str, None]] = defaultdict(dict)
         for case in own:
@@ -164,7 +164,7 @@ class TestcaseGenerator(Agent):
         return Attempt(TestCases(cases=tuple(cases)), reason, fix)
 
     def _survivors(self, evidence: tuple[Violation, ...]) -> list[str]:
-        """Features whose mutants survived; all of them when none is named."""
+        """Features with surviving mutants; all features if none is named."""
         relevant = [violation for violation in evidence if violation.code == SURVIVED]
         words = {
             word
@@ -232,7 +232,7 @@ class TestcaseGenerator(Agent):
                 yield Violation(code="wrong-expectation", subject=case.name, evidence=evidence, message=message)
 
     def _silent(self, output: TestCases) -> list[str]:
-        """Features that no case expects a value of: the oracle does not cover them."""
+        """Features without an expected value in any case, because the oracle does not cover them."""
         named = {name for case in output.cases for row in case.expect for name in row}
         return [name for name in self.view.output if named and name not in named]
 
@@ -252,7 +252,7 @@ class TestcaseGenerator(Agent):
         return f"The cases were refused: {violation.message}" if violation.code in OWN else None
 
     def redacted(self, violation: Violation) -> Violation:
-        """Without the script: what its output would be is enough to write the case that detects it."""
+        """The violation without the script. Its wrong output is enough to write a case that detects it."""
         if violation.code != SURVIVED:
             return violation
         message = f"A script that is wrong in {violation.subject!r} passes all cases."

@@ -1,4 +1,4 @@
-"""Chooses the fewest parts of the adversarial scenarios that detect every deviation from the view."""
+"""Chooses a minimal set of parts of the adversarial scenarios that detects every deviation from the view."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from palmette.features.oracle.states import sort_key
 from palmette.features.spec.view import AS_OF, View
 
 MULTIPLICITY = 1
-"""How many parts must detect a deviation, where there are so many."""
+"""The number of parts that must detect each deviation, if there are enough."""
 SUSPECTED = 3
-"""The same for a deviation of a script that the tests did not notice."""
+"""The same, for deviations that concern a surviving mutant."""
 FEATURE_VALUES = ("value of ", "default of ")
-"""How the entries of `CaseCandidate.detects` begin that are about the values of features."""
+"""Prefixes of entries of `CaseCandidate.detects` that refer to feature values."""
 
 
 @dataclass(frozen=True)
 class CaseCandidate:
-    """A part with what it is good for."""
+    """A part of a scenario and what it detects."""
 
     part: EntityRows
     cutoff: datetime
     detects: frozenset[str]
-    """Deviations that it detects, and values that features take (`value of f`, `default of f`)."""
+    """Deviations, and values that features take (`value of f`, `default of f`)."""
 
     @property
     def size(self) -> int:
@@ -44,7 +44,7 @@ class CaseCandidate:
 
 
 Key = tuple[object, ...]
-"""Of a row: its grain, then its cut-off."""
+"""Identifies a row: its grain, then its cut-off."""
 
 
 def key_of(view: View, row: Mapping[str, object]) -> Key:
@@ -75,13 +75,13 @@ def _of_scenario(
             detects.setdefault(key, set()).add(other.what)
     for part in builder.parts:
         own = _entities(factory, part)
-        if not own & chancy:  # where the order of adding doubles decides, no expectation is right
+        if not own & chancy:  # the expected value must not depend on the summation order of doubles
             found = frozenset[str]().union(*(what for key, what in detects.items() if key[:-1] in own))
             yield CaseCandidate(part, builder.cutoff, found)
 
 
 class CaseInputs(Protocol):
-    """What a case is computed from."""
+    """The inputs that a case is computed from."""
 
     @property
     def frames(self) -> Mapping[str, Frame]: ...
@@ -92,13 +92,13 @@ class CaseInputs(Protocol):
 def differing(
     view: View, other: DeviatingView, inputs: CaseInputs, right: Frame, shared: ReferenceCache | None = None
 ) -> set[Key]:
-    """Keys of the rows that a deviating view gives otherwise; none where it gives nothing that can be compared."""
+    """Keys of the rows that differ for a deviating view; empty if its output cannot be compared."""
     wrong = other.output(inputs.frames, inputs.as_of, right, shared)
     return set() if wrong is None else different(view, right, wrong, other.features)
 
 
 def feature_values(view: View, output: Frame) -> dict[Key, set[str]]:
-    """By key of a row: which features have a value there, and which are at their default."""
+    """By row key: the features that have a value, and those at their default."""
     found: dict[Key, set[str]] = {}
     for row in output.rows:
         names = found.setdefault(key_of(view, row), set())
@@ -110,7 +110,7 @@ def feature_values(view: View, output: Frame) -> dict[Key, set[str]]:
 
 
 def different(view: View, right: Frame, wrong: Frame, names: Sequence[str]) -> set[Key]:
-    """Keys of rows that are not the same in both, as far as these features go."""
+    """Keys of the rows that differ in any of these features."""
     mine, theirs = _by_key(view, right), _by_key(view, wrong)
     compared = [name for name in names if name in right.schema and name in wrong.schema]
     return {
@@ -141,7 +141,7 @@ def _same_rows(
 
 
 def _entities(factory: RowFactory, part: EntityRows) -> set[Key]:
-    """The grain of every row of the part; where no table has all keys, as one comes by a join, of its rows together."""
+    """The grain of every row of the part. If no table has all keys, all combinations of the keys found."""
     found = set()
     values: dict[str, dict[object, None]] = {key: {} for key in factory.view.grain}
     for name, rows in part.rows.items():
@@ -165,9 +165,9 @@ def _entities(factory: RowFactory, part: EntityRows) -> set[Key]:
 
 
 def cover(found: Sequence[CaseCandidate], survivors: Iterable[str] = ()) -> list[CaseCandidate]:
-    """The fewest candidates that together detect all that any of them detects; `survivors` several times over.
+    """Chooses few candidates that together detect everything; `survivors` must be detected several times.
 
-    Each is left with its own purpose.
+    Each chosen candidate keeps only the deviations that it was chosen for.
     """
     weak = tuple(survivors)
     everything = frozenset[str]().union(*(candidate.detects for candidate in found))

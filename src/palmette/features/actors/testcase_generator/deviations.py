@@ -1,7 +1,7 @@
-"""What could be built instead of a view by mistake: views and readings of time that deviate in one place.
+"""Plausible mistakes in building a view: views and readings of time that deviate in one place.
 
-Cases that detect all of them test everything in the specification. The deviations are made of the specification
-alone, never of a script.
+Cases that detect all of them test the entire specification. The deviations are derived from the specification only,
+never from a script.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from palmette.features.spec.values import Duration, Window
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 
 WINDOW = "the window is"
-"""How deviations begin that are about the length of a window."""
+"""Prefix of deviations in the length of a window."""
 COLUMN = "the column is"
-"""The same for another column of the same type."""
+"""Prefix of deviations that use another column of the same type."""
 
 
 @dataclass(frozen=True)
 class DeviatingView:
-    """A view that is not the one that was asked for."""
+    """A view that deviates from the requested one."""
 
     what: str
-    """E.g. `clicks_7d: the window is 8d`."""
+    """Description, e.g. `clicks_7d: the window is 8d`."""
     features: tuple[str, ...]
-    """Features that can differ; none where only the rows can."""
+    """Features that can differ; empty if only the rows can."""
     view: View
     reference: type[Reference] = Reference
-    """How time is read."""
+    """The reference implementation, which determines how time is read."""
     moves_rows: bool = True
-    """Whether there can be other rows too."""
+    """Whether the rows can differ, too."""
     is_boundary: bool = False
-    """Whether it is about the edges of time."""
+    """Whether it concerns the bounds of time."""
     is_listed: bool = True
-    """Whether the prompt lists it; cases detect unlisted deviations too."""
+    """Whether the prompt lists it. Cases detect unlisted deviations, too."""
 
     def output(
         self, frames: Mapping[str, Frame], as_of: datetime | None, right: Frame, shared: ReferenceCache | None = None
     ) -> Frame | None:
-        """What it gives instead of the right output; None where it gives nothing that can be compared."""
+        """Computes the deviating output; None if it cannot be compared with the right one."""
         base = (*self.view.grain, *self.view.kept, AS_OF)
         bases = None if self.moves_rows else [{name: row[name] for name in base} for row in right.rows]
         try:
@@ -60,7 +60,7 @@ class DeviatingView:
 
 
 def deviants(view: View) -> list[DeviatingView]:
-    """All deviations that the oracle can compute, each by a name of its own: the same can be done in two places."""
+    """All deviations that the oracle can compute, with unique names."""
     found: list[DeviatingView] = []
     seen: Counter[str] = Counter()
     for one in (*_times(view), *_features(view), *_sources(view), *_rows(view)):
@@ -70,7 +70,7 @@ def deviants(view: View) -> list[DeviatingView]:
 
 
 def needed(view: View, names: tuple[str, ...]) -> set[str]:
-    """The features that these are derived from, and they themselves."""
+    """These features and all features that they are derived from."""
     found = set(names)
     for name in reversed(view.derivation_order):
         feature = view.feature(name)
@@ -80,7 +80,7 @@ def needed(view: View, names: tuple[str, ...]) -> set[str]:
 
 
 def populating(view: View) -> tuple[str, ...]:
-    """Without a spine: for each source that brings rows, the feature with the longest window over it."""
+    """Without a spine: for each source that contributes rows, the feature with the longest window over it."""
     if view.spine is not None:
         return ()
     longest: dict[str, tuple[timedelta, str]] = {}
@@ -96,7 +96,7 @@ def populating(view: View) -> tuple[str, ...]:
 
 
 def narrowed(view: View, names: tuple[str, ...]) -> View:
-    """The view with these features alone, and what they are derived from."""
+    """The view with only these features and those that they are derived from."""
     keep = needed(view, names)
     hidden = {feature.name for feature in view.features if feature.name not in keep}
     return replace(
@@ -108,7 +108,7 @@ def narrowed(view: View, names: tuple[str, ...]) -> View:
 
 
 def _dependents(view: View, name: str) -> tuple[str, ...]:
-    """The feature, and those derived from it."""
+    """The feature and those derived from it."""
     found = [name]
     for other in view.derivation_order:
         derive = view.feature(other).derive
@@ -137,7 +137,7 @@ def _times(view: View) -> Iterator[DeviatingView]:
 
 
 def _clocks(view: View) -> Iterator[tuple[str, View, bool]]:
-    """The view in another zone, and without the time at which rows became available."""
+    """The view in UTC, and without the availability time of each table."""
     if view.zone != "UTC":
         yield "days and hours are UTC", replace(view, zone="UTC"), False
     for table in view.tables.values():
@@ -147,7 +147,7 @@ def _clocks(view: View) -> Iterator[tuple[str, View, bool]]:
 
 
 def _rows(view: View) -> Iterator[DeviatingView]:
-    """Other rows than the specification asks for."""
+    """Deviations in the rows of the output."""
     if view.spine is None:
         bare = narrowed(view, populating(view))
         for reading in READINGS:
@@ -287,7 +287,7 @@ def _aggregates(view: View, aggregate: fsc.Aggregate) -> Iterator[tuple[str, dic
 
 
 def _columns(source: ViewSource, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """In place of each column of the table that is named, the next of its type, as it is after all steps."""
+    """Replaces each column of the table in an expression by the next of the same type, as it is after all steps."""
     schema = {name: source.schema[name] for name in source.table_schema if name in source.schema}
     for name in (each for each in schema if re.search(rf"\b{each}\b", text)):
         alike = [other for other, kind in schema.items() if kind == schema[name]]
@@ -329,7 +329,7 @@ def _sources(view: View) -> Iterator[DeviatingView]:
 def _joined_states(
     view: View, names: tuple[str, ...], source: ViewSource, index: int, step: fsc_steps.JoinStep
 ) -> Iterator[DeviatingView]:
-    """One step finds other states than the newest before its moment; all else finds the right ones."""
+    """Deviations in the states that one step finds; all other steps find the right ones."""
     table = view.tables[step.join.table]
     if table.kind not in ("snapshot", "scd2"):
         return
@@ -338,7 +338,7 @@ def _joined_states(
     other = _with_steps(source, index, (joined,))
     sources = tuple(other if each is source else each for each in view.sources)
     for what, by in STATES:
-        kind = table.kind if by else "event"  # which has no newest state
+        kind = table.kind if by else "event"  # event tables have no newest state
         tables = {**view.tables, wrong.name: wrong.model_copy(update={"kind": kind})}
         changed = replace(view, sources=sources, tables=tables)
         found = f"{table.name} at the {step.join.at}: {what}"
@@ -351,7 +351,7 @@ def _joined_states(
 
 
 def _with_steps(source: ViewSource, index: int, changed: tuple[fsc_steps.Step, ...]) -> ViewSource:
-    """The source with other steps in one place."""
+    """The source with the step at `index` replaced."""
     if index < len(source.early):
         return replace(source, early=(*source.early[:index], *changed, *source.early[index + 1 :]))
     index -= len(source.early)

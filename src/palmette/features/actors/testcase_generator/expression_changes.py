@@ -1,4 +1,4 @@
-"""Small deviations of an expression: another comparison, another connective, a number off by one, a condition less."""
+"""Small deviations of an expression: another comparison or connective, a number off by one, a dropped condition."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ExpressionChange(NamedTuple):
 
 
 def text_deviations(sql: str) -> list[ExpressionChange]:
-    """At most `MOST` deviations of an expression, in the order of the text."""
+    """Returns at most `MOST` deviations of an expression, in text order."""
     try:
         tree = parse(sql)
     except NotCovered:

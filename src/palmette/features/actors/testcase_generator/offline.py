@@ -1,4 +1,4 @@
-"""The offline rules of the test-case generator: the cases and their rows."""
+"""Chooses the cases and their rows by rules."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from palmette.features.spec.view import AS_OF, View
 
 MOST = 10
 SCENES = ("boundaries", "values", "absences", "repeats", "states", "histories", "thresholds", "spring", "new_year")
-"""Scenes whose parts do not touch each other."""
+"""Scenes whose parts do not affect each other."""
 CLOCKS = ("spring", "new_year")
-"""Those that are about midnights: of the view's zone, and of events that have a day and no time of day."""
+"""Scenes about midnights: in the view's zone, and for events with a date but no time."""
 DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class CaseSelector:
-    """Everything that cases of a view can be chosen from."""
+    """Everything that the cases of a view are chosen from."""
 
     view: View
     seed: int = 0
@@ -68,7 +68,7 @@ class CaseSelector:
 
     @cached_property
     def obstacles(self) -> tuple[str, ...]:
-        """Why the oracle has no answer on the scenes, each reason once: the feature (or the rows) first."""
+        """Reasons why the oracle cannot compute the scenes, each once; they start with the feature or the rows."""
         found: dict[str, None] = {}
         for staged in self.staged:
             scenario = staged.scenario()
@@ -80,11 +80,11 @@ class CaseSelector:
 
     @cached_property
     def possible(self) -> frozenset[str]:
-        """What some candidate detects."""
+        """All deviations that some candidate detects."""
         return frozenset[str]().union(*(candidate.detects for candidate in self.candidates))
 
     def cases(self, survivors: Iterable[str] = ()) -> list[TestCase]:
-        """The author's examples, and at most `MOST` cases of what they leave untested."""
+        """The author's examples, and at most `MOST` cases for the deviations that they do not detect."""
         groups = _grouped(cover(self.candidates, survivors), max(MOST - len(self.view.tests), 2))
         return renamed([*examples(self.view), *map(self._case, groups)])
 
@@ -99,7 +99,7 @@ class CaseSelector:
         )
 
     def _narrow(self, case: TestCase) -> TestCase:
-        """The case without the columns that no feature is computed from, where it expects the same."""
+        """The case without columns that no feature uses, if it still expects the same."""
         fewer = case.of_columns(self._used)
         try:
             output = expected(self.view, *situation(self.view, fewer))
@@ -109,7 +109,7 @@ class CaseSelector:
 
     @cached_property
     def _used(self) -> dict[str, frozenset[str]]:
-        """By table: the columns of features, keys, times and partitions; of the spine all."""
+        """By table: the columns of features, keys, times and partitions; for the spine, all columns."""
         lineage = {column for columns in self.view.lineage.values() for column in columns}
         used = {}
         for name, table in self.view.tables.items():
@@ -127,7 +127,7 @@ class CaseSelector:
         return CaseInputs(self.factory.frames(rows, cutoff), None if self.view.cutoff == "spine" else cutoff)
 
     def trimmed(self, candidate: CaseCandidate) -> Rows:
-        """The part's rows without the tables that it does not need to detect what it detects."""
+        """The part's rows, without tables that it does not need to detect its deviations."""
         rows = dict(candidate.part.rows)
         others = [other for other in self.deviants if other.what in candidate.detects]
         features = {what for what in candidate.detects if what.startswith(FEATURE_VALUES)}
@@ -147,7 +147,7 @@ class CaseSelector:
         return features <= values and all(differing(self.view, other, inputs, right) for other in others)
 
     def detected(self, cases: Iterable[TestCase]) -> set[str]:
-        """The deviations that cases detect."""
+        """The deviations that the cases detect."""
         found: set[str] = set()
         for case in cases:
             try:
@@ -168,10 +168,10 @@ class CaseInputs(NamedTuple):
 
 
 def situation(view: View, case: TestCase) -> CaseInputs:
-    """The tables and the cut-off of a case.
+    """Reads the tables and the cut-off of a case.
 
     Raises:
-        ValueError: the view has no such table or column, a value does not fit, or the cut-off is not one of the view's.
+        ValueError: the view has no such table or column, a value has the wrong type, or the view has no such cut-off.
     """
     if unknown := [name for name in case.given if name not in view.tables]:
         raise ValueError(f"the view reads no table {unknown[0]!r}, but {', '.join(sorted(view.tables))}")
@@ -191,9 +191,9 @@ def situation(view: View, case: TestCase) -> CaseInputs:
 
 
 def examples(view: View) -> list[TestCase]:
-    """All that the author expects, as cases: the oracle's rows, with the author's values of what it cannot compute.
+    """The author's expectations as cases: the oracle's rows, with the author's values where it cannot compute them.
 
-    Values that the author gives for some rows only are a case of their own.
+    Values that the author gives for only some rows become a separate case.
     """
     return [case for test in view.tests for case in _example(view, test)]
 
@@ -221,7 +221,7 @@ def _example(view: View, test: UnitTest) -> Iterator[TestCase]:
 
 
 def case_of(view: View, name: str, why: str, inputs: CaseInputs) -> TestCase:
-    """A case with the oracle's expectation."""
+    """Builds a case with the oracle's expected output."""
     output = expected(view, *inputs)
     return _case(name, why, inputs, tuple(encode_row(output.schema, row) for row in output.rows))
 
@@ -242,7 +242,7 @@ def _case(name: str, why: str, inputs: CaseInputs, expect: tuple[Row, ...]) -> T
 
 
 def _grouped(chosen: Sequence[CaseCandidate], most: int) -> list[list[CaseCandidate]]:
-    """By theme; the smallest groups of one cut-off are merged until there are few enough."""
+    """Groups candidates by theme, then merges the smallest groups with one cut-off until at most `most` are left."""
     groups: dict[tuple[datetime, str], list[CaseCandidate]] = defaultdict(list)
     for candidate in chosen:
         groups[candidate.cutoff, candidate.part.theme].append(candidate)
@@ -268,7 +268,7 @@ def _slug(text: str) -> str:
 
 
 def renamed(cases: Sequence[TestCase]) -> list[TestCase]:
-    """Names made unique."""
+    """The cases with unique names."""
     seen: dict[str, int] = {}
     found = []
     for case in cases:

@@ -1,4 +1,4 @@
-"""What a model must know to write cases for one view: the cut-offs, instants and situations that matter in it."""
+"""Advice for a model that writes cases for a view: the cut-offs, timestamps and situations that matter."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _BY_FUNCTION = {
 }
 
 _ORDERS = re.compile(r"[<>]|\bbetween\b", re.IGNORECASE)
-"""Signs of a condition that has a threshold; `<>` has none, and is shown one too many."""
+"""Patterns of a condition with a threshold. `<>` has none, but is included."""
 
 
 def recipe(suite: CaseSelector) -> Iterator[str]:
-    """Lines of advice, only those that apply to the view."""
+    """Yields the lines of advice that apply to the view."""
     view = suite.view
     yield "\n".join(f"- {line}" for line in (*_cutoffs(suite), *_timestamps(suite), *_rows(view), *_values(view)))
 
@@ -64,7 +64,7 @@ def _cutoffs(suite: CaseSelector) -> Iterator[str]:
 
 
 def _timestamps(suite: CaseSelector) -> Iterator[str]:
-    """What counts and what does not, at the edges of every window."""
+    """For every window, timestamps at its bounds and whether they count."""
     view = suite.view
     for table in suite.factory.events():
         features = [one for one in view.features if one.source and view.source(one.source).table.name == table.name]
@@ -87,7 +87,7 @@ def _timestamps(suite: CaseSelector) -> Iterator[str]:
 
 
 def _around(window: Window, step: str) -> tuple[str, ...]:
-    """Instants on both sides of the start of a window, and one long before."""
+    """Timestamps on both sides of the start of a window, and one long before it."""
     if window == Window.ALL:
         return ("T-31d",)
     start, half = f"T-{'-'.join(re.findall('[0-9]+[dhms]', str(window)))}", "12h" if window.days else "30m"
@@ -96,7 +96,7 @@ def _around(window: Window, step: str) -> tuple[str, ...]:
 
 
 def _counted(suite: CaseSelector, table: Table, window: Window, texts: tuple[str, ...]) -> str:
-    """Which of these instants of a table's rows lie in the window."""
+    """States which of these timestamps of a table's rows lie in the window."""
     zone, cutoff = suite.factory.zone, suite.staged[0].builder.cutoff
     column = table.column(table.event_time or "")
     start = window_start(cutoff, window, zone)

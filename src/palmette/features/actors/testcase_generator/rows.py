@@ -1,4 +1,4 @@
-"""Rows as a model writes them: arrays under named columns, times relative to the cut-off, derived columns left out."""
+"""Expands rows as a model writes them: arrays under named columns, relative times, and no derived columns."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _UNITS = {
 def completed(
     view: View, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Any] | Row], cutoff: datetime | None
 ) -> tuple[Row, ...]:
-    """The rows as test cases have them.
+    """Returns the rows in the form of test cases.
 
-    A row is an array in the order of `columns`, and may end early. `T-7d+1us` is relative to `cutoff`, in the column's
-    type; d are calendar days of the view's zone. A row without an availability time was available at its own
-    time, but before the cut-off; a partition that it does not name is the one of its time. What cannot be read stays as
-    it is: computing the case reports the mistake.
+    A row is an array in the order of `columns`, and may be shorter. `T-7d+1us` is relative to `cutoff`, in the column's
+    type; `d` means calendar days of the view's zone. A missing availability time becomes the row's own time, or just
+    before the cut-off if that is earlier; a missing partition becomes that of the row's time. Unreadable values stay as
+    they are, and are reported when the case is computed.
     """
     zone = ZoneInfo(view.zone)
     found = []
@@ -50,7 +50,7 @@ def completed(
 
 
 def moment(text: str, cutoff: datetime, zone: ZoneInfo) -> datetime | None:
-    """The timestamp relative to the cut-off; None when the text is not of this form.
+    """Resolves a timestamp relative to the cut-off; None if the text does not have this form.
 
     >>> from datetime import UTC
     >>> moment("T-1d+12h", datetime(2024, 5, 17, tzinfo=UTC), ZoneInfo("UTC"))
@@ -68,7 +68,7 @@ def moment(text: str, cutoff: datetime, zone: ZoneInfo) -> datetime | None:
 
 
 def _named(columns: Sequence[str], values: Sequence[Any]) -> Row:
-    """Values beyond the columns are given a name that no table has, so that they are complained about."""
+    """Pairs values with columns. Surplus values get a name that no table has, so that they are reported."""
     names = [*columns, *(f"number {number} of a row" for number in range(len(columns) + 1, len(values) + 1))]
     return dict(zip(names, values, strict=False))
 
@@ -86,7 +86,7 @@ def _is_time(column: RegisteredColumn) -> bool:
 
 
 def _following(table: Table, row: Row, cutoff: datetime | None, zone: ZoneInfo) -> Row:
-    """The row with what its times decide."""
+    """The row with its availability time and partition filled in."""
     known = table.column(table.available_time) if table.available_time else None
     if known is not None and known.name not in row:
         at = _timestamp(table, row, table.event_time, zone)
@@ -101,7 +101,7 @@ def _following(table: Table, row: Row, cutoff: datetime | None, zone: ZoneInfo) 
 
 
 def _timestamp(table: Table, row: Row, name: str | None, zone: ZoneInfo) -> datetime | None:
-    """The time of the row's event or availability; None if it has none."""
+    """The event or availability time of the row; None if it has none."""
     column = table.column(name) if name else None
     if column is None:
         return None

@@ -1,4 +1,4 @@
-"""Small deviations of one step of a source."""
+"""Small deviations of a single step of a source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from palmette.features.spec.dfr import Table
 
 
 def step_deviations(step: fsc_steps.Step) -> Iterator[tuple[str, tuple[fsc_steps.Step, ...]]]:
-    """What is different, and the steps in place of this one."""
+    """Yields a description of each deviation, and the steps that replace this one."""
     match step:
         case fsc_steps.FilterStep():
             yield "the filter was dropped", ()
@@ -40,7 +40,7 @@ def step_deviations(step: fsc_steps.Step) -> Iterator[tuple[str, tuple[fsc_steps
 
 
 def when_known(table: Table, step: fsc_steps.JoinStep) -> tuple[fsc_steps.Step, ...]:
-    """The steps that look up the state when a row of the table became available; none if the table has no such time."""
+    """The steps that look up the state at the time a row became available; none if the table has no such time."""
     event, known = (table.column(name) if name else None for name in (table.event_time, table.available_time))
     if step.join.at != "event" or not event or not known or (event.type, event.unit) != (known.type, known.unit):
         return ()
@@ -67,7 +67,7 @@ def _looking_back(
 
 
 def _entity(step: fsc_steps.Step, name: str, by: tuple[str, ...]) -> Iterator[tuple[str, tuple[fsc_steps.Step, ...]]]:
-    """Other events are looked at without one of the keys."""
+    """Looks at other events without one of the keys."""
     for key in by if len(by) > 1 else ():
         yield f"{key} is not a key of {name}", (_step(step, name, by=tuple(each for each in by if each != key)),)
 

@@ -1,4 +1,4 @@
-"""Other readings of time: what the edges would be by the usual mistakes."""
+"""Common misreadings of time, as references that compute windows, states and ages wrongly."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from palmette.features.spec.view import View, ViewFeature
 
 
 class _Inclusive(Reference):
-    """Rows that happen or become known exactly at the cut-off count."""
+    """Counts rows whose event or availability is exactly at the cut-off."""
 
     def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
         return super().visible(rows, times, None if cutoff is None else cutoff + MICROSECOND)
 
 
 class _Exclusive(Reference):
-    """Rows exactly at the start of the window do not count."""
+    """Excludes rows exactly at the start of the window."""
 
     def within(self, rows: Iterable[Row], known: VisibleRows, window: Window, cutoff: datetime) -> Iterable[Row]:
         start = window_start(cutoff, window, self.zone)
@@ -40,7 +40,7 @@ class _Exclusive(Reference):
 
 
 class _Future(Reference):
-    """There is no upper edge."""
+    """Ignores the cut-off."""
 
     def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
         if times.table.kind != "event":
@@ -49,7 +49,7 @@ class _Future(Reference):
 
 
 class _WholeDays(Reference):
-    """Windows begin at a midnight of UTC."""
+    """Starts windows at midnight UTC."""
 
     def within(self, rows: Iterable[Row], known: VisibleRows, window: Window, cutoff: datetime) -> Iterable[Row]:
         start = window_start(cutoff, window, self.zone)
@@ -60,7 +60,7 @@ class _WholeDays(Reference):
 
 
 class _OldStates(Reference):
-    """A state is known a day late."""
+    """Looks up states one day late."""
 
     def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
         late = times.table.kind in ("snapshot", "scd2") and cutoff is not None
@@ -68,7 +68,7 @@ class _OldStates(Reference):
 
 
 class _AllStates(Reference):
-    """Every state that ever was, as if it were the state now."""
+    """Uses every past state as if it were current."""
 
     def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
         if times.table.kind == "event":
@@ -77,7 +77,7 @@ class _AllStates(Reference):
 
 
 class _FirstStates(Reference):
-    """The first state that ever was, instead of the newest."""
+    """Uses the first state instead of the newest."""
 
     def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
         if times.table.kind != "snapshot" or cutoff is None:
@@ -88,7 +88,7 @@ class _FirstStates(Reference):
 
 
 class _ByAvailability(Reference):
-    """Windows go by when a row became available instead of when it happened."""
+    """Applies windows to the availability time instead of the event time."""
 
     def within(self, rows: Iterable[Row], known: VisibleRows, window: Window, cutoff: datetime) -> Iterable[Row]:
         start = window_start(cutoff, window, self.zone)
@@ -99,7 +99,7 @@ class _ByAvailability(Reference):
 
 
 class _SinceFirst(Reference):
-    """Ages are the first event's."""
+    """Measures ages from the first event."""
 
     def matching(
         self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
@@ -110,7 +110,7 @@ class _SinceFirst(Reference):
 
 
 class _SinceKnown(Reference):
-    """Ages are counted from when an event became available."""
+    """Measures ages from the availability time."""
 
     def matching(
         self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
@@ -125,7 +125,7 @@ class _Available(Times):
 
 
 def beside(table: Table, name: str, by: timedelta) -> type[Reference]:
-    """There is a second table, of this name, whose states begin and end so much earlier."""
+    """Adds a second table, called `name`, whose states begin and end earlier by `by`."""
 
     class Beside(Reference):
         def __init__(
@@ -151,7 +151,7 @@ class TimeMisreading:
     what: str
     reference: type[Reference]
     events: bool
-    """About events, or about states."""
+    """Whether it concerns events rather than states."""
 
     def concerns(self, view: View, feature: ViewFeature) -> bool:
         if feature.source is not None:
@@ -174,11 +174,11 @@ AGES: tuple[tuple[str, type[Reference]], ...] = (
     ("the first event counts, not the last", _SinceFirst),
     ("days are counted from availability", _SinceKnown),
 )
-"""Readings of the days since an event."""
+"""Misreadings of the days since an event."""
 STATES: tuple[tuple[str, timedelta], ...] = (
     ("every state before it", timedelta(0)),
     ("states that begin exactly then", MICROSECOND),
     ("the latest state there is", timedelta(days=3650)),
     ("states are a day old", -timedelta(days=1)),
 )
-"""Readings of what a join finds: how much earlier states begin than they do; all of them where no earlier."""
+"""Misreadings of joined states: how much earlier they begin; zero stands for all states."""

@@ -1,1 +1,1 @@
-"""Finds the repository's functions that the view needs, and proves each by running it."""
+"""Finds functions in the repository that the view needs, and tests each by running it."""

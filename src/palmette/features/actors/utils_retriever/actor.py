@@ -1,4 +1,4 @@
-"""The actor `utils_retriever`: the repository's own functions, each proven on small inputs."""
+"""The actor `utils_retriever`, which reuses functions of the repository after testing each on small inputs."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ CONTRACTS: Mapping[Need, str] = {
     "before_cutoff": "takes {df}, {time} (name of a column), {as_of} (a datetime), perhaps {days}; gives the rows with "
     "a time in [as_of - days, as_of)",
 }
-"""What a function for a need takes and gives."""
+"""Parameters and result of a function for each need."""
 
 
 class UtilsRetriever(Agent):
-    """Finds functions by name, signature and docstring, and believes none of them before it has run."""
+    """Finds functions by name, signature and docstring, and tests each by running it."""
 
     name = "utils_retriever"
     description = "Finds the repository's functions that the view needs and proves each on small inputs."
@@ -90,7 +90,7 @@ class UtilsRetriever(Agent):
 
     @cached_property
     def checkout(self) -> Checkout:
-        """Read once: the repository does not change during a run."""
+        """Cached, because the repository does not change during a run."""
         return Checkout(self.root)
 
     def offline(self, input: UtilsRetrieverInput, context: Context) -> Attempt[Utilities]:
@@ -133,7 +133,7 @@ class UtilsRetriever(Agent):
         return Attempt(Utilities(chosen=chosen, rejected=rejected), answer.reason, answer.fix)
 
     def recalled(self, output: Utilities) -> str:
-        """The choice alone, in the form of an answer."""
+        """The chosen utilities only, in the form of an answer."""
         picks = [one.model_dump(include=set(Pick.model_fields)) for one in output.chosen]
         return fenced(json.dumps({"utilities": picks}, indent=1, ensure_ascii=False), "json")
 
@@ -156,7 +156,7 @@ class UtilsRetriever(Agent):
         return Verdict.of(violations, [measurement])
 
     def implicated(self, violation: Violation, output: Utilities) -> str | None:
-        """To blame where it was itself found wanting, or where the trace of a failure leads into its file."""
+        """Responsible if a utility failed its proof, or if the trace of a failure leads into its file."""
         names = ", ".join(f"{utility.module}.{utility.name}" for utility in _suspects(violation, output))
         return f"{names} failed where it was used: {violation.message}" if names else None
 
@@ -167,19 +167,19 @@ class UtilsRetriever(Agent):
         return setting_of(self.view, config, self.run_spec.output)
 
     def _found(self, demands: Iterable[Demand]) -> list[UtilityCandidate]:
-        """The likeliest functions, need by need."""
+        """The most likely functions for each need."""
         places = self.run_spec.repository.utilities
         return [one for demand in demands for one in find_candidates(self.checkout, demand, places)]
 
     def _candidates(self, config: Config, chosen: Iterable[Utility]) -> list[UtilityCandidate | None]:
-        """The functions that are meant, found by the rules or proposed; None for what cannot be called so."""
+        """The functions of the chosen utilities, found by rules or proposed; None if they cannot be called so."""
         demands = self._demands(config)
         known = {_form(candidate): candidate for candidate in self._found(demands)}
         return [known.get(_form(one)) or proposed(self.checkout, one, demands) for one in chosen]
 
 
 def _rejected(candidates: Iterable[UtilityCandidate], context: Context) -> Iterator[RejectedUtility]:
-    """The functions that earlier attempts have named and that failed their proofs."""
+    """Functions that earlier attempts chose and that failed their proofs."""
     messages = {one.message for attempt in context.attempts for one in attempt.violations if one.code == FAILED}
     for one in candidates:
         full = f"{one.module}.{one.name} "
@@ -201,7 +201,7 @@ def _need(demand: Demand, view: View) -> str:
 
 
 def _shown(candidate: UtilityCandidate) -> str:
-    """A function that may fit, with the call that its signature suggests."""
+    """A possible function, with the call that its signature suggests."""
     function, doc = candidate.function, candidate.utility.doc
     used = f"; scripts of the team that import it: {candidate.uses}" if candidate.uses else ""
     head = f"need {candidate.need}: from {candidate.module} import {candidate.name}{used}"

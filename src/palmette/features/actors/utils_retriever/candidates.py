@@ -1,4 +1,4 @@
-"""Functions of the repository that could fit a need, judged by signature, name and docstring alone."""
+"""Selects functions of the repository that could meet a need, by signature, name and docstring."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from palmette.features.artefacts import Need, Parameter, RejectedUtility, Utilit
 from palmette.features.repository import Checkout, Function, Module, find_neighbours
 
 Kind = Literal["spark", "frame", "column", "text", "texts", "instant", "number", "mapping"]
-"""What a parameter takes."""
+"""The kind of value that a parameter accepts."""
 
 _MOST = 6
-"""Candidates of one need that are tried."""
+"""Maximum number of candidates to test per need."""
 
 
 class Slot(NamedTuple):
@@ -25,20 +25,20 @@ class Slot(NamedTuple):
     """Placeholder in the call."""
     kind: Kind
     names: str
-    """Regular expression for names that a parameter for it has."""
+    """Regular expression for names of matching parameters."""
     required: bool = True
 
 
 class NeedSignature(NamedTuple):
-    """What a function for a need looks like."""
+    """The signature expected of a function for a need."""
 
     slots: tuple[Slot, ...]
     returns: str
     """Regular expression for the return annotation."""
     words: str
-    """Regular expression for names and first docstring lines that speak of it."""
+    """Regular expression for names and first docstring lines that refer to the need."""
     instead: tuple[Slot, ...] = ()
-    """What a function may take in place of the slots."""
+    """Arguments that a function may accept instead of the slots."""
 
 
 _FRAME = Slot("df", "frame", r"df|frame|data|features|rows|table|result|events?")
@@ -112,16 +112,16 @@ WANTS: Mapping[Need, NeedSignature] = {
 
 @dataclass(frozen=True)
 class UtilityCandidate:
-    """A function bound to a need's arguments."""
+    """A function bound to the arguments of a need."""
 
     need: Need
     function: Function
     name: str
-    """What is imported from the module: the function, or the class that has it."""
+    """The name to import from the module: the function, or the class that defines it."""
     call: str
-    """With the need's arguments in braces."""
+    """A call with the need's arguments in braces."""
     uses: int
-    """How many neighbours import it."""
+    """The number of neighbours that import it."""
     score: float
 
     @property
@@ -142,18 +142,18 @@ class UtilityCandidate:
 
 @dataclass(frozen=True)
 class Demand:
-    """A need, and which of its optional arguments this view gives."""
+    """A need, and the optional arguments that this view passes."""
 
     need: Need
     gives: frozenset[str] = frozenset()
     constants: Mapping[str, str] | None = None
-    """Arguments that are the same in every call, as source text; left out where the default is the same."""
+    """Arguments that are the same in every call, as source text; omitted where they equal the default."""
     class_name: str = ""
-    """For load_config: `module:Class`."""
+    """For load_config only: `module:Class`."""
 
 
 def find_candidates(checkout: Checkout, demand: Demand, places: Sequence[str] = ()) -> list[UtilityCandidate]:
-    """The likeliest functions for a need, best first; `places`: files and folders of utilities, if named."""
+    """The most likely functions for a need, best first; `places`: utility files and folders, if known."""
     want, neighbours = WANTS[demand.need], find_neighbours(checkout)
     scripts = {neighbour.module.path for neighbour in neighbours}
     found: list[UtilityCandidate] = []
@@ -179,7 +179,7 @@ def find_candidates(checkout: Checkout, demand: Demand, places: Sequence[str] = 
 
 
 def unfit(checkout: Checkout, demands: Iterable[Demand]) -> Iterable[RejectedUtility]:
-    """Functions that by their names are for a need, and that neighbours use, but that no script can call for it."""
+    """Functions that match a need by name and that neighbours use, but whose signature does not fit."""
     neighbours = find_neighbours(checkout)
     scripts = {neighbour.module.path for neighbour in neighbours}
     functions = [
@@ -219,13 +219,13 @@ def _names(module: Module) -> list[str]:
 
 
 def _imports(script: Module, module: Module, name: str) -> bool:
-    """Whether a script uses `name` of `module`, imported itself or through its module."""
+    """Whether a script uses `name` from `module`, imported directly or through the module."""
     targets = set(script.imports.values())
     return f"{module.name}.{name}" in targets or (module.name in targets and f".{name}(" in script.text)
 
 
 def _functions(module: Module, demand: Demand) -> Iterable[tuple[str, Function]]:
-    """Functions of a module by the name to import; for load_config, also the class methods of the team's class."""
+    """Functions of a module by the name to import; for load_config, also class methods of the team's class."""
     for function in module.functions:
         yield function.name, function
     owner, _, class_name = demand.class_name.partition(":")
@@ -234,7 +234,7 @@ def _functions(module: Module, demand: Demand) -> Iterable[tuple[str, Function]]
 
 
 def methods_of(module: Module, kinds: Set[str]) -> Iterator[tuple[str, Function]]:
-    """The methods of a module's classes with one of these decorators, each with the name of its class."""
+    """Methods in a module with one of these decorators, each with the name of its class."""
     for node in module.classes:
         for item in node.body:
             if isinstance(item, ast.FunctionDef) and kinds & set(map(ast.unparse, item.decorator_list)):
@@ -242,7 +242,7 @@ def methods_of(module: Module, kinds: Set[str]) -> Iterator[tuple[str, Function]
 
 
 def bind(function: Function, want: NeedSignature, demand: Demand, prefix: str = "") -> str | None:
-    """The call of a function with a need's arguments in braces; None when its signature does not fit."""
+    """The call of a function with the need's arguments in braces; None if the signature does not fit."""
     call = _bound(function, want, demand, prefix)
     return _bound(function, want._replace(slots=want.instead), demand, prefix) if not call and want.instead else call
 
@@ -277,7 +277,7 @@ def _bound(function: Function, want: NeedSignature, demand: Demand, prefix: str)
 
 
 def _argument(slot: Slot, parameter: Parameter, demand: Demand) -> str | None:
-    """What is passed: a placeholder, a constant, or None for leaving the parameter to its default."""
+    """The argument for a parameter: a placeholder or a constant; None to use the parameter's default."""
     constant = (demand.constants or {}).get(slot.name)
     if constant is not None:
         same = parameter.default is not None and parameter.default.strip("'\"") == constant.strip("'\"")
@@ -304,7 +304,7 @@ _KINDS: Mapping[Kind, str] = {
 
 
 def _takes(parameter: Parameter, slot: Slot) -> bool:
-    """Whether a parameter can be the slot: by annotation, and by name where several could be."""
+    """Whether a parameter matches a slot: by annotation, and by name if several could match."""
     named = re.fullmatch(slot.names, parameter.name) is not None
     annotation = parameter.annotation
     if not annotation:
@@ -315,7 +315,7 @@ def _takes(parameter: Parameter, slot: Slot) -> bool:
 
 
 def _score(function: Function, want: NeedSignature, uses: int) -> float:
-    """0 when nothing but the signature speaks for it."""
+    """The score of a function; 0 if only the signature matches."""
     by_name = re.search(want.words, function.name, re.IGNORECASE) is not None
     by_doc = re.search(want.words, function.doc, re.IGNORECASE) is not None
     return 2.0 * by_name + by_doc + uses

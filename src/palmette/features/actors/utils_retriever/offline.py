@@ -1,4 +1,4 @@
-"""Which of the repository's functions a view needs, and which candidates do what it demands."""
+"""Decides which of the repository's functions a view needs, and which candidates pass the proofs."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from palmette.features.spec.view import View
 
 
 class Probes(Protocol):
-    """What the proofs need of the harness."""
+    """The part of the harness that the proofs use."""
 
     def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[ProbeResult]: ...
 
 
 class RememberedProbes:
-    """Probes whose answers are remembered: in one run neither the repository nor what a probe asks of it changes.
+    """Caches probe results, because the repository does not change during a run.
 
-    One that met an error is run again; the machine may have been at fault.
+    A probe that ended in an error runs again, because the machine may have caused the error.
     """
 
     def __init__(self, harness: Probes) -> None:
@@ -45,7 +45,7 @@ class RememberedProbes:
 
 
 def demands_of(view: View, config: Config, output: Destination) -> list[Demand]:
-    """What the script of a view may take from the repository."""
+    """The needs that the repository may meet for the script of a view."""
     formats = _formats(view)
     reads = Demand("read_table", frozenset({"format"}) if formats != {"parquet"} else frozenset())
     written = {"format": f'"{output.format}"'} if output.path is not None else {}
@@ -84,7 +84,7 @@ def _expressions(view: View) -> Iterator[str]:
 
 
 def _looks_up_states(view: View) -> bool:
-    """Whether the newest row of a snapshot's key is wanted."""
+    """Whether the view looks up the newest row per key in a snapshot table."""
     looked_up = {feature.computation.table for feature in view.features if isinstance(feature.computation, Lookup)}
     looked_up |= {
         step.join.table
@@ -97,7 +97,7 @@ def _looks_up_states(view: View) -> bool:
 
 
 def _formats(view: View) -> set[str]:
-    """Formats that store types; scripts read the others with the registry's schema."""
+    """Formats that store types; for other formats, scripts apply the registry's schema."""
     return {str(table.format) for table in view.tables.values() if table.path is not None} & {
         "parquet",
         "orc",
@@ -121,9 +121,9 @@ def retrieve(
     setting: ProofContext,
     harness: Probes,
 ) -> Utilities:
-    """For each need the best candidate that passes its proofs; those that fail are rejected, with why.
+    """Chooses the best candidate that passes its proofs for each need, and rejects those that fail, with reasons.
 
-    Where nothing is left, so are the functions that the team's scripts use for it and that this one cannot call.
+    If no candidate is left, functions that the team's scripts use but that this script cannot call are reported, too.
     """
     chosen: dict[Need, Utility] = {}
     rejected: list[RejectedUtility] = []
@@ -142,7 +142,7 @@ def retrieve(
 def prove(
     candidates: Sequence[UtilityCandidate], setting: ProofContext, checkout: Checkout, harness: Probes
 ) -> list[str]:
-    """Runs all proofs in one sandboxed process; for each candidate what it did otherwise, or nothing."""
+    """Runs all proofs in one sandboxed process. Returns each candidate's failure, or an empty text."""
     if not candidates:
         return []
     jobs = [(index, proof) for index, candidate in enumerate(candidates) for proof in proofs(candidate, setting)]

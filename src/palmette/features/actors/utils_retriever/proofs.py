@@ -1,6 +1,6 @@
-"""What each need demands, as small inputs and the answers that a function must give on them.
+"""Tests of utilities: for each need, small inputs and the results that a function must return.
 
-A snippet runs in the sandbox and gives back plain values; the judgement is made here.
+Snippets run in the sandbox and return plain values, which are judged here.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ def plain(rows):
 
 @dataclass(frozen=True)
 class ProofContext:
-    """What the proofs must know about the view."""
+    """Facts about the view that the proofs depend on."""
 
     zone: str = "UTC"
     formats: tuple[str, ...] = ("parquet",)
-    """Of the tables that are read with the repository's function."""
+    """Formats of the tables that scripts may read with the repository's function."""
     output_format: str = "parquet"
-    """`table` when the output goes to the catalogue."""
+    """A file format, or `table` for a catalogue table."""
     partitioned: bool = False
     config: Config | None = None
 
 
 @dataclass(frozen=True)
 class Proof:
-    """A probe, and the value that it must give for each of some small inputs."""
+    """A probe and the values that it must return."""
 
     probe: HarnessProbe
     expected: list[Any]
     inputs: tuple[str, ...]
-    """What each value is for, in the words of a counter-example."""
+    """Description of each input, for counter-examples."""
 
     def judge(self, result: ProbeResult) -> str:
-        """What the function did otherwise, with the counter-example; empty when it did as demanded."""
+        """How the result differs from the expected one, with a counter-example; empty if it does not."""
         if result.error:
             return f"raised {_lasting(result.error)}; tried: {_tried(self.inputs)}"
         if not isinstance(result.value, list) or len(result.value) != len(self.expected):
@@ -64,7 +64,7 @@ class Proof:
 
 
 def proofs(candidate: UtilityCandidate, setting: ProofContext) -> list[Proof]:
-    """All that a candidate must pass."""
+    """All proofs that a candidate must pass."""
     match candidate.need:
         case "divide":
             return [_divide(candidate, kind) for kind in (_BIGINT, _DOUBLE)]
@@ -83,7 +83,7 @@ def proofs(candidate: UtilityCandidate, setting: ProofContext) -> list[Proof]:
 
 
 def _code(candidate: UtilityCandidate, body: str, **arguments: str) -> str:
-    """The snippet, with CALL in `body` replaced by the candidate's call on `arguments`."""
+    """The snippet, with CALL in `body` replaced by the candidate's call with `arguments`."""
     return (
         f"import tempfile\nfrom pathlib import Path\nfrom pyspark.sql import functions as F\n"
         f"from {candidate.module} import {candidate.name}\n{_PLAIN}\n"
@@ -105,14 +105,14 @@ def _divide(candidate: UtilityCandidate, kind: SparkType) -> Proof:
 
 
 def _before_cutoff(candidate: UtilityCandidate, setting: ProofContext) -> list[Proof]:
-    """At both bounds, just inside, just outside, null, and over a change of the clocks of the zone."""
+    """Tests both bounds, their neighbours, null, and days on which the zone's clocks change."""
     days = 3 if "{days}" in candidate.call else None
     ends = [datetime(2024, 6, 15, tzinfo=UTC), *_clock_changes(setting.zone)]
     return [_window(candidate, setting.zone, end, days) for end in ends]
 
 
 def _window(candidate: UtilityCandidate, zone: str, end: datetime, days: int | None) -> Proof:
-    """Whether rows around the bounds of [end - days, end) are kept; a day is a calendar day of the zone."""
+    """Tests which rows near the bounds of [end - days, end) are kept; days are calendar days of the zone."""
     second = timedelta(seconds=1)
     rows: list[tuple[str, datetime | None, bool]] = [
         ("exactly at the cut-off", end, False),
@@ -141,7 +141,7 @@ def _window(candidate: UtilityCandidate, zone: str, end: datetime, days: int | N
 
 
 def _clock_changes(zone: str) -> list[datetime]:
-    """Midnights one day after a change of the clocks in 2024, as instants."""
+    """The first two midnights after a change of the zone's clocks in 2024."""
     local = ZoneInfo(zone)
     days = [datetime(2024, 1, 1, tzinfo=local) + timedelta(days=n) for n in range(1, 365)]
     return [
@@ -152,7 +152,7 @@ def _clock_changes(zone: str) -> list[datetime]:
 
 
 def _latest(candidate: UtilityCandidate) -> Proof:
-    """The newest row of each key, one row even where two are equally new."""
+    """Tests that each key keeps its newest row, and only one of several equally new rows."""
     start = datetime(2024, 1, 1, tzinfo=UTC)
     keys = {
         "an older row": [(5, "old"), (9, "new")],
@@ -204,7 +204,7 @@ def _read(candidate: UtilityCandidate, form: str) -> Proof:
 
 
 def _write(candidate: UtilityCandidate, setting: ProofContext) -> Proof:
-    """Writing twice is writing once; other partitions stay; without them, what was there is replaced."""
+    """Tests that writing twice equals writing once, and that other partitions stay (or else are replaced)."""
     form = setting.output_format
     if form == "table":
         place, read = "place = 'palmette_probe_' + str(abs(hash(tempfile.mkdtemp())))", "spark.table(place)"
@@ -233,7 +233,7 @@ def _write(candidate: UtilityCandidate, setting: ProofContext) -> Proof:
 
 
 def _load_config(candidate: UtilityCandidate, setting: ProofContext) -> Proof:
-    """The object that the accessors of the configuration are written for."""
+    """Tests the class and values of the parsed configuration, read by its accessors."""
     assert setting.config is not None
     class_name = setting.config.class_name.rpartition(":")[2] or "dict"
     facts = [fact for fact in setting.config.accessors if fact in setting.config.places and fact != "partition"]
@@ -261,7 +261,7 @@ def _null(value: object) -> str:
 
 
 def _lasting(error: str) -> str:
-    """The first line of an error without folders that are another one in every run."""
+    """The first line of an error, without names of temporary folders, which change from run to run."""
     return re.sub(r"(file:)?/[^\s'\"]*/tmp\w{8}", "<folder>", error.split("\n", 1)[0])[:500].rstrip(".; ")
 
 

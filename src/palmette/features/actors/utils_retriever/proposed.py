@@ -1,6 +1,6 @@
-"""Functions that a model proposes for a need: they must exist and be called with the need's arguments alone.
+"""Checks functions that a model proposes: they must exist and be called with the need's arguments only.
 
-The proofs, not this module, judge the results of the functions.
+The results of the functions are tested by the proofs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _HOLE = re.compile(r"\{([a-z_]+)\}")
 
 
 def proposed(checkout: Checkout, utility: Utility, demands: Sequence[Demand]) -> UtilityCandidate | None:
-    """The candidate that a proposal names; None when the view has no such need, or the call has another form."""
+    """The candidate for a proposal; None if the view has no such need, or if the call has another form."""
     demand = next((demand for demand in demands if demand.need == utility.need), None)
     if demand is None or not _is_call(utility.call, demand):
         return None
@@ -31,7 +31,7 @@ def proposed(checkout: Checkout, utility: Utility, demands: Sequence[Demand]) ->
 
 
 def callables(module: Module) -> Iterator[tuple[str, Function]]:
-    """What a script can import from a module and call: its functions, and its classes' class and static methods."""
+    """Everything that a script can import from a module and call: functions, and class and static methods."""
     if module.is_test:
         return
     for function in module.functions:
@@ -41,7 +41,7 @@ def callables(module: Module) -> Iterator[tuple[str, Function]]:
 
 
 def _is_call(text: str, demand: Demand) -> bool:
-    """Whether it is one call, with the need's arguments and constants."""
+    """Whether the text is a single call with the need's arguments and constants."""
     holes = _HOLE.findall(text)
     want = WANTS[demand.need]
     if not any(_fits(holes, slots, demand) for slots in (want.slots, want.instead) if slots):
@@ -65,7 +65,7 @@ def _fits(holes: Sequence[str], slots: Sequence[Slot], demand: Demand) -> bool:
 
 
 def _is_plain(node: ast.expr) -> bool:
-    """An argument of the need, the session of its frame, a constant that is no place of its own, or a list of such."""
+    """Whether a node is an argument of the need, its frame's session, a constant that is no path, or a list of them."""
     match node:
         case ast.Constant(value=str() as text) if is_place(text):
             return False
