@@ -62,6 +62,7 @@ COMMANDS = {
     "mcp": _Command("palmette.cli.mcp:mcp", "Serve the checks and runs to coding agents (MCP).", "mcp"),
     "search": _Command("palmette.cli.search:search", "Search papers, models, data sets and documents.", "automl"),
     "checkpoints": _Command("palmette.cli.checkpoints:checkpoints", "Find pretrained networks for columns.", "automl"),
+    "tune": _Command("palmette.cli.tune:tune", "Train a model to read requests.", "automl"),
     "memory": _Command("palmette.cli.memory:memory", "Show or carry what earlier runs left.", "automl"),
     "schema": _Command("palmette.cli.schema:schema", "Print the JSON Schema of a file format."),
     "topology": _Command("palmette.cli.topology:topology", "Check or draw a topology."),

@@ -1,0 +1,1 @@
+"""Tuning a model for the agents: instruction data, trajectories of runs, LoRA training, and evaluation."""

@@ -1,0 +1,79 @@
+"""LoRA training of a model in a local folder on chat lines, and its answers to requests. Needs `palmette[tune]`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from palmette.automl.tuning.instructions import Pair
+from palmette.errors import UserError, missing_extra
+
+LONGEST = 400
+"""Tokens of an answer."""
+
+
+def train(model: Path, data: Path, out: Path, steps: int, rank: int = 16) -> dict[str, float]:
+    """Trains adapters on `train.jsonl` and merges them into a copy of the model in `out`; returns the last losses."""
+    _require(model)
+    try:
+        import torch
+        from datasets import Dataset
+        from peft import LoraConfig
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from trl import SFTConfig, SFTTrainer
+    except ImportError as error:
+        raise missing_extra(error, "tune") or error from error
+    lines = (data / "train.jsonl").read_text("utf-8").splitlines()
+    tokenizer = AutoTokenizer.from_pretrained(model, local_files_only=True, trust_remote_code=False)
+    network = AutoModelForCausalLM.from_pretrained(
+        model, local_files_only=True, trust_remote_code=False, use_safetensors=True
+    )
+    trainer = SFTTrainer(
+        model=network,
+        args=SFTConfig(
+            output_dir=str(out / "checkpoints"), max_steps=steps, per_device_train_batch_size=4, report_to="none",
+            use_cpu=not torch.cuda.is_available(), bf16=torch.cuda.is_available(),
+            save_strategy="no", logging_steps=max(steps // 10, 1), seed=0,
+        ),
+        train_dataset=Dataset.from_list([json.loads(line) for line in lines]),
+        processing_class=tokenizer,
+        peft_config=LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM"),
+    )  # fmt: skip
+    trainer.train()
+    trainer.model.merge_and_unload().save_pretrained(out)
+    tokenizer.save_pretrained(out)
+    losses = [one["loss"] for one in trainer.state.log_history if "loss" in one]
+    return {"first_loss": losses[0], "last_loss": losses[-1]}
+
+
+def reader(model: Path) -> Callable[[Pair], Mapping[str, Any]]:
+    """What a model in a folder reads in a request; nothing where its answer is no JSON object."""
+    _require(model)
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(model, local_files_only=True, trust_remote_code=False)
+    network = AutoModelForCausalLM.from_pretrained(
+        model, local_files_only=True, trust_remote_code=False, use_safetensors=True
+    )
+
+    def read(pair: Pair) -> Mapping[str, Any]:
+        asked = tokenizer.apply_chat_template(
+            pair.chat()["messages"][:2], add_generation_prompt=True, return_tensors="pt", return_dict=True
+        )
+        made = network.generate(**asked, max_new_tokens=LONGEST, do_sample=False)
+        text = tokenizer.decode(made[0][asked["input_ids"].shape[1] :], skip_special_tokens=True)
+        try:
+            answer = json.loads(text)
+        except ValueError:
+            return {}
+        return answer if isinstance(answer, dict) else {}
+
+    return read
+
+
+def _require(model: Path) -> None:
+    if not (model / "config.json").is_file():
+        message = f"{str(model)!r} holds no model: there is no config.json."
+        raise UserError(message, "Name a folder as the Hugging Face hub lays it out.", code="no-model")
