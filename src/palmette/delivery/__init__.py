@@ -1,14 +1,14 @@
-"""Pull requests: a branch made in a checkout of its own, pushed, and opened on GitHub, GitLab or locally.
+"""Pull requests: a branch made in a separate checkout, pushed, and opened on GitHub, on GitLab or locally.
 
-git       the program, bounded in time, without prompts and hooks
-borrowed  a repository's objects and branches, without what steers git in it
-paths     what a pull request may touch
-export    a branch as plain files
-worktree  a checkout of its own: files in, commit and patch out
-remote    the remote repository: push, and where it is on the web
-forge     opening or updating a pull request over an interface that `github` and `gitlab` implement
-preflight what would stand in the way, before any work
-deliver   all of it in order; what is done before a failure stays
+git       runs git with a time limit, and without prompts and hooks
+borrowed  shares a repository's objects and branches, but not its settings that start programs
+paths     decides which paths a pull request may touch
+export    writes a branch as plain files
+worktree  a separate checkout: writes files, makes the commit and the patch
+remote    pushes to the remote repository, and finds its project on the web
+forge     opens or updates a pull request through an interface that `GitHub` and `GitLab` implement
+preflight reports obstacles before any work
+deliver   runs all of it in order; completed steps stay after a failure
 """
 
 from palmette.delivery.deliver import Change, Delivered, Target, deliver

@@ -1,9 +1,9 @@
-"""A git folder of our own, in which a team's repository shows its objects and branches, and nothing that steers git.
+"""A private git folder that shares the objects and branches of a team's repository, and nothing that starts programs.
 
-What lies in `.git` came with the repository, maybe in an archive from anywhere: hooks, and settings that name programs
-(filters, helpers, signers, addresses that are commands). Git would start them here, with the rights of the user. So
-git gets to see a folder that has the same objects and branches, and of the settings those that start nothing. What
-people have set for themselves and for this machine holds as ever.
+The `.git` folder came with the repository, possibly in an untrusted archive. Its hooks, and settings that name programs
+(filters, helpers, signers, addresses that are commands), would run with the user's rights. Git therefore works in a
+folder with the same objects and branches but only the harmless settings. The user's and the machine's settings apply
+as usual.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from palmette.sandbox.temporary import temporary_folder
 
 _LOOKING_SECONDS = 10
 _SHARED = ("objects", "refs", "packed-refs", "reftable", "shallow")
-"""Also where they are not there yet: others may be at work on the repository."""
+"""Linked even if missing, because other programs may be using the repository."""
 _HEAD_BYTES = 4096
 _HARMLESS = re.compile(
     r"core\.(repositoryformatversion|autocrlf|eol|filemode|ignorecase|precomposeunicode|safecrlf|sharedrepository"
@@ -29,22 +29,22 @@ _HARMLESS = re.compile(
     r"|remote\..+\.(url|pushurl)|http\..+\.extraheader",
     re.DOTALL,
 )
-"""What a repository may set: its own format, who commits, where its remotes are and what they ask for in a header."""
+"""Settings that are kept: repository format, commit identity, addresses of remotes, and HTTP headers."""
 
 
 class RepositoryLocation(NamedTuple):
-    """Where git keeps what it knows of a folder."""
+    """The location of a folder's git data."""
 
     repository: Path
-    """The folder."""
+    """The folder that was given."""
     top: Path
-    """Of the checkout that it lies in, or of the bare repository that it is."""
+    """The top of its checkout, or the bare repository."""
     own: Path
     """The git folder of this checkout."""
     common: Path
     """The git folder that all checkouts of the repository share."""
     checked_out: frozenset[str]
-    """Branches that people are at work on."""
+    """Branches that are checked out in some worktree."""
 
     @property
     def prefix(self) -> str:
@@ -53,7 +53,7 @@ class RepositoryLocation(NamedTuple):
 
 
 def located(repository: Path) -> RepositoryLocation:
-    """Asks git, which starts nothing for it; InputError when there is no repository."""
+    """Locates a repository with commands that start no other program; InputError if there is none."""
     if not repository.is_dir():
         raise problem("no-such-folder", "there is no such folder", repository, "Give the path of a git checkout.")
     git = Git(repository, _LOOKING_SECONDS)
@@ -76,7 +76,7 @@ def located(repository: Path) -> RepositoryLocation:
 
 
 def borrow(source: RepositoryLocation, folder: Path) -> Git:
-    """Git in `folder`, whose `.git` is such a folder then; addresses of remotes stand in it with their passwords."""
+    """Creates a `.git` folder with shared data in `folder`. It contains the remotes' addresses, including passwords."""
     place = folder / ".git"
     place.mkdir(mode=0o700, parents=True)
     for name in _SHARED:
@@ -93,19 +93,19 @@ def borrow(source: RepositoryLocation, folder: Path) -> Git:
 
 @contextmanager
 def borrowed(repository: Path) -> Iterator[Git]:
-    """For a look at what is in a repository."""
+    """Opens a temporary git folder for reading a repository."""
     with temporary_folder() as folder:
         yield borrow(located(repository), folder)
 
 
 def check_out(git: Git, tree: str) -> None:
-    """The files of a commit, or of a tree, in the folder of `git`."""
+    """Writes the files of a commit or tree to the folder of `git`."""
     git("read-tree", tree)
     git("checkout-index", "--all")
 
 
 def _written(settings: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """As git writes a file of settings; those that may do harm are left out."""
+    """Formats settings for a git configuration file, without those that could start programs."""
     for key, value in settings:
         if _HARMLESS.fullmatch(key):
             section, _, rest = key.partition(".")
@@ -127,7 +127,7 @@ def problem(
     field: str = "repository.path",
     known: Iterable[str] = (),
 ) -> InputError:
-    """What is wrong with where a run should work."""
+    """An InputError about the repository or branches of a run."""
     text = str(value)
     return InputError(
         [Problem(code, f"{text!r}: {message}.", remedy, field=field, value=text, nearest=nearest(text, known))]

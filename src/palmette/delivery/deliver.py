@@ -1,7 +1,7 @@
 """From files to an open pull request: branch, commit, description and patch, push, forge; in this order.
 
-What is done before a failure stays, and the error explains how to finish by hand. Repeating is safe: the
-same branch is updated, and so is its open pull request.
+Completed steps stay after a failure, and the error explains how to finish by hand. Repeating is safe: the same branch
+and its open pull request are updated.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from palmette.errors import DeliveryError, MachineError
 
 
 class Target(Model):
-    """Where a pull request goes."""
+    """The destination of a pull request."""
 
     target: Literal["local", "github", "gitlab"] = "local"
     remote: str | None = None
-    """Git remote to push to; `origin` for a forge when left out, none for `local`."""
+    """Git remote to push to. Defaults to `origin` for a forge and to none for `local`."""
     project: str | None = None
-    """`owner/name` on the forge; read from the remote's URL when left out."""
+    """`owner/name` on the forge. Read from the remote's URL by default."""
     api: str | None = None
-    """Base URL of the forge's API, for one's own installation."""
+    """Base URL of the forge's API, for a self-hosted forge."""
     token_env: str | None = None
-    """Environment variable that holds the token; GITHUB_TOKEN or GITLAB_TOKEN when left out."""
+    """Environment variable with the token. Defaults to GITHUB_TOKEN or GITLAB_TOKEN."""
     draft: bool = False
 
 
@@ -40,9 +40,9 @@ class Change(Model):
     files: dict[str, str]
     """Text by path, relative to the worktree's root."""
     allow: tuple[str, ...]
-    """Globs of the paths that may be touched."""
+    """Globs of the paths that the change may touch."""
     title: str
-    """Subject of the commit and title of the pull request; cut to 72 characters."""
+    """Subject of the commit and title of the pull request, cut to 72 characters."""
     message: str = ""
     """Body of the commit."""
     body: str
@@ -50,25 +50,25 @@ class Change(Model):
 
 
 class Delivered(Model):
-    """What there is now."""
+    """The result of a delivery."""
 
     branch: str
     base: str
     commit: str
     paths: tuple[str, ...]
-    """What the branch changes, relative to the top of the repository."""
+    """Paths that the branch changes, relative to the top of the repository."""
     body: str
-    """File with the description."""
+    """Path of the file with the description."""
     patch: str
-    """File with the change as one commit, for `git am`."""
+    """Path of the patch, a single commit for `git am`."""
     remote: str | None = None
-    """Where it was pushed to."""
+    """The remote that the branch was pushed to."""
     opened: OpenPullRequest | None = None
-    """On the forge."""
+    """The pull request on the forge."""
 
 
 def deliver(worktree: Worktree, change: Change, target: Target, folder: Path) -> Delivered:
-    """Commits the change on the worktree's branch, keeps it as files in `folder`, pushes and opens."""
+    """Commits the change to the worktree's branch, writes it to `folder`, pushes, and opens the pull request."""
     worktree.write(change.files, change.allow)
     commit = worktree.commit(change.files, change.title, change.message)
     kept = record(worktree, change.body, folder)
@@ -105,7 +105,7 @@ def deliver(worktree: Worktree, change: Change, target: Target, folder: Path) ->
 
 
 def forge_of(target: Target, git: Git, remote: str) -> Forge:
-    """The forge that `target` names; the token comes from the environment alone."""
+    """The forge that `target` names. Its token comes from the environment only."""
     place = place_of(remote_url(git, remote))
     project = target.project or (place.project if place else None)
     if project is None:
@@ -135,7 +135,7 @@ def forge_of(target: Target, git: Git, remote: str) -> Forge:
 
 
 def credentials(forge: Forge | None, git: Git, remote: str) -> Credentials:
-    """User and token for a push, when the remote is on the forge that the token is for; nothing otherwise."""
+    """User and token for a push, if the token belongs to the forge that hosts the remote; empty otherwise."""
     place = place_of(remote_url(git, remote))
     if forge is None or place is None or place.host.split(":")[0] != forge.host:
         return ANONYMOUS
@@ -151,7 +151,7 @@ def by_hand(
     target: Target,
     remedy: str,
 ) -> str:
-    """How a person finishes what could not be finished; nothing that was made is lost."""
+    """Instructions for a person to finish a delivery that failed. Completed steps are kept."""
     steps = [push_command(worktree, remote)] if remote is not None else []
     if forge is not None:
         steps.append(f"open {forge.compare_url(draft)} and paste {kept.body}")

@@ -1,4 +1,4 @@
-"""The team's files as they are on a branch, without git: what actors read and try scripts in."""
+"""Exports the team's files on a branch, without git, for actors to read and run scripts in."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from palmette.sandbox.temporary import temporary_folder
 
 
 def export_base(repository: Path, base: str | None, folder: Path) -> Path:
-    """Writes the files of branch `base` (the current one when None) to the new `folder`, and returns it.
+    """Writes the files of branch `base` (the current one if None) to the new `folder`, and returns it.
 
-    Uncommitted changes of the checkout are left out, as they are from the pull request; so are links that lead out.
+    Uncommitted changes are left out, as in the pull request. So are links that lead outside.
     """
     source = located(repository)
     git = borrow(source, folder)
     commit = base_of(git, base)[1]
-    # Not `git archive`, which leaves out what is marked `export-ignore`, often the tests.
+    # Not `git archive`, which leaves out files marked `export-ignore`, often the tests.
     check_out(git, f"{commit}:{source.prefix}" if source.prefix else commit)
     remove(str(folder / ".git"))
     swept([folder], since=0)
@@ -28,7 +28,7 @@ def export_base(repository: Path, base: str | None, folder: Path) -> Path:
 
 
 def file_on(repository: Path, branch: str, path: str) -> str | None:
-    """The text of a file of the repository on a branch; None where there is none."""
+    """The text of a file on a branch of the repository; None if it does not exist."""
     source = located(repository)
     with temporary_folder() as place:
         git = borrow(source, place)

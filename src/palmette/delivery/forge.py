@@ -1,4 +1,4 @@
-"""Opening a pull request on a forge, once: an open one of the same branch is updated, never doubled."""
+"""Opens a pull request on a forge, or updates the open one of the same branch."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from palmette.llm.secrets import hider
 
 ATTEMPTS = 4
 CONFLICTS = (409, 422)
-"""What forges answer when there is a pull request already."""
+"""Status codes of forges if the pull request already exists."""
 UNREADABLE = 200
-"""Status of a successful answer that is not a forge's."""
+"""Status of a successful response that does not come from a forge."""
 
 
 class PullRequestDraft(Model):
-    """A pull request to be opened."""
+    """A pull request to open."""
 
     title: str
     body: str
@@ -31,38 +31,39 @@ class PullRequestDraft(Model):
 
 
 class OpenPullRequest(Model):
-    """A pull request that is open."""
+    """An open pull request."""
 
     url: str = Field(pattern=r"^https?://[!-~]{1,2000}$")
     number: int = Field(ge=1)
     existing: bool = False
-    """True when it was open before and has been updated."""
+    """Whether it already existed and was updated."""
 
 
 class ForgeError(Exception):
-    """A forge's answer that is no success, or its silence."""
+    """An unsuccessful response from a forge, or none."""
 
     def __init__(self, status: int | None, message: str) -> None:
         super().__init__(message)
         self.status = status
-        """HTTP status; None when there was no answer, `UNREADABLE` for one that is none."""
+        """HTTP status; None without a response, `UNREADABLE` for one that does not come from a forge."""
 
     @property
     def passing(self) -> bool:
-        """Whether asking again later can help."""
+        """Whether a later attempt may succeed."""
         return self.status is None or self.status in (UNREADABLE, 429) or self.status >= 500
 
 
 class Forge(Protocol):
-    """A forge's interface to one project. All but `compare_url` raise `ForgeError`, and `ValidationError` for
-    an answer that they cannot read."""
+    """The interface of a forge to one project. All methods but `compare_url` raise `ForgeError`, and `ValidationError`
+    for a response that they cannot parse.
+    """
 
     name: str
     user: str
-    """User name that goes with a token when pushing over http(s)."""
+    """User name for the token when pushing over HTTP."""
     token: str
     host: str
-    """Name of the host that the token is for, without a port."""
+    """Name of the host that the token is valid for, without a port."""
 
     def find(self, draft: PullRequestDraft) -> OpenPullRequest | None:
         """The open pull request from the draft's branch into its base."""
@@ -74,13 +75,13 @@ class Forge(Protocol):
         """Gives an open pull request the draft's title and body."""
 
     def compare_url(self, draft: PullRequestDraft) -> str:
-        """The page on which a person opens the pull request."""
+        """The web page to open the pull request by hand."""
 
 
 def open_pull_request(
     forge: Forge, draft: PullRequestDraft, pause: Callable[[float], None] = time.sleep
 ) -> OpenPullRequest:
-    """Opens or updates the pull request; tries again, looking first, when the forge is silent or unwell."""
+    """Opens or updates the pull request. Retries temporary failures, after checking whether it was created."""
     refusal = ForgeError(None, "")
     for attempt in range(ATTEMPTS):
         try:
@@ -117,5 +118,5 @@ def _error(name: str, refusal: ForgeError) -> DeliveryError:
         case status:
             code, what = "forge-refused", f"refuses the pull request (status {status})"
     tried = f" after {ATTEMPTS} attempts" if refusal.passing else ""
-    reply = hider()(str(refusal)).strip()  # e.g. of a proxy that shows what it was sent
+    reply = hider()(str(refusal)).strip()  # a proxy may echo the request
     return DeliveryError(f"{name} {what}{tried}: {reply[:500] or 'no message'}.", code=code)

@@ -1,4 +1,4 @@
-"""Pull requests on GitHub and merge requests on GitLab, over the REST interfaces that they publish."""
+"""Pull requests on GitHub and merge requests on GitLab, through their REST APIs."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from palmette.delivery.forge import UNREADABLE, ForgeError, OpenPullRequest, Pul
 from palmette.delivery.git import redact
 
 SECONDS = 30.0
-"""That an answer may take as a whole."""
+"""Time limit of a response as a whole."""
 MAX_BODY = 65_000
-"""GitHub takes 65,536 characters."""
+"""GitHub accepts 65,536 characters."""
 
 
 class _Api:
-    """The REST interface of one project; httpx sends the token to no other host, wherever an answer redirects."""
+    """The REST API of one project. httpx does not send the token to other hosts on redirects."""
 
     def __init__(self, url: str, token: str, seconds: float) -> None:
         self._url, self._token, self._seconds = url.rstrip("/"), token, seconds
 
     def __call__(self, method: str, path: str, **request: Any) -> bytes:
-        """The body of a successful answer; ForgeError for any other."""
+        """Returns the body of a successful response; ForgeError for any other."""
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json", "User-Agent": "palmette"}
         try:
             answer = fetch(method, f"{self._url}/{path}".rstrip("/"), self._seconds, headers=headers, **request)
@@ -41,7 +41,7 @@ class _Api:
 
 
 def _message(body: bytes) -> str:
-    """The explanation in an unsuccessful answer."""
+    """The explanation in an unsuccessful response."""
     try:
         found: JsonValue = TypeAdapter(JsonValue).validate_json(body)
     except ValidationError:
@@ -59,7 +59,7 @@ class _Head(BaseModel):
 
 
 class _Pull(BaseModel):
-    """What GitHub answers about a pull request."""
+    """GitHub's response about a pull request."""
 
     html_url: str
     number: int
@@ -67,7 +67,7 @@ class _Pull(BaseModel):
 
 
 class GitHub:
-    """One project on GitHub or GitHub Enterprise (`api`: e.g. `https://github.example/api/v3`)."""
+    """A project on GitHub or GitHub Enterprise (`api`: e.g. `https://github.example/api/v3`)."""
 
     name = "GitHub"
     user = "x-access-token"
@@ -104,20 +104,20 @@ class GitHub:
         return f"{self._web}/{self._project}/compare/{quote(draft.base)}...{quote(draft.branch)}?expand=1"
 
     def _texts(self, draft: PullRequestDraft) -> dict[str, str]:
-        """Title and body, which is cut where it is longer than GitHub takes."""
+        """Title and body, cut to GitHub's limit."""
         cut = "" if len(draft.body) <= MAX_BODY else "\n\n*Cut here: longer than GitHub takes.*\n"
         return {"title": draft.title, "body": draft.body[:MAX_BODY] + cut}
 
 
 class _MergeRequest(BaseModel):
-    """What GitLab answers about a merge request."""
+    """GitLab's response about a merge request."""
 
     web_url: str
     iid: int
 
 
 class GitLab:
-    """One project on gitlab.com or on one's own GitLab (`web`: e.g. `https://gitlab.example`)."""
+    """A project on gitlab.com or on a self-hosted GitLab (`web`: e.g. `https://gitlab.example`)."""
 
     name = "GitLab"
     user = "oauth2"

@@ -1,4 +1,4 @@
-"""The git program: bounded in time, no prompts, hooks or signing, no secrets in arguments, environment and messages."""
+"""Runs git with time limits, without prompts, hooks or signing, and without secrets in arguments and messages."""
 
 from __future__ import annotations
 
@@ -40,22 +40,24 @@ QUIET = {
     "LC_ALL": "C",
 }
 GRACE = 5.0
-"""Seconds that a command may take to end when it is asked to."""
+"""Seconds that a command may take to end after SIGTERM."""
 MOST = 32 << 20
-"""Characters that are read of what a command prints: remotes can have it print without an end."""
+"""Maximum number of characters read from a command's output, which remotes can make endless."""
 _KEPT = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|TERM|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|XDG_\w+"
     r"|SSH_AUTH_SOCK|SSH_AGENT_PID|GNUPGHOME|DBUS_SESSION_BUS_ADDRESS|KRB5\w+|GCM_\w+"
     r"|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|(?i:(https?|all|no)_proxy)"
     r"|GIT_EXEC_PATH|GIT_(CONFIG|AUTHOR|COMMITTER|SSH|SSL|HTTP|PROXY)(_\w+)?"
 )
-"""The variables that git gets: to find itself, its settings, its keys and the network. No others: hooks of a remote on
-this machine, filters and credential helpers see what git sees, and a calling git leaves behind where it was at work."""
+"""Environment variables passed to git, for finding itself, its settings, its keys and the network. All others are
+removed: remotes' hooks on this machine, filters and credential helpers inherit git's environment, and if palmette was
+started by git, variables such as GIT_DIR point to another repository.
+"""
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
 
 
 class Completed(NamedTuple):
-    """How a command ended; `code` is None when it ran out of time."""
+    """The outcome of a command; `code` is None if it timed out."""
 
     code: int | None
     out: str
@@ -63,7 +65,7 @@ class Completed(NamedTuple):
 
 
 def redact(text: str, *secrets: str) -> str:
-    """`text` without secrets, and without credentials in URLs.
+    """`text` without secrets and without credentials in URLs.
 
     >>> redact("https://me:pa55@forge.example/x refused t0ken", "t0ken")
     'https://***@forge.example/x refused ***'
@@ -75,25 +77,25 @@ def redact(text: str, *secrets: str) -> str:
 
 @dataclass(frozen=True)
 class Git:
-    """Git in one folder."""
+    """Runs git in one folder."""
 
     folder: Path
     seconds: float = 60
     """Time limit of a command."""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """Configuration beside the user's, handed over in the environment."""
+    """Settings in addition to the user's, passed in the environment."""
     secrets: tuple[str, ...] = ()
-    """Texts that never appear in what is returned or raised."""
+    """Texts that are removed from everything returned or raised."""
     about: Path | None = None
-    """The repository that messages name, where the folder is one of our own."""
+    """The repository that messages name, if the folder is a private one."""
 
     @property
     def named(self) -> Path:
-        """What messages name."""
+        """The path that messages name."""
         return self.about or self.folder
 
     def __call__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
-        """What the command prints, without the last line break; DeliveryError when it fails."""
+        """Runs a command and returns its output without the last line break; DeliveryError if it fails."""
         done = self.attempt(*arguments, environment=environment)
         if done.code != 0:
             why = done.err.strip()[-800:] or f"exit status {done.code}"
@@ -110,12 +112,12 @@ class Git:
         return self.attempt(*arguments).code == 0
 
     def attempt(self, *arguments: str, environment: Mapping[str, str] | None = None) -> Completed:
-        """Runs the command to its end, or to the time limit."""
+        """Runs a command until it ends or times out."""
         code, out, err = self._run(arguments, environment or {})
         return Completed(code, redact(out, *self.secrets), redact(err, *self.secrets))
 
     def settings_in(self, file: Path) -> list[tuple[str, str]]:
-        """The settings in a file, passwords included; empty when it cannot be read."""
+        """The settings in a file, including passwords; empty if it cannot be read."""
         out = self._run(("config", "--file", str(file), "--null", "--list"), {}).out
         return [(key, value) for key, _, value in (one.partition("\n") for one in out.split("\0")) if key]
 
@@ -152,9 +154,9 @@ class Git:
         return Completed(code, "" if code is None else out, err)
 
     def _end(self, process: subprocess.Popen[str]) -> None:
-        """Ends the command and what it started (ssh, remote helpers).
+        """Ends the command and its child processes (ssh, remote helpers).
 
-        It is asked to first: then git takes its locks and what is half made away.
+        First with SIGTERM, so that git removes its locks and unfinished files.
         """
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
@@ -175,20 +177,20 @@ class Git:
 
 
 def _beginning(stream: IO[str]) -> str:
-    """What is printed, as far as it is read; the rest has no reader, which ends most commands."""
+    """Reads the output up to the limit, then closes the pipe, which ends most commands."""
     with stream:
         return stream.read(MOST)
 
 
 def basic(user: str, token: str) -> str:
-    """User and token as a header carries them."""
+    """User and token, encoded for a Basic authorization header."""
     return base64.b64encode(f"{user}:{token}".encode()).decode("ascii")
 
 
 def bearer_settings(url: str, user: str, token: str) -> dict[str, str]:
     """Settings that send a token to the host of an http(s) `url` and to no other; empty for other URLs.
 
-    Git would take the header along to wherever the host redirects to, so it follows no redirection.
+    Git would send the header to the target of a redirect, so redirects are not followed.
 
     >>> list(bearer_settings("https://forge.example/team/offers.git", "x", "t"))
     ['http.https://forge.example/.extraHeader', 'http.followRedirects']

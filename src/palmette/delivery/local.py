@@ -1,4 +1,4 @@
-"""The pull request as local files: kept for every target, so that a person can finish by hand."""
+"""The pull request as local files, written for every target, so that a person can finish by hand."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from palmette.delivery.worktree import Worktree
 
 
 class Record(NamedTuple):
-    """The files."""
+    """The files of a pull request."""
 
     body: Path
     """The description, `pull_request.md`."""
     patch: Path
-    """What the branch changes, as one commit, `<branch>.patch`, for `git am`."""
+    """The branch as a single commit, `<branch>.patch`, for `git am`."""
 
 
 def record(worktree: Worktree, body: str, folder: Path) -> Record:
-    """Writes description and patch into `folder`."""
+    """Writes the description and the patch to `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     kept = Record(folder / "pull_request.md", folder / f"{worktree.branch.name.replace('/', '-')}.patch")
     kept.body.write_text(body, encoding="utf-8")

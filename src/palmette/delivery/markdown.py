@@ -1,4 +1,4 @@
-"""Markdown from foreign text: markup in a specification is shown as text."""
+"""Writes Markdown from untrusted text: markup in a specification is displayed literally."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WORD_JOINER = "\u2060"
 
 
 def text(value: object) -> str:
-    r"""`value` as one line of prose: no markup, no HTML, no mention of a person or an issue.
+    r"""`value` as one line of prose: without markup, HTML, or mentions of people or issues.
 
     >>> text("a | b <img> *c*")
     'a \\| b &lt;img&gt; \\*c\\*'
@@ -25,7 +25,7 @@ def _escaped(line: str) -> str:
 
 
 def prose(value: object) -> str:
-    r"""As `text`, but what stands between backticks stays code.
+    r"""Like `text`, but keeps code between backticks.
 
     >>> prose("`a < b` and c < d")
     '`a < b` and c &lt; d'
@@ -35,7 +35,7 @@ def prose(value: object) -> str:
 
 
 def code(value: object) -> str:
-    r"""`value` as a code span, also inside a table.
+    r"""`value` as a code span that also works inside a table.
 
     >>> code("a || b")
     '`a \\|\\| b`'
@@ -49,22 +49,22 @@ def code(value: object) -> str:
 
 
 def block(value: str, language: str = "") -> str:
-    """`value` as a fenced block; longer fences where it holds fences itself."""
+    """`value` as a fenced block, with a longer fence if it contains fences."""
     fence = "`" * max(3, max((len(run) for run in re.findall(r"`+", value)), default=0) + 1)
     return f"{fence}{language}\n{value.rstrip()}\n{fence}"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; cells are Markdown already (made by `text` or `code`)."""
+    """A table. Cells must be Markdown, made by `text` or `code`."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def items(lines: Iterable[str]) -> str:
-    """A list; lines are Markdown already."""
+    """A list. Lines must be Markdown."""
     return "\n".join(f"- {line}" for line in lines)
 
 
 def sections(parts: Iterable[tuple[str, str]]) -> str:
-    """Second-level sections; empty ones are left out."""
+    """Second-level sections, without empty ones."""
     return "\n\n".join(f"## {title}\n\n{content.strip()}" for title, content in parts if content.strip()) + "\n"

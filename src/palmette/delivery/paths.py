@@ -1,4 +1,4 @@
-"""What a pull request may touch: relative paths inside the repository that match an allow-list."""
+"""Paths that a pull request may touch: relative paths inside the repository that match an allow-list."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from palmette.errors import DeliveryError
 
 
 def matches(path: str, glob: str) -> bool:
-    """Whether `path` fits `glob`: `*` and `?` stay inside a folder, `**` crosses folders.
+    """Whether `path` matches `glob`: `*` and `?` stay inside a folder, `**` crosses folders.
 
     >>> matches("src/offers/features/new.py", "src/**/*.py"), matches("src/a/b.py", "src/*.py")
     (True, False)
@@ -24,11 +24,11 @@ def matches(path: str, glob: str) -> bool:
 _OBEYED = re.compile(
     r"__init__|(azure|bitbucket)-pipelines|buildspec|cloudbuild|(docker-)?compose|conftest|noxfile|setup|(site|user)customize"
 )
-"""Names of files that Python, its tools and build servers look for, unasked."""
+"""Names of files that Python, its tools and build servers load automatically."""
 
 
 def is_obeyed(path: str) -> bool:
-    """Whether programs run or obey a file because of where it lies: hidden ones (workflows, hooks), and known names.
+    """Whether programs load a file automatically: hidden files (workflows, hooks) and well-known names.
 
     >>> is_obeyed(".github/workflows/sales.yaml"), is_obeyed("jobs/sales/conftest.py"), is_obeyed("jobs/sales.py")
     (True, True, False)
@@ -38,7 +38,7 @@ def is_obeyed(path: str) -> bool:
 
 
 def check_paths(paths: Iterable[str], allow: Iterable[str], root: Path) -> None:
-    """Refuses, with all of them named, paths that must not be written below `root`."""
+    """Rejects paths that must not be written below `root`, listing all of them."""
     globs = tuple(allow)
     refused = [f"{path!r} {reason}" for path in paths if (reason := _objection(path, globs, root))]
     if refused:
@@ -50,7 +50,7 @@ def check_paths(paths: Iterable[str], allow: Iterable[str], root: Path) -> None:
 
 
 def _objection(path: str, globs: tuple[str, ...], root: Path) -> str:
-    """Why `path` may not be written; empty when it may."""
+    """Why `path` may not be written; empty if it may."""
     pure = PurePosixPath(path)
     if not path or pure.is_absolute() or "\\" in path or "\0" in path or re.match(r"[A-Za-z]:", path):
         return "is not a relative path with forward slashes"

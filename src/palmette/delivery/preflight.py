@@ -1,4 +1,4 @@
-"""Finds, before any work is done, what would keep a pull request from being made."""
+"""Reports obstacles to a pull request before any work is done."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from palmette.errors import DeliveryError, InputError, Problem
 
 
 def preflight(repository: Path, base: str | None, branch: str | None, target: Target) -> list[Problem]:
-    """Every mistake in where a pull request should come from and go to; fields are those of a run file.
+    """Problems with the repository and target of a pull request; their fields are those of a run file.
 
     Raises:
-        MachineError: the library that speaks to the forge is not installed.
+        MachineError: the HTTP library for the forge is not installed.
     """
     try:
         with borrowed(repository) as git:
@@ -45,4 +45,4 @@ def _problems(git: Git, base: str | None, branch: str | None, target: Target) ->
 
 
 _FIELDS = {"no-project": "project", "no-token": "token_env"}
-"""What to change in a run file, by the code of what is wrong with it."""
+"""The field of a run file to change, by error code."""

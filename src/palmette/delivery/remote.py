@@ -1,4 +1,4 @@
-"""The remote repository: pushing a branch, and telling from its URL where it is on the web."""
+"""The remote repository: pushes a branch, and finds the project on the web from the remote's URL."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _FAILURES = (
         r"not appear to be a git repository|not found|Could not resolve|unable to access|Connection|hung up",
     ),
 )
-"""Code, what the remote does, and how git's message is recognised; the first that fits counts."""
+"""Error code, description, and pattern of git's message; the first match counts."""
 
 
 class Credentials(NamedTuple):
-    """What goes with a push over http(s); empty for what git itself knows."""
+    """User and token for a push over http(s); empty to use git's own credentials."""
 
     user: str = ""
     token: str = ""
@@ -45,12 +45,12 @@ ANONYMOUS = Credentials()
 
 
 class Place(NamedTuple):
-    """Where a repository is on the web."""
+    """A repository's location on the web."""
 
     host: str
-    """With the port, where it is one of the web."""
+    """With the port, if it is a web URL."""
     project: str
-    """`owner/name`, or longer on GitLab."""
+    """`owner/name`; may be longer on GitLab."""
 
 
 def place_of(url: str) -> Place | None:
@@ -69,7 +69,7 @@ def place_of(url: str) -> Place | None:
 
 
 def remote_url(git: Git, remote: str) -> str:
-    """URL that the remote pushes to; DeliveryError `unknown-remote` when there is no such remote."""
+    """The URL that the remote pushes to; DeliveryError `unknown-remote` if there is no such remote."""
     found = git.attempt("remote", "get-url", "--push", remote)
     if found.code != 0:
         remotes = git("remote").split()
@@ -83,7 +83,7 @@ def remote_url(git: Git, remote: str) -> str:
 
 
 def _is_inside(url: str, source: RepositoryLocation) -> bool:
-    """Whether a remote is a folder of the repository, or at a path that depends on where it is looked at from."""
+    """Whether a remote is a folder inside the repository, or a relative path."""
     path = url.removeprefix("file://")
     if path == url and ":" in url.partition("/")[0]:
         return False
@@ -92,7 +92,7 @@ def _is_inside(url: str, source: RepositoryLocation) -> bool:
 
 
 def push_command(worktree: Worktree, remote: str) -> str:
-    """What a person types to push the branch."""
+    """The command for a person to push the branch."""
     return shlex.join(["git", "-C", str(worktree.source.repository), "push", remote, worktree.branch.name])
 
 
@@ -102,7 +102,7 @@ def push(
     credentials: Credentials = ANONYMOUS,
     seconds: float = PUSH_SECONDS,
 ) -> None:
-    """Pushes the branch, never by force; a token goes to an http(s) remote in a header alone."""
+    """Pushes the branch, never by force. A token for an http(s) remote is sent only as a header."""
     url = remote_url(worktree.git, remote)
     if _is_inside(url, worktree.source):
         raise DeliveryError(

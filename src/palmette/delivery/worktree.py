@@ -1,4 +1,4 @@
-"""A checkout of its own for a pull request: the user's checkout, index, stash and worktrees are never touched."""
+"""A separate checkout for a pull request. The user's checkout, index, stash and worktrees are never touched."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from palmette.delivery.paths import check_paths
 from palmette.errors import DeliveryError, InputError, Problem
 
 TRAILER = "Made-with: palmette"
-"""Last line of every commit; tells a branch that may be updated from one that belongs to somebody."""
+"""Last line of every commit; identifies branches that may be updated."""
 
 NEUTRAL = {"NAME": "palmette", "EMAIL": "palmette@localhost"}
-"""Author where git has none configured."""
+"""Author if git has none configured."""
 
 
 class Branch(NamedTuple):
-    """Where commits go: a new branch, or one that earlier runs have made."""
+    """The branch that commits go to: a new one, or one from earlier runs."""
 
     name: str
     tip: str | None
-    """Commit that it is at now; None for a new one."""
+    """Its current commit; None for a new branch."""
 
 
 @dataclass(frozen=True)
 class Worktree:
-    """A checkout of the base branch in a folder of our own, from which a branch gets its next commit."""
+    """A checkout of the base branch in a private folder, where the next commit of a branch is made."""
 
     source: RepositoryLocation
     """The user's repository."""
     path: Path
     """The checkout."""
     root: Path
-    """The folder inside `path` that stands for the repository that was given: a monorepo's part, or `path` itself."""
+    """The folder inside `path` for the given repository: a part of a monorepo, or `path` itself."""
     base: str
     """Name of the branch to merge into."""
     base_commit: str
@@ -45,10 +45,10 @@ class Worktree:
 
     @classmethod
     def open(cls, repository: Path, folder: Path, *, branch: str, base: str | None = None) -> Worktree:
-        """Checks out `base` of `repository` (the current branch when None) in the new `folder`.
+        """Checks out `base` of `repository` (the current branch if None) to the new `folder`.
 
-        When `branch` exists and holds nothing but earlier runs' commits, it gets a further one; when it holds
-        other people's commits or is checked out, the name gets a number.
+        If `branch` exists and contains only commits of earlier runs, it gets another commit. If it contains other
+        commits or is checked out, the new branch gets a number.
         """
         source = located(repository)
         git = borrow(source, folder)
@@ -72,7 +72,7 @@ class Worktree:
         return Git(self.path, about=self.source.repository)
 
     def write(self, files: Mapping[str, str], allow: Iterable[str]) -> None:
-        """Writes text files by path relative to `root`; when a path is not allowed, none is written."""
+        """Writes text files by path relative to `root`. If any path is not allowed, none is written."""
         check_paths(files, allow, self.root)
         for path, text in files.items():
             target = self.root / path
@@ -80,10 +80,10 @@ class Worktree:
             target.write_text(text, encoding="utf-8", newline="")
 
     def commit(self, paths: Iterable[str], subject: str, body: str = "") -> str:
-        """Commits the base with the files at `paths` on the branch, returns its commit; no change makes no commit.
+        """Commits the base with the files at `paths` to the branch, and returns the commit. No change makes no commit.
 
-        What an earlier run wrote and this one does not is gone; the commits before, and those of a base that went
-        on since, are its parents. DeliveryError `nothing-to-deliver` when the branch would not differ from the base.
+        Files that only an earlier run wrote are removed. The parents are the branch's last commit and the base, unless
+        one contains the other. DeliveryError `nothing-to-deliver` if the branch would not differ from the base.
         """
         git, before = replace(self.git, folder=self.root), self.branch.tip or self.base_commit
         git("add", "--force", "--", *paths)
@@ -105,7 +105,7 @@ class Worktree:
         return tip
 
     def patch(self) -> str:
-        """What the branch changes, as one commit upon the base, for `git am`."""
+        """The change of the branch as a single commit on the base, for `git am`."""
         git = self.git
         one = _commit(git, "HEAD^{tree}", [self.base_commit], git("log", "-1", "--format=%B"))
         return git("format-patch", "--stdout", "--no-signature", "-1", one) + "\n"
@@ -116,7 +116,7 @@ class Worktree:
 
 
 def subject_line(text: str) -> str:
-    """The first line of `text`, cut at a word to at most 72 characters.
+    """The first line of `text`, cut at a word boundary to at most 72 characters.
 
     >>> len(subject_line("Add " + "feature " * 20)) <= 72
     True
@@ -130,20 +130,20 @@ def _message(*paragraphs: str) -> str:
 
 
 def _commit(git: Git, tree: str, parents: Iterable[str], message: str) -> str:
-    """A new commit, on no branch yet."""
+    """Creates a commit without moving a branch to it."""
     above = [argument for parent in parents for argument in ("-p", parent)]
     return git("commit-tree", tree, *above, "-m", message, environment=_author(git))
 
 
 def _author(git: Git) -> dict[str, str]:
-    """Environment that names an author where git's configuration does not."""
+    """Environment variables for an author, if git's configuration has none."""
     missing = [key for key in NEUTRAL if not git.succeeds("config", f"user.{key.lower()}")]
     neutral = {f"GIT_{role}_{key}": NEUTRAL[key] for role in ("AUTHOR", "COMMITTER") for key in missing}
     return {name: value for name, value in neutral.items() if name not in os.environ}
 
 
 def base_of(git: Git, base: str | None) -> tuple[str, str]:
-    """Name and commit of the branch to start from."""
+    """Name and commit of the base branch."""
     if base is None:
         current = git.attempt("symbolic-ref", "--quiet", "--short", "HEAD")
         if current.code != 0:
@@ -173,7 +173,7 @@ def base_of(git: Git, base: str | None) -> tuple[str, str]:
 
 
 def check_branch_name(git: Git, wanted: str, base: str | None = None) -> list[Problem]:
-    """What is wrong with the name of the branch that is to be merged into `base`."""
+    """Problems with the name of the branch that is to be merged into `base`."""
     if not git.succeeds("check-ref-format", "--branch", wanted):
         code, what = "bad-branch-name", "git does not allow this name"
     elif wanted == base:
@@ -184,7 +184,7 @@ def check_branch_name(git: Git, wanted: str, base: str | None = None) -> list[Pr
 
 
 def _branch(git: Git, wanted: str, base_commit: str, checked_out: Container[str]) -> Branch:
-    """`wanted`, or the first numbered name that is free, merged, or holds earlier runs' commits alone."""
+    """`wanted`, or the first numbered name that is free, merged, or contains only commits of earlier runs."""
     problems = check_branch_name(git, wanted)
     if problems:
         raise InputError(problems)
@@ -201,6 +201,6 @@ def _branch(git: Git, wanted: str, base_commit: str, checked_out: Container[str]
 
 
 def _is_ours(git: Git, base_commit: str, tip: str) -> bool:
-    """Whether the branch leaves the base by commits of earlier runs alone."""
+    """Whether the branch adds only commits of earlier runs to the base."""
     messages = git("log", "--format=%B%x00", f"{base_commit}..{tip}").split("\0")
     return all(message.rstrip().endswith(TRAILER) for message in messages if message.strip())
