@@ -360,7 +360,7 @@ class Assessment(Model):
     status: Status
     """Of all constraints together; pass where there are none."""
     training_seconds: float
-    """Search and final fit."""
+    """Searches and final fits of all rounds."""
     megabytes: float
     latency: Latency | None = None
     """None where the endpoint did not start."""

@@ -58,7 +58,7 @@ class ImplementationVerifier(BaseActor):
         size = sum(file.stat().st_size for file in (package.folder / MODEL).rglob("*") if file.is_file())
         made = found.assessment.model_copy(
             update={
-                "training_seconds": round(input.assembly.seconds + input.comparison.fit_seconds, 1),
+                "training_seconds": round(_round_seconds(input) + _earlier_seconds(input), 1),
                 "megabytes": round(size / 1e6, 3),
                 "latency": latency,
                 "parameters": parameters_of(package, context.workspace / "parameters") if counted else None,
@@ -75,10 +75,8 @@ class ImplementationVerifier(BaseActor):
         measured = [_of_score(one, where, output.better) for one in output.scores[: not output.unmeasured]]
         if output.unmeasured:
             measured.append(Measurement(name=where, status="warning", detail=output.unmeasured))
-        rounds = input.plans.rounds if input.plans else ()
-        spent = output.training_seconds + sum(one.seconds for one in rounds)
-        if spent > OVERRUN * input.task.budget:
-            detail = f"{spent:.0f} s of training, with a budget of {input.task.budget:.0f} s"
+        if output.training_seconds > OVERRUN * input.task.budget:
+            detail = f"{output.training_seconds:.0f} s of training, with a budget of {input.task.budget:.0f} s"
             measured.append(Measurement(name="budget", status="warning", detail=detail))
         measured += [
             Measurement(name=one.wish, status="passed" if one.status == "pass" else "warning", detail=one.measured)
@@ -94,6 +92,7 @@ class ImplementationVerifier(BaseActor):
         limits = [one.constraint for one in missed if one.constraint]
         plan = input.choice.proposal.plan.name
         done = measured_round(plan, input.assembly.store, input.comparison, output, limits)
+        done = done.model_copy(update={"seconds": round(_round_seconds(input), 1)})
         if can_revise(input.task, input.samples, input.profile, input.plans, done):
             return [_revision(one, done.model_dump_json()) for one in missed]
         greater = problem_of(input.blueprint).metric.greater_is_better
@@ -102,6 +101,16 @@ class ImplementationVerifier(BaseActor):
             return []
         message = f"The plan {best.plan!r} of an earlier round misses less, or scores better, than {plan!r}."
         return [Violation(code=EARLIER, message=message, evidence=best.model_dump_json(), subject=best.plan)]
+
+
+def _round_seconds(input: ImplementationInput) -> float:
+    """Search and final fit of this round."""
+    return input.assembly.seconds + input.comparison.fit_seconds
+
+
+def _earlier_seconds(input: ImplementationInput) -> float:
+    """Training in the rounds that this one revises."""
+    return sum(one.seconds for one in input.plans.rounds) if input.plans else 0.0
 
 
 def _of_score(score: Score, where: str, better: bool) -> Measurement:
