@@ -1,4 +1,4 @@
-"""A forecast from one origin, by a model that is built at the first origin and kept for later ones."""
+"""Forecasts from one origin, with a model that is built at the first origin and reused at later ones."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ if TYPE_CHECKING:
 
 FOLDER = "package"
 SPARE = 100
-"""Rows beyond those that a forecast looks at."""
+"""Rows passed to the model beyond those that a forecast uses."""
 
 
 class ForecastRequest(NamedTuple):
-    """What is forecast, and the time for the model."""
+    """What to forecast, and the time to build the model."""
 
     targets: Sequence[str]
     horizon: int
     time: str
     """The column of time stamps or step numbers."""
     frequency: str = ""
-    """A pandas offset; empty of numbered steps."""
+    """A pandas offset; empty for numbered steps."""
     series: str = ""
-    """The column that names the series; empty for one."""
+    """The column that names the series; empty for a single series."""
     metric: str = ""
-    """That of a forecast, where it is one."""
+    """Metric of the run; ignored if it is not a forecasting metric."""
     seconds: float = 120.0
     seed: int = 0
 
 
 def forecast_at_origin(request: ForecastRequest, train: Path, history: Path, state: Path) -> pd.DataFrame:
-    """The next rows after a history: a column for each target, series one after the other.
+    """Returns the rows that follow a history: a column for each target, series one after the other.
 
     Args:
-        request: What is forecast.
+        request: What to forecast.
         train: CSV file of the rows to learn from, the same at each origin.
         history: CSV file of all rows before the origin.
-        state: Folder that is empty at the first origin and kept to the last.
+        state: Folder that is empty at the first origin and kept until the last.
 
     Raises:
         UserError: a column is missing, or the series are too short.
-        MachineError: nothing could be delivered.
+        MachineError: no package was delivered.
     """
     import pandas as pd
 
@@ -61,7 +61,7 @@ def forecast_at_origin(request: ForecastRequest, train: Path, history: Path, sta
 
 
 def _build(request: ForecastRequest, train: Path, folder: Path) -> None:
-    """Builds a model of all training rows: nothing is held out of them."""
+    """Builds a model from all training rows, without a hold-out."""
     from palmette.automl.api import automl
     from palmette.automl.problems.forecasting.problem import METRIC_NAMES
 

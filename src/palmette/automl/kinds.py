@@ -1,4 +1,4 @@
-"""The kinds of columns, and how they are recognised. A kind is served by the encoders that are registered for it."""
+"""The kinds of columns and how they are recognised. Registered encoders turn each kind into features."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Kind = Literal[
     "number", "category", "boolean", "datetime", "text", "image", "audio", "vector", "node", "edges", "identifier",
     "constant",
 ]  # fmt: skip
-"""What the values of a column are. A constant column has one value, or none. A node is the key of a row in a graph,
+"""The kind of a column's values. A constant column has one value, or none. A node is the key of a row in a graph;
 edges are the keys of its neighbours."""
 
 STRUCTURE: frozenset[Kind] = frozenset({"node", "edges"})
-"""Kinds that connect rows: problems read them, and no encoder does."""
+"""Kinds that connect rows; problems read them, encoders do not."""
 
 UNUSABLE: Mapping[Kind, str] = {
     "identifier": "every row has a different value",
@@ -35,32 +35,32 @@ Track = Literal["traditional", "neural", "pretrained", "autogluon"]
 
 
 class FileKind:
-    """A kind whose values are files, such as images: what it brings beside its encoders.
+    """A kind of column whose values are files, such as images.
 
-    A plug-in (entry points `palmette.kinds`). A cell of its columns is the path of a file; the bytes of the file are
-    what generated code and the endpoint are given.
+    A plug-in (entry points `palmette.kinds`). A cell holds the path of a file; generated code and the endpoint get the
+    bytes of the file.
     """
 
     name: ClassVar[Kind]
     media: ClassVar[str]
-    """How the media types of its files begin, e.g. `image/`."""
+    """Prefix of the media types of its files, e.g. `image/`."""
     suffixes: ClassVar[tuple[str, ...]]
-    """That its files usually have; the content decides."""
+    """Usual file suffixes; the content decides."""
     reader: ClassVar[str]
     """The function that reads a cell, in a module that is copied into the delivered package."""
     requires: ClassVar[tuple[str, ...]]
     """Modules that must be installed to read a file."""
     width: ClassVar[int]
-    """Columns of numbers that one such column is worth, when costs are estimated."""
+    """Number of numeric columns that one such column counts as in cost estimates."""
     most_bytes: ClassVar[int] = 20_000_000
-    """Size of a file that the endpoint accepts."""
+    """Largest file that the endpoint accepts."""
 
     def knows(self, head: bytes) -> bool:
-        """Whether a file that begins so, by 16 bytes, is of this kind."""
+        """Returns whether a file whose first 16 bytes are `head` is of this kind."""
         raise NotImplementedError
 
     def fingerprint(self, content: bytes) -> int:
-        """64 bits in which files that are nearly alike differ little; 0 where the kind compares no files.
+        """Returns 64 bits that differ little between similar files; 0 if the kind does not compare files.
 
         Raises:
             ValueError: the file cannot be read; the message is the reason.
@@ -68,43 +68,43 @@ class FileKind:
         raise NotImplementedError
 
     def of_numbers(self, values: Sequence[object]) -> bytes:
-        """A file made of numbers from 0 to 255, flat or nested.
+        """Makes a file from numbers from 0 to 255, flat or nested.
 
         Raises:
-            ValueError: they make none.
+            ValueError: the numbers do not make a file.
         """
         raise ValueError(f"numbers make no file of kind {self.name}")
 
     def examples(self) -> tuple[bytes, ...]:
-        """Small files for tests and documentation, which show nothing of the data."""
+        """Returns small files for tests and documentation that reveal nothing about the data."""
         raise NotImplementedError
 
     def covered(self, content: bytes) -> tuple[bytes, ...]:
-        """The file with one part after the other blank; nothing where the kind knows no parts."""
+        """Returns the file with one part blanked at a time; nothing if the kind has no parts."""
         return ()
 
     def shown(self, content: bytes) -> str:
-        """A file as HTML without scripts, for the report."""
+        """Returns a file as HTML without scripts, for the report."""
         raise NotImplementedError
 
     def marked(self, content: bytes, changes: Sequence[float]) -> str:
-        """The same with marks on the parts of `covered`, by what each adds to an answer."""
+        """Returns the HTML of `shown` with the parts of `covered` marked by their effect on the prediction."""
         return self.shown(content)
 
     @property
     def lacking(self) -> str:
-        """The first of the required modules that is not installed; empty where all are."""
+        """The first required module that is not installed; empty if all are."""
         return next((one for one in self.requires if importlib.util.find_spec(one) is None), "")
 
 
 @cache
 def file_kinds() -> Mapping[str, FileKind]:
-    """All registered kinds of files, by name."""
+    """Returns all registered kinds of files, by name."""
     return {name: create("kind", name) for name in names("kind")}
 
 
 def file_kind(kind: str) -> FileKind | None:
-    """The kind of files of this name; None for a kind whose values are no files."""
+    """Returns the kind of files of this name; None for a kind whose values are not files."""
     return file_kinds().get(kind)
 
 
@@ -121,13 +121,13 @@ ID_NAME = re.compile(
     re.IGNORECASE,
 )
 FEWEST, SAMPLE = 10, 2000
-"""Rows below which distinct values make no identifier; rows that are looked at."""
+"""Fewest rows for an identifier; rows that are inspected."""
 TITLES = 20
-"""Distinct titles of a few words from which they are text."""
+"""Fewest distinct short titles that make a column text."""
 
 
 def kind_of(column: pd.Series[Any], name: str, distinct: int | None = None) -> Kind:
-    """The kind of a column of typed values, by its name only where the values leave it open."""
+    """Infers the kind of a column of typed values; its name matters only if the values leave it open."""
     types = importlib.import_module("pandas").api.types
     present = column.dropna()
     distinct = present.nunique() if distinct is None else distinct
@@ -144,7 +144,7 @@ def kind_of(column: pd.Series[Any], name: str, distinct: int | None = None) -> K
 
 
 def is_id_name(name: str) -> bool:
-    """Whether a column of this name holds keys."""
+    """Returns whether the name suggests a column of keys."""
     return bool(ID_NAME.search(name))
 
 
@@ -158,7 +158,7 @@ def _kind_of_words(present: pd.Series[Any], distinct: int, name: str) -> Kind:
         digits = sum(any(sign.isdigit() for sign in text) for text in texts) / len(texts)
         if is_id_name(name) or digits > 0.9:
             return "identifier"
-    # Sentences and titles differ from row to row; names of categories may be long, but come again.
+    # Sentences and titles differ from row to row; category names may be long, but repeat.
     sentences = (words >= 3 and length >= 15 and share > 0.5) or (words >= 6 and length > 40 and share > 0.2)
     lists = sum(text.lstrip()[:1] + text.rstrip()[-1:] == "[]" for text in texts) > 0.9 * len(texts)
     many = share > 0.5 or (words >= 3 and share > 0.2 and distinct >= 10 * TITLES)

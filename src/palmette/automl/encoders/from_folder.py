@@ -1,4 +1,4 @@
-"""Encoders whose network lies in a folder of $PALMETTE_MODELS: one for each kind that such networks read."""
+"""Encoders by a network in a folder of $PALMETTE_MODELS: one for each kind that such networks read."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from palmette.automl.encoders.scaled import standard
 from palmette.automl.weights import FOLDER, NetworkFolder, network_folder
 
 OPERATIONS = 4e10
-"""That a thread does in a second."""
+"""Operations of a thread per second."""
 BYTES = 4
-"""Of a parameter."""
+"""Bytes per parameter."""
 BESIDE_OTHERS = 6.0
-"""Places later in the order where there are columns of other kinds."""
+"""Added to a starting point's rank if there are columns of other kinds."""
 
 
 class FromFolder(Encoder):
-    """Vectors of a frozen network; the first folder of the kind, by name, is used."""
+    """Embeddings by a frozen network, from the first folder by name with a network of this kind."""
 
     usual = False
     once = True
     requires = ("torch", "safetensors", "transformers")
     path: ClassVar[str]
-    """Of the transformer."""
+    """Import path of the transformer."""
     pieces: ClassVar[float]
-    """Parts of a cell that go through the whole network, e.g. patches of a picture."""
+    """Parts of a cell that pass through the whole network, e.g. patches of a picture."""
     rank: ClassVar[float]
-    """Of the first start, as in `DefaultConfig`."""
+    """Rank of the first starting point, as in `DefaultConfig`."""
 
     @property
     def network(self) -> NetworkFolder | None:
@@ -57,7 +57,7 @@ class FromFolder(Encoder):
 
     @property
     def size(self) -> int:
-        """Features of a cell."""
+        """Features per cell."""
         return self.network.features if self.network else 0
 
     @property

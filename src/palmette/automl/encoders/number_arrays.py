@@ -1,4 +1,4 @@
-"""Files made of numbers in other columns: functions that are delivered, where a request asks for it."""
+"""Files given as numbers in other columns, for requests that use them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pandas as pd
 
 
 def with_arrays(rows: Any, arrays: Mapping[str, tuple[Sequence[str], float]]) -> pd.DataFrame:
-    """The rows with lists of numbers from 0 to 255 in the columns of these names, where they have the others.
+    """Adds columns with lists of numbers from 0 to 255, if the rows have the source columns.
 
     Args:
         rows: The rows.
-        arrays: By name, the columns that hold the numbers, or the column of that name with lists; and the end of their
+        arrays: By new column: the columns that hold the numbers, or one column of lists; and the upper end of their
             scale.
     """
     rows = pd.DataFrame(rows).rename(columns=str)
@@ -30,7 +30,7 @@ def with_arrays(rows: Any, arrays: Mapping[str, tuple[Sequence[str], float]]) ->
 
 
 def scaled(cell: Any, factor: float) -> Any:
-    """Nested lists or arrays as lists, times a factor."""
+    """Multiplies nested lists or arrays by a factor; returns lists."""
     if isinstance(cell, list | tuple | np.ndarray):
         return [scaled(one, factor) for one in cell]
     return cell if cell is None else float(cell) * factor

@@ -1,4 +1,4 @@
-"""Files of weights that were trained elsewhere, on this machine."""
+"""Finds files of pretrained weights on this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @cache
 def weights_file(module: str, name: str, sha256: str) -> Path:
-    """The file of this name in the folder $PALMETTE_MODELS, or in an installed package, which is not imported.
+    """Finds a file in the folder $PALMETTE_MODELS or in an installed package, which is not imported.
 
     Raises:
         FileNotFoundError: there is none.

@@ -1,4 +1,4 @@
-"""The usual steps from numbers to features, by layout: several encoders end with them."""
+"""The last steps of several encoders: from numbers to features of a layout."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from palmette.automl.encoders.encoder import DataFacts, Layout, Transformer
 SQUASHED = Call("palmette.automl.encoders.scaling.SquashingScaler")
 STANDARD = Call("sklearn.preprocessing.StandardScaler")
 FAR, FAR_APART = 4.0, 3.0
-"""Standard deviations beyond which no number lies; fewer for clusters, so that a few far rows are none."""
+"""Standard deviations at which numbers are clipped; tighter for clustering, so that outliers form no clusters."""
 
 
 def scaled(layout: Layout, facts: DataFacts, *first: tuple[str, Call]) -> Transformer:
-    """Numbers with missing values, after the `first` steps, as features of a layout."""
+    """Turns numbers with missing values, after the `first` steps, into features of a layout."""
     if layout == "tree":
         return pipeline(*first) if len(first) > 1 else first[0][1] if first else "passthrough"
     squash = layout == "dense" and facts.supervised
@@ -21,13 +21,13 @@ def scaled(layout: Layout, facts: DataFacts, *first: tuple[str, Call]) -> Transf
 
 
 def imputer(facts: DataFacts) -> Call:
-    """The median for a missing number, and for a target to learn a column that flags it."""
+    """Replaces missing numbers by the median; with a target to learn, also adds columns that flag them."""
     flags = {"add_indicator": True} if facts.supervised else {}
     return Call("sklearn.impute.SimpleImputer", {"strategy": "median", **flags, "keep_empty_features": True})
 
 
 def standard(facts: DataFacts) -> tuple[tuple[str, Call], ...]:
-    """Mean 0 and standard deviation 1, far values clipped."""
+    """Scales to mean 0 and standard deviation 1, and clips outliers."""
     return (("scale", STANDARD), ("clip", clipped(FAR if facts.supervised else FAR_APART)))
 
 

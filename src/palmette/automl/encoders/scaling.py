@@ -1,4 +1,4 @@
-"""Numbers on like scales, for models that measure distances or add up."""
+"""Scales numbers for models that measure distances or add up features."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 
 class SquashingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Centres each column at its median, divides by the distance of its quartiles, and draws far values in smoothly.
+    """Centres each column at its median, divides by the interquartile range, and squashes outliers smoothly.
 
-    No value is beyond -`bound` and `bound`, so that outliers keep their order and lose their leverage.
+    All values lie between -`bound` and `bound`, so that outliers keep their order and lose their leverage.
     """
 
     def __init__(self, bound: float = 3.0) -> None:

@@ -1,4 +1,4 @@
-"""Encoders whose features are the scores of another encoder's: a part of the row is learnt first, by itself."""
+"""Encoders whose features are predictions of the target by a regression on another encoder's features."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ SCORES = "palmette.automl.encoders.scores.CrossFittedScores"
 
 
 def each_column(name: str, transformer: Transformer, columns: Sequence[ColumnUse]) -> Transformer:
-    """The transformer of each column by itself."""
+    """Applies the transformer to each column separately."""
     parts = [(f"{name}_{place}", transformer, [one.name]) for place, one in enumerate(columns, 1)]
     return Call("sklearn.compose.ColumnTransformer", {"transformers": parts}) if len(parts) > 1 else transformer
 
 
 def score_step(facts: DataFacts, alpha: float | None = None) -> tuple[str, Call]:
-    """The last step of a pipeline: scores of the features before it."""
+    """Returns the last step of a pipeline: cross-fitted scores of the preceding features."""
     given = {} if alpha is None else {"alpha": alpha}
     return "scores", Call(SCORES, {"kind": "classes" if facts.classes else "number", **given})
 
 
 class Scored(Encoder):
-    """Stands before an encoder with the layout `sparse` among the bases of a class: each column of the kind is given
-    the cross-fitted output of a regression on the features of that encoder."""
+    """Mixin before an encoder with the layout `sparse`: replaces each column of the kind by the cross-fitted output of
+    a regression on that encoder's features."""
 
     usual = False
     usual_beside = True

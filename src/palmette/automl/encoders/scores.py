@@ -1,4 +1,4 @@
-"""What features say about the target by themselves, as a few features for the final learner."""
+"""Reduces many features to few: their cross-fitted predictions of the target."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ STRENGTHS = np.logspace(0, 5, 11)
 class CrossFittedScores(TransformerMixin, BaseEstimator):
     """The outputs of a ridge regression of the target on features (n, d), dense or sparse.
 
-    A training row is given the output of a regression that has not seen it. There is a score for each of three or more
-    classes, else one.
+    Each training row gets the output of a regression that was fitted without it. There is one score for each of three
+    or more classes, else a single one.
 
     Args:
-        kind: `classes` or `number`, of the target.
-        alpha: Strength of the penalty; chosen by leave-one-out where it is None.
-        n_splits: Parts of the training rows.
+        kind: `classes` or `number`, the type of the target.
+        alpha: Strength of the penalty; None to choose it by leave-one-out.
+        n_splits: Number of folds.
     """
 
     def __init__(self, kind: str, alpha: float | None = None, n_splits: int = 5) -> None:

@@ -1,4 +1,4 @@
-"""Transformers of single cells that learn nothing."""
+"""Transformers of single cells that have nothing to fit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 
 class Stateless(TransformerMixin, BaseEstimator):
-    """Features of each row by itself, as the method `transform` of a subclass makes them."""
+    """Computes features of each row by itself; subclasses implement `transform`."""
 
     def fit(self, X: Any, y: Any = None) -> Any:
         return self

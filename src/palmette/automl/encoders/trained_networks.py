@@ -1,4 +1,4 @@
-"""Frozen networks in a folder of $PALMETTE_MODELS, read by the library transformers; code beside them is not run."""
+"""Frozen networks in a folder of $PALMETTE_MODELS, loaded by transformers; code in the folder is never run."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from palmette.automl.encoders.file_cells import features_of
 from palmette.automl.encoders.packaged_weights import weights_file
 from palmette.automl.encoders.stateless import Stateless
 
-CELLS_TOGETHER = 16  # cells in a batch
+CELLS_TOGETHER = 16  # batch size
 
 
 class TrainedNetwork(NamedTuple):
-    """A network in memory."""
+    """A network in memory, with its folder and configuration."""
 
     place: Path
     config: Mapping[str, Any]
     model: Any
 
     def outputs(self, method: str = "forward", **inputs: torch.Tensor) -> Any:
-        """What a method of the network returns; on a GPU it computes in half precision."""
+        """Calls a method of the network; on a GPU it computes in half precision."""
         device = self.model.device
         given = {name: value.to(device) for name, value in inputs.items()}
         with torch.inference_mode(), torch.autocast(device.type, enabled=device.type == "cuda"):
@@ -37,7 +37,7 @@ class TrainedNetwork(NamedTuple):
 
 @cache
 def trained_network(folder: str, sha256: str) -> TrainedNetwork:
-    """The network of this folder on the fastest device; its file of weights has the expected content."""
+    """Loads the network of a folder onto the fastest device, after its weights match `sha256`."""
     from transformers import AutoModel
 
     place = weights_file("", f"{folder}/model.safetensors", sha256).parent
@@ -47,22 +47,22 @@ def trained_network(folder: str, sha256: str) -> TrainedNetwork:
 
 
 def json_of(file: Path) -> dict[str, Any]:
-    """The object in a file; empty where there is none."""
+    """Returns the object in a JSON file; empty if there is no such file."""
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return found
 
 
 class NetworkVectors(Stateless):
-    """A vector for each cell by itself, of each column; learns nothing. The network is not part of the fitted model.
+    """Encodes each cell of each column as a vector; there is nothing to fit. The fitted model leaves out the network.
 
     Args:
-        folder: Its folder in $PALMETTE_MODELS.
-        sha256: Of its file of weights.
-        size: Numbers that it gives for a cell.
+        folder: Folder of the network in $PALMETTE_MODELS.
+        sha256: SHA-256 of the weights.
+        size: Length of a cell's vector.
     """
 
     method: ClassVar[str]
-    """Of networks that know several kinds of data: what reads this one."""
+    """Method that reads this kind of data, in networks that read several kinds."""
 
     def __init__(self, folder: str, sha256: str, size: int) -> None:
         self.folder = folder
@@ -73,7 +73,7 @@ class NetworkVectors(Stateless):
         return features_of(pd.DataFrame(X), self.vectors)
 
     def vectors(self, cells: Iterable[Any]) -> Iterator[np.ndarray]:
-        """(size,) of each; cells of one shape go through the network together."""
+        """Yields a vector (size,) for each cell; cells of equal shape go through the network in one batch."""
         network, rest = trained_network(self.folder, self.sha256), iter(cells)
         while some := list(islice(rest, CELLS_TOGETHER)):
             inputs = [self.inputs(network, cell) for cell in some]
@@ -84,7 +84,7 @@ class NetworkVectors(Stateless):
                 yield from pooled_outputs(network.outputs(method, **stacked), self.size).double().cpu().numpy()
 
     def inputs(self, network: TrainedNetwork, cell: Any) -> dict[str, torch.Tensor]:
-        """The tensors of a cell, (1, ...) each, by the names of the network's arguments."""
+        """Returns the tensors of a cell, (1, ...) each, by the names of the network's arguments."""
         raise NotImplementedError
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -93,7 +93,7 @@ class NetworkVectors(Stateless):
 
 
 def pooled_outputs(made: Any, size: int) -> torch.Tensor:
-    """(n, size) of the outputs of a network: its first token beside the mean of the others, or what it pools itself."""
+    """Pools outputs to (n, size): the first token and the mean of the others, or the network's own pooling."""
     states = made.last_hidden_state
     if states.ndim == 3 and 2 * states.shape[2] == size:
         return torch.cat([states[:, 0], states[:, 1:].mean(dim=1)], dim=1)

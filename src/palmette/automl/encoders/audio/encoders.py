@@ -19,9 +19,9 @@ class _Sounds(Encoder):
     once = True
     requires = ("soundfile", "scipy")
     features: int
-    """Of a sound."""
+    """Features per sound."""
     sound: float
-    """Seconds for one sound of a second."""
+    """Seconds for a sound that lasts one second."""
     call: Call
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:

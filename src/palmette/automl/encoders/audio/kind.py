@@ -1,4 +1,4 @@
-"""Sounds as a kind of data."""
+"""Sounds as a kind of column."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from palmette.automl.kinds import FileKind
 
 MAGIC = (b"fLaC", b"OggS", b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2", b"\xff\xfa", b".snd")
 PLAYED, RANGE = 10, 12.0
-"""Seconds of a sound in the report, and the range of its spectrogram in natural logarithms of energy."""
+"""Seconds of a sound in the report, and the range of its spectrogram as a natural logarithm of energy."""
 
 
 class Sounds(FileKind):

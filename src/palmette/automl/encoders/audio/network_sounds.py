@@ -1,4 +1,4 @@
-"""Vectors of sounds by a network in a folder."""
+"""Sound embeddings by a network in a folder."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import torch
 from palmette.automl.encoders.audio.sounds import RATE
 from palmette.automl.encoders.trained_networks import NetworkVectors, TrainedNetwork
 
-LEAST = RATE // 10  # values of a sound, which a shorter one is padded to
-MOST_HEARD = 10 * RATE  # values from its middle that are heard
+LEAST = RATE // 10  # values; shorter sounds are padded
+MOST_HEARD = 10 * RATE  # values from the middle of a sound that are used
 
 
 class SoundNetworkVectors(NetworkVectors):
-    """Vectors of the ten seconds in the middle of sounds; arguments as for `NetworkVectors`."""
+    """Encodes the middle ten seconds of sounds as vectors; arguments as for `NetworkVectors`."""
 
     method = "get_audio_features"
 

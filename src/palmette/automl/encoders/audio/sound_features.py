@@ -1,4 +1,4 @@
-"""Sounds as numbers: statistics of their spectra, answers of random kernels, and small spectrograms."""
+"""Numeric features of sounds: spectral statistics, responses of random kernels, and small spectrograms."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from palmette.automl.encoders.audio.sounds import BANDS, HOP, RATE, log_mel
 from palmette.automl.encoders.file_cells import features_of
 from palmette.automl.encoders.stateless import Stateless
 
-COEFFICIENTS, KERNEL, FRAMES = 20, 9, 400  # of the cepstrum; frames of a kernel; frames of a sound that kernels see
+COEFFICIENTS, KERNEL, FRAMES = 20, 9, 400  # of the cepstrum; frames per kernel; frames of a sound that kernels see
 
 
 class SoundFeatures(Stateless):
-    """Features of each sound by itself, of each column of sounds; learns nothing."""
+    """Computes features of each sound in each column; there is nothing to fit."""
 
     def transform(self, X: pd.DataFrame) -> np.ndarray:
-        with threadpool_limits(1):  # several threads on one sound wait for each other
+        with threadpool_limits(1):  # threads slow each other down on one sound
             return features_of(pd.DataFrame(X), lambda waves: map(self.sound, waves))
 
     def sound(self, wave: np.ndarray) -> np.ndarray:
-        """(d,) of a wave (n,)."""
+        """Returns the features (d,) of a wave (n,)."""
         raise NotImplementedError
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -36,7 +36,7 @@ class SoundFeatures(Stateless):
 
 
 class SpectrumStatistics(SoundFeatures):
-    """Mean, spread and quartiles of the cepstrum, its changes and its centre, and the length of a sound."""
+    """Summarizes a sound: mean, spread and quartiles of the cepstrum, its changes and the centroid; its length."""
 
     def sound(self, wave: np.ndarray) -> np.ndarray:
         energy = log_mel(wave)
@@ -55,10 +55,10 @@ class SpectrumStatistics(SoundFeatures):
 
 
 class RandomKernels(SoundFeatures):
-    """How often, and how strongly, random kernels answer to the spectrogram (Dempster et al., 2020).
+    """Measures how often and how strongly random kernels respond to the spectrogram (Dempster et al., 2020).
 
     Args:
-        kernels: How many there are; each gives two features.
+        kernels: Number of kernels; each gives two features.
     """
 
     def __init__(self, kernels: int = 500) -> None:
@@ -78,10 +78,10 @@ class RandomKernels(SoundFeatures):
 
 
 class SmallSpectrogram(SoundFeatures):
-    """The spectrogram of a sound, scaled to one size.
+    """Scales the spectrogram of a sound to one size.
 
     Args:
-        size: Its frames and its bands.
+        size: Number of frames and of bands.
     """
 
     def __init__(self, size: int = 32) -> None:
@@ -95,14 +95,14 @@ class SmallSpectrogram(SoundFeatures):
 
 
 def pooled(energy: np.ndarray) -> np.ndarray:
-    """Means of so many neighbouring frames that few are left."""
+    """Averages neighbouring frames until few are left."""
     step = -(-len(energy) // FRAMES)
     return np.add.reduceat(energy, np.arange(0, len(energy), step)) / step if step > 1 else energy
 
 
 @cache
 def random_kernels(count: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Weights (frames * bands, k) and biases (k,), of each of four dilations: always the same."""
+    """Returns weights (frames * bands, k) and biases (k,) for each of four dilations; always the same ones."""
     random, made = np.random.default_rng(0), []
     for _ in range(4):
         weights = np.zeros((KERNEL, BANDS, count // 4), dtype="float32")

@@ -1,4 +1,4 @@
-"""Columns of sound files as waves, and waves as spectrograms."""
+"""Reads sound files as waves, and computes spectrograms."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from scipy.signal import resample_poly
 
 from palmette.automl.encoders.file_cells import file_content, read_once
 
-RATE = 16_000  # of every wave, in values a second
-LONGEST = 30  # seconds of a sound that are kept, from its middle
-WINDOW, HOP, BANDS = 400, 160, 64  # 25 and 10 milliseconds, and bands of the mel scale
-QUIET = 5.0  # nats below the loudest moment at which the ends are cut off
+RATE = 16_000  # samples per second of every wave
+LONGEST = 30  # most seconds that are kept, from the middle
+WINDOW, HOP, BANDS = 400, 160, 64  # 25 and 10 milliseconds in samples; mel bands
+QUIET = 5.0  # nats below the loudest frame at which both ends are trimmed
 
 
 @read_once
 def wave_of(cell: Any) -> np.ndarray:
-    """A float32 wave (n,) of one channel and 16,000 values a second, of 30 seconds at most; a moment of silence where
-    there is none, and for a file without any value. A cell is the content of a file, its path, or a `data:` URL."""
+    """Reads a sound as a float32 wave (n,): one channel, 16,000 samples per second, at most 30 seconds; a short silence
+    for a missing value or an empty file. A cell is the content of a file, its path, or a `data:` URL."""
     content = file_content(cell)
     if content is None:
         return np.zeros(WINDOW, dtype="float32")
@@ -41,7 +41,7 @@ def wave_of(cell: Any) -> np.ndarray:
 
 
 def log_mel(wave: np.ndarray) -> np.ndarray:
-    """(frames, 64): the energy in bands of the mel scale, in logarithms, without the quiet ends."""
+    """Returns the logarithms of energy in mel bands, (frames, 64), with quiet ends trimmed."""
     frames = np.lib.stride_tricks.sliding_window_view(wave, WINDOW)[::HOP] * np.hanning(WINDOW).astype("float32")
     power = np.abs(np.fft.rfft(frames, 512, axis=1)) ** 2
     energy = np.log(power.astype("float32") @ mel_filters() + 1e-6)
@@ -52,7 +52,7 @@ def log_mel(wave: np.ndarray) -> np.ndarray:
 
 @cache
 def mel_filters() -> np.ndarray:
-    """(257, 64): triangles over the frequencies of a spectrum."""
+    """Returns triangular mel filters (257, 64) over the frequencies of a spectrum."""
     top = 2595 * np.log10(1 + RATE / 2 / 700)
     edges = 700 * (10 ** (np.linspace(0, top, BANDS + 2) / 2595) - 1)
     hertz = np.fft.rfftfreq(512, 1 / RATE)[:, None]

@@ -1,4 +1,4 @@
-"""Encoders of yes and no."""
+"""Encoders of boolean columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Booleans(Encoder):
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         if layout == "tree" or facts.supervised:
             return scaled(layout, facts)
-        # Yes and no are as far apart as two rows are in a number, on average.
+        # Gives True and False half the usual distance between two rows in a number.
         share = Call("sklearn.impute.SimpleImputer", {"strategy": "mean", "keep_empty_features": True})
         apart = Call("sklearn.preprocessing.MinMaxScaler", {"feature_range": (0, 0.7)})
         return pipeline(("impute", share), ("scale", apart))

@@ -10,7 +10,7 @@ from palmette.automl.encoders.encoder import DataFacts, Encoder, Layout, Transfo
 from palmette.automl.encoders.scaled import standard
 
 MANY = 30
-"""Categories with a column of their own where distances count."""
+"""Most categories of a column that have an indicator of their own in clustering."""
 
 
 class Codes(Encoder):
@@ -45,7 +45,7 @@ class OneHot(Encoder):
 
 
 def _indicators(layout: Layout) -> Call:
-    """Categories that occur once, and unknown ones, share a column."""
+    """Encodes categories as indicators; those that occur once, and unknown ones, share a column."""
     rare = {"min_frequency": 2, "handle_unknown": "infrequent_if_exist"}
     return Call(
         "sklearn.preprocessing.OneHotEncoder", {**rare, **({} if layout == "sparse" else {"sparse_output": False})}
@@ -53,7 +53,7 @@ def _indicators(layout: Layout) -> Call:
 
 
 def _means(facts: DataFacts) -> Call:
-    """A training row is given a mean that its own target is no part of."""
+    """Encodes a category as its mean target; the mean for a training row leaves out the row's own fold."""
     target = "continuous" if not facts.classes else "binary" if facts.classes == 2 else "multiclass"
     folds = Call("sklearn.model_selection.KFold", {"n_splits": 5, "shuffle": True, "random_state": 0})
     encoder = Call("sklearn.preprocessing.TargetEncoder", {"target_type": target, "cv": folds})
@@ -61,9 +61,9 @@ def _means(facts: DataFacts) -> Call:
 
 
 def _distances() -> Call:
-    """Two categories are half as far apart as two rows are in a number, on average.
+    """Encodes categories for clustering, with half the usual distance between two rows in a number.
 
-    All rows of a category lie on one point, and would be clusters of their own.
+    With more weight, each category would be a cluster of its own, because all its rows coincide.
     """
     most = {"max_categories": MANY, "handle_unknown": "ignore", "sparse_output": False}
     half = Call("sklearn.preprocessing.MinMaxScaler", {"feature_range": (0, 0.5)})

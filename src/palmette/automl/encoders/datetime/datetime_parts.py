@@ -1,4 +1,4 @@
-"""Timestamps as numbers."""
+"""Numeric parts of timestamps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 
 def datetime_parts(frame: pd.DataFrame, parts: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Of columns of timestamps: `month`, `day`, `weekday` (Monday is 0), `hour` with minutes, and `days` since 1970."""
+    """Extracts parts of timestamps: `month`, `day`, `weekday` (0 is Monday), `hour` with minutes, `days` since 1970."""
     made = {}
     for name, wanted in parts.items():
         times = pd.DatetimeIndex(frame[name])

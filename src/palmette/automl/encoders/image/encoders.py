@@ -14,9 +14,9 @@ from palmette.automl.encoders.scored import Scored, each_column
 
 FEATURES = "palmette.automl.encoders.image.picture_features"
 FEW_SHAPES, THUMBNAIL, SQUARE, PHOTOGRAPH = 604, 16, 32, 1280
-"""Features of a picture in the layout of trees; pixels of the side of two sizes; features of the network."""
+"""Features per picture for trees; sides in pixels of the two small sizes; features of the network."""
 BESIDE_OTHERS = 6.0
-"""Places later in the order where pictures are not all that there is."""
+"""Added to a starting point's rank if the table has other columns than pictures."""
 
 
 class _Pictures(Encoder):
@@ -24,7 +24,7 @@ class _Pictures(Encoder):
     once = True
     requires: ClassVar[tuple[str, ...]] = ("PIL",)
     picture: float
-    """Seconds for one picture."""
+    """Seconds per picture."""
 
     def seconds(self, facts: DataFacts) -> float:
         return self.picture * facts.rows * facts.kinds.count(self.kind) / facts.folds  # once for all folds

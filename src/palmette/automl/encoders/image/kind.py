@@ -1,4 +1,4 @@
-"""Images as a kind of data."""
+"""Images as a kind of column."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from palmette.automl.kinds import FileKind
 
 MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"GIF8", b"BM", b"II*\0", b"MM\0*")
 HASHED = 8
-"""Pixels of a side of the picture whose differences are the fingerprint."""
+"""Side in pixels of the small picture whose differences form the fingerprint."""
 THUMBNAIL = 160
-"""Pixels of the longer side in the report."""
+"""Longer side, in pixels, of a picture in the report."""
 GRID, MARK = 6, (255, 40, 0)
-"""Parts of a side that are covered, and the colour of those that matter."""
+"""Number of parts per side that are covered in turn, and the colour that marks the parts that matter."""
 
 
 class Images(FileKind):
@@ -30,7 +30,7 @@ class Images(FileKind):
         return head.startswith(MAGIC) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")
 
     def fingerprint(self, content: bytes) -> int:
-        """Which pixels of a small grey picture are brighter than the next: the same after scaling and compression."""
+        """Encodes which pixels of a small grey copy are brighter than the next; robust to scaling and compression."""
         import numpy as np
         from PIL import Image
 
@@ -42,7 +42,7 @@ class Images(FileKind):
             raise ValueError(str(error)) from error
         small = np.asarray(picture.resize((HASHED + 1, HASHED), Image.Resampling.BOX), dtype=int)
         if np.ptp(small) < 8:
-            return 0  # flat pictures are not alike because of that
+            return 0  # flat pictures are not alike just because they are flat
         return int.from_bytes(np.packbits(small[:, 1:] > small[:, :-1]).tobytes())
 
     def of_numbers(self, values: Sequence[object]) -> bytes:
@@ -63,7 +63,7 @@ class Images(FileKind):
         return tuple(made)
 
     def covered(self, content: bytes) -> tuple[bytes, ...]:
-        """A square of a grid of six by six in the mean colour, row by row."""
+        """Replaces one square after the other of a six-by-six grid by the mean colour, row by row."""
         import numpy as np
 
         from palmette.automl.encoders.image.pictures import picture_of

@@ -1,4 +1,4 @@
-"""Vectors of pictures by a network in a folder."""
+"""Image embeddings by a network in a folder."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import torch
 from palmette.automl.encoders.image.pictures import resized
 from palmette.automl.encoders.trained_networks import NetworkVectors, TrainedNetwork, json_of
 
-USUAL = 224  # pixels of a side
+USUAL = 224  # side in pixels
 
 
 class PictureNetworkVectors(NetworkVectors):
-    """Vectors of whole pictures, scaled to a square; arguments as for `NetworkVectors`."""
+    """Encodes whole pictures, scaled to a square, as vectors; arguments as for `NetworkVectors`."""
 
     method = "get_image_features"
 

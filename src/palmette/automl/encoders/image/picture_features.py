@@ -1,4 +1,4 @@
-"""Pictures as numbers that describe shapes, textures and colours."""
+"""Numeric features of pictures: shapes, textures and colours."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from palmette.automl.encoders.image.pictures import resized
 from palmette.automl.encoders.stateless import Stateless
 
 ANGLES = 9
-SIDE = 64  # pixels of the squares that shapes and textures are taken from
+SIDE = 64  # side in pixels of the square for shapes and textures
 
 
 class PictureFeatures(Stateless):
-    """Features of each picture by itself, of each column of pictures; learns nothing."""
+    """Computes features of each picture in each column; there is nothing to fit."""
 
     def transform(self, X: pd.DataFrame) -> np.ndarray:
         return features_of(pd.DataFrame(X), lambda pictures: map(self.features, pictures))
 
     def features(self, picture: np.ndarray) -> np.ndarray:
-        """(d,) of a picture (height, width, 3)."""
+        """Returns the features (d,) of a picture (height, width, 3)."""
         raise NotImplementedError
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -35,10 +35,10 @@ class PictureFeatures(Stateless):
 
 
 class ShapesAndColours(PictureFeatures):
-    """Histograms of oriented gradients, local binary patterns and colours, and a thumbnail.
+    """Computes histograms of oriented gradients, local binary patterns and colours, and a thumbnail.
 
     Args:
-        cell: Pixels of a side of a cell of gradients, in a square of 64 pixels: 8 for details, 16 for few features.
+        cell: Side of a gradient cell, in a square of 64 pixels: 8 for details, 16 for few features.
     """
 
     def __init__(self, cell: int = 8) -> None:
@@ -53,10 +53,10 @@ class ShapesAndColours(PictureFeatures):
 
 
 class Thumbnails(PictureFeatures):
-    """The pixels of the picture, scaled down.
+    """Scales pictures down to their pixels.
 
     Args:
-        size: Pixels of a side.
+        size: Side in pixels.
     """
 
     def __init__(self, size: int = 16) -> None:
@@ -67,7 +67,7 @@ class Thumbnails(PictureFeatures):
 
 
 def gradients(grey: np.ndarray, cell: int) -> np.ndarray:
-    """Histograms of oriented gradients in cells, normalised in blocks of two by two (Dalal and Triggs, 2005)."""
+    """Computes histograms of oriented gradients in cells, normalised in blocks of 2 by 2 (Dalal and Triggs, 2005)."""
     down, right = np.gradient(grey)
     strength, angle = np.hypot(down, right), np.mod(np.arctan2(down, right), np.pi)
     which = np.minimum((angle / np.pi * ANGLES).astype(int), ANGLES - 1)
@@ -80,13 +80,13 @@ def gradients(grey: np.ndarray, cell: int) -> np.ndarray:
 
 
 def textures(grey: np.ndarray) -> np.ndarray:
-    """Shares of local binary patterns: which of the eight neighbours of a pixel are brighter, by number of changes."""
+    """Computes histograms of local binary patterns: how many of a pixel's eight neighbours are brighter."""
     inner = grey[1:-1, 1:-1]
     ring = ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0))
     height, width = inner.shape
     bits = np.stack([grey[y : y + height, x : x + width] > inner + 0.01 for y, x in ring])
     changes = (bits != np.roll(bits, 1, axis=0)).sum(axis=0)
-    codes = np.where(changes <= 2, bits.sum(axis=0), 9)  # of the many patterns, those of edges and corners matter
+    codes = np.where(changes <= 2, bits.sum(axis=0), 9)  # patterns with few changes are edges and corners
     counts = [np.bincount(part.ravel(), minlength=10) / part.size for part in _quarters(codes)]
     return np.sqrt(np.concatenate(counts)).astype("float32")
 
@@ -97,7 +97,7 @@ def _quarters(values: np.ndarray) -> list[np.ndarray]:
 
 
 def colours(square: np.ndarray) -> np.ndarray:
-    """Shares of hues (by saturation), saturations and brightnesses, 16 of each."""
+    """Computes histograms of hue (weighted by saturation), saturation and brightness, 16 bins each."""
     most, least = square.max(axis=2), square.min(axis=2)
     chroma = most - least
     safe = np.where(chroma > 0, chroma, 1)

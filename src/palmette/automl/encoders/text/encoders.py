@@ -15,17 +15,17 @@ from palmette.automl.encoders.scored import Scored, score_step
 
 DIRECTIONS = 30
 STATISTICS, OVERLAPS = 5, 8
-"""Features of a column, and of a pair of columns."""
+"""Number of features of a column, and of a pair of columns."""
 MOST_PAIRED = 3
-"""Columns of which pairs are compared."""
+"""Number of columns, from the first, that are compared in pairs."""
 MOST = 100_000
-"""Features of a TF-IDF at most."""
+"""Most features of TF-IDF."""
 BESIDE_OTHERS = 6.0
-"""Places later in the order where texts are not all that there is."""
+"""Added to a starting point's rank if the table has other columns than texts."""
 PAIRS_FIRST = 0.9
-"""Places earlier where texts are compared."""
+"""Subtracted from a starting point's rank if texts are compared with each other."""
 PENALTY = 0.03
-"""The `C` of a linear model on vectors."""
+"""`C` of a linear model on vectors."""
 FEATURES, PAIRS = (f"palmette.automl.encoders.text.{module}" for module in ("text_features", "text_pairs"))
 Parts = list[tuple[str, Any, Any]]
 
@@ -68,7 +68,7 @@ class Tfidf(_Texts):
     description = "TF-IDF of words and pairs of words, and the overlap of two text columns."
     characters: ClassVar[bool] = False
     word: ClassVar[float] = 5e-6
-    """Seconds for a word."""
+    """Seconds per word."""
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         words = _tfidf(token_pattern=r"\w+", ngram_range=(1, 2))
@@ -120,16 +120,16 @@ class Contrast(_Texts):
 
 
 class _Vectors(_Texts):
-    """By a model that was trained elsewhere."""
+    """Text embeddings by a pretrained model."""
 
     usual = False
     once = True
     path: ClassVar[str]
     dimensions: ClassVar[int]
     word: ClassVar[float]
-    """Seconds for a word."""
+    """Seconds per word."""
     rank: ClassVar[float]
-    """Of the first start, as in `DefaultConfig`."""
+    """Rank of the first starting point, as in `DefaultConfig`."""
 
     @property
     def size(self) -> int:
@@ -140,7 +140,7 @@ class _Vectors(_Texts):
         return Call(self.path, {"paired": MOST_PAIRED})
 
     def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
-        pairs = facts.is_text_alone and facts.pairs  # words by themselves do not compare texts
+        pairs = facts.is_text_alone and facts.pairs  # single words cannot compare texts
         first = self.rank + (0.0 if facts.is_text_alone else BESIDE_OTHERS) - (PAIRS_FIRST if pairs else 0.0)
         reason = "on vectors of a model that has read many other texts"
         return (
@@ -210,7 +210,7 @@ class Folder(FromFolder, _Vectors):
     description = "Vectors of texts by the network in a folder of $PALMETTE_MODELS, such as a sentence encoder."
     path = "palmette.automl.encoders.text.network_texts.TextNetworkVectors"
     rank = 1.02
-    pieces = 1.4  # of a word
+    pieces = 1.4  # tokens per word
     starts, transformer, categorical = _Vectors.starts, _Vectors.transformer, _Vectors.categorical
 
     def seconds(self, facts: DataFacts) -> float:
@@ -229,11 +229,11 @@ def _overlaps(columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) ->
 
 
 def _ended(columns: Sequence[ColumnUse]) -> Iterator[tuple[str, str]]:
-    """The columns, each with the end of the names of its parts: a number where there are several."""
+    """Yields each column with the suffix of its step names: a number if there are several columns."""
     yield from ((f"_{place}" if len(columns) > 1 else "", one.name) for place, one in enumerate(columns, 1))
 
 
 def _pairs(columns: Sequence[ColumnUse]) -> Iterator[tuple[str, list[str]]]:
-    """Two of the first columns, with the end of the names of their parts."""
+    """Yields the pairs of the first columns with the suffix of their step names."""
     pairs = itertools.combinations(_ended(columns[:MOST_PAIRED]), 2)
     yield from ((f"{first[0]}{second[0]}", [first[1], second[1]]) for first, second in pairs)

@@ -1,4 +1,4 @@
-"""Vectors of texts by a network, or a table of static vectors, in a folder."""
+"""Text embeddings by a network, or by a table of static vectors, in a folder."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from palmette.automl.encoders.packaged_weights import weights_file
 from palmette.automl.encoders.text.text_vectors import TextVectors, window_vectors
 from palmette.automl.encoders.trained_networks import json_of, trained_network
 
-PIECES_OF_A_PART = 256  # that are read together
+PIECES_OF_A_PART = 256  # tokens that the network reads at once
 
 
 class TextNetworkVectors(TextVectors):
-    """Vectors of whole texts; a long one is read in parts.
+    """Encodes whole texts as vectors; a long text is read in parts.
 
     Args:
-        folder: Of the network, in $PALMETTE_MODELS. It is not part of the fitted model.
-        sha256: Of its file of weights.
-        size: Numbers that it gives for a text.
-        paired: Columns of which pairs are compared.
+        folder: Folder of the network in $PALMETTE_MODELS; the fitted model leaves it out.
+        sha256: SHA-256 of the weights.
+        size: Length of a text's vector.
+        paired: Number of columns, from the first, that are compared in pairs.
     """
 
     def __init__(self, folder: str, sha256: str, size: int, paired: int = 3) -> None:
@@ -64,7 +64,7 @@ def _pieces(place: Path, most: int, special: bool = True) -> Any:
 
 @cache
 def _static(file: Path) -> Any:
-    """The mean of the vectors in a table of model2vec."""
+    """Returns a function from token numbers to the mean of their vectors in a model2vec table."""
     tensors = load_file(file)
     table = tensors["embeddings"].astype("float64")
     if "weights" in tensors:

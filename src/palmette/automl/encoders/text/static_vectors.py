@@ -1,4 +1,4 @@
-"""The mean of static vectors of the pieces of a text."""
+"""Text embeddings as the mean of static token vectors."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ WORDLLAMA_TOKENIZER = (
     "tokenizers/l2_supercat_tokenizer_config.json",
     "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
 )
-MOST_CHARACTERS = 10_000  # of a text
+MOST_CHARACTERS = 10_000  # that are read of a text
 
 
 class StaticVectors(TextVectors):
-    """The mean of the 256 dimensions that WordLlama gives to each piece of a text, in any order.
+    """Averages the static 256-dimensional WordLlama vectors of a text's tokens, whatever their order.
 
-    The weights are those of the package `wordllama`; they are not part of the fitted model.
+    The weights come from the package `wordllama`; the fitted model leaves them out.
     """
 
     size = 256
@@ -46,6 +46,6 @@ class StaticVectors(TextVectors):
 
 @cache
 def _static_table() -> tuple[Any, np.ndarray]:
-    """What divides a text into pieces, and a vector for each."""
+    """Returns the tokenizer and the vector of each token."""
     pieces = Tokenizer.from_file(str(weights_file(*WORDLLAMA_TOKENIZER)))
     return pieces, load_file(weights_file(*WORDLLAMA))["embedding.weight"].astype("float32")

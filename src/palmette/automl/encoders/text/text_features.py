@@ -1,4 +1,4 @@
-"""Texts as numbers: lengths and signs, weighted words and their main directions."""
+"""Numeric features of texts: statistics, weighted words and their main directions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 
 class Words(TransformerMixin, BaseEstimator):
-    """The weighted words of texts (n,), learnt from texts; a text without any word has none.
+    """Weighs the words of texts (n,) by TF-IDF; also fits texts that contain no word.
 
     Args:
-        grams: Words in a row that are counted together, at most.
+        grams: Longest sequence of words that is counted.
     """
 
     def __init__(self, grams: int = 1) -> None:
@@ -38,7 +38,7 @@ class Words(TransformerMixin, BaseEstimator):
 
 
 class JoinedTexts(TransformerMixin, BaseEstimator):
-    """Texts of several columns (n, m) as one text for each row (n,)."""
+    """Joins the texts of several columns (n, m) into one text for each row (n,)."""
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> JoinedTexts:
         self.columns_ = list(X.columns)
@@ -53,7 +53,7 @@ class JoinedTexts(TransformerMixin, BaseEstimator):
 
 
 class TextStatistics(TransformerMixin, BaseEstimator):
-    """Words, characters, and shares of capitals, digits and punctuation of each column of texts; learns nothing."""
+    """Counts words and characters, and computes the shares of capitals, digits and punctuation, in each text column."""
 
     STATISTICS = ("words", "characters", "capitals", "digits", "punctuation")
 
@@ -71,7 +71,7 @@ class TextStatistics(TransformerMixin, BaseEstimator):
 
 
 class TextDirections(TransformerMixin, BaseEstimator):
-    """Texts (n,) as points in few dimensions: the main directions of their weighted words."""
+    """Reduces texts (n,) to few dimensions: the main directions of their weighted words."""
 
     def __init__(self, n_components: int = 30) -> None:
         self.n_components = n_components

@@ -1,4 +1,4 @@
-"""Two columns of texts beside each other: what they share, and what only one of them has."""
+"""Features of a pair of text columns: what the texts share, and what only one of them contains."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _words(text: str) -> list[str]:
 
 
 class TextOverlap(TransformerMixin, BaseEstimator):
-    """How much two columns of texts have in common: words, characters and lengths, rare words counting more."""
+    """Measures the overlap of two text columns in words, characters and length; rare words count more."""
 
     FEATURES = ("cosine", "character_cosine", "shared", "jaccard", "of_first", "of_second", "length_ratio", "same_end")
 
@@ -45,7 +45,7 @@ class TextOverlap(TransformerMixin, BaseEstimator):
 
 
 class OneSidedWords(TransformerMixin, BaseEstimator):
-    """Weighted words that only the first or only the second of two columns of texts has."""
+    """Weighs the words that only the first, or only the second, of two text columns contains."""
 
     def __init__(self, max_features: int = 20_000) -> None:
         self.max_features = max_features
@@ -68,7 +68,7 @@ class OneSidedWords(TransformerMixin, BaseEstimator):
 
 
 def _one_sided(X: pd.DataFrame) -> list[str]:
-    """The words of one side only, marked by the side."""
+    """Returns, for each row, the words of one side only, prefixed by the side."""
     found = []
     for first, second in zip(X.iloc[:, 0], X.iloc[:, 1], strict=True):
         one, other = {*_words(first)}, {*_words(second)}

@@ -1,4 +1,4 @@
-"""Vectors of texts by models that were trained elsewhere."""
+"""Text embeddings by pretrained models."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PARTS_TOGETHER, WINDOWS = 32, 4  # texts in a batch, and parts of a long text th
 
 
 class TextVectors(Stateless):
-    """A vector of length 1 for each text by itself, of each column of texts; learns nothing.
+    """Encodes each text of each column as a vector of length 1; there is nothing to fit.
 
-    Each two of the first columns also have the absolute difference, the product and the cosine of their vectors.
+    Each pair of the first columns adds the absolute difference, the product and the cosine of the two vectors.
 
     Args:
-        paired: Columns of which pairs are compared.
+        paired: Number of columns, from the first, that are compared in pairs.
     """
 
     size: int
@@ -40,7 +40,7 @@ class TextVectors(Stateless):
         return np.hstack(found)
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
-        """(n, size) of texts, each once."""
+        """Returns the vectors (n, size) of distinct texts."""
         raise NotImplementedError
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -56,15 +56,15 @@ class TextVectors(Stateless):
 def window_vectors(
     pieces: Any, texts: Sequence[str], size: int, encode: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """(n, size): the mean over the parts of each text, by their lengths.
+    """Encodes texts as (n, size): the mean over the parts of a text, weighted by their lengths.
 
-    Parts of one length are encoded together, so that none is padded.
+    Parts of equal length form a batch, so there is no padding.
 
     Args:
         pieces: The tokenizer, which truncates.
         texts: (n,).
-        size: Of a vector.
-        encode: (m, k) numbers of pieces to (m, size).
+        size: Length of a vector.
+        encode: From token numbers (m, k) to vectors (m, size).
     """
     parts = [[one.ids for one in (first, *first.overflowing)][:WINDOWS] for first in map(pieces.encode, texts)]
     owners = np.array([owner for owner, some in enumerate(parts) for _ in some], dtype=int)
