@@ -73,7 +73,7 @@ def _read_run(path: Path) -> tuple[Located[Run], list[Problem]]:
         rest = without_broken(path, Run, error.problems, set(Run.model_fields) - {"run", "fsc", "dfr"})
         if rest is None:
             raise
-        found = [*error.problems, *rest.found(_of_the_run(rest.document, path.parent))]
+        found = [*error.problems, *rest.locate(_of_the_run(rest.document, path.parent))]
         return rest.document, sorted(found, key=lambda problem: problem.line or 0)
     return located, _of_the_run(located, path.parent)
 

@@ -1,4 +1,4 @@
-"""The closed vocabulary of aggregations: which parameters each takes, of which types, and what it gives."""
+"""The closed set of aggregation functions: their parameters, operand types and result types."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from palmette.features.spec.type_rules import BOOLEAN, DOUBLE, average_type, sum
 from palmette.features.spec.values import SparkType
 
 ORDERED = ("first", "last", "last_k", "collect")
-"""Functions that depend on the order of the rows."""
+"""Functions whose result depends on the order of the rows."""
 
 NEVER_NULL = ("count", "count_distinct", "approx_count_distinct", "exists")
-"""Functions that have a value over no rows."""
+"""Functions that return a value, not null, for zero rows."""
 
 SPREADABLE = ("count", "share", "sum", "exists")
-"""Functions that may have `categories`."""
+"""Functions that accept `categories`."""
 
 
 class _Rule(NamedTuple):
-    """What a function takes and gives."""
+    """The signature of a function."""
 
     of: Literal["none", "optional", "any", "single", "numeric", "condition", "vector"]
-    """What `of` must be; `single` is anything but an array or a map."""
+    """Type of `of`. `single` is any type except arrays and maps."""
     gives: Literal["bigint", "double", "boolean", "of", "sum", "avg", "array", "vector"]
     parameters: tuple[str, ...] = ()
-    """The further parameters that it takes."""
+    """Names of the other parameters it accepts."""
     needs: str = ""
-    """The one of them that it cannot do without."""
+    """The required one among `parameters`."""
 
 
 _RULES: dict[str, _Rule] = {
@@ -57,7 +57,7 @@ _RULES: dict[str, _Rule] = {
 
 
 def lint_aggregate(aggregate: Aggregate, path: str, report: Reporter) -> None:
-    """Reports parameters that the function does not take, and those that it lacks."""
+    """Reports unsupported and missing parameters."""
     function, rule = aggregate.function, _RULES[aggregate.function]
     is_spread_share = function == "share" and aggregate.categories is not None
     if aggregate.of is not None and (rule.of == "none" or is_spread_share):
@@ -79,7 +79,7 @@ def lint_aggregate(aggregate: Aggregate, path: str, report: Reporter) -> None:
 
 
 def has_type(aggregate: Aggregate, kind: SparkType, path: str, report: Reporter) -> bool:
-    """Whether the function takes an `of` of this type; reports one that it does not."""
+    """Whether the function accepts an `of` of this type; reports it if not."""
     function, wanted = aggregate.function, _RULES[aggregate.function].of
     fits, expected = {
         "numeric": (kind.is_numeric, "a number"),
@@ -100,7 +100,7 @@ def has_type(aggregate: Aggregate, kind: SparkType, path: str, report: Reporter)
 
 
 def result_type(aggregate: Aggregate, of: SparkType | None) -> SparkType | None:
-    """What the function gives for an `of` of this type; None when it is unknown."""
+    """The function's result type for an `of` of this type; None if unknown."""
     match _RULES[aggregate.function].gives:
         case "bigint" | "double" | "boolean" as name:
             is_value = aggregate.function == "percentile" and aggregate.approximate
@@ -117,10 +117,10 @@ def result_type(aggregate: Aggregate, of: SparkType | None) -> SparkType | None:
 
 
 def dtype_fault(dtype: SparkType, given: SparkType, *, may_round: bool = False) -> str | None:
-    """Why a value of type `given` should not become a `dtype`; None when it may.
+    """Why a feature of type `dtype` cannot hold a computed value of type `given`; None if it can.
 
     Args:
-        may_round: whether cutting off a fraction is part of the function's definition.
+        may_round: whether the function is defined to drop the fraction.
     """
     if dtype == given or given.name == "null":
         return None

@@ -1,4 +1,4 @@
-"""The author's own tests in an FSC: known tables and columns, values that fit, cut-offs where they belong."""
+"""Checks the author's tests in an FSC: tables and columns exist, values fit their types, cut-offs are correct."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from palmette.features.spec.values import SparkType
 def lint_tests(
     scope: ResolutionScope, output: Mapping[str, SparkType], tables: Sequence[str], hidden: Collection[str] = ()
 ) -> None:
-    """Reports every mistake in the tests of the specification.
+    """Reports every error in the tests of the specification.
 
     Args:
-        hidden: features with a mistake that was reported, which are therefore missing from the output.
+        hidden: features that were already reported and are therefore missing from the output.
     """
-    explained = bool(hidden) or len(scope.findings) > 0  # a source with a mistake can read any table
+    explained = bool(hidden) or len(scope.findings) > 0  # a source with errors could read any table
     for index, test in enumerate(scope.spec.tests):
         field = f"tests[{index}]"
         if test.name in [other.name for other in scope.spec.tests[:index]]:
@@ -68,6 +68,6 @@ def _as_of(test: UnitTest, scope: ResolutionScope, field: str) -> None:
 
 
 def is_midnight(timestamp: datetime, zone: str) -> bool:
-    """Whether a day of the zone begins at this instant (UTC when it has no offset)."""
+    """Whether this timestamp (UTC if it has no offset) is midnight in the zone."""
     aware = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)
     return aware.astimezone(ZoneInfo(zone)).time() == time(0)

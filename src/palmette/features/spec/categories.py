@@ -1,4 +1,4 @@
-"""One-hot features: one for each category, with a valid name and the category as a condition."""
+"""One-hot features: for each category, a valid name and an aggregate over its rows."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from palmette.features.spec.literals import sql_literal
 
 
 class CategoryFeature(NamedTuple):
-    """One feature of a spread aggregate."""
+    """One of the features that an aggregate with `categories` expands to."""
 
     name: str
     aggregate: Aggregate
-    """Without categories."""
+    """The aggregate, without `categories`."""
     label: str
 
 
 def spread(name: str, aggregate: Aggregate, categories: Categories) -> Iterator[CategoryFeature]:
-    """The features `<name>_<value>` in the order of the values, then `<name>_other`.
+    """Yields the features `<name>_<value>` in the order of the values, then `<name>_other`.
 
-    Other means none of the values, null included: the counts of all categories add up to that of all rows.
+    `<name>_other` covers all other values and null, so the counts of all categories add up to the total count.
     """
     for value in categories.values:
         condition = f"{quoted(categories.of)} = {sql_literal(value)}"
@@ -35,7 +35,7 @@ def spread(name: str, aggregate: Aggregate, categories: Categories) -> Iterator[
 
 
 def suffix(value: str | int | bool) -> str:
-    """A value as a part of a name.
+    """Converts a category value to a column name suffix.
 
     >>> suffix("Food & Drink"), suffix(-3), suffix(True)
     ('food_drink', 'minus_3', 'true')
@@ -46,12 +46,12 @@ def suffix(value: str | int | bool) -> str:
 
 
 def quoted(name: str) -> str:
-    """A column name in an expression."""
+    """Quotes a column name for use in an expression."""
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else f"`{name}`"
 
 
 def _only(aggregate: Aggregate, condition: str, exact: str) -> Aggregate:
-    """The aggregate over the rows of one category; a share is that of the category among all rows."""
+    """Restricts the aggregate to one category; a `share` becomes the category's share of all rows."""
     if aggregate.function == "share":
         return aggregate.model_copy(update={"of": exact, "categories": None})
     where = condition if aggregate.where is None else f"({aggregate.where}) AND ({condition})"

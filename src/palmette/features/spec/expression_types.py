@@ -1,7 +1,7 @@
-"""Types of Spark SQL expressions, by Spark's ANSI rules but without its casts between text and other types.
+"""Types of Spark SQL expressions, by Spark's ANSI rules but without implicit casts between text and other types.
 
-`Typer.of` gives the type of an expression, or None where it is unknown: for functions that are not in the
-lists of `spark_functions.yaml`. It never guesses.
+`Typer.of` returns the type of an expression, or None for functions that are missing from
+`spark_functions.yaml`. It never guesses.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _OPERATORS: dict[type[exp.Expression], Operator] = {
 
 
 class Typer:
-    """Infers types bottom up and keeps what is illegal in `faults`."""
+    """Infers types bottom-up and collects type errors in `faults`."""
 
     def __init__(self, schema: Mapping[str, SparkType], text: str) -> None:
         self.schema, self.text = schema, text
@@ -52,7 +52,7 @@ class Typer:
         self._local: dict[str, SparkType | None] = {}
 
     def of(self, node: exp.Expression | None) -> SparkType | None:
-        """The type of `node`; None when it is unknown."""
+        """The type of `node`; None if unknown."""
         if node is None:
             return None
         for kind, method in self._methods().items():
@@ -116,7 +116,7 @@ class Typer:
         return kind
 
     def _boolean(self, *operands: exp.Expression) -> SparkType:
-        """The type of a condition over operands of any type."""
+        """Boolean, whatever the types of the operands; their own errors are collected."""
         for operand in operands:
             self.of(operand)
         return BOOLEAN
@@ -200,7 +200,7 @@ class Typer:
         return kind.element if kind else None
 
     def _dot(self, node: exp.Expression) -> SparkType | None:
-        """A field of a struct; of an array of structs, an array of the field."""
+        """A field of a struct; for an array of structs, an array of the field's values."""
         kind = self.of(node.this)
         if kind is None:
             return None
@@ -224,7 +224,7 @@ class Typer:
         return DOUBLE
 
     def _lambda(self, body: exp.Expression, *kinds: SparkType | None) -> SparkType | None:
-        """The type of a lambda's body, given those of its parameters."""
+        """The type of a lambda's body, given the types of its parameters."""
         if not isinstance(body, exp.Lambda):
             return None
         outer, names = self._local, [item.name for item in body.expressions]
@@ -281,7 +281,7 @@ class Typer:
         return None
 
     def _first_argument(self, name: str, arguments: Sequence[exp.Expression]) -> SparkType | None:
-        """The type of the first argument, held against what the function takes."""
+        """The type of the first argument, after checking that the function accepts it."""
         if not arguments:
             return None
         kind = self.of(arguments[0])
@@ -299,7 +299,7 @@ class Typer:
 
 
 def _nested(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]) -> SparkType | None:
-    """The type of a function that makes structs."""
+    """The result type of a function that builds structs."""
     if name == "from_json":
         schema = arguments[-1].name if len(arguments) == 2 else ""
         try:
@@ -319,7 +319,7 @@ def _nested(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[ex
 
 
 def _exactly(node: exp.Expression, kind: SparkType, other: SparkType) -> SparkType:
-    """The type of an operand; an integer literal beside a decimal counts with the digits that it has."""
+    """The type of an operand; next to a decimal, an integer literal has as many digits as it is written with."""
     is_literal = isinstance(node, exp.Literal) and kind.is_integer and other.name == "decimal"
     return SparkType("decimal", len(node.name), 0) if is_literal else kind
 
@@ -362,7 +362,7 @@ def _literal(node: exp.Expression) -> SparkType:
 
 
 def _is_text(node: exp.Expression) -> bool:
-    """Whether this is a literal like '2025-03-01', which may be compared with a time."""
+    """Whether this is a text literal such as '2025-03-01', which may be compared with a time."""
     return isinstance(node, exp.Literal) and bool(node.args.get("is_string"))
 
 

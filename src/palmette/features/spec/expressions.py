@@ -1,4 +1,4 @@
-"""Expressions held against the columns that exist: what is illegal, surely a mistake, or can be null."""
+"""Checks expressions against the available columns: errors, likely mistakes, and whether the result can be null."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from palmette.features.spec.values import SparkType
 
 @dataclass(frozen=True)
 class CheckedExpression:
-    """An expression held against a schema."""
+    """An expression that was checked against a schema."""
 
     type: SparkType | None
-    """None when it is unknown."""
+    """None if unknown."""
     columns: tuple[str, ...]
     faults: tuple[Problem, ...]
     tree: exp.Expression | None = None
@@ -37,12 +37,12 @@ def check(
     *,
     known: Collection[str] = (),
 ) -> CheckedExpression:
-    """Holds an expression against the columns that exist at its place.
+    """Checks an expression against the columns that are available to it.
 
     Args:
         kind: `row` for an expression over one row, `aggregate` for one over many.
-        wanted: what its type must be.
-        known: names that are no columns here, but should not be reported a second time.
+        wanted: the required type.
+        known: names that are not columns here but have already been reported.
     """
     try:
         parsed = parse(text)
@@ -73,7 +73,7 @@ def _wrong_columns(
 
 
 def type_of(text: str, schema: Mapping[str, SparkType]) -> SparkType | None:
-    """The type of an expression over these columns; None when it is unknown or illegal."""
+    """The type of an expression over these columns; None if it is unknown or invalid."""
     checked = check(text, schema, "aggregate")
     return None if checked.faults else checked.type
 
@@ -91,7 +91,7 @@ def _forbidden(parsed: ParsedExpression, kind: str) -> Iterator[Problem]:
 
 
 def _wrong_function(name: str, kind: str, parsed: ParsedExpression) -> str | None:
-    """What is wrong with using a function here."""
+    """Why a function may not be used here."""
     if name not in functions.known():
         return "unknown-function"
     if name in functions.names("non_deterministic"):
@@ -106,7 +106,7 @@ def _wrong_function(name: str, kind: str, parsed: ParsedExpression) -> str | Non
 
 
 def _outside_aggregates(parsed: ParsedExpression) -> Iterator[Problem]:
-    """Columns that an aggregate expression uses bare: their value would be any row's."""
+    """Columns used outside of an aggregate function in an aggregate expression; their value would be arbitrary."""
     bare = sorted({node.name for node in _bare_columns(parsed.tree)})
     if not parsed.aggregates:
         yield fault("no-aggregate", parsed.text)
@@ -126,11 +126,11 @@ def _bare_columns(node: exp.Expression) -> Iterator[exp.Column]:
 
 
 _SHOWN = 12
-"""Names in a message."""
+"""Maximum number of names in a message."""
 
 
 def listing(names: Iterable[str], wanted: str) -> str:
-    """Names for a message: all, or those most like what was wanted and the number of the others.
+    """Formats names for a message: all of them, or the ones closest to `wanted` and the number of the rest.
 
     >>> listing([f"a{number}" for number in range(14)] + ["total"], "totals")
     'total, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10 and 3 more'
@@ -144,14 +144,14 @@ def listing(names: Iterable[str], wanted: str) -> str:
 
 
 _WRONG_IN_JAVA_TOO = ("unterminated", "unbalanced", "nothing to repeat", "missing )")
-"""Java knows more than Python does; what both refuse is refused."""
+"""Parts of Python's error messages for patterns that Java rejects too; Java's syntax is otherwise larger."""
 
 Closed = Mapping[str, tuple[str | int | bool, ...]]
-"""The columns that can only have certain values."""
+"""Column name to its closed set of values."""
 
 
-def oversights(tree: exp.Expression, closed: Closed) -> Iterator[Problem]:
-    """The mistakes in an expression over columns of which some are `closed`."""
+def likely_mistakes(tree: exp.Expression, closed: Closed) -> Iterator[Problem]:
+    """Yields the likely mistakes in an expression; `closed` maps columns to their closed sets of values."""
     for node in tree.find_all(exp.Expression, bfs=False):
         if isinstance(node, COMPARISONS):
             yield from _with_null(node)
@@ -164,7 +164,7 @@ def oversights(tree: exp.Expression, closed: Closed) -> Iterator[Problem]:
 
 
 def pattern_error(pattern: str) -> str | None:
-    """Why a text is no regular expression; None where it may be one."""
+    """Why a text is not a valid Java regular expression; None if it may be one."""
     try:
         re.compile(pattern)
     except re.error as error:
@@ -180,8 +180,8 @@ def _with_null(node: exp.Expression) -> Iterator[Problem]:
 
 
 def _idle(node: exp.And | exp.Or) -> Iterator[Problem]:
-    """Two conditions on one column of which one has no effect: the author meant another."""
-    sides = [_one_value(side.unnest()) for side in (node.this, node.expression)]
+    """Reports two conditions on one column where one makes the other redundant or impossible."""
+    sides = [_value_test(side.unnest()) for side in (node.this, node.expression)]
     if not sides[0] or not sides[1] or sides[0].column != sides[1].column or sides[0].value == sides[1].value:
         return
     text = node.sql("spark")
@@ -193,25 +193,25 @@ def _idle(node: exp.And | exp.Or) -> Iterator[Problem]:
         yield fault("idle-condition/always", text, effect=effect, column=column, values=values)
 
 
-class _OneValue(NamedTuple):
-    """`column = value`, or that it is not."""
+class _ValueTest(NamedTuple):
+    """A comparison `column = value` or `column != value`."""
 
     column: str
     value: str
     is_it: bool
 
 
-def _one_value(node: exp.Expression) -> _OneValue | None:
+def _value_test(node: exp.Expression) -> _ValueTest | None:
     if not isinstance(node, exp.EQ | exp.NEQ):
         return None
     column, value = (node.this, node.expression) if isinstance(node.this, exp.Column) else (node.expression, node.this)
     if not isinstance(column, exp.Column) or not isinstance(value, exp.Literal):
         return None
-    return _OneValue(column.name.lower(), value.sql("spark"), isinstance(node, exp.EQ))
+    return _ValueTest(column.name.lower(), value.sql("spark"), isinstance(node, exp.EQ))
 
 
 def _foreign_values(node: exp.Expression, closed: Closed) -> Iterator[Problem]:
-    """Values that a column is compared with, although it cannot have them."""
+    """Reports values that a column is compared with but cannot hold."""
     if isinstance(node, exp.EQ | exp.NEQ | exp.NullSafeEQ):
         sides = [node.this, node.expression]
     elif isinstance(node, exp.In):
@@ -237,7 +237,7 @@ def _patterns(node: exp.Expression) -> Iterator[Problem]:
 
 
 def never_null(node: exp.Expression, certain: Collection[str]) -> bool:
-    """True when the value is certainly there, given that the columns in `certain` are; False means unknown."""
+    """Whether the value is never null, given that the columns in `certain` are not; False means unknown."""
     match node:
         case exp.Column():
             return node.name in certain

@@ -1,4 +1,4 @@
-"""Features: every computation fully determined, its type and lineage known, its mistakes reported."""
+"""Resolves features: each computation is fully determined, its type and lineage are known, and errors are reported."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ Form = Literal["aggregate", "expression", "lookup", "derive"]
 
 @dataclass(frozen=True)
 class ResolvedFeature:
-    """A feature with what the view needs to know about it."""
+    """A resolved feature with what the view needs: field, origins, inputs and nullability."""
 
     view: ViewFeature
     field: str
-    """Path in the FSC."""
+    """The feature's path in the FSC."""
     origins: Origins
-    """Of a derived feature: empty, until its inputs are known."""
+    """The columns it depends on; empty for a derived feature until its inputs are resolved."""
     inputs: tuple[str, ...] = ()
-    """Names that a derived feature uses."""
+    """Names that a derived feature refers to."""
     tables: frozenset[str] = NOTHING
     can_be_null: bool = True
-    """Before the default is applied."""
+    """Whether the value can be null before the default is applied."""
 
 
 class FeatureResolver:
@@ -50,7 +50,7 @@ class FeatureResolver:
         self.select = RowSelection(scope)
 
     def resolve(self, feature: Feature, field: str) -> list[ResolvedFeature]:
-        """The features that one entry of the FSC stands for; none when it has a mistake that hides them."""
+        """Resolves one entry of the FSC, which may expand to several features; returns none if an error prevents it."""
         if feature.aggregate is not None:
             return self._aggregate(feature, feature.aggregate, f"{field}.aggregate", field)
         if feature.expression is not None:
@@ -159,7 +159,7 @@ class FeatureResolver:
                 )
 
     def _derive(self, feature: Feature, text: str, field: str) -> list[ResolvedFeature]:
-        """A derivation is held against its inputs later, when their types are known."""
+        """Resolves a derived feature; its expression is checked later, when the types of its inputs are known."""
         try:
             inputs = parse(text).columns
         except ExpressionError as error:
@@ -200,7 +200,7 @@ class FeatureResolver:
         tables: frozenset[str] = NOTHING,
         can_be_null: bool = True,
     ) -> ResolvedFeature:
-        """The resolved feature; `work` is its computation, or the expression that derives it."""
+        """Builds the resolved feature; `work` is its computation or its derivation expression."""
         dtype = feature.dtype.parsed
         derive, computation = (work, None) if isinstance(work, str) else (None, work)
         default = None
@@ -231,7 +231,7 @@ class FeatureResolver:
         return ResolvedFeature(view, field, origins, inputs, tables, can_be_null)
 
     def nullability(self, feature: Feature | ViewFeature, field: str, can_be_null: bool) -> None:
-        """Reports a feature that must not be null, but can be."""
+        """Reports a feature that is declared not nullable but can be null."""
         if not feature.nullable and can_be_null and feature.default is None:
             self.report("null-without-default", f"{field}.nullable", "false", feature=feature.name)
 
@@ -242,7 +242,7 @@ def _renamed(feature: Feature, name: str, label: str) -> Feature:
 
 
 def derivation_order(features: Sequence[ResolvedFeature], scope: ResolutionScope) -> tuple[str, ...]:
-    """Names, each after those it is derived from; cycles are reported by their members."""
+    """Orders names so that each follows its inputs; reports cycles with their members."""
     by_name = {feature.view.name: feature for feature in features}
     done: dict[str, None] = {}
     path: list[str] = []
@@ -267,7 +267,7 @@ def derivation_order(features: Sequence[ResolvedFeature], scope: ResolutionScope
 
 
 class Derivations:
-    """Completes derived features, given everything that they may use."""
+    """Completes derived features once all their possible inputs are known."""
 
     def __init__(
         self, scope: ResolutionScope, resolver: FeatureResolver, kept: Mapping[str, SparkType], broken: set[str]
@@ -284,7 +284,7 @@ class Derivations:
             self.certain |= set(scope.grain)
 
     def complete(self, features: Sequence[ResolvedFeature], order: Sequence[str]) -> dict[str, ResolvedFeature]:
-        """All features by name, the derived ones with their origins."""
+        """All features by name; derived ones have their origins filled in."""
         by_name = {feature.view.name: feature for feature in features}
         for name in order:
             feature = by_name[name]

@@ -1,4 +1,4 @@
-"""What is known about Spark's SQL functions (the lists are in spark_functions.yaml), and the types that they give."""
+"""Facts about Spark's SQL functions (from spark_functions.yaml) and their result types."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def _lists() -> dict[str, Any]:
 
 @functools.cache
 def names(kind: str) -> frozenset[str]:
-    """The functions of a list, in lower case; the file explains each list."""
+    """The lower-case names in one list of spark_functions.yaml, which documents each list."""
     return frozenset(_lists()[kind].split())
 
 
 @functools.cache
 def known() -> frozenset[str]:
-    """Every function that Spark SQL has built in."""
+    """All functions built into Spark SQL."""
     return names("all") | names("by_grammar")
 
 
 @functools.cache
 def results() -> dict[str, SparkType]:
-    """The types of functions that always give the same."""
+    """Result types of functions that always return the same type."""
     return {
         name: INTERVAL if kind == "interval" else SparkType.parse(kind)
         for kind, listed in _lists()["results"].items()
@@ -63,12 +63,12 @@ _BY_FUNCTION: dict[str, Operator] = {
 
 
 def result_of(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]) -> SparkType | None:
-    """The type of a call, given the types of its arguments; None when it is unknown."""
+    """The result type of a call, given the types of its arguments; None if unknown."""
     return _special(name, kinds, arguments) or results().get(name)
 
 
 def _special(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]) -> SparkType | None:
-    """Functions whose type depends on those of their arguments."""
+    """The result type of a function that depends on the types of its arguments."""
     first, second = (*kinds, None, None)[:2]
     if name in _BY_FUNCTION:
         both = first and second and first.is_numeric and second.is_numeric

@@ -1,4 +1,4 @@
-"""The rows of a view: its grain, its spine and its time."""
+"""Resolves the rows of a view: its grain, spine and time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from palmette.features.spec.view import AS_OF
 
 
 def resolve_grain(spec: FeatureSpec, registry: Registry, findings: ProblemCollector) -> dict[str, SparkType]:
-    """The keys of all entities with their types: the spine's, else those of the tables that are named."""
+    """The keys of all entities with their types, taken from the spine or else from the tables the view reads."""
     grain: dict[str, SparkType] = {}
     for index, entity in enumerate(spec.entities):
         if entity.name in [other.name for other in spec.entities[:index]]:
@@ -53,7 +53,7 @@ def _key_type(key: str, spec: FeatureSpec, registry: Registry) -> SparkType | No
 
 
 def _tables_of_keys(spec: FeatureSpec, registry: Registry) -> Iterable[Table]:
-    """The tables that rows come from, first the one that decides."""
+    """The tables that rows come from, the decisive one first."""
     names = [spec.spine.table] if spec.spine else []
     if not spec.spine:
         declared = {source.name: source.table or source.name for source in spec.sources}
@@ -66,7 +66,7 @@ def _tables_of_keys(spec: FeatureSpec, registry: Registry) -> Iterable[Table]:
 
 
 def lint_time(spec: FeatureSpec, findings: ProblemCollector) -> None:
-    """The zone exists; the cut-off has what it needs."""
+    """Checks that the zone exists and that the cut-off is fully specified."""
     try:
         zoneinfo.ZoneInfo(spec.time.zone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
@@ -81,7 +81,7 @@ def lint_time(spec: FeatureSpec, findings: ProblemCollector) -> None:
 
 
 def resolve_spine(scope: ResolutionScope) -> tuple[Table | None, dict[str, SparkType]]:
-    """The spine's table and the columns that are kept from it."""
+    """The spine's table, and the columns kept from it."""
     spine = scope.spec.spine
     if spine is None:
         return None, {}
@@ -116,11 +116,11 @@ def _kept(scope: ResolutionScope, spine: Spine, columns: ColumnSet) -> dict[str,
 def output_schema(
     scope: ResolutionScope, kept: Mapping[str, SparkType], features: Iterable[tuple[str, SparkType, bool, str]]
 ) -> dict[str, SparkType]:
-    """The columns of the output; collisions are reported.
+    """The columns of the output; reports name collisions.
 
     Args:
         kept: columns of the spine.
-        features: name, type, whether it is internal, and field of each.
+        features: name, type, whether it is internal, and FSC field of each.
     """
     schema = {**scope.grain, **kept}
     if AS_OF in schema:

@@ -1,4 +1,4 @@
-"""Joins: keys that exist and match, a cardinality that holds, and which state of the other table is meant."""
+"""Checks joins: keys exist and have matching types, the cardinality holds, and the state to join is well defined."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def state_origins(table: Table, columns: ColumnSet) -> Origins:
-    """What decides which state of a table is taken: its times."""
+    """The time columns that decide which state of a table is read."""
     return columns.origins_of(name for part in TIME_FIELDS if (name := getattr(table, part)))
 
 
 def apply_join(walk: StepWalk, join: Join, field: str) -> None:
-    """Adds the columns of the other table to the walk; reports what is wrong with the join."""
+    """Adds the joined columns to the walk; reports errors in the join."""
     other = walk.scope.table(join.table, f"{field}.table")
     taken = pairs(join.columns)
     if other is None:

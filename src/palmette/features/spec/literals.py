@@ -1,4 +1,4 @@
-"""Plain YAML values as Python values of a Spark type: defaults, categories, rows of the author's tests."""
+"""Converts plain YAML values to Python values of a Spark type: defaults, categories, rows of the author's tests."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from palmette.features.spec.values import SparkType
 
 
 def to_python(value: object, kind: SparkType, zone: str = "UTC") -> Any:
-    """The value that `value` writes, as in `palmette.features.frame`; arrays become tuples.
+    """Converts `value` to the Python representation of `palmette.features.frame`; arrays become tuples.
 
-    Times are ISO 8601; a timestamp without an offset is read in `zone`.
+    Times are ISO 8601; a timestamp without an offset is in `zone`.
 
     Raises:
         ValueError: with a message that names the expected value.
@@ -47,7 +47,7 @@ def to_python(value: object, kind: SparkType, zone: str = "UTC") -> Any:
 
 
 def lint_value(value: object, kind: SparkType, column: str, field: str, report: Reporter, zone: str = "UTC") -> bool:
-    """Whether a column of this type can hold a value; reports one that it cannot."""
+    """Whether a column of this type can hold the value; reports it if not."""
     try:
         to_python(value, kind, zone)
     except ValueError as error:
@@ -119,7 +119,7 @@ def _timestamp(value: object, kind: SparkType, zone: str) -> datetime:
 
 
 def sql_literal(value: str | int | float | bool) -> str:
-    """A plain value as a Spark SQL literal.
+    """Formats a plain value as a Spark SQL literal.
 
     >>> sql_literal("it's")
     "'it\\\\'s'"
@@ -133,7 +133,7 @@ def sql_literal(value: str | int | float | bool) -> str:
 
 
 def from_key(text: str, kind: SparkType) -> object:
-    """A key of a YAML mapping, which is always text, as a value of the column's type."""
+    """Converts a key of a YAML mapping, which is always text, to a value of the column's type."""
     if kind.is_integer and re.fullmatch(r"-?\d+", text):
         return int(text)
     if kind.name in ("float", "double"):
@@ -145,7 +145,7 @@ def from_key(text: str, kind: SparkType) -> object:
 
 
 def literal_type(values: list[str | int | float | bool]) -> SparkType | None:
-    """The type of a column with these values; None when they are of several types."""
+    """The type of a column with these values; None if their types differ."""
     kinds = {type(value) for value in values}
     if kinds == {int, float}:
         kinds = {float}

@@ -1,6 +1,6 @@
-"""A document some of whose parts have mistakes of form: the rest of it can still be examined.
+"""Documents of which some parts are malformed: the other parts can still be checked.
 
-So a person sees the unknown key in one feature and the unknown column in another at once.
+This way one run reports both the unknown key in one feature and the unknown column in another.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _PART = re.compile(r"(?P<key>\w+)(?:\[(?P<index>\d+)\])?")
 
 
 class Partial(NamedTuple, Generic[M]):
-    """What is left of a document."""
+    """A document without its malformed parts."""
 
     document: Located[M]
     without: frozenset[str]
-    """Keys at the top that were left out."""
+    """Top-level keys that were left out."""
     omitted: Mapping[str, frozenset[str]]
-    """Names of the elements that were left out, by list."""
+    """Names of the list elements that were left out, by list."""
     kept: Mapping[str, list[int]]
-    """Places in the file of those that were not."""
+    """For each list, the index in the file of every element that was kept."""
 
-    def found(self, problems: Iterable[Problem]) -> list[Problem]:
-        """Problems of what is left, with their fields as they are in the file; not those of what was left out."""
+    def locate(self, problems: Iterable[Problem]) -> list[Problem]:
+        """Locates problems of the partial document in the file; drops those of keys that were left out."""
         return [self._as_written(each) for each in problems if _part(each.field)[0] not in self.without]
 
     def _as_written(self, problem: Problem) -> Problem:
@@ -46,13 +46,13 @@ class Partial(NamedTuple, Generic[M]):
 def without_broken(
     path: Path, model: type[M], problems: Iterable[Problem], optional: Collection[str]
 ) -> Partial[M] | None:
-    """The document in a file without the parts that have problems.
+    """Reads a document without the parts that have problems.
 
     Args:
-        optional: the keys at the top that the rest does not depend on; of lists, single elements are left out.
+        optional: top-level keys that other parts do not depend on. In lists, only the broken elements are left out.
 
     Returns:
-        None where other parts are broken, too.
+        None if a part outside of `optional` is broken.
     """
     parsed = parse_yaml(read_text(path).removeprefix("\ufeff"))
     if not isinstance(parsed.value, dict):
@@ -76,7 +76,7 @@ def without_broken(
         value = model.model_validate(document)
     except ValidationError:
         return None
-    lines = {_moved(field, kept): line for field, line in parsed.lines.items()}
+    lines = {_partial_field(field, kept): line for field, line in parsed.lines.items()}
     return Partial(Located(value, str(path), lines), frozenset(without), omitted, kept)
 
 
@@ -85,15 +85,15 @@ def _names(elements: Iterable[Any]) -> Iterable[str]:
 
 
 def _part(field: str) -> tuple[str, int | None, str]:
-    """The key at the top, the place in its list, and the rest of a field."""
+    """Splits a field into top-level key, list index and remainder."""
     match = _PART.match(field)
     if match is None:
         return "", None, field
     return match["key"], int(match["index"]) if match["index"] else None, field[match.end() :]
 
 
-def _moved(field: str, kept: Mapping[str, list[int]]) -> str:
-    """A field of the file as it is in what is left; empty for what was left out."""
+def _partial_field(field: str, kept: Mapping[str, list[int]]) -> str:
+    """Translates a field of the file to the partial document; empty if it was left out."""
     key, index, rest = _part(field)
     if index is None or key not in kept:
         return field

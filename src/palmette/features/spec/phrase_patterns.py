@@ -1,4 +1,4 @@
-"""The phrasings that words are understood in: a pattern each, and what it computes."""
+"""The supported phrasings: a pattern for each, and the computation it stands for."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ _WORDS_OF: dict[AggregateFunction, str] = {
 }
 _FUNCTIONS = {word: function for function, words in _WORDS_OF.items() for word in words.split(", ")}
 _MEASURES = frozenset(["avg", "sum", "max", "min", "percentile", "stddev"])
-"""Functions of quantities."""
+"""Functions of numeric quantities."""
 _IDENTIFIERS = frozenset(["id", "key", "code"])
-"""How columns end that tell things apart and measure nothing."""
+"""Last words of column names that identify something and are not quantities."""
 _OF_VECTORS: dict[AggregateFunction, AggregateFunction] = {"avg": "vector_mean", "sum": "vector_sum"}
 _FUNCTION = "|".join(sorted(_FUNCTIONS, key=len, reverse=True))
 _BIRTH_WORDS = "created creation signup registration registered opened opening joined start since birth born dob first"
 _BIRTHS = frozenset([*_BIRTH_WORDS.split(), "birthday"])
-"""Words in the names of dates at which an entity began."""
+"""Words that mark a column as the date at which an entity began."""
 
 
 @dataclass(frozen=True)
 class WordsReading:
-    """What words were understood as."""
+    """The interpretation of a feature's words."""
 
     computation: Mapping[str, Any]
-    """One of the fields `aggregate`, `expression`, `lookup`, `derive` of a feature, and its value."""
+    """One of the feature fields `aggregate`, `expression`, `lookup`, `derive`, with its value."""
     helpers: tuple[Feature, ...] = ()
-    """Internal features that the computation is derived from."""
+    """Internal features that the computation uses."""
     sources: tuple[SourceSpec, ...] = ()
-    """Sources that the computation needs beside those of the specification."""
+    """Further sources that the computation needs."""
 
 
 @dataclass(frozen=True)
 class PhraseParts:
-    """Words on their way: what is left of them, and what was taken out."""
+    """Words that are partly parsed: the remaining text, and what was already extracted."""
 
     feature: Feature
     text: str
@@ -68,7 +68,7 @@ class PhraseParts:
     condition: str | None = None
 
     def where(self, source: ResolvedSource, *further: str | None) -> str | None:
-        """The condition that the words state, with further ones."""
+        """The condition stated in the words, combined with `further` ones."""
         stated = condition(self.condition, source, self.context) if self.condition is not None else None
         conditions = [item for item in (*further, stated) if item]
         return " AND ".join(f"({item})" if len(conditions) > 1 else item for item in conditions) or None
@@ -82,7 +82,7 @@ class PhraseParts:
 
 
 def _column(rest: PhraseParts, phrase: str, rows: str | None) -> tuple[ColumnOf, str | None]:
-    """The column that a phrase names, in the rows that are named beside it."""
+    """Resolves a column, within the named rows if any."""
     if rows is None:
         return rest.context.column_anywhere(phrase), None
     source, where = rows_of(rest.context, rows)
@@ -90,7 +90,7 @@ def _column(rest: PhraseParts, phrase: str, rows: str | None) -> tuple[ColumnOf,
 
 
 def _count(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
-    """Rows; of things that no rows of an entity are called like, the values of their key (`baskets`: `basket_id`)."""
+    """Counts rows; if no source has that name, counts the distinct values of a key (`baskets`: `basket_id`)."""
     try:
         source, where = rows_of(rest.context, found["rows"])
     except AskError as error:
@@ -112,7 +112,7 @@ def _count(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
 
 
 def _is_key(name: str) -> bool:
-    """Whether a column tells things apart and measures nothing, by its name."""
+    """Whether the column's name marks it as an identifier rather than a quantity."""
     return len(tokens(name)) > 1 and tokens(name)[-1] in _IDENTIFIERS
 
 
@@ -132,7 +132,7 @@ def _of_column(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
 
 
 def _per(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
-    """`average amount per order` of rows; `average amount per basket` by the key of baskets."""
+    """`average amount per order` averages over rows; `average amount per basket` groups by the basket key."""
     function, unit = found["function"], found["unit"]
     if rest.context.source_or_none(unit) is not None and found["rows"] is None:
         of_rows = _OF_COLUMN.fullmatch(f"{function} {found['column']} of {unit}")
@@ -156,7 +156,7 @@ def _percentile(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
 
 
 def _valued(rest: PhraseParts, found: re.Match[str]) -> tuple[ColumnOf, str | None]:
-    """The column that is named, of its rows; `value of amount` is amount, unless the rows have a value."""
+    """Resolves the named column; `value of amount` means `amount` unless the rows have a column `value`."""
     column, rows = found["column"], found["rows"]
     if tokens(column) == ("value",) and rows and rest.context.source_or_none(rows) is None:
         inner = re.fullmatch(rf"(?P<column>.+?){_IN}", rows, re.I)
@@ -166,7 +166,7 @@ def _valued(rest: PhraseParts, found: re.Match[str]) -> tuple[ColumnOf, str | No
 
 
 def _has_value(rest: PhraseParts, rows: str) -> bool:
-    """Whether a phrase names a kind of rows (`online orders`) that have a value."""
+    """Whether a phrase names rows (`online orders`) that have a column `value`."""
     try:
         source, _ = rows_of(rest.context, rows)
     except AskError:
@@ -175,7 +175,7 @@ def _has_value(rest: PhraseParts, rows: str) -> bool:
 
 
 def _measured(rest: PhraseParts, found: re.Match[str]) -> tuple[ColumnOf, str | None]:
-    """As `_valued`, of a quantity: rows (`average orders`) have none, although their key is called like them."""
+    """As `_valued`, but rejects identifiers: `average orders` does not mean the average of `order_id`."""
     column, where = _valued(rest, found)
     named = tokens(column.name)[-1]
     if named in _IDENTIFIERS and named not in tokens(found["column"]):
@@ -184,7 +184,7 @@ def _measured(rest: PhraseParts, found: re.Match[str]) -> tuple[ColumnOf, str | 
 
 
 def _weighted(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
-    """`average embedding of orders weighted by amount`, of vectors only."""
+    """`average embedding of orders weighted by amount`; only for vectors."""
     column, where = _column(rest, found["column"], found["rows"])
     if not column.type.is_vector:
         return None
@@ -198,7 +198,7 @@ def _since_last(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
 
 
 def _since(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
-    """`days since signup date`: a date of the entity; else `days since redemption` without `last`."""
+    """`days since signup date`, for a date of the entity; asks about `days since redemption` without `last`."""
     named = [column.name for _, column in rest.context.looked_up() if column.type.parsed.is_temporal]
     subject = re.match(r"(\w+) (?=\w)", found["what"])
     what = found["what"][subject.end() :] if subject and rest.context.entity(subject[1]) else found["what"]
@@ -210,7 +210,7 @@ def _since(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
 
 
 def _age(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
-    """`age of the account in days`: from the one date at which the entity began."""
+    """`age of the account in days`, if exactly one date marks the beginning of the entity."""
     what = tokens(found["what"] or "")
     dates = [(table, column) for table, column in rest.context.looked_up() if column.type.parsed.is_temporal]
     fixed = [
@@ -252,7 +252,7 @@ def _share(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
 
 
 def _subject(rest: PhraseParts, phrase: str) -> PhraseParts:
-    """The words with their subject (`whether the user has ...`) among the entities that they are about."""
+    """Adds the subject (`whether the user has ...`) to the entities that the aggregation groups by."""
     entity = rest.context.entity(phrase)
     if entity is None:
         raise AskError(phrase, "entity", (), [one.name for one in rest.context.scope.spec.entities])
@@ -295,7 +295,7 @@ def _top_k(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
 
 
 def _looked_up(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
-    """`the user's segment`, `category of the offer`: a column of a table that the grain leads to."""
+    """`the user's segment`, `category of the offer`: a column of a table that can be looked up by keys of the grain."""
     if rest.condition is not None or rest.window != Window.ALL:
         return None
     options = [
@@ -322,7 +322,7 @@ _DISTINCT = "(?:distinct|unique|different)"
 _LAST = "(?:last|latest|most recent|newest)"
 _BESIDE = r"\s+(?:of|in|from|among|across|on)\b"
 _IN = rf"(?:{_BESIDE}(?!{_BESIDE})\s+(?:the\s+|all\s+)*(?P<rows>.+))?"
-"""Of two such words one after the other, the first ends a column's name: `visited on of visits`."""
+"""Before two such words in a row, the first is the end of a column name: `visited on of visits`."""
 _AGGREGATED = rf"(?:the )?(?P<function>{_FUNCTION})(?: of)? (?:the )?(?P<column>.+?){_IN}"
 _OF_COLUMN = re.compile(_AGGREGATED, re.I)
 PHRASE_PATTERNS: tuple[tuple[re.Pattern[str], Callable[[PhraseParts, re.Match[str]], WordsReading | None]], ...] = (

@@ -1,4 +1,4 @@
-"""How a pull request states an aggregate in words, and the reading of such a statement."""
+"""Formats aggregates as sentences for pull requests, and parses such sentences."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PHRASES: dict[str, str] = {
 }
 assert set(_PHRASES) == set(get_args(AggregateFunction))
 _VALUED = {"count": "number of values of {of} in"}
-"""Phrases with `of` of functions that need none."""
+"""Phrases for functions whose `of` is optional, when it is given."""
 _RECENCY = "recency (half-life {half_life})"
 _FIELDS = {
     "of": r"(?P<distinct>distinct )?(?P<of>.+?)",
@@ -51,7 +51,7 @@ _UNITS = {"d": "day", "h": "hour", "m": "minute", "s": "second"}
 
 
 def statement(computation: Aggregate | Expression, grain: Collection[str]) -> str:
-    """The computation in words, with its expressions in them."""
+    """The computation in words, including its expressions."""
     if isinstance(computation, Expression):
         sentence = f"{computation.sql} over {computation.source}"
     else:
@@ -85,7 +85,7 @@ def _phrase(aggregate: Aggregate) -> str:
 
 
 def read_statement(text: str, sources: Collection[str]) -> Aggregate | Expression | None:
-    """The computation that `statement` gives these words for; None where they are no statement."""
+    """Parses a sentence written by `statement`; None if it is not one."""
     for function, phrase in sorted([*_PHRASES.items(), *_VALUED.items()], key=lambda one: -len(one[1])):
         found = re.fullmatch(phrase.format(**_FIELDS) + _TAIL, text)
         if found and found["source"] in sources:

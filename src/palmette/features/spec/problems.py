@@ -1,4 +1,4 @@
-"""The mistakes that a document can have: their texts (`problems.yaml`), and a collector of those that it has."""
+"""Problems of documents: their texts (`problems.yaml`), and a collector."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def _texts() -> Mapping[str, tuple[str, str]]:
 
 
 def fault(problem: str, value: object = None, known: Iterable[object] = (), /, **facts: object) -> Problem:
-    """A mistake with its message and remedy, but without its place.
+    """A problem with its message and remedy, but without a location.
 
     Args:
-        problem: the key in `problems.yaml`: the code, with a variant behind a slash where a code has several texts.
-        value: what is wrong, as the author wrote it.
-        known: the names that could have been meant by it.
-        facts: what else the texts mention; collections are lists of names.
+        problem: the key in `problems.yaml`: a code, followed by `/` and a variant if the code has several texts.
+        value: the wrong value as the author wrote it.
+        known: valid names, for suggestions.
+        facts: further values for the texts; collections are formatted as lists of names.
     """
     names = [str(name) for name in known]
     facts = {name: _Names(fact) if _is_listed(fact) else fact for name, fact in facts.items()}
@@ -42,12 +42,12 @@ def fault(problem: str, value: object = None, known: Iterable[object] = (), /, *
 
 
 def _is_listed(fact: object) -> TypeGuard[Iterable[object]]:
-    """Whether a fact is a list of names; named tuples (types) are values."""
+    """Whether a fact is a list of names. Named tuples (types) count as single values."""
     return type(fact) in (list, tuple, dict)
 
 
 class _Names(tuple[object, ...]):
-    """Names that a text lists; `{names!r}` puts each in quotes."""
+    """Names to list in a text; `{names!r}` quotes each of them."""
 
     def __str__(self) -> str:
         return ", ".join(map(str, self))
@@ -57,7 +57,7 @@ class _Names(tuple[object, ...]):
 
 
 class Reporter(Protocol):
-    """`ProblemCollector.report`, as functions take it."""
+    """The signature of `ProblemCollector.report`."""
 
     def __call__(
         self, problem: str, field: str, value: object = None, known: Iterable[object] = (), /, **facts: object
@@ -65,7 +65,7 @@ class Reporter(Protocol):
 
 
 class ProblemCollector:
-    """The mistakes found in one document so far; nothing is raised before all of it was examined."""
+    """Collects the problems of one document; nothing is raised until the whole document has been checked."""
 
     def __init__(self, document: Located[Any]) -> None:
         self._document = document
@@ -74,11 +74,11 @@ class ProblemCollector:
     def report(
         self, problem: str, field: str, value: object = None, known: Iterable[object] = (), /, **facts: object
     ) -> None:
-        """A mistake in a field; the other arguments are those of `fault`."""
+        """Adds a problem of a field; the other arguments are those of `fault`."""
         self.place([fault(problem, value, known, **facts)], field)
 
     def place(self, faults: Iterable[Problem], field: str) -> None:
-        """Mistakes in a field, with its line."""
+        """Adds problems of a field, with its line number."""
         document = self._document
         for found in faults:
             self._found[replace(found, file=document.file, line=document.line(field), field=field)] = None
@@ -88,10 +88,10 @@ class ProblemCollector:
 
     @property
     def problems(self) -> list[Problem]:
-        """In the order of the lines."""
+        """The problems, sorted by line."""
         return sorted(self._found, key=lambda found: found.line or 0)
 
     def raise_if_any(self) -> None:
-        """Raises one InputError with all mistakes."""
+        """Raises one InputError with all problems, if there are any."""
         if self._found:
             raise InputError(self.problems)

@@ -1,4 +1,4 @@
-"""What can be wrong with a registry by itself."""
+"""Checks that need only the registry."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from palmette.features.spec.problems import ProblemCollector
 
 TIME_FIELDS = ("event_time", "available_time", "valid_from", "valid_to")
 UNRELIABLE_KEYS = ("float", "double", "array", "map")
-"""Types whose values do not identify anything reliably."""
+"""Types whose values cannot reliably identify a row."""
 _NEEDED = {"event": ("event_time",), "snapshot": ("event_time",), "scd2": ("valid_from", "valid_to"), "dimension": ()}
-"""The times that tables of a kind must name; all but dimensions may name the availability, too."""
+"""Required time columns by table kind; all kinds except dimensions may also have `available_time`."""
 
 
 def lint_registry(registry: Registry, findings: ProblemCollector) -> None:
-    """Reports every mistake of the registry."""
+    """Reports every error in the registry."""
     for name, index in _repeated(table.name for table in registry.tables):
         findings.report("duplicate-table", f"tables[{index}].name", name)
     for index, table in enumerate(registry.tables):

@@ -1,4 +1,4 @@
-"""From documents to a `View`: everything filled in, or every mistake reported at once."""
+"""Resolves documents to a `View`: either everything is determined, or all errors are reported at once."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from palmette.features.spec.view import View
 from palmette.features.spec.words import WordsContext, WordsQuestion, WordsReading, read_words
 
 _OPTIONAL = {"features", "tests", "sources", "forbidden", "description", "owner"}
-"""Parts of a specification that the others can be examined without."""
+"""Top-level keys that other parts of the specification do not depend on."""
 
 Answers = Mapping[str, str | WordsReading]
-"""By name of a feature in words: the words to read instead, or what they mean."""
+"""Answers for features in words, by name: the words to read instead, or their interpretation."""
 
 __all__ = ["Answers", "check_run", "load_run", "load_view", "resolve", "resolve_located"]
 
 
 def resolve(spec: FeatureSpec, registry: Registry, *, answers: Answers | None = None) -> View:
-    """The view that a specification and a registry make together.
+    """Resolves a specification and a registry to a view.
 
     Args:
         spec: the feature specification.
         registry: the data frame registry.
-        answers: for features in words that were asked back: the words that a person chose, or what they mean.
+        answers: for ambiguous features in words, the wording or the interpretation that a person chose.
 
     Raises:
-        InputError: with all mistakes of both documents.
+        InputError: with all errors in both documents.
     """
     return resolve_located(Located(spec, "", {}), Located(registry, "", {}), answers=answers)
 
 
 def load_view(fsc: Path, dfr: Path, *, answers: Answers | None = None) -> View:
-    """The view that two files make together; as `resolve`, with files and lines in the messages."""
+    """As `resolve`, for two files; messages include file and line."""
     problems: list[Problem] = []
     registry, spec = None, None
     try:
@@ -69,25 +69,25 @@ def load_view(fsc: Path, dfr: Path, *, answers: Answers | None = None) -> View:
 def _of_the_rest(
     fsc: Path, form: Sequence[Problem], registry: Located[Registry] | None, answers: Answers | None
 ) -> list[Problem]:
-    """What else is wrong in a specification with mistakes of form."""
+    """Further problems of a specification that is malformed in some parts."""
     rest = None if registry is None else without_broken(fsc, FeatureSpec, form, _OPTIONAL)
     if rest is None or registry is None:
         return []
     try:
         resolve_located(rest.document, registry, answers=answers, omitted=rest.omitted)
     except InputError as error:
-        return rest.found(error.problems)
+        return rest.locate(error.problems)
     return []
 
 
 def _of_the_other_tables(dfr: Path, form: Sequence[Problem]) -> list[Problem]:
-    """What else is wrong in a registry some of whose tables have mistakes of form."""
+    """Further problems of a registry with malformed tables."""
     rest = without_broken(dfr, Registry, form, {"tables"})
     if rest is None:
         return []
     findings = ProblemCollector(rest.document)
     lint_registry(rest.document.value, findings)
-    return rest.found(findings.problems)
+    return rest.locate(findings.problems)
 
 
 def _line(problem: Problem) -> int:
@@ -95,10 +95,10 @@ def _line(problem: Problem) -> int:
 
 
 def load_run(path: Path) -> Run:
-    """A run file whose paths exist and whose interval suits the specification that it names.
+    """Reads a run file; its paths must exist and its interval must suit the specification that it names.
 
     Raises:
-        InputError: with all mistakes of the run file; those of the specification come from `load_view`.
+        InputError: with all errors in the run file. Errors in the specification are raised by `load_view`.
     """
     located = read_located(path, Run)
     problems = check_run(located, path.resolve().parent)
@@ -108,7 +108,7 @@ def load_run(path: Path) -> Run:
 
 
 def check_run(run: Located[Run], folder: Path) -> list[Problem]:
-    """Every mistake of the run file in `folder` beside its form."""
+    """All problems of a well-formed run file in `folder`."""
     spec = None
     with contextlib.suppress(InputError):
         spec = read_document(folder / run.value.fsc, FeatureSpec)
@@ -122,15 +122,15 @@ def resolve_located(
     answers: Answers | None = None,
     omitted: Mapping[str, frozenset[str]] | None = None,
 ) -> View:
-    """As `resolve`, for documents that know where their fields are written.
+    """As `resolve`, for documents with known line numbers.
 
     Args:
-        omitted: names of features and sources that the specification has, but that cannot be examined.
+        omitted: names of features and sources that the specification contains but that are malformed.
     """
     spec = _with_sources(spec, answers or {})
     of_registry = ProblemCollector(registry)
     lint_registry(registry.value, of_registry)
-    # A registry that contradicts itself would raise a second mistake for each use of it.
+    # An inconsistent registry would cause follow-up errors at each use.
     of_registry.raise_if_any()
     findings = ProblemCollector(spec)
     _lint_name(spec.value.feature_view, findings)
@@ -141,7 +141,7 @@ def resolve_located(
 
 
 def _with_sources(spec: Located[FeatureSpec], answers: Answers) -> Located[FeatureSpec]:
-    """The specification with the sources that words were found to need."""
+    """The specification plus the sources that its features in words need."""
     readings = [answer for answer in answers.values() if isinstance(answer, WordsReading)]
     more = {source.name: source for reading in readings for source in reading.sources}
     if not more:
@@ -156,7 +156,7 @@ def _lint_name(name: str, findings: ProblemCollector) -> None:
 
 
 class _Resolution:
-    """One specification on its way to a view."""
+    """Resolves one specification to a view."""
 
     def __init__(self, scope: ResolutionScope, answers: Answers, omitted: Mapping[str, frozenset[str]]) -> None:
         self.scope = scope
@@ -223,7 +223,7 @@ class _Resolution:
         if feature.words is None:
             return self.resolver.resolve(feature, field)
         if self.sources.omitted:
-            return []  # the words may be about a source that cannot be examined
+            return []  # the words may be about a malformed source
         reading = self._reading(feature)
         if isinstance(reading, WordsQuestion):
             question = Problem(reading.code, reading.text, reading.remedy, value=feature.words)
@@ -268,7 +268,7 @@ class _Resolution:
         return [origin for origin in origins if origin in forbidden or origin.split(".")[1] in forbidden]
 
     def _population(self, features: Sequence[ResolvedFeature]) -> None:
-        """Without a spine, some feature must bring the rows."""
+        """Checks that a view without a spine has a feature that defines its rows."""
         incomplete = self.omitted or self.sources.omitted or len(features) < len(self.spec.features)
         if self.spec.spine is not None or incomplete:
             return

@@ -1,4 +1,4 @@
-"""What can be wrong with a run file beside its form: paths, interval, output."""
+"""Checks of a well-formed run file: paths, interval, output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from palmette.features.spec.run import CutoffInterval, Repository, Run
 
 
 def lint_run(run: Located[Run], folder: Path, spec: FeatureSpec | None) -> ProblemCollector:
-    """Every mistake of a run file in `folder`; that the interval suits the cut-off needs the specification."""
+    """All problems of a run file in `folder`; checking the interval against the cut-off needs the specification."""
     findings = ProblemCollector(run)
     report, value = findings.report, run.value
     _paths(value, folder, report)
@@ -34,27 +34,27 @@ def lint_run(run: Located[Run], folder: Path, spec: FeatureSpec | None) -> Probl
 def _paths(run: Run, folder: Path, report: Reporter) -> None:
     for field, text in {"fsc": run.fsc, "dfr": run.dfr, "topology": run.topology}.items():
         if text is not None:
-            _there(field, folder / text, "file", report)
+            _require_path(field, folder / text, "file", report)
     repository = folder / run.repository.path
     if not repository.is_dir():
-        _there("repository.path", repository, "folder", report)
+        _require_path("repository.path", repository, "folder", report)
         return
     inside = {"repository.readme": run.repository.readme} if "readme" in run.repository.model_fields_set else {}
     inside |= {f"repository.utilities[{i}]": text for i, text in enumerate(run.repository.utilities)}
     for field, text in inside.items():
-        if not _real(repository / text).is_relative_to(_real(repository)):
+        if not _resolve_links(repository / text).is_relative_to(_resolve_links(repository)):
             report("outside-repository", field, text)
         elif not (repository / text).exists():
-            _there(field, repository / text, "file", report)
+            _require_path(field, repository / text, "file", report)
 
 
-def _real(path: Path) -> Path:
-    """Where a path leads by links; one that leads in a circle leads nowhere."""
+def _resolve_links(path: Path) -> Path:
+    """Resolves symbolic links; does not raise on circular ones."""
     return Path(os.path.realpath(path))
 
 
-def _there(field: str, path: Path, kind: str, report: Reporter) -> None:
-    """Reports a path at which there is no file (or folder)."""
+def _require_path(field: str, path: Path, kind: str, report: Reporter) -> None:
+    """Reports a missing file or folder."""
     if path.is_file() if kind == "file" else path.is_dir():
         return
     path = Path(os.path.normpath(path))
@@ -90,7 +90,7 @@ def _interval(interval: CutoffInterval, report: Reporter) -> None:
 
 
 def _cutoff(interval: CutoffInterval, spec: FeatureSpec, report: Reporter) -> None:
-    """Whether the interval suits the cut-off of the specification."""
+    """Checks the interval against the specification's cut-off."""
     cutoff = spec.time.cutoff
     if cutoff == "spine":
         return

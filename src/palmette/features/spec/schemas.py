@@ -11,7 +11,7 @@ from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.run import Run
 
 PUBLISHED = "urn:palmette:schema"
-"""Base of the schemas' `$id`, by which editors and other schemas refer to them."""
+"""Base of the schemas' `$id`, which editors and other schemas refer to."""
 FORMATS: dict[str, type[BaseModel]] = {"fsc": FeatureSpec, "dfr": Registry, "run": Run}
 """Format name to model."""
 

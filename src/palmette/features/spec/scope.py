@@ -1,4 +1,4 @@
-"""What is known while a view is being resolved: the documents, the grain, the columns with their origins."""
+"""Shared state while a view is resolved: the documents, the grain, and columns with their origins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from palmette.features.spec.dfr import Registry, Table
-from palmette.features.spec.expressions import CheckedExpression, check, listing, oversights
+from palmette.features.spec.expressions import CheckedExpression, check, likely_mistakes, listing
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.problems import ProblemCollector, Reporter
 from palmette.features.spec.values import SparkType
@@ -21,14 +21,14 @@ NOTHING: Origins = frozenset()
 
 @dataclass
 class ColumnSet:
-    """The columns that exist at one place, with their types and origins. Grows as steps add columns."""
+    """The columns available at one point, with types and origins. Grows as steps add columns."""
 
     types: dict[str, SparkType]
     origins: dict[str, Origins]
     broken: set[str] = field(default_factory=set)
-    """Columns whose definition has a mistake that was reported already."""
+    """Columns whose definition has an error that was already reported."""
     values: dict[str, tuple[str | int | bool, ...]] = field(default_factory=dict)
-    """Closed sets of values, of the columns that have one."""
+    """Closed sets of values, for columns that have one."""
 
     @classmethod
     def of_table(cls, table: Table) -> ColumnSet:
@@ -39,7 +39,7 @@ class ColumnSet:
         )
 
     def put(self, name: str, kind: SparkType | None, origins: Origins) -> None:
-        """Adds or replaces a column, whose values may be any; one without a type is broken."""
+        """Adds or replaces a column without a closed set of values; one without a type is marked as broken."""
         self.values.pop(name, None)
         if kind is None:
             self.broken.add(name)
@@ -57,7 +57,7 @@ class ColumnSet:
 
 @dataclass(frozen=True)
 class ResolutionScope:
-    """The two documents, the mistakes found in the specification, and the rows that the view has."""
+    """The two documents, the problems found so far, and the grain."""
 
     spec: FeatureSpec
     registry: Registry
@@ -66,7 +66,7 @@ class ResolutionScope:
 
     @property
     def zone(self) -> str:
-        """The view's zone; UTC when there is none of that name, which is reported elsewhere."""
+        """The view's zone; UTC if it does not exist, which is reported elsewhere."""
         try:
             zoneinfo.ZoneInfo(self.spec.time.zone)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
@@ -75,24 +75,24 @@ class ResolutionScope:
 
     @property
     def report(self) -> Reporter:
-        """Takes a mistake in the FSC."""
+        """Reports a problem in the FSC."""
         return self.findings.report
 
     def table(self, name: str, field: str) -> Table | None:
-        """The registry table, or a reported mistake."""
+        """The registry table; reports an unknown name."""
         table = self.registry.table(name)
         if table is None:
             self.report("unknown-table", field, name, [table.name for table in self.registry.tables])
         return table
 
     def column(self, name: str, columns: ColumnSet, field: str) -> SparkType | None:
-        """The type of a column, or a reported mistake."""
+        """The type of a column; reports an unknown name."""
         if name not in columns and name not in columns.broken:
             self.report("unknown-column", field, name, columns.types, columns=listing(columns.types, name))
         return columns.types.get(name)
 
     def among(self, value: object, column: str, closed: Sequence[object], field: str) -> None:
-        """Reports a value that is not among those of a column with a closed set of them."""
+        """Reports a value outside of the column's closed set of values."""
         if closed and value not in closed:
             self.report("unknown-value", field, value, map(str, closed), column=column)
 
@@ -105,9 +105,9 @@ class ResolutionScope:
         kind: Literal["row", "aggregate"] = "row",
         wanted: Literal["boolean", "numeric", "any"] = "any",
     ) -> CheckedExpression:
-        """An expression held against the columns; its mistakes are reported."""
+        """Checks an expression against the columns and reports its problems."""
         checked = check(text, columns.types, kind, wanted, known=columns.broken)
         self.findings.place(checked.faults, field)
         if checked.tree is not None:
-            self.findings.place(oversights(checked.tree, columns.values), field)
+            self.findings.place(likely_mistakes(checked.tree, columns.values), field)
         return checked

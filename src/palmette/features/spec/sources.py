@@ -1,4 +1,4 @@
-"""Sources: a registry table, what its steps make of it, and which of the rows an aggregation takes."""
+"""Resolves sources: a registry table, the effect of its steps, and the rows that an aggregation selects."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from palmette.features.spec.view import AS_OF, ViewSource, mentions_cutoff
 
 @dataclass(frozen=True)
 class ResolvedSource:
-    """A source with what features need to know about it."""
+    """A resolved source with what features need: columns, origins of its rows, and their order."""
 
     view: ViewSource
     columns: ColumnSet
     rows: Origins
-    """What decides which rows there are, beside the grouping keys."""
+    """Columns that determine which rows exist, apart from the grouping keys."""
     order: tuple[str, ...] | None
-    """Columns that order the rows uniquely; None when none are known."""
+    """Columns that order the rows uniquely; None if there are none."""
     tables: frozenset[str]
-    """Registry tables that it reads."""
+    """Registry tables that the source reads."""
     added: Mapping[str, str]
-    """Columns that its steps add or replace, and where."""
+    """Columns that steps add or replace, each with the FSC field of the step."""
 
     @property
     def values(self) -> Mapping[str, tuple[str | int | bool, ...]]:
-        """Closed sets of values, of the columns that have one after the steps."""
+        """Closed sets of values, for columns that still have one after the steps."""
         return self.columns.values
 
 
 class Sources:
-    """The sources of a view by name: declared ones, and registry tables that are used as they are."""
+    """The sources of a view by name: declared ones, and registry tables used without steps."""
 
     def __init__(self, scope: ResolutionScope, omitted: Collection[str] = ()) -> None:
         self.scope = scope
         self.omitted = omitted
-        """Names of those that cannot be examined."""
+        """Names of malformed sources."""
         self._declared: dict[str, tuple[SourceSpec, str]] = {}
         for index, source in enumerate(scope.spec.sources):
             field = f"sources[{index}]"
@@ -57,16 +57,16 @@ class Sources:
 
     @property
     def names(self) -> list[str]:
-        """Every name that a feature may give as its source."""
+        """All names that a feature may use as its source."""
         return list(dict.fromkeys([*self._declared, *(table.name for table in self.scope.registry.tables)]))
 
     @property
     def resolved(self) -> Mapping[str, ResolvedSource]:
-        """Those that could be resolved so far, declared ones first."""
+        """The sources resolved so far, declared ones first."""
         return {name: source for name, source in self._resolved.items() if source is not None}
 
     def get(self, name: str, field: str | None = None) -> ResolvedSource | None:
-        """The source of this name; with `field`, an unknown one is reported."""
+        """The source with this name; with `field`, an unknown name is reported."""
         if name in self.omitted:
             return None
         if name not in self._resolved:
@@ -100,7 +100,7 @@ class Sources:
         return ResolvedSource(view, walk.columns, walk.rows, walk.order, frozenset(walk.tables), walk.added)
 
     def _late_by(self, source: SourceSpec, field: str) -> tuple[str, ...] | None:
-        """The `by` that the steps share that look at other events."""
+        """The `by` shared by all steps that look at other events."""
         shared: tuple[str, ...] | None = None
         for index, step in enumerate(source.steps):
             by = _by(step)
@@ -130,19 +130,19 @@ def _by(step: Step) -> tuple[str, ...] | None:
 
 
 def _is_late(step: Step, table: Table) -> bool:
-    """Whether the step looks at other events, at the state at the cut-off, or at the cut-off."""
+    """Whether the step looks at other events, uses the state at the cut-off, or mentions the cut-off."""
     at_cutoff = isinstance(step, JoinStep) and step.join.at == "cutoff"
     return _by(step) is not None or at_cutoff or (table.column(AS_OF) is None and mentions_cutoff(step))
 
 
 class RowSelection:
-    """Checks and completes what aggregates and expressions have in common."""
+    """Checks and completes the parts that `Aggregate` and `Expression` share."""
 
     def __init__(self, scope: ResolutionScope) -> None:
         self.scope, self.report = scope, scope.report
 
     def rows(self, computation: Aggregate | Expression, source: ResolvedSource, path: str) -> Origins:
-        """Checks `where` and the window; gives what decides which rows count."""
+        """Checks `where` and the window; returns the columns that determine which rows count."""
         used, table = source.rows, source.view.table
         if computation.where is not None:
             checked = self.scope.expression(computation.where, source.columns, f"{path}.where", wanted="boolean")
@@ -191,7 +191,7 @@ class RowSelection:
         return by
 
     def order(self, aggregate: Aggregate, source: ResolvedSource, path: str) -> tuple[str, ...] | None:
-        """The order that the author gives, which must leave no ties; without one, the source's own."""
+        """The author's order, which must be free of ties, or else the source's own."""
         if aggregate.function not in ORDERED:
             return aggregate.order
         entries = aggregate.order or ()
@@ -225,7 +225,7 @@ class RowSelection:
         return tuple(entry.removesuffix(" asc") for entry in entries) if entries else source.order
 
     def _names_the_value(self, aggregate: Aggregate, source: ResolvedSource, order: set[str]) -> bool:
-        """Whether rows that tie in the order have equal values: the value is made of columns of the order."""
+        """Whether rows that tie in the order have equal values because `of` uses only columns of the order."""
         return aggregate.of is not None and order >= set(check(aggregate.of, source.columns.types).columns)
 
     def events_only(self, what: str, source: ResolvedSource, path: str) -> None:

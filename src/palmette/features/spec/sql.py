@@ -1,6 +1,6 @@
-"""Reading Spark SQL expressions: one tree, and the facts about it that everything else asks for.
+"""Parses Spark SQL expressions: a syntax tree, and the facts that other modules need.
 
-An expression is only read, never rewritten: what is generated or executed is the author's text.
+Expressions are only read, never rewritten: generated and executed code contains the author's text.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _OWN_SYNTAX = (
     "LISTAGG",
     "STRING_AGG",
 )
-"""Functions whose arguments are not simply separated by commas."""
+"""Functions whose arguments are not a plain comma-separated list."""
 
 
 class _Dialect(Spark):
-    """Spark SQL in which functions keep the names they are written with."""
+    """Spark SQL in which functions keep the names they were written with."""
 
     class Parser(Spark.Parser):  # type: ignore[misc, valid-type]  # sqlglot makes the base at run time
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -43,7 +43,7 @@ class _Dialect(Spark):
 
 
 class ExpressionError(ValueError):
-    """The text is no expression."""
+    """Raised for text that is not an expression."""
 
     def __init__(self, fault: Problem) -> None:
         super().__init__(fault.message)
@@ -52,14 +52,14 @@ class ExpressionError(ValueError):
 
 @dataclass(frozen=True)
 class ParsedExpression:
-    """An expression and what it uses."""
+    """A parsed expression and the names it uses."""
 
     text: str
     tree: exp.Expression
     columns: tuple[str, ...]
     """In order of first use."""
     functions: tuple[str, ...]
-    """Names as Spark has them, in lower case, sorted."""
+    """Spark's names in lower case, sorted."""
     has_window: bool
     has_subquery: bool
 
@@ -73,9 +73,9 @@ class ParsedExpression:
 
 
 _MAX_DEPTH = 200
-"""Levels of an expression; a chain of conditions has one for each."""
+"""Maximum nesting depth; a chain of conditions has one level for each."""
 _MAX_DIGITS = 38
-"""Of a number as it is written: Spark's decimals have no more."""
+"""Maximum number of digits in a number: the precision of Spark's decimals."""
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _EXPRESSIONS = (
     exp.Condition,
@@ -92,10 +92,10 @@ _EXPRESSIONS = (
 
 @functools.lru_cache(maxsize=4096)
 def parse(text: str) -> ParsedExpression:
-    """The expression that `text` is.
+    """Parses one expression.
 
     Raises:
-        ExpressionError: for anything but one expression.
+        ExpressionError: if the text is not exactly one expression.
     """
     if not text.strip():
         raise ExpressionError(fault("empty-expression"))
@@ -105,7 +105,7 @@ def parse(text: str) -> ParsedExpression:
     except (SqlglotError, RecursionError) as error:
         raise ExpressionError(fault("bad-expression/syntax", text, shown=shown, reason=_reason(error))) from None
     tokens = [token.token_type.name for token in _Dialect().tokenize(text)]
-    if tokens.count("L_PAREN") != tokens.count("R_PAREN"):  # not every SQL parser reports it
+    if tokens.count("L_PAREN") != tokens.count("R_PAREN"):  # not every SQL parser reports this
         raise ExpressionError(fault("bad-expression/bracket", text, shown=shown))
     if isinstance(tree, exp.Alias):
         raise ExpressionError(fault("bad-expression/alias", text, alias=tree.alias))
@@ -124,7 +124,7 @@ def parse(text: str) -> ParsedExpression:
 
 
 def _reason(error: Exception) -> str:
-    """Why a text is not SQL, and where."""
+    """Why and where a text fails to parse."""
     details = (getattr(error, "errors", None) or [{}])[0]
     description = details.get("description") or "it cannot be read"
     if "Required keyword" in description or "No expression" in description:
@@ -134,7 +134,7 @@ def _reason(error: Exception) -> str:
 
 
 def _excess(tree: exp.Expression) -> str:
-    """How an expression exceeds the limits of Spark and of recursion; empty when it does not."""
+    """Which limit of Spark or of recursion the expression exceeds; empty if none."""
     level: list[exp.Expression] = [tree]
     for _ in range(_MAX_DEPTH):
         numbers = [node.name for node in level if isinstance(node, exp.Literal) and not node.is_string]
@@ -148,7 +148,7 @@ def _excess(tree: exp.Expression) -> str:
 
 
 def function_name(node: exp.Expr) -> str | None:
-    """The lower-case name of a function call; None for operators and everything else."""
+    """The lower-case name of a function call; None for operators and other nodes."""
     if isinstance(node, exp.Anonymous):
         name = str(node.this).lower()
         return "to_unix_timestamp" if name == "unix_timestamp" and node.expressions else name
@@ -173,7 +173,7 @@ _PARSED_FUNCTIONS: dict[type[exp.Expr], str] = {
 
 
 def field_name(node: exp.Expr, otherwise: str) -> str:
-    """The name of the field that an argument of `struct` or `arrays_zip` makes: its own, or one by its place."""
+    """The name of the struct field for an argument of `struct` or `arrays_zip`: its own, or `otherwise`."""
     if isinstance(node, exp.Dot):
         return str(node.expression.name)
     return str(node.alias_or_name) if isinstance(node, exp.Alias | exp.Column | exp.Identifier) else otherwise
@@ -186,7 +186,7 @@ def _columns(tree: exp.Expression) -> Iterator[str]:
 
 
 def is_unit(node: exp.Column) -> bool:
-    """Whether this is the unit of `timestampdiff(HOUR, a, b)` and its like, not a column."""
+    """Whether this is the unit in a call such as `timestampdiff(HOUR, a, b)`, and not a column."""
     call = node.parent
     return (
         isinstance(call, exp.Anonymous)

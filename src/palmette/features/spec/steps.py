@@ -1,4 +1,4 @@
-"""What each step of a source does to the columns, and what can be wrong with it."""
+"""Checks the steps of a source and tracks their effect on the columns."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ from palmette.features.spec.view import AS_OF
 
 
 class StepWalk:
-    """Applies steps one after the other; mistakes are reported and the walk goes on."""
+    """Applies steps in order; reports errors and continues."""
 
     def __init__(self, table: Table, scope: ResolutionScope) -> None:
         self.table = table
         self.scope, self.report = scope, scope.report
         self.columns = ColumnSet.of_table(table)
         self.rows: Origins = NOTHING
-        """What decides which rows there are."""
+        """Columns that determine which rows exist."""
         order = tuple(dict.fromkeys((*_times(table)[:1], *table.keys)))
         self.order: tuple[str, ...] | None = order if table.keys_enforced else None
-        """Columns that give the rows a unique order; None when none are known."""
+        """Columns that order the rows uniquely; None if there are none."""
         self.tables: set[str] = {table.name}
         self.added: dict[str, str] = {}
-        """Where in the FSC columns are added or replaced."""
+        """Columns that steps add or replace, each with its FSC field."""
         self.times = frozenset(_times(table))
 
     @property
     def known(self) -> ColumnSet:
-        """The columns, and the cut-off, which expressions may name."""
+        """The columns plus the cut-off, which expressions may use."""
         return replace(self.columns, types={AS_OF: TIMESTAMP, **self.columns.types})
 
     def apply(self, step: Step, field: str) -> None:
-        """Takes one step; `field` is its path in the FSC."""
+        """Applies one step; `field` is its path in the FSC."""
         match step:
             case FilterStep():
                 self._filter(step, field)
@@ -83,7 +83,7 @@ class StepWalk:
                 assert_never(step)
 
     def put(self, name: str, kind: SparkType | None, origins: Origins, field: str) -> None:
-        """Adds or replaces a column, if its name may be taken."""
+        """Adds or replaces a column if its name is allowed."""
         if name in self.times:
             self.report("replaces-time", field, name, table=self.table.name)
             return
@@ -115,7 +115,7 @@ class StepWalk:
             self.put(name, kind, origins, path)
 
     def _column_type(self, checked: CheckedExpression, text: str, path: str) -> SparkType | None:
-        """The type that a new column has; None, and reported, when no column can have it."""
+        """The type of a new column; None, with a report, if no column can have it."""
         kind = checked.type
         if kind is not None and kind.name in ("null", "interval"):
             self.report("bad-type", path, text, kind=kind)
@@ -230,7 +230,7 @@ class StepWalk:
         try:
             groups = re.compile(pattern).groups
         except re.error:
-            return  # Java knows more than Python does
+            return  # Java supports more than Python
         if not 0 <= group <= groups:
             self.report("out-of-range/group", f"{path}.group", group, pattern=pattern, groups=groups)
 

@@ -1,4 +1,4 @@
-"""Spark's rules for the types of values that meet: comparison, common type, arithmetic, casts."""
+"""Spark's rules for combining types: comparison, common type, arithmetic, casts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ BOOLEAN, INT, BIGINT, FLOAT, DOUBLE = map(SparkType, ("boolean", "int", "bigint"
 STRING, BINARY, DATE, TIMESTAMP = map(SparkType, ("string", "binary", "date", "timestamp"))
 NTZ, NULL = map(SparkType, ("timestamp_ntz", "null"))
 INTERVAL = SparkType("interval")
-"""Of day-time interval literals and of differences of times."""
+"""Type of day-time interval literals and of differences between times."""
 MONTHS = SparkType("months")
-"""Of year-month interval literals. No column may have an interval type."""
+"""Type of year-month interval literals. Columns cannot have an interval type."""
 
 Operator = Literal["+", "-", "*", "/", "%", "div"]
 
@@ -31,7 +31,7 @@ def average_type(kind: SparkType) -> SparkType:
 
 
 def comparable(left: SparkType | None, right: SparkType | None) -> bool:
-    """Whether values of the two types can be compared without a cast of text."""
+    """Whether values of the two types can be compared without casting text."""
     if left is None or right is None or NULL in (left, right):
         return True
     if left.element and right.element:
@@ -40,7 +40,7 @@ def comparable(left: SparkType | None, right: SparkType | None) -> bool:
 
 
 def common_type(left: SparkType, right: SparkType) -> SparkType | None:
-    """The type that both become in one column; None when there is none."""
+    """The common type of two values in one column; None if there is none."""
     if left == right or right == NULL:
         return left
     if left == NULL:
@@ -56,7 +56,7 @@ def common_type(left: SparkType, right: SparkType) -> SparkType | None:
 
 
 def wider(left: SparkType, right: SparkType) -> SparkType:
-    """The type in which two numbers meet."""
+    """The wider of two numeric types."""
     if left.is_integer and right.is_integer:
         return max(left, right, key=lambda kind: INTEGERS.index(kind.name))
     if DOUBLE in (left, right) or FLOAT in (left, right):
@@ -87,14 +87,14 @@ def arithmetic_type(operator: Operator, left: SparkType, right: SparkType) -> Sp
 
 
 def sum_type(kind: SparkType) -> SparkType | None:
-    """The type of Spark's `sum`; None for what is no number."""
+    """The type of Spark's `sum`; None if the type is not numeric."""
     if kind.name == "decimal":
         return SparkType("decimal", min(38, kind.precision + 10), kind.scale)
     return BIGINT if kind.is_integer else DOUBLE if kind.is_numeric else None
 
 
 def bounded(precision: int, scale: int) -> SparkType:
-    """Spark's rule beyond 38 digits: the integral part stays, and up to 6 digits behind the point."""
+    """Limits a decimal to 38 digits by Spark's rule: reduces the scale, but not below 6 digits."""
     if precision <= 38:
         return SparkType("decimal", precision, scale)
     return SparkType("decimal", 38, max(38 - (precision - scale), min(scale, 6)))
@@ -106,7 +106,7 @@ def as_decimal(kind: SparkType) -> SparkType:
 
 
 def castable(source: SparkType, target: SparkType) -> bool:
-    """Whether Spark can cast the one type to the other at all."""
+    """Whether Spark can cast one type to the other."""
     if source == target or {source, target} & {NULL, INTERVAL, STRING}:
         return True
     if source.element and target.element:

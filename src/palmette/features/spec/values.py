@@ -1,4 +1,4 @@
-"""The small values that the formats are made of: names, types, durations and windows."""
+"""Basic values of the file formats: names, types, durations and windows."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _ALIASES = {
     "decimal": "decimal(10,0)",
 }
 _DEEPEST = 20
-"""Arrays and maps inside one another."""
+"""Maximum nesting depth of arrays and maps."""
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _NESTED = re.compile(r"(array|map|struct)<(.*)>", re.IGNORECASE | re.DOTALL)
 
 
 class NotATypeError(ValueError):
-    """A text names no Spark SQL type."""
+    """Raised for text that is not a Spark SQL type."""
 
     def __init__(self, text: str) -> None:
         known = ", ".join((*ATOMIC_TYPES, "decimal(p,s)", "array<type>", "map<string,type>"))
@@ -54,17 +54,17 @@ class SparkType(NamedTuple):
     """
 
     name: str
-    """One of `ATOMIC_TYPES`, or `decimal`, `array`, `map` (from string), `struct`, `null` (of a bare NULL)."""
+    """One of `ATOMIC_TYPES`, or `decimal`, `array`, `map` (with string keys), `struct`, `null` (the type of NULL)."""
     precision: int = 0
     scale: int = 0
     element: SparkType | None = None
-    """Of an array or of a map's values."""
+    """The element type of an array, or the value type of a map."""
     fields: tuple[tuple[str, SparkType], ...] = ()
-    """Of a struct, by name."""
+    """Name and type of each field of a struct."""
 
     @classmethod
     def parse(cls, text: str) -> SparkType:
-        """The type that `text` names; ValueError when there is none."""
+        """Parses a type; raises ValueError if `text` is not one."""
         folded = re.sub(r"\s+", "", text).lower()
         folded = _ALIASES.get(folded, folded)
         if folded in ATOMIC_TYPES or folded == "null":
@@ -87,7 +87,7 @@ class SparkType(NamedTuple):
 
     @classmethod
     def of_fields(cls, text: str) -> SparkType:
-        """The struct whose fields a schema names: `a INT, b ARRAY<STRING>`, or with colons."""
+        """Parses a schema such as `a INT, b ARRAY<STRING>`, with or without colons, to a struct."""
         parts, depth = [""], 0
         for char in text:
             depth += (char in "<(") - (char in ">)")
@@ -101,7 +101,7 @@ class SparkType(NamedTuple):
         return cls("struct", fields=tuple((match[1], cls.parse(match[2])) for match in found if match))
 
     def field(self, name: str) -> int | None:
-        """The place of a struct's field, whatever its case."""
+        """The index of a struct's field, ignoring case."""
         return next((place for place, (own, _) in enumerate(self.fields) if own.lower() == name.lower()), None)
 
     def __str__(self) -> str:
@@ -131,7 +131,7 @@ class SparkType(NamedTuple):
 
     @property
     def is_vector(self) -> bool:
-        """An array of numbers."""
+        """Whether this is an array of numbers."""
         return self.name == "array" and self.element is not None and self.element.is_numeric
 
 
@@ -139,7 +139,7 @@ class _Parsed:
     """A value written as text: validated by `parse`, serialised by `str`."""
 
     schema: ClassVar[dict[str, Any]]
-    """What its JSON schema has beside the type."""
+    """JSON schema keywords in addition to `type`."""
 
     @classmethod
     def parse(cls, text: str) -> Any:
@@ -161,7 +161,7 @@ class _Parsed:
 
 
 _LONGEST = timedelta(days=36525)
-"""A century: what is longer is a slip, and soon outside of every calendar."""
+"""A century; anything longer is a mistake and would exceed the calendar's range."""
 
 
 _UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
@@ -177,7 +177,7 @@ class Duration(_Parsed):
     """
 
     days: int
-    """Kept apart: a day is not always 24 hours."""
+    """Stored separately because a day is not always 24 hours."""
     seconds: int = 0
 
     schema: ClassVar[dict[str, Any]] = {"pattern": rf"^(?=.){_LENGTH}$", "examples": ["30m"]}
@@ -200,18 +200,18 @@ class Duration(_Parsed):
 
     @property
     def timedelta(self) -> timedelta:
-        """The length, with a day taken as 24 hours."""
+        """The length, counting a day as 24 hours."""
         return timedelta(days=self.days, seconds=self.seconds)
 
     def stepped(self, by: int) -> Self:
-        """Longer by so many of the smallest unit that it is written with."""
+        """Longer by `by` of the smallest unit it is written with."""
         unit = str(self)[-1]
         return type(self)(self.days + by, 0) if unit == "d" else type(self)(self.days, self.seconds + by * _UNITS[unit])
 
 
 @dataclass(frozen=True)
 class Window(Duration):
-    """How far back from the cut-off rows count: `30d` (calendar days of the zone), `12h`, `1h30m`, or `all`."""
+    """The length of a window before the cut-off: `30d` (calendar days in the view's zone), `12h`, `1h30m`, or `all`."""
 
     schema: ClassVar[dict[str, Any]] = {"pattern": rf"^((?=.){_LENGTH}|all)$", "examples": ["30d"]}
     form: ClassVar[str] = "is not a window; write days, hours, minutes or seconds, e.g. '30d' or '1h30m', or 'all'"
@@ -225,7 +225,7 @@ Window.ALL = Window(0)
 
 
 class TypeName(str, _Parsed):
-    """A Spark SQL type by name, kept in its canonical spelling; `.parsed` is the `SparkType`."""
+    """A Spark SQL type name in canonical spelling; `.parsed` is the `SparkType`."""
 
     schema: ClassVar[dict[str, Any]] = {"examples": ["bigint", "decimal(12,2)", "array<float>"]}
 

@@ -1,8 +1,8 @@
-"""The resolved feature view: an FSC and a registry that fit each other, with nothing left to guess.
+"""The resolved feature view: an FSC and a registry that are consistent and complete.
 
 Everything downstream (script writer, oracle, frames, checks) reads a `View`, never raw documents:
-names are resolved, words have become computations, categories are spread out, defaults are filled in, types are known.
-`palmette.features.spec.resolve.resolve` makes it. The definitions of meaning live here, in the docstrings.
+names are resolved, words have become computations, categories are expanded, defaults are filled in, types are known.
+`palmette.features.spec.resolve.resolve` creates it. The docstrings in this module define the semantics.
 """
 
 from __future__ import annotations
@@ -27,18 +27,20 @@ AS_OF = "as_of"
 
 @dataclass(frozen=True)
 class ViewSource:
-    """A source, with what its steps do to the columns.
+    """A source with its steps.
 
-    Meaning, for one cut-off T. Take the table's rows; apply `early` steps; keep the visible rows (for an event
-    table: event time < T and, where the registry names one, availability time < T; null times are never visible;
-    for other kinds: the state as of T); apply `late` steps to those alone. `late` begins at the first step that
-    looks at other events, at the state at the cut-off, or at the cut-off itself (`as_of`). Windows and `where` come
-    after all steps: previous, gap and session see all visible history.
-    The state as of an instant E (the cut-off, or with `at: event` the event's time) is what was known just before E,
-    among the rows available before E: of a snapshot table, each key's newest row with event time < E; of an scd2 table,
-    the row with valid_from < E <= valid_to (no valid_to: still valid); a dimension has one state, whatever E.
-    A date event time is that day's midnight in the view's zone; an integer one counts its `unit` since the epoch; a
-    timestamp_ntz is a wall clock reading in the view's zone.
+    Semantics for one cut-off T: take the table's rows, apply the `early` steps, keep the visible rows, and apply the
+    `late` steps to those alone. Visible rows of an event table have event time < T and, if the registry names one,
+    availability time < T; rows with a null time are never visible. For other kinds, the visible rows are the state as
+    of T. `late` begins at the first step that looks at other events, at the state at the cut-off, or at the cut-off
+    itself (`as_of`). Windows and `where` apply after all steps: previous, gap and session see all visible history.
+
+    The state as of a time E (the cut-off, or the event's time with `at: event`) is what was known just before E,
+    among the rows available before E. In a snapshot table it is each key's newest row with event time < E; in an scd2
+    table, the row with valid_from < E <= valid_to (still valid without valid_to); a dimension has a single state.
+
+    An event time of type date is that day's midnight in the view's zone. An integer event time counts its `unit` since
+    the epoch. A timestamp_ntz is a local time in the view's zone.
     """
 
     name: str
@@ -50,7 +52,7 @@ class ViewSource:
     schema: Schema
     """Columns after all steps."""
     late_by: tuple[str, ...] | None
-    """The `by` that the late steps share; None when no step looks at other events."""
+    """The `by` that the late steps share; None if no step looks at other events."""
 
     @property
     def is_event(self) -> bool:
@@ -58,7 +60,7 @@ class ViewSource:
 
     @property
     def asks_cutoff(self) -> bool:
-        """Whether late steps mention the cut-off; a table's own column of that name is none."""
+        """Whether late steps use the cut-off. A column of the table with the same name does not count."""
         return AS_OF not in self.table_schema and any(mentions_cutoff(step) for step in self.late)
 
 
@@ -88,24 +90,24 @@ Computation = Aggregate | Expression | Lookup
 
 @dataclass(frozen=True)
 class ViewFeature:
-    """One feature whose computation is fully determined: either `computation`, or `derive`."""
+    """One fully determined feature: it has either `computation` or `derive`."""
 
     name: str
     dtype: SparkType
     nullable: bool
     default: object
-    """Python value that replaces null (tuple for arrays); None for none. Applied after the cast to `dtype`."""
+    """Python value that replaces null (a tuple for arrays), or None. Applied after the cast to `dtype`."""
     computation: Computation | None
     """With `by`, `order` and `on` filled in, and without `categories`."""
     derive: str | None
     internal: bool
     description: str
     words: str | None
-    """The author's words, when the computation was read from words."""
+    """The author's words, if the computation was read from words."""
 
     @property
     def source(self) -> str | None:
-        """Name of the source it reads, if it reads one."""
+        """Name of the source that the feature reads, if any."""
         return self.computation.source if isinstance(self.computation, Aggregate | Expression) else None
 
     @property
@@ -115,27 +117,28 @@ class ViewFeature:
 
 @dataclass(frozen=True)
 class View:
-    """A feature view that is ready to be built and checked."""
+    """A resolved feature view, ready to be built and checked."""
 
     name: str
     description: str
     owner: str
     grain: Schema
-    """Entity keys and their types: the row's identity, together with the cut-off."""
+    """Entity keys and their types. Together with the cut-off, they identify a row."""
     cutoff: Literal["run", "spine", "partition"]
     zone: str
     spine: Spine | None
-    """None: one row for every combination of non-null grain keys that some visible row of an event source grouped by
-    the whole grain has within the longest window that any such feature takes from that source (after the steps,
-    before the features' `where`)."""
+    """None if the rows come from events: one row for each combination of non-null grain keys among the visible rows of
+    the event sources that features group by the whole grain, within the longest window that any such feature uses on
+    that source (after the steps, before the features' `where`).
+    """
     kept: Schema
     """Columns carried from the spine."""
     sources: tuple[ViewSource, ...]
-    """Those that some feature uses, in the order of the FSC."""
+    """The sources that features use, in the order of the FSC."""
     features: tuple[ViewFeature, ...]
-    """In the order of the output (internal ones in between); use `derivation_order` to compute them."""
+    """In output order, with internal features in between. To compute them, use `derivation_order`."""
     derivation_order: tuple[str, ...]
-    """Feature names, each after those it is derived from."""
+    """Feature names, each after its inputs."""
     partition: str | None
     table_name: str
     """Name of the written table."""
@@ -146,8 +149,9 @@ class View:
     output: Schema
     """Columns of the output in order: grain, kept, `as_of`, features, partition."""
     lineage: Mapping[str, tuple[str, ...]]
-    """Feature name to the `table.column`s that its value depends on, sorted: through steps, joins, conditions, times
-    and derivations. Grouping keys are not counted: every feature depends on them."""
+    """Feature name to the sorted `table.column` names that its value depends on, through steps, joins, conditions,
+    times and derivations. Grouping keys are not included: every feature depends on them.
+    """
     spec: FeatureSpec
     """As written by the author."""
 
@@ -155,7 +159,7 @@ class View:
         assert all(source.table == self.tables[source.table.name] for source in self.sources)
 
     def with_tables(self, tables: Mapping[str, Table]) -> View:
-        """The view on other tables of the same names, in its sources too."""
+        """The view with its tables, also those of its sources, replaced by others of the same names."""
         sources = tuple(replace(source, table=tables[source.table.name]) for source in self.sources)
         return replace(self, tables=tables, sources=sources)
 
@@ -167,7 +171,7 @@ class View:
 
     @property
     def personal(self) -> frozenset[str]:
-        """Output columns whose values are, or are computed from, personal data."""
+        """Output columns that contain, or are computed from, personal data."""
         marked = {
             f"{name}.{column.name}"
             for name, table in self.tables.items()

@@ -1,8 +1,8 @@
 """Computations in plain words: a small grammar of common phrasings, offline and deterministic.
 
-`read_words` understands a phrasing completely or asks one precise question; it never guesses. The grammar,
-with examples, is in docs/reference/words.md. Words are read in three moves: the window is taken out, then who
-it is about (`by the user`, `the offer's`), then the condition; what is left must be one of `PHRASE_PATTERNS`.
+`read_words` either understands a phrasing completely or asks one precise question; it never guesses.
+docs/reference/words.md describes the grammar with examples. Parsing has three stages: take out the window, then the
+entities (`by the user`, `the offer's`), then the condition. The remaining text must match one of `PHRASE_PATTERNS`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LINK = (
     "(?:of|by|for|per|from|to|in|on|at|over|within|during|made|with|without|where|whose|that|which|having|when|weighted"
     "|ever|divided|minus|plus)"
 )
-"""What may follow an entity without an article; before anything else (`of shop 7`) it begins a condition."""
+"""What may follow an entity without an article. Other words after it (`of shop 7`) begin a condition."""
 _ALL_TIME = re.compile(
     r"\b(?:(?:over|in|of|for|across)\s+(?:all|the whole|the entire)\s+(?:time|history)"
     r"|over all|all[- ]time|ever|so far|to date)\b",
@@ -78,15 +78,15 @@ _BEYOND = (
         'else make the row\'s age a column of a source, e.g. `compute: {age_days: "datediff(as_of, at)"}`',
     ),
 )
-"""Times that are no window: a pattern each, what is wrong with it, and what to do."""
+"""Unsupported time spans: pattern, what is wrong, and a remedy."""
 
 
 MOST_WORDS = 1000
-"""Characters of a feature's words."""
+"""Maximum number of characters in a feature's words."""
 
 
 def read_words(feature: Feature, context: WordsContext) -> WordsReading | WordsQuestion:
-    """The computation that a feature's words state, or what must be asked first."""
+    """The computation that a feature's words state, or a question to ask first."""
     words = (feature.words or "").strip().rstrip(".")
     if len(words) > MOST_WORDS:
         text = f"The words {words[:60]!r}... have {len(words)} characters; at most {MOST_WORDS} are allowed."
@@ -124,7 +124,7 @@ def read_words(feature: Feature, context: WordsContext) -> WordsReading | WordsQ
 
 
 def _window(words: str) -> tuple[str, Window | None]:
-    """The words without their window, and the window; None when none is given."""
+    """The words without their window, and the window (None if there is none)."""
     found = [match for pattern in _WINDOWS if (match := pattern.search(words))][:1]
     always = _ALL_TIME.search(words)
     if found and always:
@@ -146,7 +146,7 @@ def _window(words: str) -> tuple[str, Window | None]:
 
 
 def _whose(text: str, context: WordsContext) -> tuple[str, tuple[str, ...] | None]:
-    """The words without the entities that they are about, and those entities' keys (None: all)."""
+    """The words without the entities they name, and the keys of those entities (None: all)."""
     named: list[str] = []
     for entity in context.scope.spec.entities:
         name = re.escape(entity.name).replace("_", "[ _]")
@@ -170,7 +170,7 @@ def _whose(text: str, context: WordsContext) -> tuple[str, tuple[str, ...] | Non
 
 
 def _kept_preposition(match: re.Match[str]) -> str:
-    """`number of the user's visits` keeps its `of`."""
+    """Keeps the `of` when the possessive is removed from `number of the user's visits`."""
     found = re.match(r"(?:of|for|from|to)\b", match[0], re.I)
     return found[0] if found else ""
 
@@ -184,7 +184,7 @@ def _stated(text: str) -> tuple[str, str | None]:
 
 
 def _arithmetic(rest: PhraseParts) -> WordsReading | None:
-    """Two features and an operation between them."""
+    """An arithmetic operation on two features."""
     forms = (
         (r"(?:the )?ratio (?:of|between) (?P<a>.+?) (?:to|and) (?P<b>.+)", "/"),
         (r"(?:the )?difference (?:between|of) (?P<a>.+?) and (?P<b>.+)", "-"),

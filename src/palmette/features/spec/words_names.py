@@ -1,4 +1,4 @@
-"""What a phrase names: a source, a column, a value, an entity, a feature. Exactly one, or a question."""
+"""Resolves phrases to sources, columns, values, entities or features: exactly one match, or a question."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _AFFIXES = frozenset(["id", "name", "at", "on", "time", "date", "type", "code", 
 
 @dataclass(frozen=True)
 class WordsQuestion:
-    """What has to be asked before the words can be understood."""
+    """A question to ask before the words can be understood."""
 
     code: str
     """`ambiguous-words` or `unknown-words`."""
@@ -44,20 +44,20 @@ class WordsQuestion:
     """One precise question."""
     remedy: str
     readings: tuple[str, ...] = ()
-    """Words that would be understood; each is a possible answer."""
+    """Alternative wordings that would be understood; each is a possible answer."""
 
 
 class AskError(Exception):
-    """A phrase that names nothing, or several things."""
+    """Raised for a phrase that matches nothing, or several things."""
 
     def __init__(self, phrase: str, wanted: str, candidates: Sequence[str] = (), known: Sequence[str] = ()) -> None:
         super().__init__(phrase)
         self.phrase = phrase
         self.wanted = wanted
         self.candidates = tuple(candidates)
-        """What the phrase could mean, each as words that are understood."""
+        """Possible meanings of the phrase, each in words that would be understood."""
         self.known = tuple(known)
-        """What there is, when the phrase means nothing of it."""
+        """The available names, if the phrase matches none of them."""
 
     def question(self, words: str) -> WordsQuestion:
         """The question to ask about these words."""
@@ -80,7 +80,7 @@ class AskError(Exception):
 
 
 def tokens(phrase: str) -> tuple[str, ...]:
-    """The words of a phrase or of a name in one form: lower case, singular, without articles.
+    """The words of a phrase or a name in normal form: lower case, singular, without articles.
 
     >>> tokens("the merchant_categories")
     ('merchant', 'category')
@@ -92,7 +92,7 @@ def tokens(phrase: str) -> tuple[str, ...]:
 
 
 def singular(word: str) -> str:
-    """The singular of an English noun, roughly; other words stay as they are."""
+    """An approximate singular of an English noun; other words are returned unchanged."""
     if len(word) <= 3 or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):
@@ -103,10 +103,10 @@ def singular(word: str) -> str:
 
 
 def matches(phrase: str, names: Iterable[str], others: Mapping[str, str] | None = None) -> list[str]:
-    """The names that a phrase means, by the strongest kind of match that finds anything.
+    """The names that match a phrase, by the strongest kind of match that has any.
 
     Args:
-        others: further names, less telling than the first.
+        others: further names, which are tried after `names`.
     """
     wanted = tokens(phrase)
     kinds: list[Callable[[str], bool]] = [
@@ -121,7 +121,7 @@ def matches(phrase: str, names: Iterable[str], others: Mapping[str, str] | None 
 
 
 def _stem(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Without an ending such as `id`, or two of a time: `registered on date`, `registered_on` and `registered`."""
+    """Drops endings such as `id`, `on` and `date`; `registered on date`, `registered_on` and `registered` are equal."""
     for endings in (_AFFIXES, ("at", "on")):
         words = words[:-1] if len(words) > 1 and words[-1] in endings else words
     return words
@@ -145,13 +145,13 @@ class ColumnOf:
 
 @dataclass(frozen=True)
 class WordsContext:
-    """The names that words can mean."""
+    """The names that words can refer to."""
 
     scope: ResolutionScope
     sources: Sources
 
     def all_sources(self) -> list[ResolvedSource]:
-        """Declared sources first, then the tables of the registry as they are."""
+        """Declared sources first, then the tables of the registry without steps."""
         return [source for name in self.sources.names if (source := self.sources.get(name))]
 
     def source(self, phrase: str) -> ResolvedSource:
@@ -185,11 +185,11 @@ class WordsContext:
         return {one.name for one in self.scope.spec.sources}
 
     def is_about(self, source: ResolvedSource) -> bool:
-        """Whether a source's rows belong to some entity of the view."""
+        """Whether a source's rows belong to an entity of the view."""
         return any(set(entity.keys) <= set(source.columns.types) for entity in self.scope.spec.entities)
 
     def column_anywhere(self, phrase: str) -> ColumnOf:
-        """The column of `redemption amount`, or the one column of that name among the sources."""
+        """The column that `redemption amount` names, or the only column with that name in any source."""
         words = phrase.split()
         declared = [one for one in self.all_sources() if one.view.name in self.declared]
         hits = [ColumnOf(one, name) for one in declared for name in one.columns.types if tokens(name) == tokens(phrase)]
@@ -214,7 +214,7 @@ class WordsContext:
         return found
 
     def value(self, phrase: str, source: ResolvedSource) -> list[tuple[str, str | int | bool]]:
-        """Columns whose closed set of values contains the phrase, with the value."""
+        """Columns with a closed set of values that contains the phrase, each with the matching value."""
         return [
             (name, value)
             for name, values in source.values.items()
@@ -224,7 +224,7 @@ class WordsContext:
         ]
 
     def flags(self, phrase: str, source: ResolvedSource) -> list[str]:
-        """Boolean columns that a phrase names: `returned`, `is_returned`."""
+        """Boolean columns that match a phrase: `returned`, `is_returned`."""
         wanted = tokens(phrase)
         return [
             name
@@ -234,7 +234,7 @@ class WordsContext:
         ]
 
     def entity(self, phrase: str) -> Entity | None:
-        """The entity that a phrase names, in the singular."""
+        """The entity that a singular phrase names."""
         folded = phrase.lower().replace("_", " ").strip()
         return next(
             (
@@ -246,7 +246,7 @@ class WordsContext:
         )
 
     def feature(self, phrase: str, but: str) -> str:
-        """The other feature that a phrase names."""
+        """The feature, other than `but`, that a phrase names."""
         names = [one.name for one in self.scope.spec.features if one.name != but]
         found = matches(phrase, names)
         if len(found) != 1:
@@ -254,7 +254,7 @@ class WordsContext:
         return found[0]
 
     def looked_up(self) -> Iterator[tuple[Table, RegisteredColumn]]:
-        """Columns of tables that a key of the grain leads to."""
+        """Columns of tables that can be looked up by keys of the grain."""
         for table in self.scope.registry.tables:
             if table.kind != "event" and set(table.keys) <= set(self.scope.grain) and table.keys_enforced:
                 yield from ((table, column) for column in table.columns if column.name not in table.keys)

@@ -1,7 +1,7 @@
 """Rows and conditions in words.
 
-Rows are a source, a kind of its rows (`online orders`, `orders returned`), or a verb's events. Conditions are
-`channel is online and amount over 10`, `merchant is missing`, `were redeemed`.
+Rows are named by a source, a kind of its rows (`online orders`, `orders returned`), or a verb for its events.
+Conditions look like `channel is online and amount over 10`, `merchant is missing`, `were redeemed`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OR_EQUAL = tuple(
     (re.compile(rf"\b(?:{than} than or equal to|equal to or {than} than)\b", re.I), plain)
     for than, plain in (("(?:greater|higher|larger|more)", "at least"), ("(?:less|lower|smaller)", "at most"))
 )
-"""Comparisons with an `or` of their own."""
+"""Comparisons that contain an `or`."""
 _MISSING = re.compile(r"^(?P<column>.+?) (?:is|are|was) (?P<no>not )?(?:missing|null|empty|unknown|absent)$", re.I)
 _PRESENT = re.compile(r"^(?P<column>.+?) (?:is|are|was) (?:present|known|given|set|there)$", re.I)
 _BETWEEN = re.compile(r"^(?P<column>.+?) (?:is |are |lies )?between (?P<low>\S+) and (?P<high>\S+)$", re.I)
@@ -39,7 +39,7 @@ _ONE_OF = re.compile(
     r"(?P<values>(?!(?:missing|null|empty|unknown|absent|present|known|given|set|there|between|true|false)\b).+)$",
     re.I,
 )
-"""A list of values: named as one, or with `or` between them."""
+"""A list of values: introduced as a list, or joined by `or`."""
 _BETWEEN_VALUES = re.compile(r",\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+", re.I)
 _HAVING = re.compile(r"^(?:(?P<no>no)|an?|any|some) (?P<column>.+)$", re.I)
 _VERBS = re.compile(r"^(?:have|has|had|having|are|is|was|were|come with|came with)\s+", re.I)
@@ -47,7 +47,7 @@ _NUMBER = re.compile(r"^-?\d+(?:\.\d+)?$")
 
 
 def condition(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
-    """The condition that a phrase states, as Spark SQL over the source's columns."""
+    """Translates a condition to Spark SQL over the source's columns."""
     for pattern, plain in _OR_EQUAL:
         phrase = pattern.sub(plain, phrase)
     pieces, joiners = _split(phrase)
@@ -59,7 +59,7 @@ def condition(phrase: str, source: ResolvedSource, context: WordsContext) -> str
 
 
 def _split(phrase: str) -> tuple[list[str], list[str]]:
-    """The conditions that `and` and `or` join, and these words; `between a and b` and lists of values stay whole."""
+    """Splits conditions at `and` and `or`, but not in `between a and b` or lists; returns parts and conjunctions."""
     outside = r"(?=(?:[^'\"]*['\"][^'\"]*['\"])*[^'\"]*$)"
     first, *rest = re.split(rf"(?:,\s+|\s+)(and|or)\s+{outside}", phrase.strip(), flags=re.I)
     pieces, joiners = [first], list[str]()
@@ -75,7 +75,7 @@ def _split(phrase: str) -> tuple[list[str], list[str]]:
 
 
 def _list_of(phrase: str) -> re.Match[str] | None:
-    """A column and a list of its values."""
+    """Matches a column followed by a list of its values."""
     found = _ONE_OF.match(phrase)
     if found is None or any(re.match(rf"{pattern}\s", found["values"], re.I) for pattern, _ in _COMPARISONS[:4]):
         return None
@@ -112,7 +112,7 @@ def _comparison(phrase: str, source: ResolvedSource, context: WordsContext) -> s
 
 
 def _bare(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
-    """`are online`, `were redeemed`, `channel online`: a value, a flag, or a column beside its value."""
+    """`are online`, `were redeemed`, `channel online`: a value, a flag, or a column next to its value."""
     rest = _VERBS.sub("", phrase)
     negated = bool(re.match(r"not\s+", rest, re.I))
     rest = re.sub(r"^not\s+", "", rest, flags=re.I)
@@ -143,7 +143,7 @@ def _bare(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
 
 
 def _had(phrase: str, source: ResolvedSource, context: WordsContext) -> str | None:
-    """`orders with a note`, `orders with no note`; a number may be 0, which is not nothing, and is asked."""
+    """`orders with a note`, `orders with no note`. Numbers are ambiguous, because 0 is not missing."""
     if not (found := _HAVING.match(phrase)):
         return None
     column = context.column(found["column"], source)
@@ -158,7 +158,7 @@ def _called(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
 
 
 def _ordered(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
-    """The column that a phrase names, of values that one can be more than another; of text, `9` is more than `10`."""
+    """The column that a phrase names; its type must be ordered, and not text, where `9` is more than `10`."""
     column = context.column(_noun(phrase), source)
     if column.type.name in ("string", "boolean", "binary"):
         raise AskError(_noun(phrase), f"number or time of {source.view.name} ({column.name} is {column.type})")
@@ -170,7 +170,7 @@ def _noun(phrase: str) -> str:
 
 
 def _states(text: str) -> bool:
-    """Whether a text without quotes may be a condition of its own, and no value."""
+    """Whether an unquoted text could be a separate condition and therefore not a value."""
     return any(re.search(rf"\s{pattern}\s", f" {text} ", re.I) for pattern, _ in _COMPARISONS)
 
 
@@ -179,7 +179,7 @@ def _is_literal(text: str) -> bool:
 
 
 def _value(text: str, column: str, source: ResolvedSource, context: WordsContext) -> str:
-    """A value of a column as a literal; a closed set must have it, a number column wants a number."""
+    """A value as a literal; it must be in the column's closed set, if any, and a number for numeric columns."""
     text = text.strip()
     kind = source.columns.types[column]
     values = source.values.get(column)
@@ -218,7 +218,7 @@ PAST = rf"(?:\w+ed|{'|'.join(_IRREGULAR)})"
 
 
 def rows_of(context: WordsContext, phrase: str) -> tuple[ResolvedSource, str | None]:
-    """The source that a phrase names, with a condition for `online redemptions`, `orders returned` or `clicks`."""
+    """The source that a phrase names; `online redemptions` or `orders returned` add a condition."""
     source = context.source_or_none(phrase)
     if source is not None:
         return source, None
@@ -240,7 +240,7 @@ def rows_of(context: WordsContext, phrase: str) -> tuple[ResolvedSource, str | N
 
 
 def _kinds(context: WordsContext, phrase: str) -> Iterator[tuple[ResolvedSource, str, str]]:
-    """A source with a value or a flag before or after it: the source, the condition, and a phrase for it."""
+    """Yields source, condition and phrase for each value or flag of a source, placed before or after its name."""
     words = phrase.split()
     for cut in range(1, len(words)):
         before, after = " ".join(words[:cut]), " ".join(words[cut:])
@@ -255,7 +255,7 @@ def _kinds(context: WordsContext, phrase: str) -> Iterator[tuple[ResolvedSource,
 
 
 def _narrowed(context: WordsContext, phrase: str) -> tuple[ResolvedSource, str] | None:
-    """`clicks of kind view`, `visits in surgery`: a source, and a condition that needs no verb."""
+    """`clicks of kind view`, `visits in surgery`: a source, and a condition without a verb."""
     for found in re.finditer(r"\s(?:of|in|from)\s", phrase):
         source = context.source_or_none(phrase[: found.start()])
         try:
@@ -267,7 +267,7 @@ def _narrowed(context: WordsContext, phrase: str) -> tuple[ResolvedSource, str] 
 
 
 def happened(context: WordsContext, verb: str) -> ResolvedSource:
-    """The event source that a verb in the past tense is about: by its name, or by the name of its event time."""
+    """The event source that a past-tense verb refers to, by its name or the name of its event time."""
     events = [one for one in context.all_sources() if one.view.is_event and context.is_about(one)]
     found = [one for one in events if _is_called(one, verb)]
     found = [one for one in found if one.view.name in context.declared] or found
@@ -286,7 +286,7 @@ def _is_called(source: ResolvedSource, verb: str) -> bool:
 
 
 def _root(word: str) -> str:
-    """A noun and the past tense of its verb in one form.
+    """The common root of a noun and the past tense of its verb.
 
     >>> _root("clicks") == _root("clicked"), _root("purchases") == _root("bought"), _root("stop") == _root("stopped")
     (True, True, True)
