@@ -1,4 +1,4 @@
-"""What the actors of the feature environment hand to each other: the artefacts of a feature run."""
+"""Artefacts of a feature run, which its actors exchange."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from palmette.documents import Model
 from palmette.engine.actor import TextFile
 
 Need = Literal["read_table", "write_table", "load_config", "build_session", "divide", "latest_per_key", "before_cutoff"]
-"""What a feature script may take from the repository instead of writing it itself.
+"""A task for which a feature script may call a function of the repository.
 
 read_table(spark, path or name[, format]) -> DataFrame; write_table(df, destination[, partition]) -> None;
 load_config(path) -> the team's config object; build_session(app name) -> SparkSession;
@@ -21,11 +21,11 @@ before_cutoff(df, time column, as_of[, days]) -> the rows in [as_of - days, as_o
 """
 
 Role = Literal["load", "build", "write", "main"]
-"""What a predefined function of a feature script does: reads sources, builds the features, writes them, runs it all."""
+"""The task of a predefined function: loads the sources, builds the features, writes them, or runs all of it."""
 
 
 class RunRequest(Model):
-    """What the run was asked for; the start of everything. Texts as read from the files."""
+    """The request of a run, from which all other artefacts are made. Texts are those of the files."""
 
     fsc: TextFile
     dfr: TextFile
@@ -35,9 +35,9 @@ class RunRequest(Model):
 class Parameter(Model):
     name: str
     annotation: str = ""
-    """As source text; empty when there is none."""
+    """Source text; empty if there is none."""
     default: str | None = None
-    """As source text."""
+    """Source text."""
 
 
 class FunctionShape(Model):
@@ -50,19 +50,19 @@ class FunctionShape(Model):
 
 
 class ScriptStyle(Model):
-    """Habits of the team's feature scripts that have nothing to do with any view."""
+    """Style of the team's feature scripts, independent of the view."""
 
     imports: dict[str, str] = Field(default_factory=dict)
-    """What scripts call modules and classes: dotted name to local name, e.g. `pyspark.sql.functions` to `sf`."""
+    """Local names of modules and classes by dotted name, e.g. `pyspark.sql.functions` to `sf`."""
     statements: dict[str, str] = Field(default_factory=dict)
-    """The import statement of each of those, as the team writes it."""
+    """The import statement of each of them, as the team writes it."""
     docstrings: Literal["google", "numpy", "sphinx", "plain", "none"] = "plain"
     helpers: Literal["public", "private", "none"] = "public"
-    """How functions beside the predefined ones are named; `none` where scripts have no others."""
+    """Naming of functions that are not predefined; `none` if scripts have no others."""
     casts: bool = False
-    """Whether each output column is cast, whatever type it has."""
+    """Whether every output column is cast, even if it already has the right type."""
     type_objects: bool = False
-    """Whether casts take `LongType()` and not `"bigint"`."""
+    """Whether casts use `LongType()` rather than `"bigint"`."""
     sorted: bool = False
     """Whether the output is sorted by its keys."""
 
@@ -72,70 +72,70 @@ class Entry(Model):
 
     kind: Literal["script", "function", "driver", "none"] = "script"
     target: str = ""
-    """Of a function: its name in the script. Of a driver: its path in the repository."""
+    """For a function, its name in the script; for a driver, its path in the repository."""
     arguments: tuple[str, ...] = ()
     cutoff_format: str = ""
-    """For `strftime`; ISO 8601 with an offset when empty."""
+    """Format for `strftime`; ISO 8601 with an offset if empty."""
     source: str = ""
-    """Where that call is seen, e.g. `README.md`."""
+    """The file that shows this call, e.g. `README.md`."""
 
 
 class Conventions(Model):
-    """How the team's feature scripts look, read from its README and from the neighbouring scripts."""
+    """Conventions of the team's feature scripts, read from its README and from neighbouring scripts."""
 
     package: str = ""
-    """Import name of the package that feature scripts live in, e.g. `offers.features`."""
+    """Import name of the package of feature scripts, e.g. `offers.features`."""
     script_path: str
-    """With `{view}`, e.g. `src/offers/features/{view}.py`."""
+    """Path with `{view}`, e.g. `src/offers/features/{view}.py`."""
     test_path: str
     config_path: str
     functions: tuple[FunctionShape, ...]
-    """The predefined functions, in the order of the file; one of each role."""
+    """The predefined functions in file order, one for each role."""
     tables_as: Literal["dict", "each"] = "dict"
     """Whether `build` takes its tables as one dict by table name, or as one DataFrame parameter per table."""
     config_option: str = "--config"
     """Command-line options of `main`."""
     as_of_option: str = "--as-of"
     skeleton: str = ""
-    """A neighbour's script, filled for this view up to the body of the function that builds; empty where none fits."""
+    """A neighbour's script, adapted to this view, without the body of the build function; empty if none fits."""
     model: str = ""
     """Path of that neighbour."""
     owner: str = ""
-    """The class whose method builds the features; empty for a function."""
+    """The class that defines the build function as a method; empty for a plain function."""
     style: ScriptStyle = ScriptStyle()
     entry: Entry = Entry()
     instance: str = ""
-    """How an object of `owner` is made in tests, as code."""
+    """The expression that creates an object of `owner` in tests."""
     linters: tuple[tuple[str, ...], ...] = ()
-    """Commands of the team's linters, to be followed by files, e.g. `("ruff", "check")`."""
+    """Commands of the team's linters, without files, e.g. `("ruff", "check")`."""
     naive_cutoffs: bool = False
-    """Whether the function that builds may be given a cut-off without a zone."""
+    """Whether the build function may be called with a cut-off without a zone."""
     docstring_style: str = ""
-    """The first lines of a neighbour's module docstring, for tone and required sections."""
+    """The first lines of a neighbour's module docstring, as an example of tone and required sections."""
     fixture: str = ""
-    """The team's fixture that gives a SparkSession; empty where tests need one of their own."""
+    """The team's fixture for a SparkSession; empty if tests must define one."""
     formatter: tuple[str, ...] = ()
-    """Command that formats files, e.g. `("ruff", "format")`; empty for none."""
+    """Command that formats files, e.g. `("ruff", "format")`; empty if there is none."""
     line_length: int = 100
     rules: tuple[str, ...] = ()
-    """Checkable rules found in the README, as written there."""
+    """Checkable rules of the README, verbatim."""
     departures: tuple[str, ...] = ()
-    """Where new scripts are unlike their neighbours, as sentences for the reviewer."""
+    """Differences between the new script and its neighbours, as sentences for the reviewer."""
 
 
 class Construction(Model):
-    """How a part of a document becomes what a class of the team declares; all else is as the document has it."""
+    """How to convert a part of a document to the type that the team's class declares. Other parts stay as they are."""
 
     kind: Literal["keywords", "model", "enum", "list", "tuple", "set", "frozenset", "mapping"]
-    """A class that takes what the part holds by name, a Pydantic one, an enumeration; or a collection of such."""
+    """A class with keyword arguments, a Pydantic model, an enumeration, or a collection of these."""
     class_name: str = ""
     """`module:Class`; empty for a collection."""
     fields: dict[str, Construction] = Field(default_factory=dict)
-    """By name: what has to be made before the object is."""
+    """By field: conversions before the object is created."""
     items: Construction | None = None
-    """Of a collection: what it holds, as its values if it is a mapping."""
+    """For a collection: conversion of its items or values."""
     optional: bool = False
-    """Of a field: whether the document may lack it, or hold something else that stays as it is, such as null."""
+    """For a field: whether the document may omit it, or contain another value that stays as it is, such as null."""
 
 
 class Config(Model):
@@ -143,22 +143,23 @@ class Config(Model):
 
     file: TextFile
     class_name: str
-    """`module:Class` of the team; empty when the team has none."""
+    """The team's `module:Class`; empty if the team has none."""
     construction: Construction | None = Field(default=None, exclude_if=lambda value: value is None)
-    """How a document becomes an object of a class that is no Pydantic one, which reads documents itself."""
+    """How to create an object from a document, for classes that are not Pydantic models."""
     accessors: dict[str, str]
-    """Fact to Python expression on the parsed object named `config`: `source:<table>` (path or name to read),
-    `output`, `view`, `partition`, e.g. {"source:redemptions": "config.inputs['redemptions'].path"}."""
+    """By fact: a Python expression on the parsed object `config`. Facts are `source:<table>` (path or name to read),
+    `output`, `view` and `partition`, e.g. {"source:redemptions": "config.inputs['redemptions'].path"}.
+    """
     storage: Literal["parquet", "orc", "delta", "table"] = Field(
         default="parquet", exclude_if=lambda value: value == "parquet"
     )
-    """What `output` is: a folder with files of this format, or a `table` of the catalogue."""
+    """The type of `output`: a folder with files of this format, or a catalogue `table`."""
     places: dict[str, tuple[str | int, ...]] = Field(default_factory=dict)
-    """The same facts to their keys in the document, from its top."""
+    """By fact: the keys of its value, from the root of the document."""
 
 
 class Utility(Model):
-    """A function of the repository that fits a need, proven by running it on small inputs."""
+    """A function of the repository that meets a need, tested on small inputs."""
 
     need: Need
     name: str
@@ -174,13 +175,13 @@ class RejectedUtility(Model):
     module: str
     need: Need
     reason: str
-    """What it did otherwise, with the counter-example."""
+    """How its result differed, with a counter-example."""
 
 
 class Utilities(Model):
     chosen: tuple[Utility, ...] = ()
     rejected: tuple[RejectedUtility, ...] = ()
-    """Candidates that ran but do not do what the features need, and functions of the team that no script can call."""
+    """Candidates that failed their proofs, and functions of the team that scripts cannot call."""
 
 
 class Template(Model):
@@ -191,26 +192,26 @@ class Template(Model):
 
 
 class TestCase(Model):
-    """Rows in and the rows that the specification demands: by the independent oracle, or as its author wrote them."""
+    """Input rows and the expected output rows, computed by the independent oracle or written by the author."""
 
     __test__ = False
 
     name: str
-    """snake_case; becomes the name of the test."""
+    """In snake_case; becomes the name of the test."""
     why: str
-    """The path or boundary that it covers, as one sentence."""
+    """The path or boundary that the case covers, as one sentence."""
     as_of: str | None
-    """Cut-off, ISO 8601 in UTC; None when the spine carries it."""
+    """Cut-off, ISO 8601 in UTC; None if the spine has the cut-offs."""
     given: dict[str, tuple[dict[str, Any], ...]]
-    """Table to rows, JSON values (see `palmette.features.frame_json` for each type)."""
+    """By table: rows of JSON values (see `palmette.features.frame_json` for each type)."""
     expect: tuple[dict[str, Any], ...]
     example: bool = False
     """Whether it is one of the specification's own examples."""
     partial: bool = False
-    """Whether the output has further rows."""
+    """Whether the output may have more rows than expected."""
 
     def of_columns(self, columns: Mapping[str, Collection[str]]) -> TestCase:
-        """The case with these columns of each table alone."""
+        """The case with only these columns of each table."""
         given = {
             table: tuple({name: value for name, value in row.items() if name in columns[table]} for row in rows)
             for table, rows in self.given.items()

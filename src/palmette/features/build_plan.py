@@ -1,4 +1,4 @@
-"""What a run would build, read and write, and how that differs from what is merged; found without Spark."""
+"""Shows what a run would build, read and write, and how that differs from the merged version, without Spark."""
 
 from __future__ import annotations
 
@@ -26,38 +26,38 @@ class PlannedFeature(Model):
     name: str
     dtype: str
     definition: str
-    """In words, with its expressions."""
+    """Definition in words and expressions."""
     state: State
-    """Against the merged view; unknown where the specification that was merged cannot be found."""
+    """Compared with the merged view; unknown if the merged specification cannot be found."""
 
 
 class BuildPlan(Model):
-    """A run before it begins."""
+    """The plan of a run before it starts."""
 
     view: str
     grain: tuple[str, ...]
     cutoff: str
     features: tuple[PlannedFeature, ...]
     reads: dict[str, tuple[str, ...]]
-    """Columns by table, keys and times aside."""
+    """By table: columns that are read, except keys and times."""
     files: dict[str, Literal["new", "changed"]]
     """Paths in the repository."""
     output: str
     departures: tuple[str, ...]
-    """Where the script will be unlike its neighbours."""
+    """Differences between the new script and its neighbours."""
 
     @property
     def backfill(self) -> bool:
-        """Whether what was computed before lacks a feature, or has another meaning."""
+        """Whether data computed earlier lacks a feature, or has one with another meaning."""
         merged = "changed" in self.files.values()
         return merged and any(one.state in ("new", "changed", "unknown") for one in self.features)
 
 
 def build_plan(run_file: Path, answers: Answers | None = None) -> BuildPlan:
-    """The plan of a run.
+    """Plans a run.
 
     Raises:
-        InputError: every mistake in the run's files, and every question that words leave open.
+        InputError: with all mistakes in the run's files, and all questions about features in words.
     """
     inputs = read_inputs(run_file, answers)
     view, run = inputs.view, inputs.run
@@ -99,7 +99,7 @@ def _reads(view: View) -> dict[str, tuple[str, ...]]:
 
 
 def _merged(run_file: Path, inputs: RunInputs, script: str, base: str) -> View | None:
-    """The view as specified when its script was last merged; None where git does not have that specification."""
+    """The view as specified when its script was last merged; None if git does not have that specification."""
     run = read_document(run_file, Run)
     fsc, dfr = (Path(os.path.normpath(run_file.parent / name)) for name in (run.fsc, run.dfr))
     merged = Git(inputs.repository).attempt("log", "-1", "--format=%cI", base, "--", script).out.strip()
@@ -117,7 +117,7 @@ def _merged(run_file: Path, inputs: RunInputs, script: str, base: str) -> View |
 
 
 def _states(view: View, before: View | None) -> Mapping[str, State]:
-    """How each feature compares with the merged one of its name."""
+    """Compares each feature with the merged feature of the same name."""
     if before is None:
         return dict.fromkeys((one.name for one in view.features), "unknown")
     old, new = _meanings(before), _meanings(view)
@@ -125,7 +125,7 @@ def _states(view: View, before: View | None) -> Mapping[str, State]:
 
 
 def _meanings(view: View) -> dict[str, object]:
-    """All that decides a feature's values, by name."""
+    """By feature: everything that determines its values."""
     rows = {one.name: (one.table.name, steps_of(one)) for one in view.sources}
     frame = (tuple(view.grain), view.cutoff, view.zone, view.spine)
     found = dict[str, object]()

@@ -1,4 +1,4 @@
-"""The cut-offs that a run builds."""
+"""The cut-offs of a run."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from palmette.features.spec.view import View
 
 
 def cutoffs(view: View, interval: CutoffInterval) -> tuple[datetime | None, ...]:
-    """The timestamps to run the script for, oldest first; `(None,)` where the spine carries them.
+    """The timestamps to run the script for, oldest first; `(None,)` if the spine has the cut-offs.
 
-    For partitions, the end of each of the zone's days in [start, end).
+    With partitions, these are the ends of the days in [start, end), in the view's zone.
     """
     if view.cutoff == "spine":
         return (None,)
@@ -31,17 +31,17 @@ def cutoffs(view: View, interval: CutoffInterval) -> tuple[datetime | None, ...]
 
 
 class RunCall(NamedTuple):
-    """A call of a feature script in the team's usual way."""
+    """A call of a feature script, made as the team does."""
 
     path: str
-    """What is run, in the repository."""
+    """The file to run, relative to the repository."""
     function: str
-    """Of the script, where that is called and no command."""
+    """The function of the script to call; empty for a command."""
     arguments: tuple[str, ...]
 
     @property
     def command(self) -> tuple[str, ...]:
-        """The same as a command line."""
+        """The call as a command line."""
         if not self.function:
             return ("spark-submit", self.path, *self.arguments)
         module = ".".join(PurePosixPath(self.path).with_suffix("").parts).removeprefix("src.")
@@ -50,7 +50,7 @@ class RunCall(NamedTuple):
 
 
 def run_call(entry: Entry, script: str, view: View, config: str, as_of: datetime | None) -> RunCall:
-    """How the team runs a script, by its path, for one cut-off: `as_of`, or now where each row has its own."""
+    """The call for one cut-off: `as_of`, or today at midnight UTC if rows have their own. `script` is a path."""
     cutoff = as_of if as_of is not None else datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     written = cutoff.astimezone(UTC)
     text = written.strftime(entry.cutoff_format) if entry.cutoff_format else written.isoformat()
@@ -60,7 +60,7 @@ def run_call(entry: Entry, script: str, view: View, config: str, as_of: datetime
 
 
 def is_expressible(entry: Entry, as_of: datetime) -> bool:
-    """Whether the team's way to write a cut-off can express this one."""
+    """Whether the team's cut-off format can express this cut-off."""
     if not entry.cutoff_format:
         return True
     text = as_of.astimezone(UTC).strftime(entry.cutoff_format)

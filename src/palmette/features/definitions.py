@@ -1,4 +1,4 @@
-"""Definitions in words, for the reader of a pull request: of a feature, and of the rows of its source."""
+"""Describes features, and the rows of their sources, for readers of a pull request."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from palmette.features.spec.view import View, ViewFeature, ViewSource
 
 
 def definition(feature: ViewFeature, view: View) -> str:
-    """What the feature is, in words with its expressions in them; plain text."""
+    """Describes a feature, including its expressions, as plain text."""
     computed = feature.computation
     match computed:
         case None:
@@ -43,7 +43,7 @@ def definition(feature: ViewFeature, view: View) -> str:
 
 
 def steps_of(source: ViewSource) -> list[str]:
-    """What happens to the rows of a source, step by step; plain text."""
+    """Describes what happens to the rows of a source, step by step, as plain text."""
     return [_step(step) for step in (*source.early, *source.late)]
 
 

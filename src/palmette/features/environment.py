@@ -1,4 +1,4 @@
-"""Puts a feature run together: gives the actors what they work with."""
+"""Sets up a feature run: reads its inputs and provides the services that actors use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOPOLOGY = Path(__file__).with_name("topology.yaml")
 
 
 def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable[[RunBudget], Pay]) -> Setup:
-    """The environment `features`.
+    """Opens the environment `features`.
 
     `arguments`: `run_file` (absolute path), and optionally `answers` (feature to words), `planner`, `human`, `model`
     and `seed`, which override those of the run file.
@@ -65,17 +65,17 @@ def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable
 
 
 class _Asked(NamedTuple):
-    """What a run is about."""
+    """The inputs of a run."""
 
     inputs: RunInputs
     models: Models | None
-    """Where they had to be opened already."""
+    """Set if models had to be opened to read the inputs."""
 
 
 def _asked_for(
     run_file: Path, arguments: dict[str, JsonValue], folder: Path, payer: Callable[[RunBudget], Pay]
 ) -> _Asked:
-    """The run file with overriding arguments; a model reads words that the rules do not."""
+    """Reads the run file, with overriding arguments. A model reads the words that the rules cannot."""
     given = arguments.get("answers") or {}
     assert isinstance(given, dict)
     answers = {name: str(text) for name, text in given.items()}
@@ -105,7 +105,7 @@ def _choice(run: Run) -> ModelChoice:
 
 
 def _workbench(inputs: RunInputs, base: Path, folder: Path) -> Workbench:
-    """`folder` is the run's: Spark reads the samples, and what the actors have laid out."""
+    """Builds the workbench. `folder` belongs to the run: Spark may read it and the samples."""
     sandbox, spark = Sandbox(), inputs.run.spark
     work = folder / "work"
     work.mkdir(parents=True, exist_ok=True)
@@ -122,7 +122,7 @@ def _workbench(inputs: RunInputs, base: Path, folder: Path) -> Workbench:
 
 
 def services_of(view: View, bench: Workbench, models: Models) -> dict[str, object]:
-    """What the constructors of actors and planners are filled from, by name."""
+    """Constructor arguments of actors and planners, by name."""
     return {
         "view": view,
         "workbench": bench,

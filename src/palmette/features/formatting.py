@@ -1,4 +1,4 @@
-"""Formatting a generated file as the team would: its formatter, its settings, in the sandbox."""
+"""Formats generated files with the team's formatter and settings, in the sandbox."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SETTINGS = ("pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", ".editorco
 
 
 def format_file(file: TextFile, conventions: Conventions, sandbox: Sandbox, repository: Path) -> TextFile:
-    """The file after import sorting and formatting; unchanged where a tool is missing or refuses it."""
+    """Sorts imports and formats a file; returns it unchanged if a tool is missing or rejects it."""
     with temporary_folder() as root:
         for name in SETTINGS:
             if (repository / name).is_file():
                 (root / name).write_bytes((repository / name).read_bytes())
         for module in _own_modules(file.text, repository):
-            # Ruff sorts the team's own imports last when it sees that they are the team's own.
+            # Ruff groups the team's own imports last only if it can find their modules.
             (root / module).parent.mkdir(parents=True, exist_ok=True)
             (root / module).touch()
         target = root / file.path
@@ -39,11 +39,11 @@ def format_file(file: TextFile, conventions: Conventions, sandbox: Sandbox, repo
 
 
 _LONE_TEXT = re.compile(r"""^(?P<indent>[ ]+)"(?P<text>[^"\\\n]+)"(?P<comma>,?)$""", re.MULTILINE)
-"""A string literal that has a line for itself."""
+"""A string literal on a line of its own."""
 
 
 def _broken(length: int, line: re.Match[str]) -> str:
-    """The line; where it is too long, the text as implicitly joined pieces."""
+    """Splits the string of a line that is too long into implicitly concatenated pieces."""
     indent, text = line["indent"], line["text"]
     if len(line[0]) <= length:
         return line[0]
@@ -52,7 +52,7 @@ def _broken(length: int, line: re.Match[str]) -> str:
 
 
 def _own_modules(source: str, repository: Path) -> Iterator[Path]:
-    """Where the modules that the source imports lie in the repository, or will lie once they are delivered."""
+    """Paths of the imported modules that belong to the repository, whether or not they exist yet."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -67,9 +67,9 @@ def _own_modules(source: str, repository: Path) -> Iterator[Path]:
 
 
 def _commands(conventions: Conventions) -> list[list[str]]:
-    """Ruff tidies imports and mends what the team's own settings let it; then the team's formatter, or ruff's.
+    """The commands: ruff sorts imports and applies the team's own fixes, then the team's formatter or ruff formats.
 
-    `timezone.utc` becomes `UTC` where the team's settings allow only Pythons that have it.
+    `timezone.utc` becomes `UTC`, unless scripts import `timezone` or the settings allow a Python without `UTC`.
     """
     rules = "I,F401" if "datetime.timezone" in conventions.style.imports else "I,F401,UP017"
     length = ["--line-length", str(conventions.line_length)]
@@ -77,7 +77,7 @@ def _commands(conventions: Conventions) -> list[list[str]]:
     own *= ("ruff", "check") in conventions.linters
     tidy = [*python_command("-m", "ruff"), "check", "--quiet", "--fix", "--select", rules, *length]
     team = conventions.formatter[0] if conventions.formatter else "ruff"
-    # Where the team's formatter is not installed, ruff comes closest: it formats as black does.
+    # If the team's formatter is not installed, ruff is the closest substitute: it formats like black.
     if team not in ("ruff", sys.executable) and find_spec(team) is not None:
         return [tidy, *own, [*python_command("-m", *conventions.formatter)]]
     return [tidy, *own, [*python_command("-m", "ruff"), "format", "--quiet", *length]]

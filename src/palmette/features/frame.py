@@ -1,7 +1,7 @@
-"""A small table in plain Python: what fixtures, the oracle and re-read results are made of.
+"""Small tables in plain Python, used for fixtures, the oracle and results read back from Spark.
 
-Values: None, bool, int, float, `Decimal`, str, bytes, `date`, `datetime` (always aware, UTC; naive for timestamp_ntz),
-list (arrays) and dict (maps). Not for data of any size.
+Values are None, bool, int, float, `Decimal`, str, bytes, `date`, `datetime` (aware, in UTC; naive for timestamp_ntz),
+list (arrays) and dict (maps). Not suitable for large data.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class Frame:
 
     @classmethod
     def of(cls, schema: Mapping[str, SparkType], rows: Iterable[Row]) -> Frame:
-        """A frame whose rows are filled up with None and cut to the columns of `schema`."""
+        """A frame with exactly the columns of `schema`; missing values become None."""
         return cls(dict(schema), tuple({name: row.get(name) for name in schema} for row in rows))
 
     def with_rows(self, rows: Sequence[Row]) -> Frame:
         return Frame.of(self.schema, rows)
 
     def to_arrow(self) -> pa.Table:
-        """As an Arrow table with the types that Spark expects; timestamps in UTC."""
+        """Converts to an Arrow table with the types that Spark expects, and timestamps in UTC."""
         import pyarrow as pa
 
         schema = pa.schema([(name, arrow_type(kind)) for name, kind in self.schema.items()])
@@ -42,7 +42,7 @@ class Frame:
 
     @classmethod
     def from_arrow(cls, table: pa.Table) -> Frame:
-        """The inverse of `to_arrow`; ArrowInvalid where the declared cells of a file are impossible."""
+        """The inverse of `to_arrow`; ArrowInvalid if the data of a file is inconsistent."""
         from datetime import UTC
 
         import pyarrow as pa
@@ -107,7 +107,7 @@ def arrow_type(kind: SparkType) -> pa.DataType:
 
 
 def spark_type(kind: pa.DataType) -> SparkType:
-    """The Spark type of an Arrow type; ValueError for one that the formats have no name for."""
+    """The Spark type of an Arrow type; ValueError if there is no corresponding one."""
     import pyarrow as pa
 
     if pa.types.is_timestamp(kind):

@@ -1,9 +1,8 @@
-"""Frames as JSON: how test cases and the specification's unit tests write values.
+"""Frames as JSON, in which test cases and the specification's unit tests write values.
 
 Numbers, booleans, strings, arrays and maps are themselves; a decimal is a string (`"12.50"`), a date
-`2024-02-29`, a timestamp ISO 8601 with its offset (written as `Z`, read as UTC when there is none), a
-timestamp_ntz ISO 8601 without one, binary base64, and the doubles that JSON lacks are `"NaN"`, `"Infinity"`,
-`"-Infinity"`.
+`2024-02-29`, a timestamp ISO 8601 with its offset (written as `Z`, read as UTC without one), a timestamp_ntz
+ISO 8601 without one, binary base64, and the doubles that JSON lacks are `"NaN"`, `"Infinity"`, `"-Infinity"`.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from palmette.features.spec.view import Schema, View
 
 
 def encode_row(schema: Schema, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row's columns that `schema` names, as JSON values."""
+    """Encodes the row's columns that are in `schema` as JSON values."""
     return {name: encode(kind, row[name]) for name, kind in schema.items() if name in row}
 
 
 def decode_row(schema: Schema, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The inverse of `encode_row`; columns that are left out are null.
+    """The inverse of `encode_row`; missing columns become null.
 
     Raises:
         ValueError: a value does not fit its column's type, or a column does not exist; the message names it.
@@ -44,12 +43,12 @@ def decode_row(schema: Schema, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def frame_of(schema: Schema, rows: Iterable[Mapping[str, Any]]) -> Frame:
-    """A frame from rows of JSON values."""
+    """Builds a frame from rows of JSON values."""
     return Frame.of(schema, [decode_row(schema, row) for row in rows])
 
 
 def frame_of_unit_test(view: View, given: Mapping[str, Iterable[Mapping[str, Any]]]) -> dict[str, Frame]:
-    """All tables of the view, by name; those that `given` leaves out are empty."""
+    """All tables of the view by name; tables missing from `given` are empty."""
     return {
         name: frame_of({column.name: column.type.parsed for column in table.columns}, given.get(name, ()))
         for name, table in view.tables.items()
@@ -57,24 +56,24 @@ def frame_of_unit_test(view: View, given: Mapping[str, Iterable[Mapping[str, Any
 
 
 def expected_of_unit_test(view: View, test: UnitTest) -> Frame:
-    """The rows that a unit test expects; columns that a row does not name are null."""
+    """The rows that a unit test expects; missing columns become null."""
     named = [name for name in view.output if any(name in row for row in test.expect)]
     schema = {name: view.output[name] for name in named}
     return frame_of(schema, test.expect)
 
 
 def timestamp_of(text: str) -> datetime:
-    """An instant from ISO 8601; UTC unless it has an offset."""
+    """Parses ISO 8601; timestamps without an offset are UTC."""
     return _timestamp(text)
 
 
 def timestamp_text(timestamp: datetime) -> str:
-    """ISO 8601 in UTC."""
+    """Formats a timestamp as ISO 8601 in UTC."""
     return timestamp.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def encode(kind: SparkType, value: Any) -> Any:
-    """A value of type `kind` as a JSON value."""
+    """Encodes a value of type `kind` as JSON."""
     if value is None:
         return None
     match kind.name:
@@ -99,7 +98,7 @@ def encode(kind: SparkType, value: Any) -> Any:
 
 
 def decode(kind: SparkType, value: Any) -> Any:
-    """The inverse of `encode`; also takes what YAML reads as a date or timestamp."""
+    """The inverse of `encode`; also accepts dates and timestamps parsed by YAML."""
     if value is None:
         return None
     match kind.name:

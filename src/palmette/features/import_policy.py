@@ -1,7 +1,7 @@
-"""What generated feature code may use: Spark, the repository, and modules that only compute.
+"""Limits what generated feature code may use: Spark, the repository, and modules that only compute.
 
-`palmette.sandbox.import_policy` checks a file against the lists of `import_policy.yaml`. It does not look into the
-team's own functions.
+`palmette.sandbox.import_policy` checks files against the lists in `import_policy.yaml`. The team's own functions are
+not inspected.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["CODE", "FeatureImportPolicy", "is_place"]
 
 
 class PolicyLists(import_policy.AllowLists):
-    """The lists of `import_policy.yaml`, where each is explained."""
+    """The lists of `import_policy.yaml`, which documents each."""
 
     outside: import_policy.WordSet
     fixtures: import_policy.WordSet
@@ -45,7 +45,7 @@ _READS = re.compile(rf"\s*(select|with)\b(?!.*\b({_FILES})\s*\.\s*`)", re.IGNORE
 
 
 def _runner(node: ast.AST) -> Iterator[str]:
-    """What a file of tests would do to its own runner."""
+    """Constructs in a test file that interfere with pytest itself."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name.startswith("pytest_"):
         yield f"{node.name!r} is a hook of the runner"
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id.startswith("pytest_"):
@@ -55,7 +55,7 @@ def _runner(node: ast.AST) -> Iterator[str]:
 
 
 def _spark(node: ast.AST) -> Iterator[str]:
-    """Connections and statements: Spark itself can reach the network and files."""
+    """Connections and statements through which Spark could reach the network or files."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield from _text(node.value)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -85,21 +85,21 @@ def _text(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class FeatureImportPolicy(import_policy.CodePolicy):
-    """What generated code of a view may reach, and where it may lie."""
+    """Limits what a view's generated code may use, and where its files may be placed."""
 
     lists = LISTS
     rules = (_runner, _spark)
     summary = "generated code reaches Spark and the repository only"
 
     allow: tuple[str, ...] = ()
-    """Globs of the run file."""
+    """The run file's globs of allowed paths."""
 
     @classmethod
     def of(cls, view: View, run: Run, checkout: Checkout, script: str) -> FeatureImportPolicy:
-        """`script` is the path of the view's script, which its tests import."""
+        """The policy of a view; `script` is the path of its script, which its tests import."""
         used = {name.split(".")[0] for module in checkout.modules for name in module.imports.values()}
         has = {*checkout.packages, checkout.import_name(script).split(".")[0]}
-        # Neither words nor descriptions: a place that they name is not one that was asked for.
+        # Without words and descriptions: a location mentioned there is not a requested one.
         unsaid: dict[str, Any] = {"description": True, "features": {"__all__": {"description", "words"}}}
         spec = view.spec.model_dump_json(exclude=unsaid)
         named = [place for table in view.tables.values() for place in (table.path, table.table)]
@@ -108,7 +108,7 @@ class FeatureImportPolicy(import_policy.CodePolicy):
         return cls(frozenset({*own, import_policy.RELATIVE}), places, spec, run.repository.allow)
 
     def objections(self, *files: TextFile, tests: TextFile | None = None) -> list[Violation]:
-        """Why files may not be put where they could be executed or delivered; none when they may."""
+        """Reasons why files may not be executed or delivered; empty if there are none."""
         own = [violation for file in files for violation in self._of(file, rows_alone=False)]
         return [*own, *(self._of(tests, rows_alone=True) if tests else ())]
 

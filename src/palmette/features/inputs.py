@@ -1,4 +1,4 @@
-"""The three documents of a feature run, read and compared with each other and with the repository."""
+"""Reads the three documents of a feature run, and compares them with each other and with the repository."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from palmette.features.spec.view import View
 
 
 class RunInputs(NamedTuple):
-    """A run file and all that it names, read and found to fit together.
+    """A run file and its documents, read and found consistent.
 
-    Relative paths of tables and of the output are relative to the repository: there the team's jobs are started,
-    so that is how its configurations write them.
+    Relative paths of tables and of the output are relative to the repository, where the team's jobs start and which its
+    configurations therefore refer to.
     """
 
     run: Run
     view: View
     request: RunRequest
     repository: Path
-    """The team's checkout; only read."""
+    """The team's checkout, which is only read."""
 
 
 def read_inputs(run_file: Path, answers: Answers | None = None) -> RunInputs:
-    """Reads the run file, the FSC and the DFR that it names.
+    """Reads the run file, and the FSC and DFR that it names.
 
     Args:
-        answers: What was found out about features in words, by feature name: other words, or what they mean.
+        answers: By feature name: clarifications of features in words, either as other words or as their meaning.
 
     Raises:
-        InputError: every mistake in the three files, and every question that words leave open.
+        InputError: with all mistakes in the three files, and all questions about features in words.
     """
     located, problems = _read_run(run_file)
     run, base = located.value, run_file.parent
@@ -66,7 +66,7 @@ def read_inputs(run_file: Path, answers: Answers | None = None) -> RunInputs:
 
 
 def _read_run(path: Path) -> tuple[Located[Run], list[Problem]]:
-    """The run file, and its mistakes; without the parts that have mistakes of form."""
+    """Reads the run file and its mistakes. Malformed parts are left out of the result."""
     try:
         located = read_located(path, Run)
     except InputError as error:
@@ -79,7 +79,7 @@ def _read_run(path: Path) -> tuple[Located[Run], list[Problem]]:
 
 
 def _of_the_run(located: Located[Run], base: Path) -> list[Problem]:
-    """Mistakes beside those of form."""
+    """Mistakes in the run file other than malformed parts."""
     run, repository = located.value, base / located.value.repository.path
     problems = check_run(located, base)
     if repository.is_dir():
@@ -102,7 +102,7 @@ def _assemble(run: Run, view: View, files: Mapping[str, Path], repository: Path)
 
 
 def _of_the_pull_request(run: Located[Run], repository: Path) -> list[Problem]:
-    """Mistakes that the repository shows, each on its line of the run file."""
+    """Mistakes that only the repository shows, each located in the run file."""
     value = run.value
     target = Target.model_validate(value.pull_request.model_dump(exclude={"branch"}))
     found = preflight(repository, value.repository.base, value.pull_request.branch, target)
@@ -118,7 +118,7 @@ def _of_the_topology(path: Path) -> list[Problem]:
 
 
 def _contradictions(view: View, spec: Located[FeatureSpec]) -> list[Problem]:
-    """The author's own test cases that the author's own definitions do not fulfil."""
+    """Test cases of the author that contradict the author's definitions."""
     found = {one.subject: one.evidence for one in contradictions(view)}
     return [
         spec.problem(
@@ -133,7 +133,7 @@ def _contradictions(view: View, spec: Located[FeatureSpec]) -> list[Problem]:
 
 
 def rebased(path: str | None, base: Path, onto: Path) -> str | None:
-    """A path that is relative to `base`, relative to `onto`; URLs and absolute paths stay as they are.
+    """Makes a path relative to `base` relative to `onto`. URLs and absolute paths stay as they are.
 
     >>> rebased("tables/users", Path("/data"), Path("/code/team")), rebased("s3://lake/users", Path(), Path())
     ('../../data/tables/users', 's3://lake/users')

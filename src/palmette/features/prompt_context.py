@@ -1,6 +1,6 @@
-"""What a language model is shown of a feature run: the parts that several agents share, as sections of quoted data.
+"""Sections of quoted data about a feature run, which several agents show to a language model.
 
-Nothing in them differs from machine to machine, so that equal runs give equal prompts.
+They do not depend on the machine, so equal runs give equal prompts.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from palmette.llm import NEEDED, Section, section
 from palmette.llm.tokens import estimate_tokens
 
 README_TOKENS: Mapping[Stage, int] = {"config": 600, "utilities": 600, "scripts": 1500, "tests": 1000}
-"""Of a README, for each stage."""
+"""Token limits of README excerpts, by stage."""
 NEIGHBOUR_TOKENS = 2500
-"""Of a neighbouring file; a longer one is cut."""
+"""Token limit of a neighbouring file; longer files are cut."""
 
 
 def specification(request: RunRequest) -> Section:
-    """What the author wrote."""
+    """The specification as written by its author."""
     return section("specification", request.fsc.text, rank=NEEDED, language="yaml")
 
 
 def facts(known: Mapping[str, str]) -> str:
-    """Values by name, a line each; those that are empty are left out."""
+    """Lists values by name, one per line, without empty ones."""
     return "\n".join(f"{name}: {text}" for name, text in known.items() if text)
 
 
 def readme(checkout: Checkout, path: str, stage: Stage) -> Section:
-    """The parts of the team's README that matter for the stage; `path` as in the run file."""
+    """The parts of the team's README that are relevant to the stage; `path` is that of the run file."""
     return section("readme", excerpt(checkout.text(path), stage, README_TOKENS[stage]), rank=1, language="markdown")
 
 
 def utilities(chosen: Utilities | None, form: Callable[[Utility], str]) -> Section:
-    """The proven utilities in this form, and those that did otherwise when they were run."""
+    """The proven utilities, formatted by `form`, and those that failed their proofs."""
     found = chosen or Utilities()
     unfit = [f"not {one.module}.{one.name} for {one.need}: {one.reason}" for one in found.rejected]
     return section("utilities", *map(form, found.chosen), *unfit, rank=1)
@@ -53,20 +53,20 @@ def registry(tables: Iterable[Table], used: Collection[str] | None = None) -> Se
     """Tables with their types, keys, times and partitions.
 
     Args:
-        used: `table.column`s to describe in full; the others are only named. None for all.
+        used: Columns, as `table.column`, to describe in full; others are only named. None describes all.
     """
     return section("registry", *(_table(table, used) for table in tables), rank=NEEDED)
 
 
 def registry_of(view: View) -> Section:
-    """The tables that the view reads; columns that it does not use are only named."""
+    """The tables that the view reads; unused columns are only named."""
     used = {column for columns in view.lineage.values() for column in columns}
     used |= {f"{name}.{key}" for name in view.tables for key in (*view.grain, *view.kept)}
     return registry((view.tables[name] for name in sorted(view.tables)), used)
 
 
 def meaning(view: View) -> Section:
-    """What the view is, in words: its rows, its times, every feature, and the rules that decide the edges."""
+    """The view in words: its rows, times, features, and rules about boundaries."""
     features = [view.feature(name) for name in view.derivation_order]
     blocks = [
         _block("Rows", _rows(view)),
@@ -79,10 +79,10 @@ def meaning(view: View) -> Section:
 
 
 def neighbour(checkout: Checkout, view: View, *, outlined: bool = False) -> Section:
-    """A feature script of the team, of another view: the one that has most of the view's tables, the shortest first.
+    """The team's script of another view that shares most tables with this one; the shortest in a tie.
 
     Args:
-        outlined: Whether its functions are shown without what they do.
+        outlined: Whether to replace the functions' bodies by `...`.
     """
     found = _nearest(checkout, view)
     text = _cut(_outline(found.module.text) if outlined else found.module.text) if found else ""
@@ -90,14 +90,14 @@ def neighbour(checkout: Checkout, view: View, *, outlined: bool = False) -> Sect
 
 
 def neighbour_test(checkout: Checkout, view: View, conventions: Conventions) -> Section:
-    """The shortest test file of the team, of another view."""
+    """The shortest test file of another view."""
     paths = [conventions.test_path.replace("{view}", other.view) for other in _others(checkout, view)]
     texts = sorted(filter(None, map(checkout.text, paths)), key=len)
     return section("neighbour", *map(_cut, texts[:1]), rank=3, language="python")
 
 
 def _cut(text: str) -> str:
-    """The first lines of a text, with a note where some are missing."""
+    """The first lines of a text, with a note about omitted ones."""
     lines = text.splitlines()
     while lines and estimate_tokens("\n".join(lines)) > NEIGHBOUR_TOKENS:
         lines = lines[: len(lines) * 3 // 4]
@@ -106,7 +106,7 @@ def _cut(text: str) -> str:
 
 
 def _outline(text: str) -> str:
-    """A module whose functions have a docstring and `...`."""
+    """A module with function bodies replaced by a docstring and `...`."""
     lines = text.splitlines()
     for node in reversed(ast.parse(text).body):
         if not isinstance(node, ast.FunctionDef):
@@ -240,7 +240,7 @@ _FUNCTIONS: dict[AggregateFunction, str] = {
 
 
 def _rules(view: View) -> Iterator[str]:
-    """Those that matter for the view."""
+    """The rules that apply to the view."""
     kinds = {table.kind for table in view.tables.values()}
     if any(source.is_event for source in view.sources):
         yield "A window w at T holds the event times in [T - w, T): one at T does not count, one at T - w does."

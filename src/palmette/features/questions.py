@@ -1,4 +1,4 @@
-"""Questions that words leave open: asked of a person before a run begins, or of a model while it opens."""
+"""Questions about features in words, answered by a person before a run, or by a model when it starts."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from palmette.llm import Answerer
 from palmette.llm.opening import BUILT_IN, WORDS
 
 QUESTIONS = frozenset({"unknown-words", "ambiguous-words"})
-"""Codes of problems that are questions."""
+"""Codes of problems that count as questions."""
 
 
 def answered(run_file: Path, human: Human, model: str | None = None) -> dict[str, str]:
-    """A person's answers to all questions about features in words, by feature name.
+    """Asks a person all questions about features in words; returns the answers by feature name.
 
     Args:
-        model: The model of the agents, instead of the run file's. Where a model reads words, this function
-            asks nothing: the environment does (`understood`).
+        model: The model of the agents, instead of the run file's. If a model reads words, no question is asked here;
+            the environment asks (see `understood`).
 
     Raises:
-        InputError: when there are mistakes beside the questions, or a question is not answered.
+        InputError: there are other mistakes, or a question is not answered.
     """
     answers: dict[str, str] = {}
     while True:
@@ -53,10 +53,10 @@ def answered(run_file: Path, human: Human, model: str | None = None) -> dict[str
 
 
 def understood(run_file: Path, answers: Answers, error: InputError, model: Answerer, human: Human, pay: Pay) -> Answers:
-    """The answers, and what a model read the words as that `error`, which holds only questions, asks about.
+    """The answers, extended by a model's readings of the words that `error` (questions only) is about.
 
     Raises:
-        InputError: when something remains open.
+        InputError: a question remains open.
     """
 
     run, folder = read_document(run_file, Run), run_file.parent
@@ -66,10 +66,10 @@ def understood(run_file: Path, answers: Answers, error: InputError, model: Answe
 
 
 def understood_view(fsc: Path, dfr: Path, model: Answerer | None, human: Human, pay: Pay) -> View:
-    """The view of two files; a model, where there is one, reads the words that the rules do not understand.
+    """Reads the view of two files. A model, if given, reads the words that the rules do not understand.
 
     Raises:
-        InputError: with all mistakes; without a model, the questions that words leave open are among them.
+        InputError: with all mistakes; without a model, these include questions about features in words.
     """
     try:
         return load_view(fsc, dfr)
@@ -84,7 +84,7 @@ def understood_view(fsc: Path, dfr: Path, model: Answerer | None, human: Human, 
 def _readings(
     reader: WordsReader, fsc: Path, dfr: Path, error: InputError, load: Callable[[Answers], object]
 ) -> Answers:
-    """What the words mean that `error` asks about; `load` holds a reading to everything else that is known."""
+    """Reads the words that `error` is about; `load` validates a reading against all other inputs."""
 
     def validate(readings: Answers) -> tuple[Problem, ...]:
         try:
@@ -98,7 +98,7 @@ def _readings(
 
 
 def only_questions(error: InputError) -> bool:
-    """Whether nothing is wrong but that words leave something open."""
+    """Whether all problems are questions about features in words."""
     return all(problem.code in QUESTIONS for problem in error.problems)
 
 
@@ -112,7 +112,7 @@ def _specification(run_file: Path) -> Located[FeatureSpec]:
 
 
 def _feature(spec: Located[FeatureSpec], question: Problem) -> str:
-    """Name of the feature that a question is about."""
+    """The name of the feature that a question is about."""
     index = re.match(r"features\[(\d+)\]", question.field)
     assert index is not None, question.field
     return spec.value.features[int(index[1])].name

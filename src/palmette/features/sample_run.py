@@ -1,4 +1,4 @@
-"""The trial: the script run as in production, on the sample data, writing real files that are read back here."""
+"""Runs a script as in production, on the sample data, and reads back the files that it writes."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ORACLE_ROWS = 20_000
-"""Samples with more rows than this in all are not compared with the oracle, which is brute force."""
+"""Maximum number of sample rows for a comparison with the oracle, which works by brute force."""
 
 MOST_CELLS = 1 << 24
-"""Of what a script writes from the samples."""
+"""Maximum number of cells to read back from the output."""
 PREVIEW_ROWS = 50
 
 
 class SampleRunResult(NamedTuple):
     frame: Frame | None
-    """What the script wrote for the last cut-off, when it wrote it well."""
+    """The output of the last cut-off; None if it cannot be read."""
     violations: tuple[Violation, ...]
     measurement: Measurement
 
 
 class SampleRun:
-    """Runs a script for the last cut-offs of the run file: twice for the last one, which must change nothing."""
+    """Runs a script for the last two cut-offs of a run, and again for the last one, which must change nothing."""
 
     def __init__(self, view: View, bench: Workbench, conventions: Conventions, harness: ConnectHarness) -> None:
         self.view, self.bench, self.conventions, self.harness = view, bench, conventions, harness
 
     def run(self, config: Config, script: Script, root: Path) -> SampleRunResult:
-        """`root` is an assembled checkout; the sample's configuration is written beside the script in it."""
+        """Runs the script in `root`, an assembled checkout, with a sample configuration written next to the script."""
         started = time.monotonic()
         reason = self._not_runnable()
         if reason:
@@ -84,7 +84,7 @@ class SampleRun:
         return ""
 
     def _write_config(self, config: Config, root: Path, output: Path) -> str:
-        """The team's configuration with the sample's paths in place of the registry's; returns its relative path."""
+        """Writes the team's configuration with the sample's paths; returns its relative path."""
         document = parse_text(config.file.path, config.file.text)
         samples = {f"source:{name}": str(sample.path) for name, sample in self.bench.samples.items() if sample}
         for fact, path in {**samples, "output": str(output)}.items():
@@ -122,7 +122,7 @@ class SampleRun:
             return [Violation(code=code, subject=script.file.path, message=message)]
 
         try:
-            with temporary_folder() as copy:  # the server of Spark goes on, and may change what it wrote
+            with temporary_folder() as copy:  # the Spark server keeps running and could change its output
                 copy_made(output, copy)
                 if not list(copy.rglob("*.parquet")) and not list(copy.rglob("*.orc")):
                     message = f"{script.file.path} ended well but wrote no data to the configured output."
@@ -139,7 +139,7 @@ class SampleRun:
         return frame, []
 
     def _compare(self, frame: Frame, script: Script, last: tuple[datetime | None, ...]) -> tuple[str, list[Violation]]:
-        """Against the oracle, where the sample is small enough for brute force."""
+        """Compares the output with the oracle's, if the sample is small enough."""
         frames = {name: read_sample(sample) for name, sample in self.bench.samples.items() if sample}
         if sum(len(sample.rows) for sample in frames.values()) > ORACLE_ROWS:
             return "sample too large to compare with the oracle", []
@@ -187,13 +187,13 @@ def _read_output(output: Path, view: View, format_: str) -> pa.Table:
     if view.partition:
         partitioning = ds.partitioning(pa.schema([schema.field(view.partition)]), flavor="hive")
     found = ds.dataset(output, format=format_, partitioning=partitioning, exclude_invalid_files=True)
-    cells = found.count_rows() * len(found.schema)  # a few bytes may stand for any number
+    cells = found.count_rows() * len(found.schema)  # compressed files may expand without limit
     if cells > MOST_CELLS:
         raise ValueError(f"it has {cells} cells, and at most {MOST_CELLS} are read back")
     if sorted(found.schema.names) != sorted(schema.names):
         raise KeyError(f"columns {found.schema.names} instead of {schema.names}")
     flat = {field.name for field in schema if not pa.types.is_nested(field.type)}
     for field in (field for file in found.get_fragments() for field in file.physical_schema):
-        if field.name in flat and pa.types.is_nested(field.type):  # reading damaged lists can end the process
+        if field.name in flat and pa.types.is_nested(field.type):  # reading corrupt lists can crash the process
             raise ValueError(f"{field.name!r} is {field.type} in a file")
     return found.to_table().select(schema.names).cast(schema)

@@ -1,4 +1,4 @@
-"""The checks alone, on any feature script."""
+"""Runs the checks on any feature script, without a run."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from palmette.sandbox import WarmSpark
 from palmette.sandbox.temporary import temporary_folder
 
 TOP = (".git", "pyproject.toml", "setup.cfg", "setup.py")
-"""What lies at the top of a repository."""
+"""Files and folders that mark the top of a repository."""
 QUICK = 4
-"""Checks of `quick` cost at most this; those above start Spark."""
+"""Maximum cost of checks run with `quick`; more expensive ones start Spark."""
 
 
 @dataclass(frozen=True)
 class FeatureScript:
-    """Any PySpark script with a function that takes a view's tables and returns its data frame."""
+    """A PySpark script with a function that takes a view's tables and returns its data frame."""
 
     path: Path
     entry: str | None = None
-    """The name of that function; found by its parameters when left out."""
+    """The name of that function; by default, it is found by its parameters."""
     root: Path | None = None
-    """The repository; the nearest folder above the script that looks like one when left out."""
+    """The repository; by default, the nearest parent folder that looks like one."""
     tests: Path | None = None
-    """A pytest file for the script: it must pass, and notice mutants."""
+    """A pytest file for the script. It must pass, and detect mutants."""
 
 
 @dataclass(frozen=True)
 class CheckedScript:
-    """What the checks found in a script."""
+    """The results of the checks on a script."""
 
     view: View
     entry: str
@@ -129,19 +129,19 @@ def check_script(
 
     Args:
         script: The script.
-        view: What it is to compute.
-        checks: All when left out.
-        spark: A running Spark; one is started when left out.
-        progress: Receives what is being done.
+        view: The view that the script should compute.
+        checks: Defaults to all.
+        spark: A running Spark; started if omitted.
+        progress: Receives progress messages.
 
     Raises:
-        UserError: a file is missing, or no function can be meant.
+        UserError: a file is missing, or the function cannot be determined.
     """
     from palmette.features.harness.connect import ConnectHarness
 
     source = read_text(script.path)
     if script.tests:
-        read_text(script.tests)  # report its mistakes before anything starts
+        read_text(script.tests)  # report mistakes in it before Spark starts
     name = find_entry(source, view.tables, name=script.entry, file=script.path.name)
     root = repository_of(script.path) if script.root is None else _folder(script.root)
     running: AbstractContextManager[WarmSpark] = WarmSpark() if spark is None else nullcontext(spark)
@@ -162,7 +162,7 @@ def view_of(fsc: Path, dfr: Path, model: str = "offline", human: Human | None = 
     """The view of a specification and a registry.
 
     Raises:
-        InputError: every mistake in them, and words that neither the rules nor the model can read.
+        InputError: with all mistakes, and words that neither the rules nor the model can read.
     """
     from palmette.llm.opening import WORDS, ModelChoice, open_models
 
@@ -172,9 +172,9 @@ def view_of(fsc: Path, dfr: Path, model: str = "offline", human: Human | None = 
 
 
 def repository_of(script: Path) -> Path:
-    """The folder above a script from which its imports resolve and that looks like the top of a repository.
+    """The nearest parent folder from which the script's imports resolve and that looks like the top of a repository.
 
-    Where none looks like one, the nearest from which they resolve; where it imports nothing of its own, its folder.
+    If none looks like one, the nearest from which they resolve; if it imports no local modules, its own folder.
     """
     parents = script.resolve().parents
     wanted = _imported(script)
@@ -185,7 +185,7 @@ def repository_of(script: Path) -> Path:
 
 
 def _imported(script: Path) -> set[str]:
-    """First names of what a script imports."""
+    """Top-level names of the script's imports."""
     try:
         tree = ast.parse(read_text(script))
     except SyntaxError:
@@ -196,7 +196,7 @@ def _imported(script: Path) -> set[str]:
 
 
 def _holds(folder: Path, name: str) -> bool:
-    """Whether a module or package of this name is imported from the folder, or its `src`."""
+    """Whether a module or package of this name can be imported from the folder or its `src`."""
     places = (folder / name, folder / "src" / name)
     return any(place.is_dir() or place.with_suffix(".py").is_file() for place in places)
 
@@ -208,12 +208,12 @@ def _folder(path: Path) -> Path:
 
 
 def chosen_checks(quick: bool = False, only: Sequence[str] = (), skip: Sequence[str] = ()) -> list[Check]:
-    """The checks that are asked for; UserError for a name that no check has, and where none is left.
+    """Selects checks; UserError for an unknown name, or if no check is left.
 
     Args:
-        quick: Only what needs no Spark: static rules, and the author's tests on the oracle.
-        only: Codes of checks; all when left out.
-        skip: Codes of checks to leave out.
+        quick: Only checks without Spark: static rules, and the author's tests on the oracle.
+        only: Codes of checks to run; all by default.
+        skip: Codes of checks to omit.
     """
     checks = registered()
     known = [check.code for check in checks]
@@ -232,7 +232,7 @@ def chosen_checks(quick: bool = False, only: Sequence[str] = (), skip: Sequence[
 
 
 def words_of(view: View) -> dict[str, str]:
-    """What words are read as, by feature; features that only a reading has brought are among them."""
+    """By feature: how its words are read, including features that a reading has added."""
     written = {feature.name for feature in view.spec.features}
     read = [one for one in view.features if one.words or (one.internal and one.name not in written)]
     return {one.name: definition(one, view) for one in read}

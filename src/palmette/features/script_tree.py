@@ -1,7 +1,7 @@
-"""A feature script as a syntax tree, with the questions that static rules and mutations ask of it.
+"""The syntax tree of a feature script, with queries for static rules and mutations.
 
-Nothing is executed. What a name stands for is followed through the assignments of its own function and of
-the module; a value that cannot be followed is unknown, and no rule objects to it.
+Nothing is executed. Names are resolved through assignments in their function and in the module. A value that cannot
+be resolved is unknown, and no rule objects to it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from palmette.sandbox.import_policy import dotted
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 SQL_METHODS = frozenset({"expr", "selectExpr", "filter", "where", "sql"})
-"""Methods and functions whose text arguments are SQL."""
+"""Methods and functions that take SQL as strings."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ScriptTree:
 
     @cached_property
     def transforms(self) -> tuple[ast.AST, ...]:
-        """The entry function and all functions of the module that it uses, directly or not."""
+        """The entry function and all functions of the module that it calls, directly or indirectly."""
         reached: list[str] = []
         waiting = [self.entry]
         while waiting:
@@ -60,7 +60,7 @@ class ScriptTree:
 
     @cached_property
     def transform_nodes(self) -> tuple[ast.AST, ...]:
-        """Every node inside the transforms, each once, in the order of the file."""
+        """Every node inside the transforms, without duplicates, in file order."""
         seen = {id(node): node for function in self.transforms for node in ast.walk(function)}
         return tuple(
             sorted(seen.values(), key=lambda node: (getattr(node, "lineno", 0), getattr(node, "col_offset", 0)))
@@ -68,24 +68,24 @@ class ScriptTree:
 
     @cached_property
     def docstrings(self) -> frozenset[int]:
-        """Identities of the constants that are only documentation."""
+        """Identities of constants that are docstrings."""
         return frozenset(
             id(node.value) for node in self.nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         )
 
     @cached_property
     def parents(self) -> dict[int, ast.AST]:
-        """Identity of a node to the node that holds it."""
+        """The parent of each node, by the node's identity."""
         return {id(child): parent for parent in self.nodes for child in ast.iter_child_nodes(parent)}
 
     @cached_property
     def spark_names(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Names under which the module of Spark's functions, and single functions of it, are imported."""
+        """Local names of the module pyspark.sql.functions, and of functions imported from it."""
         return _function_imports(self.tree)
 
     @cached_property
     def _assigned(self) -> dict[tuple[int, str], list[tuple[int, ast.expr]]]:
-        """By identity of the scope and name: lines and values of the assignments inside it."""
+        """By the scope's identity and a name: lines and values of its assignments."""
         found: dict[tuple[int, str], list[tuple[int, ast.expr]]] = {}
         for item in self.nodes:
             if isinstance(item, ast.Assign | ast.AnnAssign) and item.value is not None:
@@ -96,7 +96,7 @@ class ScriptTree:
         return found
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What holds the node, innermost first."""
+        """The parents of the node, innermost first."""
         while (parent := self.parents.get(id(node))) is not None:
             yield parent
             node = parent
@@ -106,13 +106,13 @@ class ScriptTree:
         return next((item for item in self.ancestors(node) if isinstance(item, Function)), self.tree)
 
     def line(self, node: ast.AST) -> str:
-        """The source line of the node, numbered, as evidence."""
+        """The numbered source line of the node, as evidence."""
         number = getattr(node, "lineno", 0)
         lines = self.text.splitlines()
         return f"{number}: {lines[number - 1].strip()}" if 0 < number <= len(lines) else ""
 
     def value_of(self, node: ast.expr, depth: int = 6) -> ast.expr:
-        """What a name was last assigned before this place; the node itself when that is not known."""
+        """The value last assigned to a name before this line; the node itself if it is unknown."""
         if not isinstance(node, ast.Name) or depth == 0:
             return node
         for scope in (self.function_of(node), self.tree):
@@ -126,7 +126,7 @@ class ScriptTree:
         return node
 
     def chain(self, node: ast.expr) -> Iterator[ast.Call]:
-        """The method calls that made a value, newest first: `a.b(1).c(2)` gives `c`, then `b`."""
+        """The method calls that produced a value, last first: `a.b(1).c(2)` gives `c`, then `b`."""
         for _ in range(200):
             node = self.value_of(node)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -138,11 +138,11 @@ class ScriptTree:
                 return
 
     def methods(self, node: ast.expr) -> list[str]:
-        """The names in `chain`."""
+        """The names of the calls in `chain`."""
         return [call.func.attr for call in self.chain(node) if isinstance(call.func, ast.Attribute)]
 
     def literals(self, node: ast.AST) -> list[str]:
-        """All texts in the node, following names that were assigned constants."""
+        """All strings in the node, including those of constants that it refers to."""
         found: list[str] = []
         for item in ast.walk(node):
             value = self.value_of(item) if isinstance(item, ast.Name) else item
@@ -155,12 +155,12 @@ def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
 
 
 def parse(text: str, view: View, entry: str, predefined: tuple[str, ...] = ()) -> ScriptTree:
-    """The script as a `ScriptTree`; SyntaxError when it is not Python."""
+    """Parses a script; SyntaxError if it is not valid Python."""
     return ScriptTree(view, entry.rpartition(".")[2], text, ast.parse(text), predefined)
 
 
 def called(node: ast.AST) -> str:
-    """The last name of what a call calls: `collect` for `df.select(x).collect()`; empty for anything else."""
+    """The last name of a call's function: `collect` for `df.select(x).collect()`; empty for other nodes."""
     if not isinstance(node, ast.Call):
         return ""
     if isinstance(node.func, ast.Attribute):
@@ -192,34 +192,34 @@ def _function_imports(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]
 
 
 def calls(nodes: Iterable[ast.AST], names: Container[str] | None = None) -> Iterator[ast.Call]:
-    """The calls among nodes; only of functions and methods with these last names, where some are given."""
+    """Calls among nodes, optionally only of functions and methods with these last names."""
     return (node for node in nodes if isinstance(node, ast.Call) and (names is None or called(node) in names))
 
 
 def method_calls(
     nodes: Iterable[ast.AST], names: Container[str] | None = None
 ) -> Iterator[tuple[ast.Call, ast.Attribute]]:
-    """The same for calls of attributes, each with its attribute."""
+    """Like `calls`, but only calls of attributes, each with its attribute."""
     return ((node, node.func) for node in calls(nodes, names) if isinstance(node.func, ast.Attribute))
 
 
 def spark_calls(source: ScriptTree, names: Container[str]) -> Iterator[ast.Call]:
-    """The calls of Spark functions with these names."""
+    """Calls of the Spark functions with these names."""
     return (node for node in calls(source.nodes, names) if is_spark_function(source, node))
 
 
 def texts(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.Constant, str]]:
-    """The constant texts among nodes."""
+    """String constants among nodes."""
     return ((node, node.value) for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def sql_texts(source: ScriptTree) -> Iterator[tuple[ast.Constant, str]]:
-    """Constant texts that are SQL: the arguments of `expr`, `selectExpr`, `filter`, `where` and `sql`."""
+    """String constants with SQL: the arguments of `expr`, `selectExpr`, `filter`, `where` and `sql`."""
     return texts(argument for node in calls(source.nodes, SQL_METHODS) for argument in node.args)
 
 
 def sql_calls(source: ScriptTree, names: Set[str]) -> Iterator[tuple[ast.Constant, str]]:
-    """Calls in SQL of functions with these names, in lower case: the text and the name."""
+    """Calls of these functions (in lower case) in SQL: the text and the function's name."""
     for constant, text in sql_texts(source):
         for name in sorted({name.lower() for name in re.findall(r"([A-Za-z_]\w*)\s*\(", text)} & names):
             yield constant, name

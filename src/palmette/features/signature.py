@@ -1,6 +1,6 @@
-"""The parameters of a view's predefined functions, bound to what they mean.
+"""Assigns a meaning to each parameter of a view's predefined functions.
 
-The template, the script and the tests all call the same functions; this module alone defines how.
+The template, the script and the tests call the same functions; the calls are defined only here.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ BY_NAME: dict[str, Meaning] = {
 
 
 def source_of(node: ast.expr | None) -> str:
-    """An annotation as source text; a quoted one without its quotes."""
+    """An annotation as source text; quoted annotations lose their quotes."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     return "" if node is None else ast.unparse(node)
@@ -67,13 +67,13 @@ def parameters_of(function: ast.FunctionDef) -> tuple[Parameter, ...]:
 
 
 class BoundParameter(NamedTuple):
-    """A parameter and the value that is passed for it."""
+    """A parameter and the value passed for it."""
 
     name: str
     annotation: str
     meaning: Meaning
     table: str = ""
-    """Name of the table, where `meaning` is `table`."""
+    """Name of the table if `meaning` is `table`."""
 
 
 def is_day(parameter: Parameter) -> bool:
@@ -86,7 +86,7 @@ def is_frame(parameter: Parameter) -> bool:
 
 
 def meaning_of(parameter: Parameter) -> Meaning:
-    """What a parameter stands for, by its annotation first and its name second.
+    """The meaning of a parameter, from its annotation first and its name second.
 
     >>> meaning_of(Parameter(name="sources", annotation="dict[str, DataFrame]"))
     'tables'
@@ -109,8 +109,8 @@ def meaning_of(parameter: Parameter) -> Meaning:
 def signature(view: View, conventions: Conventions, role: Role) -> tuple[BoundParameter, ...]:
     """The parameters of the function with `role`, for this view.
 
-    `build` has one parameter per table where the team's scripts do (`tables_as: each`), and no cut-off where
-    the spine carries it, unless the rest of the script is the team's and passes one.
+    `build` gets one parameter per table if the team's scripts have that (`tables_as: each`), and no cut-off if the
+    spine has the cut-offs, unless the script follows a neighbour's skeleton that passes one.
     """
     shape = shape_of(conventions, role)
     bound: list[BoundParameter] = []
@@ -127,7 +127,7 @@ def signature(view: View, conventions: Conventions, role: Role) -> tuple[BoundPa
 
 
 def _with_config(bound: list[BoundParameter]) -> list[BoundParameter]:
-    """The one parameter of what reads or writes that is nothing else is the configuration, whatever it is called."""
+    """Treats the only unknown parameter with a class as annotation as the configuration, whatever its name."""
     unknown = [one for one in bound if one.meaning == "other" and one.annotation[:1].isupper()]
     if len(unknown) != 1 or any(one.meaning == "config" for one in bound):
         return bound

@@ -1,4 +1,4 @@
-"""Configuration files of a team as plain values: JSON or TOML by file name, else YAML."""
+"""Reads and writes a team's configuration files as plain values: JSON or TOML by file name, otherwise YAML."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 from palmette.documents import load_plain
 
 SUFFIXES = (".yaml", ".yml", ".json", ".toml")
-"""Of files that may be configurations."""
+"""File extensions of possible configurations."""
 
 Format = Literal["yaml", "json", "toml"]
 
@@ -26,7 +26,7 @@ def is_json(path: str) -> bool:
 
 
 def parse_text(path: str, text: str) -> Any:
-    """What a file of this name and text holds; `yaml.YAMLError` where it cannot be read."""
+    """Parses a text in the format given by its path; `yaml.YAMLError` if it is malformed."""
     try:
         match format_of(path):
             case "json":
@@ -44,7 +44,7 @@ def json_text(value: Any, indent: int | str = 2) -> str:
 
 
 def toml_text(value: dict[str, Any]) -> str:
-    """A document as TOML, its mappings as sections; TOML has no null, so that keys without a value are left out.
+    """Writes a document as TOML with mappings as sections. TOML has no null, so keys with None are left out.
 
     >>> print(toml_text({"view": "a", "inputs": {"sales": "data/sales"}}), end="")
     view = "a"
@@ -79,7 +79,7 @@ def _toml_value(value: Any) -> str:
 
 
 def document_text(path: str, value: Any) -> str:
-    """A document as a file of this name holds it, in a plain layout."""
+    """Writes a document in the format given by its path, with a default layout."""
     match format_of(path):
         case "json":
             return json_text(value)

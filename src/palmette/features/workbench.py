@@ -1,4 +1,4 @@
-"""What the actors of a feature run work with: the team's code at the base commit, sandbox, warm Spark, samples."""
+"""Shared resources of a run's actors: the team's code at the base commit, sandbox, warm Spark, and samples."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from palmette.sandbox.class_archive import quick_options
 
 @dataclass(frozen=True)
 class Workbench:
-    """One per run; closing it stops Spark."""
+    """The resources of one run. Closing it stops Spark."""
 
     run: Run
     repository: Path
-    """The team's files at the base commit; read only."""
+    """The team's files at the base commit, read-only."""
     checkout: Path
-    """The team's own checkout: where the pull request's branch is made by way of a worktree, and what relative
-    paths of tables are relative to."""
+    """The team's own checkout. The pull request's branch is made there through a worktree, and relative paths of tables
+    are relative to it.
+    """
     sandbox: Sandbox
     spark: WarmSpark
     tables: Mapping[str, Table]
@@ -37,18 +38,18 @@ class Workbench:
 
     @cached_property
     def harness(self) -> ConnectHarness:
-        """For the team's own code."""
+        """The harness for running the team's own code."""
         return ConnectHarness(self.spark)
 
     @contextmanager
     def attempt(self) -> Iterator[ConnectHarness]:
-        """For one attempt's code: it shares no state of Spark with other attempts."""
+        """A harness for one attempt, which shares no Spark state with other attempts."""
         with self.spark.handed_over() as spark:
             yield replace(self.harness, spark=spark)
 
     @cached_property
     def samples(self) -> dict[str, Sample | None]:
-        """By table name; None where there is no sample on this machine."""
+        """By table name; None if there is no sample on this machine."""
         return {name: sample_of(table, self.checkout) for name, table in self.tables.items()}
 
     def assemble(self, files: Iterable[TextFile], destination: Path) -> Path:
@@ -62,22 +63,22 @@ class Workbench:
         return destination
 
     def python_path(self, root: Path) -> tuple[Path, ...]:
-        """Folders from which the team's packages import: `src` where there is one, and the root."""
+        """Folders that the team's packages are imported from: `src` if it exists, and the root."""
         return tuple(path for path in (root / "src", root) if path.is_dir())
 
     def environment(self, root: Path) -> dict[str, str]:
-        """What the team's own commands need to find Python packages, Java and Spark."""
+        """Environment variables with which the team's commands find Python packages, Java and Spark."""
         path = ":".join(str(folder) for folder in self.python_path(root))
         return {**java_environment(), "JAVA_TOOL_OPTIONS": quick_options(), "PYTHONPATH": path}
 
     def formatted(self, file: TextFile, conventions: Conventions) -> TextFile:
-        """The file as the team's formatter leaves it; unchanged where there is none or it refuses."""
+        """The file as formatted by the team's formatter; unchanged if there is none or if it rejects the file."""
         from palmette.features.formatting import format_file
 
         return format_file(file, conventions, self.sandbox, self.repository)
 
     def file_on(self, branch: str, path: str) -> str | None:
-        """The text of a file of the team's repository on a branch; None where there is none."""
+        """The text of a file of the team's repository on a branch; None if it does not exist."""
         return file_on(self.checkout, branch, path)
 
     def close(self) -> None:
