@@ -1,1 +1,1 @@
-"""Running a feature script on frames, in the sandbox, and reading back what it made."""
+"""Runs feature scripts on frames in the sandbox, and reads back their results."""

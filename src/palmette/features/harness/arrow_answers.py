@@ -1,4 +1,4 @@
-"""Arrow files of untrusted programs: what one unfolds to is known before it is read."""
+"""Reads Arrow files of untrusted programs; their decoded size is checked before they are read."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_BYTES = 1 << 26
-"""Of a frame, and of the file that holds it."""
+"""Size limit of a frame and of the file that contains it."""
 MOST_CELLS = 1 << 21
-"""Of a frame, those inside arrays and maps among them; the harness sends some hundred rows."""
+"""Maximum number of cells in a frame, including those in arrays and maps; the harness sends a few hundred rows."""
 _MAGIC = b"ARROW1\0\0"
 
 
 def read_arrow(content: bytes) -> pa.Table:
-    """The table of a file in Arrow's format, message by message; its index at the end is not believed.
+    """Reads a file in Arrow's format message by message, without relying on the index at its end.
 
-    ValueError for more than a frame may have, and for what Spark does not write: compression and dictionaries, in which
-    a few bytes stand for any number. The cells are not looked at.
+    Raises ValueError for frames above the limits, and for compression and dictionaries, which Spark does not write and
+    in which a few bytes can expand to any size. Values are not validated.
     """
     import pyarrow as pa
 
@@ -41,14 +41,14 @@ def read_arrow(content: bytes) -> pa.Table:
 
 
 class _Extent(NamedTuple):
-    """The declared extent of a batch, which bounds reading it."""
+    """The declared size of a batch, which limits what reading it allocates."""
 
     cells: int
     size: int
 
 
 def _extent(metadata: bytes) -> _Extent:
-    """Of a message that is a batch, by Arrow's `Message.fbs`; ValueError where it cannot be known."""
+    """The size of a record batch from its metadata (Arrow's `Message.fbs`); ValueError if it is malformed."""
     try:
         (message,) = struct.unpack_from("<I", metadata)
         batch = _field(metadata, message, 2)
@@ -64,7 +64,7 @@ def _extent(metadata: bytes) -> _Extent:
 
 
 def _field(data: bytes, table: int, number: int) -> int:
-    """Where a flatbuffer has what a field of a table leads to; 0 where the table lacks it."""
+    """The position of a field's value in a flatbuffer table; 0 if the table lacks the field."""
     fields = table - struct.unpack_from("<i", data, table)[0]
     (size,) = struct.unpack_from("<H", data, fields)
     at = struct.unpack_from("<H", data, fields + 4 + 2 * number)[0] if 4 + 2 * number < size else 0
@@ -72,6 +72,6 @@ def _field(data: bytes, table: int, number: int) -> int:
 
 
 def _pairs(data: bytes, vector: int) -> list[tuple[int, int]]:
-    """A vector of two numbers each: of nodes length and nulls, of buffers place and length."""
+    """A vector of number pairs: length and null count of nodes, offset and length of buffers."""
     count = struct.unpack_from("<I", data, vector)[0] if vector else 0
     return [struct.unpack_from("<qq", data, vector + 4 + 16 * number) for number in range(count)]

@@ -1,4 +1,4 @@
-"""What is passed for each parameter of an entry function, decided from its source text alone."""
+"""Decides from its source text what to pass for each parameter of an entry function."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from palmette.features.signature import meaning_of, parameters_of
 
 
 class Binding(NamedTuple):
-    """A parameter, and what it stands for."""
+    """A parameter and its meaning."""
 
     name: str
     meaning: str
-    """spark, tables, table or as_of."""
+    """`spark`, `tables`, `table` or `as_of`."""
     table: str = ""
-    """Of a `table`: its name in the registry."""
+    """For `table`: the table's name in the registry."""
     form: str = ""
-    """Of `as_of`: `str`, `date`, or empty for an aware datetime."""
+    """For `as_of`: `str`, `date`, or empty for an aware datetime."""
 
 
 class Bindings(NamedTuple):
@@ -30,7 +30,7 @@ class Bindings(NamedTuple):
 
 
 def bind(source: str, entry: str, tables: Collection[str]) -> Bindings:
-    """Binds the parameters of the function `entry` of a script; `source` is the script's text."""
+    """Binds the parameters of the function `entry`; `source` is the text of the script."""
     try:
         function = _function(ast.parse(source), entry)
     except SyntaxError as error:

@@ -1,9 +1,9 @@
-"""The harness over warm Spark: every call is a job for a sandboxed process that is a client of it.
+"""The harness on a warm Spark: every call is a job for a sandboxed process, which is a client of the Spark server.
 
 A case binds the entry function's parameters by name and annotation: `spark` (or a SparkSession annotation) to
 the warm session; the name of a table of the view to its DataFrame; `sources`, `tables`, `frames` or a dict
-annotation to a dict of DataFrames by table name; `as_of`, `cutoff` or a datetime annotation to the cut-off;
-A parameter that fits nothing and has no default is a violation that names it.
+annotation to a dict of DataFrames by table name; `as_of`, `cutoff` or a datetime annotation to the cut-off.
+Any other parameter without a default is reported as a violation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from palmette.features.harness.jobs import SPARK_DIED, TOO_LATE, HarnessJob, Ite
 from palmette.sandbox import ExecutionResult, WarmSpark
 
 RUNNER_FAILED = "pytest did not come to its end"
-"""How the error of a suite begins when the runner itself failed."""
+"""Prefix of a suite's error if pytest itself failed."""
 
 
 @dataclass(frozen=True)
@@ -29,47 +29,47 @@ class ScriptCase:
 
     name: str
     frames: Mapping[str, Frame]
-    """By table name of the registry; every table of the view is there."""
+    """By table name; contains every table of the view."""
     as_of: datetime | None
-    """Aware; None when the spine carries the cut-offs."""
+    """The cut-off, aware; None if the spine has the cut-offs."""
     session_zone: str = "UTC"
     partitions: int = 1
-    """Number of partitions that every input frame is spread over."""
+    """Number of partitions of every input frame."""
     plan: bool = False
-    """Whether the plan is asked for."""
+    """Whether to return the plan."""
     script: Path | None = None
-    """Called instead of the script at hand: a variant of it, with the same entry function."""
+    """Variant of the script to call instead, with the same entry function."""
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What came out of one call: a frame, or an error."""
+    """The result of one call: a frame or an error."""
 
     name: str
     frame: Frame | None = None
     error: str = ""
-    """Class and message of the exception, shortened; empty when there is none."""
+    """Class and shortened message of the exception; empty if there is none."""
     trace: str = ""
-    """The script's part of the traceback."""
+    """The part of the traceback inside the script."""
     plan: str = ""
-    """The analysed and optimised plan, when asked for."""
+    """The analysed and optimised plan, if requested."""
     nullable: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """The outcome of a test file, per test, measured by the runner and not by what the tests print."""
+    """The outcome of each test in a file, recorded by pytest rather than read from the tests' output."""
 
     passed: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
-    """Test name to the shortened failure."""
+    """Test name to shortened failure."""
     error: str = ""
-    """Why the suite could not run at all."""
+    """Why the suite could not run."""
     seconds: float = 0.0
 
     @property
     def is_broken(self) -> bool:
-        """Whether the runner itself failed, which proves nothing about the script or the tests."""
+        """Whether pytest or Spark failed, so that the result proves nothing about the script or the tests."""
         return self.error.startswith((RUNNER_FAILED, SPARK_DIED))
 
     @property
@@ -79,9 +79,9 @@ class SuiteResult:
 
 @dataclass(frozen=True)
 class HarnessProbe:
-    """A snippet of the harness that calls a function of the team on small frames.
+    """A snippet that calls a function of the team on small frames.
 
-    It sees `spark` and `frames` (name to DataFrame), and assigns `result`: a DataFrame, or a JSON value.
+    It can use `spark` and `frames` (name to DataFrame), and must assign `result`: a DataFrame or a JSON value.
     """
 
     name: str
@@ -91,7 +91,7 @@ class HarnessProbe:
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What a probe assigned, or the error that it met."""
+    """The value that a probe assigned, or its error."""
 
     name: str
     frame: Frame | None = None
@@ -102,10 +102,10 @@ class ProbeResult:
 
 @dataclass(frozen=True)
 class MainResult:
-    """How a script's own main ended."""
+    """The outcome of running a script's own main."""
 
     error: str
-    """Class and message of what it raised; empty when it came to its end."""
+    """Class and message of its exception; empty if it succeeded."""
     trace: str
     execution: ExecutionResult
 
@@ -115,19 +115,19 @@ class MainResult:
 
     @property
     def is_late(self) -> bool:
-        """Whether it was ended because it took too long."""
+        """Whether it was stopped at its time limit."""
         return self.execution.ended == "timeout" or self.execution.exit_code == TOO_LATE
 
 
 @dataclass(frozen=True)
 class ConnectHarness:
-    """Runs scripts in sandboxed processes that are clients of one warm Spark, in its sandbox."""
+    """Runs scripts in sandboxed processes that are clients of one warm Spark, in Spark's sandbox."""
 
     spark: WarmSpark
     case_seconds: float = 30.0
-    """Processor time for one case or probe; five times as much on the clock, most of which is Spark's."""
+    """Processor time per case or probe. The wall-clock limit is five times as much, because Spark works elsewhere."""
     variant_seconds: float = 20.0
-    """The same for the tests of one variant."""
+    """Processor time for the tests of one variant."""
 
     def execute(
         self,
@@ -138,7 +138,7 @@ class ConnectHarness:
         root: Path,
         python_path: Sequence[Path] = (),
     ) -> list[CaseResult]:
-        """Calls `entry` of `script` once per case, in order; never raises for what the script does."""
+        """Calls `entry` of `script` once per case, in order. Failures of the script are returned, not raised."""
         if not cases:
             return []
         text = script.read_text(encoding="utf-8")
@@ -179,7 +179,7 @@ class ConnectHarness:
             answers = run_items(self.spark, HarnessJob("tests", items, root, python_path, self.variant_seconds, shared))
             for name, answer in zip(left, answers, strict=True):
                 if answer.is_missing and name != left[0]:
-                    break  # an earlier variant ended the process; this one gets a process of its own
+                    break  # an earlier variant ended the process; this one runs in a new process
                 results[name] = _suite_result(answer)
         return results
 
@@ -193,11 +193,11 @@ class ConnectHarness:
         python_path: Sequence[Path] = (),
         seconds: float = 120.0,
     ) -> MainResult:
-        """Runs the script as `__main__`, as spark-submit would; relative paths mean `root`.
+        """Runs the script as `__main__`, as spark-submit would. Relative paths are relative to `root`.
 
-        With `function`, imports the script and calls that with the arguments instead.
+        With `function`, imports the script and calls that function with the arguments instead.
 
-        The session that it builds is the warm one; its own master and JVM options are ignored.
+        The script gets the warm session; the master and JVM options that it sets are ignored.
         """
         shared = {"script": str(script.resolve()), "argv": list(argv), "function": function}
         job = HarnessJob("main", [{}], root, python_path, seconds, shared)
@@ -205,7 +205,7 @@ class ConnectHarness:
         return MainResult(answers[0].fields.error, answers[0].fields.trace, execution)
 
     def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[ProbeResult]:
-        """Runs probes one after the other in one process that has the repository on its path."""
+        """Runs probes one after another in one process with the repository on its path."""
         if not probes:
             return []
         items = [{"code": probe.code, "session_zone": "UTC", "partitions": 1} for probe in probes]

@@ -1,4 +1,4 @@
-"""Job folders: the input of the sandboxed process, and reading its answers."""
+"""Job folders: writes the input of the sandboxed process and reads its answers."""
 
 from __future__ import annotations
 
@@ -36,49 +36,49 @@ _BOOT = (
 _HERE = str(Path(__file__).parent)
 _START_SECONDS = 60.0
 SPARK_DIED = "SparkDied"
-"""How an error begins when there was no Spark any more."""
+"""Prefix of an error caused by the end of the Spark server."""
 _WORTH_A_PROCESS = 8
-"""Items for which a second process saves more than it takes to start."""
+"""Minimum number of items for which starting a second process pays off."""
 TOO_LATE = 3
-"""Exit code of a process whose item took too long."""
+"""Exit code of a process that exceeded the time limit of an item."""
 _MOST = 1 << 23
-"""Bytes of the text of an answer."""
+"""Maximum size of an answer's text, in bytes."""
 
 
 @dataclass(frozen=True)
 class HarnessJob:
-    """One process: what it does (`kind`), with which items, in which repository."""
+    """The job of one process: what it does (`kind`), with which items, in which repository."""
 
     kind: str
-    """cases, probes, tests or main: the part of the driver that knows it."""
+    """`cases`, `probes`, `tests` or `main`; selects the part of the driver."""
     items: Sequence[Mapping[str, Any]]
     root: Path
     python_path: Sequence[Path]
     seconds: float
-    """Processor time for one item; `PATIENCE` times as much on the clock."""
+    """Processor time per item. The wall-clock limit is `PATIENCE` times as much."""
     shared: Mapping[str, Any]
-    """What holds for all items, by kind."""
+    """Data for all items; depends on `kind`."""
     frames: Sequence[Mapping[str, Frame]] = ()
-    """By item: name to frame; empty when no item has any."""
+    """By item: frames by name; empty if no item has any."""
 
     @property
     def path(self) -> list[str]:
-        """The front of `sys.path`: what was asked for, then the usual places of a repository."""
+        """The first entries of `sys.path`: the requested folders, then the usual ones of a repository."""
         root = self.root.resolve()
         usual = [entry for entry in (root / "src", root) if entry.is_dir()]
         return list(dict.fromkeys(str(entry) for entry in [*(p.resolve() for p in self.python_path), *usual]))
 
 
 class AnswerFields(Model):
-    """What the process wrote about one item. It ran untrusted code: shape is checked, content is not believed."""
+    """A process's answer to one item. The process ran untrusted code: the shape is validated, the content not trusted."""
 
     error: str = ""
-    """Class and message; empty when there is none."""
+    """Class and message; empty if there is none."""
     trace: str = ""
     plan: str = ""
     nullable: dict[str, bool] = Field(default_factory=dict)
     value: JsonValue = None
-    """Of a probe whose result is no frame."""
+    """The result of a probe that is not a frame."""
     passed: tuple[str, ...] = ()
     failed: dict[str, str] = Field(default_factory=dict)
     seconds: float = 0.0
@@ -86,23 +86,23 @@ class AnswerFields(Model):
 
 @dataclass(frozen=True)
 class ItemAnswer:
-    """The answer to one item, re-read."""
+    """The answer to one item, as read back."""
 
     fields: AnswerFields
     frame: Frame | None = None
     is_missing: bool = False
-    """True when the process ended before it answered."""
+    """Whether the process ended before it answered."""
 
 
 class JobResult(NamedTuple):
-    """A finished job."""
+    """The result of a finished job."""
 
     answers: list[ItemAnswer]
     execution: ExecutionResult
 
 
 def run_items(spark: WarmSpark, job: HarnessJob) -> list[ItemAnswer]:
-    """The answers to a job's items, in order; many items are shared out to two processes."""
+    """Runs a job and returns its answers in order. Many items are split between two processes."""
     half = (len(job.items) + 1) // 2
     if half < _WORTH_A_PROCESS:
         return run_job(spark, job).answers
@@ -115,10 +115,9 @@ def run_items(spark: WarmSpark, job: HarnessJob) -> list[ItemAnswer]:
 
 
 def run_job(spark: WarmSpark, job: HarnessJob) -> JobResult:
-    """Runs a job in a process of its own, in Spark's sandbox; once more when the Spark server died under it.
+    """Runs a job in a new process in Spark's sandbox, and once more if the Spark server ended meanwhile.
 
-    A server that has died twice is not started again for the programs under which it did: nothing of theirs is run,
-    and what they answered without one is no answer.
+    Once the server has died twice, it is not restarted for these programs, and all answers are errors.
     """
     while True:
         with temporary_folder() as folder:
@@ -145,18 +144,18 @@ def run_job(spark: WarmSpark, job: HarnessJob) -> JobResult:
 
 
 def _refused(job: HarnessJob, isolation: str, error: MachineError) -> JobResult:
-    """Where programs of a kind have ended the server twice, it is they that are at fault, or need more than it has."""
+    """Answers for a job whose programs ended the server twice: they are at fault, or need more memory than it has."""
     answer = ItemAnswer(AnswerFields(error=f"{SPARK_DIED}: {error}"), is_missing=True)
     execution = ExecutionResult(exit_code=1, stdout="", stderr="", seconds=0, ended="killed", isolation=isolation)
     return JobResult([answer] * len(job.items), execution)
 
 
 def _access(job: HarnessJob, folder: Path) -> Access:
-    """The job and its answers, the driver, the repository, and the files that the job names."""
+    """The folders that the process may use: job and answers, driver, repository, and files that the job names."""
     texts = (job.shared.get("script"), job.shared.get("tests"))
     named = [Path(text) for text in (*texts, *(item.get("script") for item in job.items)) if text]
     read = (folder, Path(_HERE), job.root, *map(Path, job.path), *named)
-    # A script's own main writes to its configured place: somewhere in the repository, which is a copy.
+    # A script's own main writes to its configured path inside the repository, which is a copy.
     return Access(read=read, write=(folder / "out", *((job.root,) if job.kind == "main" else ())))
 
 
@@ -176,7 +175,7 @@ def _write(folder: Path, spark: WarmSpark, job: HarnessJob) -> None:
 
 
 def _write_frames(folder: Path, frames: Sequence[Mapping[str, Frame]]) -> list[dict[str, str]]:
-    """Writes each distinct frame once; by item: name to file."""
+    """Writes each distinct frame once; returns file names by frame name for each item."""
     import pyarrow as pa
 
     written: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""An easy start in a team's repository: a registry inferred from data, and a first specification and run file."""
+"""Sets up a team's repository: infers a registry from data, and drafts a first specification and run file."""
 
 from palmette.features.onboarding.drafting import REGISTRY, RUN, Draft, draft
 from palmette.features.onboarding.tables import TableFiles, find_tables

@@ -1,4 +1,4 @@
-"""The first registry, specification and run file of a repository, as YAML with the evidence in comments."""
+"""Drafts the first registry, specification and run file of a repository, as YAML with the evidence in comments."""
 
 from __future__ import annotations
 
@@ -37,39 +37,39 @@ _HEAD = """\
 
 @dataclass(frozen=True)
 class RepositoryFacts:
-    """What a run file needs to know of the team's repository."""
+    """Facts about the team's repository for the run file."""
 
     path: Path
     base: str
-    """The current branch; empty outside of git."""
+    """The current branch; empty if it is not a git repository."""
     scripts: tuple[str, ...]
-    """Paths of the feature scripts that are there."""
+    """Paths of existing feature scripts."""
     config_class: str
-    """`module:Class` of configurations; empty where scripts name none."""
+    """`module:Class` of configurations; empty if scripts name none."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """The drafted files, and what they rest on."""
+    """The drafted files and the evidence for them."""
 
     files: dict[str, str]
-    """By file name: registry, and where an event table shows one, a specification and a run file."""
+    """By file name: the registry and, if there is an event table, a specification and a run file."""
     tables: tuple[InferredTable, ...]
     repository: RepositoryFacts
 
     @property
     def guesses(self) -> list[Finding]:
-        """What needs a second look."""
+        """Findings that a person should verify."""
         return [one for table in self.tables for one in table.findings if one.confidence == "guess"]
 
 
 def draft(tables: Sequence[TableFiles], repository: Path, folder: Path) -> Draft:
-    """Drafts the files that `folder` will hold.
+    """Drafts the files for `folder`.
 
     Args:
-        tables: the files of the tables.
-        repository: the team's checkout; it is only read.
-        folder: paths in the drafts are relative to it.
+        tables: The files of the tables.
+        repository: The team's checkout, which is only read.
+        folder: Paths in the drafts are relative to it.
 
     Raises:
         MachineError: a table cannot be read.
@@ -80,13 +80,13 @@ def draft(tables: Sequence[TableFiles], repository: Path, folder: Path) -> Draft
     if view := _View.of(inferred):
         files[f"{view.name}.yaml"] = "\n".join(view.specification())
         files[RUN] = "\n".join(_run(view, facts, folder))
-    for name in FORMATS:  # by which editors complete and check the drafts
+    for name in FORMATS:  # editors use these to complete and validate the drafts
         files[f"schemas/{name}.json"] = json.dumps(schema_of(name), indent=2, ensure_ascii=False) + "\n"
     return Draft(files, tuple(inferred), facts)
 
 
 def _flow(value: Any) -> str:
-    """A value on one line of YAML."""
+    """Formats a value on one line of YAML."""
     return yaml.safe_dump([value], default_flow_style=True, width=10**6, allow_unicode=True, sort_keys=False)[1:-2]
 
 
@@ -127,7 +127,7 @@ def _fields(column: RegisteredColumn) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _View:
-    """A first view: features of what most event tables refer to, from the longest of them."""
+    """A first view, about the entity that most event tables refer to, with features of the longest of these tables."""
 
     events: InferredTable
     key: str
@@ -193,7 +193,7 @@ class _View:
         return number if kind.is_numeric else str(number)
 
     def _instant(self, seconds: int = 0) -> Any:
-        """An instant near the cut-off, as the event time holds it: whole days for dates."""
+        """A value of the event time near the cut-off; a whole day for dates."""
         name = self.events.times["event_time"]
         kind, unit = self.events.data.column(name).type, self.events.units.get(name)
         if kind.name == "date":

@@ -1,4 +1,4 @@
-"""A table's entry in the registry, inferred from its values: keys, kind, times, partitions, with the evidence."""
+"""Infers a table's entry in the registry from its values, with evidence: keys, kind, times, partitions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EVENT_NAMES = (
     r"(^|_)(date|day|time|ts)(_(s|ms|us))?$",
     r"",
 )
-"""From the most to the least telling name of the time of an event."""
+"""Patterns of names of event times, most specific first."""
 _LATER_NAMES = r"(avail|load|ingest|process|arriv|post|insert|receiv|publish|land|settl|sync|deliver)"
 _OTHER_NAMES = r"(birth|dob|expir|due|valid|effective|planned|expected|until|end|deadline|updated|modified)"
 _FROM_NAMES, _TO_NAMES = r"(from|start|begin|since)", r"(_to$|^to$|until|end|thru|through)"
@@ -35,18 +35,18 @@ _MOST_KEY_COLUMNS = 10
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a field of the registry has its value."""
+    """The reason for the value of a registry field."""
 
     table: str
     subject: str
-    """The field, or the column."""
+    """The registry field or the column."""
     confidence: Confidence
     evidence: str
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Values of a column that are keys of another table."""
+    """A column whose values are keys of another table."""
 
     column: str
     table: str
@@ -55,7 +55,7 @@ class Reference:
 
 @dataclass
 class InferredTable:
-    """A table of the registry as inferred, before it is confirmed."""
+    """An inferred table of the registry, to be confirmed by a person."""
 
     data: TableData
     keys: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class InferredTable:
     times: dict[str, str] = field(default_factory=dict)
     """`event_time`, `available_time`, `valid_from`, `valid_to`."""
     units: dict[str, str] = field(default_factory=dict)
-    """Units of integers that hold an instant."""
+    """Units of integer columns that contain timestamps."""
     references: tuple[Reference, ...] = ()
     findings: list[Finding] = field(default_factory=list)
 
@@ -76,7 +76,7 @@ class InferredTable:
         return f"{self.data.rows:,} rows" if self.data.is_whole else f"the first {self.data.rows:,} rows"
 
     def table(self, path: str) -> Table:
-        """The table as the registry has it; `path` is relative to the registry."""
+        """Converts to a table of the registry; `path` is relative to the registry."""
         needed = {*self.keys, *self.times.values()} if self.are_enforced else set(self.times.values())
         columns = [self._column(one, needed) for one in self.data.columns]
         return Table(
@@ -122,7 +122,7 @@ class InferredTable:
 
 
 def infer(tables: Sequence[TableData]) -> list[InferredTable]:
-    """What the registry says of each table."""
+    """Infers the registry entry of each table."""
     found = [InferredTable(one) for one in tables]
     for one in found:
         one.keys, one.are_enforced = _keys(one)
@@ -135,7 +135,7 @@ def infer(tables: Sequence[TableData]) -> list[InferredTable]:
 
 
 def _keys(one: InferredTable) -> tuple[tuple[str, ...], bool]:
-    """The columns that identify a row, and whether their combinations are unique."""
+    """The columns that identify a row, and whether they are unique together."""
     columns = [column for column in one.data.columns if column.type.name not in ("array", "map", "float", "double")]
     columns = [column for column in columns if not column.nulls and column.type.name != "boolean"]
     order = {column.name: (not column.is_key_like, index) for index, column in enumerate(columns)}
@@ -166,7 +166,7 @@ def _keys(one: InferredTable) -> tuple[tuple[str, ...], bool]:
 
 
 def _is_own_key(column: str, table: str) -> bool:
-    """Whether a column is called like its table.
+    """Whether a column is named after its table.
 
     >>> _is_own_key("category_id", "categories"), _is_own_key("user_id", "orders")
     (True, False)
@@ -176,7 +176,7 @@ def _is_own_key(column: str, table: str) -> bool:
 
 
 def _references(one: InferredTable, others: Sequence[InferredTable]) -> Iterator[Reference]:
-    """Columns with the name of another table's only key, that hold none but its values."""
+    """Columns that are named after another table's only key and contain only its values."""
     import pyarrow.compute as pc
 
     for column in one.data.columns:
@@ -201,7 +201,7 @@ def _names(column: str, other: InferredTable) -> bool:
 
 
 def _decide_kind(one: InferredTable, is_referenced: bool) -> None:
-    """The kind and the times of a table."""
+    """Decides the kind and the times of a table."""
     times = dict(_time_columns(one))
     one.units = {name: unit for name, unit in times.items() if unit}
     if pair := _validity(one, list(times)):
@@ -235,7 +235,7 @@ def _need_unit(one: InferredTable) -> None:
 
 
 def _time_columns(one: InferredTable) -> Iterator[tuple[str, str]]:
-    """Columns that hold an instant, with the unit of those that are integers."""
+    """Columns that contain timestamps, with the unit if they are integers."""
     for column in one.data.columns:
         if column.name in one.data.folders or column.nulls == one.data.rows:
             continue
@@ -251,7 +251,7 @@ def _time_columns(one: InferredTable) -> Iterator[tuple[str, str]]:
 
 
 def _validity(one: InferredTable, times: Sequence[str]) -> tuple[str, str] | None:
-    """The beginning and the end of states that follow one another."""
+    """Start and end columns of states that follow one another."""
     import pyarrow.compute as pc
 
     for start in times:
@@ -266,12 +266,12 @@ def _validity(one: InferredTable, times: Sequence[str]) -> tuple[str, str] | Non
 
 
 def _is_thing(one: InferredTable) -> bool:
-    """Whether each row is a thing of its own, by a key that is called like the table."""
+    """Whether each row is an entity, identified by a key named after the table."""
     return _is_own_key(one.keys[0], one.data.name)
 
 
 def _event_time(one: InferredTable, times: Sequence[str]) -> str | None:
-    """The time at which a row happened; by its name, and the one without gaps."""
+    """The time at which rows happened: preferably complete, then by name."""
     chosen = [name for name in times if not re.search(f"{_LATER_NAMES}|{_OTHER_NAMES}", name.lower())]
     chosen = chosen or [name for name in times if not re.search(_OTHER_NAMES, name.lower())]
 
@@ -284,7 +284,7 @@ def _event_time(one: InferredTable, times: Sequence[str]) -> str | None:
 
 
 def _is_state(one: InferredTable, event: str, is_referenced: bool) -> bool:
-    """Whether rows are things with a creation date rather than events."""
+    """Whether rows are entities with a creation date rather than events."""
     if len(one.keys) != 1 or not one.are_enforced or not (is_referenced or _is_thing(one)):
         return False
     begins = bool(re.search(r"(start|begin|launch|open|since)", event.lower()))
@@ -295,7 +295,7 @@ def _is_state(one: InferredTable, event: str, is_referenced: bool) -> bool:
 
 
 def _available_time(one: InferredTable, event: str, times: Sequence[str]) -> str | None:
-    """The time from which a row could be read: called so, and not before the event in 99.9 % of rows."""
+    """The time from which rows were available: by name, and not before the event in 99.9 % of rows."""
     import pyarrow.compute as pc
 
     happened = _instants(one, event)
@@ -310,14 +310,14 @@ def _available_time(one: InferredTable, event: str, times: Sequence[str]) -> str
 
 
 def _instants(one: InferredTable, name: str) -> Any:
-    """A time column in microseconds, of UTC where it has a zone."""
+    """A time column in microseconds; in UTC if it has a zone."""
     import pyarrow as pa
 
     return one.data.column(name).values.cast(pa.timestamp(one.units.get(name, "us"))).cast(pa.timestamp("us"))
 
 
 def _snapshot_key(one: InferredTable, event: str) -> str | None:
-    """The key of what has a state, where it has one at most of few instants."""
+    """The key of the entity in a snapshot table: most entities have a row at most timestamps."""
     instants = one.data.column(event).distinct
     for name in one.keys:
         column = one.data.column(name)
@@ -330,7 +330,7 @@ def _snapshot_key(one: InferredTable, event: str) -> str | None:
 
 
 def _closed_values(column: TableColumn) -> tuple[str, ...]:
-    """The values of a text column that has few, each of them often."""
+    """The values of a string column with few distinct values, each of them frequent."""
     if column.type.name != "string" or column.is_key_like or not 2 <= column.distinct <= _MOST_VALUES:
         return ()
     if len(column.values) - column.nulls < 20 * column.distinct:
@@ -343,7 +343,7 @@ def _closed_values(column: TableColumn) -> tuple[str, ...]:
 
 
 def _length(column: TableColumn) -> int | None:
-    """The number of elements of arrays that all have as many."""
+    """The length of arrays, if it is the same in all rows."""
     import pyarrow.compute as pc
 
     if not column.type.is_vector:

@@ -1,4 +1,4 @@
-"""The tables in folders of files, and the figures of their columns that a registry can be inferred from."""
+"""Finds tables in folders of files, and computes the statistics of columns for inferring a registry."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".orc": "orc"}
 MOST_ROWS = 1_000_000
-"""Rows that are looked at; of a longer table, the first."""
+"""Maximum number of rows to read; of longer tables, only the first rows are read."""
 _LEADING_ZERO = re.compile(r"0\d+")
 
 
 class TableFiles(NamedTuple):
-    """A file, or a folder of files of one table."""
+    """A file, or a folder with the files of one table."""
 
     name: str
     path: Path
@@ -33,12 +33,12 @@ class TableFiles(NamedTuple):
 
 
 def find_tables(paths: Iterable[Path]) -> list[TableFiles]:
-    """The tables in files and folders, by name.
+    """Finds the tables in files and folders, by name.
 
-    A folder is one table where its files lie in `column=value` folders, or are parts of one (`part-0001.parquet`).
+    A folder is one table if its files are in `column=value` folders, or are named as parts (`part-0001.parquet`).
 
     Raises:
-        UserError: a path does not exist, or no table is in any.
+        UserError: a path does not exist, or no path contains a table.
     """
     found: dict[str, TableFiles] = {}
     for path in paths:
@@ -73,12 +73,12 @@ def _name(text: str) -> str:
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column, and its figures."""
+    """A column and its statistics."""
 
     name: str
     type: SparkType
     values: Any = field(repr=False)
-    """A `pyarrow.ChunkedArray`, of the rows that were looked at."""
+    """A `pyarrow.ChunkedArray` of the rows that were read."""
 
     @cached_property
     def nulls(self) -> int:
@@ -86,14 +86,14 @@ class TableColumn:
 
     @cached_property
     def distinct(self) -> int:
-        """Number of different values; 0 for arrays and maps."""
+        """Number of distinct values; 0 for arrays and maps."""
         import pyarrow.compute as pc
 
         return 0 if self.type.name in ("array", "map") else int(pc.count_distinct(self.values).as_py())
 
     @cached_property
     def range(self) -> tuple[Any, Any]:
-        """Least and greatest value; of numbers, texts and times."""
+        """Minimum and maximum of numbers, strings and times."""
         import pyarrow.compute as pc
 
         found = pc.min_max(self.values).as_py()
@@ -105,24 +105,24 @@ class TableColumn:
 
     @property
     def is_key_like(self) -> bool:
-        """Whether its type can identify something, and its name says so."""
+        """Whether the column's type and name are those of a key."""
         named = re.search(r"(^|_)(id|key|code|uuid|guid|no|nr|number|sk|ref)$", self.name.lower())
         return bool(named) and (self.type.is_integer or self.type.name in ("string", "decimal"))
 
 
 @dataclass(frozen=True)
 class TableData:
-    """A table's columns, and the rows that were looked at."""
+    """A table's columns and the rows that were read."""
 
     files: TableFiles
     columns: tuple[TableColumn, ...]
     rows: int
     is_whole: bool
-    """False where the table has more rows than were looked at."""
+    """Whether all rows of the table were read."""
     folders: tuple[str, ...]
-    """Columns of the folder layout."""
+    """Partition columns of the folder layout."""
     left_out: tuple[str, ...]
-    """Columns of types that the registry has no name for, with the type."""
+    """Columns with types that the registry does not support, with the type."""
     table: Any = field(repr=False)
     """The `pyarrow.Table`."""
 
@@ -134,12 +134,12 @@ class TableData:
         return next(one for one in self.columns if one.name == name)
 
     def distinct_of(self, names: Sequence[str]) -> int:
-        """Number of different combinations of values."""
+        """Number of distinct combinations of values."""
         return int(self.table.group_by(list(names)).aggregate([]).num_rows)
 
 
 def read_table(files: TableFiles) -> TableData:
-    """Reads a table; MachineError where it cannot be read."""
+    """Reads a table; MachineError if it is unreadable."""
     import pyarrow as pa
     import pyarrow.dataset as ds
 
@@ -164,7 +164,7 @@ def read_table(files: TableFiles) -> TableData:
 
 
 def _csv_format(path: Path) -> Any:
-    """Arrow's reader, with columns of numbers that begin with zero as text."""
+    """Arrow's reader of CSV, with columns of numbers with leading zeros read as strings."""
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.dataset as ds
@@ -190,7 +190,7 @@ def _folders(path: Path) -> tuple[str, ...]:
 
 
 def _day_values(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of the layout, as Spark reads it: days as dates."""
+    """Converts a partition column as Spark does: days become dates."""
     import pyarrow as pa
 
     try:

@@ -1,4 +1,4 @@
-"""The registry compared with the files that it names: paths, columns, types."""
+"""Compares the registry with the files that it names: paths, columns, types."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.values import SparkType
 
 _READ = 1000
-"""Rows of text that are read to see whether they can be."""
+"""Maximum number of text rows to parse as a test."""
 
 
 def check_samples(registry: Located[Registry], folder: Path, names: Collection[str] | None = None) -> list[Problem]:
-    """What differs between the registered tables and their sample files.
+    """Differences between the registered tables and their sample files.
 
     Args:
-        folder: what relative paths of the registry are relative to.
-        names: the tables to look at; all when left out.
+        folder: The folder that the registry's relative paths are relative to.
+        names: Tables to compare; all by default.
     """
     return [
         problem
@@ -37,7 +37,7 @@ def check_samples(registry: Located[Registry], folder: Path, names: Collection[s
 
 
 class _Sample(NamedTuple):
-    """A table and the file that is to be like it."""
+    """A table and its sample file."""
 
     registry: Located[Registry]
     table: Table
@@ -111,7 +111,7 @@ def _remedy(kind: SparkType) -> str:
 
 
 def _schema(table: Table, path: Path) -> dict[str, SparkType | None] | None:
-    """The columns of a file with their types (None: unknown); None for other formats."""
+    """The columns of a file with their types (None: unknown type); None for formats without a schema."""
     match table.format:
         case "parquet" | "orc":
             return _arrow_schema(path, table.format)
@@ -127,7 +127,7 @@ def _schema(table: Table, path: Path) -> dict[str, SparkType | None] | None:
 
 
 def _try_rows(table: Table, path: Path) -> None:
-    """Reads the first rows; ValueError where they cannot be read."""
+    """Parses the first rows; ValueError if they are unreadable."""
     rows = chain.from_iterable(text_rows(table, file) for file in text_files(path))
     deque(islice(rows, _READ), maxlen=0)
 
@@ -162,7 +162,7 @@ def _header(path: Path) -> list[str]:
 
 
 def _keys(path: Path) -> list[str]:
-    """Keys of the first objects: an object may leave out nulls."""
+    """Keys of the first objects. Several are read, because objects may omit nulls."""
     keys: dict[str, None] = {}
     with path.open(encoding="utf-8-sig") as lines:
         for line in islice(lines, _READ):

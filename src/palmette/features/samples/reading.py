@@ -1,4 +1,4 @@
-"""The sample data of a registry's tables: where it lies, and as frames for the oracle."""
+"""Finds the sample data of a registry's tables, and reads it as frames for the oracle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Sample(NamedTuple):
 
 
 def sample_of(table: Table, base: Path) -> Sample | None:
-    """Where the table's sample lies (`sample`, else `path`), or None when there is none on this machine."""
+    """Finds the table's sample (`sample`, else `path`); None if there is none on this machine."""
     for text in (table.sample, table.path):
         if text and "://" not in text and (base / text).exists():
             return Sample(table, (base / text).resolve())
@@ -30,7 +30,7 @@ def sample_of(table: Table, base: Path) -> Sample | None:
 
 
 def read_sample(sample: Sample) -> Frame:
-    """The sample as a frame with the registered types.
+    """Reads the sample as a frame with the registered types.
 
     Raises:
         MachineError: the files cannot be read with the registered columns and types.

@@ -1,7 +1,7 @@
-"""Tables as text: CSV, and JSON with one object a line, value by value as scripts read them with Spark.
+"""Reads tables from text: CSV, and JSON with one object per line, with the values that scripts get from Spark.
 
-Where Spark would make something else of a file without a word (null of a value that does not fit its type, a row of
-what follows a line break, one column of another in a different order), reading ends with the place and the reason.
+Spark silently misreads some files (null for a value of the wrong type, a new row after a line break, swapped columns if
+their order differs). Reading such a file raises an error with the location and reason.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _TIMES = {
     "timestamp": re.compile(rf"{_DAY}({_CLOCK}(Z|[+-]\d{{2}}:\d{{2}})?)?", re.ASCII),
     "timestamp_ntz": re.compile(rf"{_DAY}({_CLOCK})?", re.ASCII),
 }
-"""What Spark and Python both read, and read alike."""
+"""Formats that Spark and Python parse with the same result."""
 _SHORT = {"Inf": "Infinity", "-Inf": "-Infinity"}
 """Alternative spellings in CSV."""
 _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 
 
 class UnreadableError(ValueError):
-    """A difference between a file and the registry, with its place."""
+    """A difference between a file and the registry, with its location."""
 
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ class UnreadableError(ValueError):
 
 
 def text_files(path: Path) -> list[Path]:
-    """A file itself; of a folder the files that Spark reads, in order."""
+    """The file itself, or the files in a folder that Spark reads, in order."""
     if path.is_file():
         return [path]
     found = {file: file.relative_to(path).parts for file in path.rglob("*") if file.is_file()}
@@ -53,8 +53,8 @@ def text_rows(table: Table, file: Path) -> Iterator[dict[str, Any]]:
     """The rows of a CSV or JSON file with the registered columns, as values of `palmette.features.frame`.
 
     Raises:
-        UnreadableError: Spark would not read the file, or not as it is meant.
-        OSError: there is no such file.
+        UnreadableError: Spark would reject or misread the file.
+        OSError: the file does not exist.
     """
     read = _csv_rows if table.format == "csv" else _json_rows
     with file.open(encoding="utf-8-sig", newline="") as lines:
@@ -125,7 +125,7 @@ def _row(table: Table, line: int, found: dict[str, Any], read: Callable[[SparkTy
 
 
 def _of_text(kind: SparkType, text: str) -> Any:
-    """A field of CSV; nothing, and nothing in quotes, is null."""
+    """Parses a CSV field; an empty field, quoted or not, is null."""
     if not text:
         return None
     match kind.name:
@@ -146,7 +146,7 @@ def _of_text(kind: SparkType, text: str) -> Any:
 
 
 def _of_json(kind: SparkType, value: Any) -> Any:
-    """What JSON holds of a type; texts are no numbers, but of decimals."""
+    """Converts a JSON value to a type; strings are not accepted as numbers, except for decimals."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -171,7 +171,7 @@ def _of_json(kind: SparkType, value: Any) -> Any:
 
 
 def _require_whole(text: str) -> None:
-    """Raises ValueError for half a character, which JSON can spell and no frame can hold."""
+    """Raises ValueError for lone surrogates, which JSON can contain and frames cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,6 +1,6 @@
-"""The sandboxed side of the harness: carries out one job folder, then ends.
+"""The sandboxed part of the harness: processes one job folder, then exits.
 
-It runs beside untrusted code and imports nothing of palmette. A job is `job.json` (see `main`) with Arrow
-files; the answer to item i is `out/<i>.json`, and `out/<i>.arrow` where it is a frame. Only the harness
-judges them.
+It runs in the same process as untrusted code and imports nothing from palmette. A job is `job.json` (see `main`) with
+Arrow files. The answer to item i is `out/<i>.json`, with `out/<i>.arrow` if it is a frame. Only the harness judges the
+answers.
 """

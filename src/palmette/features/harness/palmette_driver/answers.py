@@ -1,4 +1,4 @@
-"""Writing answers, each within its time, by functions that are held here: elsewhere others may put something else."""
+"""Writes answers within their time limits. Functions are imported early, before untrusted code could replace them."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE = 5
-"""How much longer an item may take on the clock than of this process's own time: Spark works elsewhere, and the
-machine may be busy."""
+"""Ratio of the wall-clock limit of an item to its processor time: Spark works in another process, and the machine
+may be busy.
+"""
 _LOOK_EVERY = 0.2
 
 
 def seal(nonce: str, index: int, text: str, frame: bytes) -> str:
-    """A signature of an answer and its frame; computing it takes the nonce."""
+    """Signs an answer and its frame; the signature requires the nonce."""
     return new(nonce.encode(), f"{index}\n{text}\n".encode() + frame, sha256).hexdigest()
 
 
 class Answers:
-    """The folder of answers, and the clock: an item that takes too long ends the process."""
+    """The folder of answers, with a time limit: an item that exceeds it ends the process."""
 
     def __init__(self, folder: Path, seconds: float, root: str, nonce: str) -> None:
-        """With `nonce` answers are sealed: untrusted code in this process does not see it."""
+        """Answers are signed with `nonce`, which untrusted code in this process is not given."""
         self.folder = folder
         self._nonce = nonce
         self._seconds = seconds
         self._root = dumps(f"{root}/")[1:-1]
 
     def write(self, index: int, answer: dict[str, Any]) -> None:
-        """Written whole or not at all; paths are relative to the root, whose place differs from run to run."""
+        """Writes an answer atomically, with paths relative to the root, which differs between runs."""
         part, frame = self.folder / f"{index}.part", self.folder / f"{index}.arrow"
         text = dumps(answer).replace(self._root, "")
         content = frame.read_bytes() if frame.exists() else b""
@@ -44,7 +45,7 @@ class Answers:
 
     @contextmanager
     def timed(self, index: int) -> Iterator[None]:
-        """Bounds the time of item `index`. A thread, because untrusted code may replace signal handlers."""
+        """Limits the time of item `index`. Uses a thread, because untrusted code may replace signal handlers."""
         done = threading.Event()
         threading.Thread(target=self._watch, args=(index, done), daemon=True).start()
         try:

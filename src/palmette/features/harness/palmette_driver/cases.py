@@ -36,7 +36,7 @@ def run_cases(job: dict[str, Any], folder: Path, session: WarmSession, answers: 
 
 
 def instance(owner: Any) -> Any:
-    """An object of the class that a method belongs to; without `__init__` where that needs arguments."""
+    """Creates an object of the class that defines a method; without `__init__` if that requires arguments."""
     try:
         return owner()
     except TypeError:
@@ -44,7 +44,7 @@ def instance(owner: Any) -> Any:
 
 
 def run_probes(job: dict[str, Any], folder: Path, session: WarmSession, answers: Answers) -> None:
-    """Executes each probe's code, which leaves its answer in `result`."""
+    """Executes each probe's code, which assigns its answer to `result`."""
 
     def call(probe: dict[str, Any], frames: dict[str, Any]) -> Any:
         names = {"spark": session.spark, "frames": frames}
@@ -112,4 +112,4 @@ def _as_of(text: str | None, kind: str) -> Any:
         return text
     timestamp = datetime.fromisoformat(text)
     midnight = timestamp.utcoffset() == timedelta(0) and timestamp.time() == time()
-    return timestamp.date() if kind == "date" and midnight else timestamp  # a datetime is a date, too
+    return timestamp.date() if kind == "date" and midnight else timestamp  # a datetime is also a date

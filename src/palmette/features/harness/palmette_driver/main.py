@@ -1,4 +1,4 @@
-"""Reads a job, makes the session, hands over to the part that knows this kind of job."""
+"""Reads a job, opens the session, and calls the module for this kind of job."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def main(folder: str) -> None:
     from .answers import Answers
     from .session import WarmSession
 
-    sys.path[:0] = job["path"]  # now: what seals the answers is Python's, whatever the repository has of the same name
+    sys.path[:0] = job["path"]  # only now, so that modules of the repository cannot replace those that sign the answers
     answers = Answers(Path(folder) / "out", job["seconds"], job["root"], nonce)
     with WarmSession(job["remote"], resolve_paths=job["resolve_paths"]) as session:
         match job["kind"]:
@@ -30,4 +30,4 @@ def main(folder: str) -> None:
                 script.run_main(job, session, answers)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)  # threads that the untrusted code left behind do not hold up the answer
+    os._exit(0)  # without waiting for threads that the untrusted code started

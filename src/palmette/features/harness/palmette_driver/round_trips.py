@@ -1,4 +1,4 @@
-"""Fewer round trips to the server for frames of a few rows, where asking takes longer than computing."""
+"""Saves round trips to the server for small frames, where requests take longer than computing."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 def fetch_ahead(frame: Any) -> None:
-    """Fetches rows and schema of a frame at once, for the next collect.
+    """Fetches a frame's rows and schema in one request, for the next collect.
 
-    To be called for a frame whose schema and rows are both going to be asked for: two analyses of its plan become one.
+    Call it for a frame whose schema and rows are both needed; its plan is then analysed once instead of twice.
     """
     from pyspark.sql.connect.dataframe import DataFrame
 
@@ -20,7 +20,7 @@ def fetch_ahead(frame: Any) -> None:
 
 
 def save_round_trips() -> None:
-    """Makes `assertDataFrameEqual` fetch what it compares once, and takes for granted that no frame is a stream."""
+    """Makes `assertDataFrameEqual` fetch each frame only once, and assume that frames are not streams."""
     import pyspark.testing
     from pyspark.sql.connect.dataframe import DataFrame
 

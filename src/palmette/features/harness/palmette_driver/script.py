@@ -1,4 +1,4 @@
-"""Importing the team's code, naming what it did wrong, and running a script's `main`."""
+"""Imports the team's code, describes its failures, and runs a script's `main`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _REAL = {
     "spark.sql.autoBroadcastJoinThreshold": "10485760",
     "spark.sql.shuffle.partitions": "8",
 }
-"""Settings for data of some size, instead of those for a few rows."""
+"""Spark settings for larger data, in place of those for a few rows."""
 
 
 def module_name(file: Path, path: Sequence[str]) -> str:
-    """The name under which the team imports `file`; empty when no entry of `path` leads to it.
+    """The name under which the team imports `file`; empty if no entry of `path` contains it.
 
-    Counted from the folder where its package begins, or else from the deepest entry.
+    Relative to the parent folder of its top package if that is in `path`, otherwise to the deepest entry.
     """
     top = file.parent
     while (top / "__init__.py").exists():
@@ -47,7 +47,7 @@ def module_name(file: Path, path: Sequence[str]) -> str:
 
 
 def import_script(file: Path, path: Sequence[str]) -> ModuleType:
-    """Imports the script as its own package would."""
+    """Imports the script under its package name."""
     if name := module_name(file, path):
         return importlib.import_module(name)
     spec = importlib.util.spec_from_file_location(file.stem, file)
@@ -59,7 +59,7 @@ def import_script(file: Path, path: Sequence[str]) -> ModuleType:
 
 
 class ScriptVariant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Replaces the text of a file by a variant wherever it is imported."""
+    """Replaces the text of a file by a variant when it is imported."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -79,7 +79,7 @@ class ScriptVariant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def forget(root: Path) -> None:
-    """Drops every module whose file lies under `root`, so that the next import reads it anew."""
+    """Removes every module under `root` from `sys.modules`, so that the next import reads it again."""
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if file and "site-packages" not in file and Path(file).is_relative_to(root):
@@ -87,7 +87,7 @@ def forget(root: Path) -> None:
 
 
 def failure(error: BaseException, root: Path) -> dict[str, str]:
-    """The exception as a value: class, message (without the server's stack), and the trace inside `root`."""
+    """Describes an exception: class, message (without the server's stack), and the trace inside `root`."""
     message = str(error).split("\n\nJVM stacktrace")[0].strip()
     whole = traceback.extract_tb(error.__traceback__)
     frames = [frame for frame in whole if Path(frame.filename).is_relative_to(root)]
@@ -99,7 +99,7 @@ def failure(error: BaseException, root: Path) -> dict[str, str]:
 
 
 def run_main(job: dict[str, Any], session: WarmSession, answers: Answers) -> None:
-    """Runs the script as `__main__`, as spark-submit would, or calls a function of it; plans are compiled for data."""
+    """Runs the script as `__main__`, like spark-submit, or calls one of its functions, with settings for larger data."""
     sys.argv = [job["script"], *job["argv"]]
     answer: dict[str, Any] = {}
     with answers.timed(0):

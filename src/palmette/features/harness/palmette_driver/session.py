@@ -1,4 +1,4 @@
-"""The warm session, given to any code that builds one of its own."""
+"""The warm session, which replaces sessions that scripts build."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 from .round_trips import save_round_trips
 
 _RETRIES = 4
-"""Some five seconds."""
+"""About five seconds in total."""
 _GOODBYE = 5.0
-"""Seconds that an unresponsive server has to release the session."""
+"""Seconds that an unresponsive server gets to release the session."""
 ZONE = "spark.sql.session.timeZone"
 PARTITIONS = "spark.sql.shuffle.partitions"
 INPUT_PARTITIONS = "spark.sql.leafNodeDefaultParallelism"
@@ -26,22 +26,22 @@ _SPEED = {
     "spark.sql.codegen.wholeStage",
     "spark.sql.codegen.factoryMode",
 }
-"""Settings that change how fast a plan runs and nothing else; the team's own are not taken over."""
+"""Settings that affect only the speed of a plan; values set by the team are ignored."""
 
 
 class WarmSession:
-    """A client session of the warm server; while it is entered, `SparkSession.builder` gives it to everyone.
+    """A client session of the warm server. Inside its `with` block, `SparkSession.builder` returns it.
 
-    What only a Spark of one's own could do is tolerated: master and JVM options are ignored, `stop` and
+    Operations that need a classic Spark are tolerated: master and JVM options are ignored, and `stop` and
     `sparkContext.setLogLevel` do nothing.
     """
 
     def __init__(self, remote: str, *, resolve_paths: bool) -> None:
-        os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # the functions of pyspark look here
+        os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # functions of pyspark read this
         from pyspark.sql.connect.session import SparkSession
 
         self.spark: Any = SparkSession.builder.remote(remote).create()
-        if resolve_paths:  # the server is the harness's own: a dead one is detected at once and restarted
+        if resolve_paths:  # the harness's own server: if it dies, this is detected at once and it is restarted
             from pyspark.sql.connect.client.retries import DefaultPolicy
 
             self.spark.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
@@ -84,7 +84,7 @@ class WarmSession:
         goodbye.join(_GOODBYE)
 
     def _spread(self, session: Any) -> None:
-        """Frames made in code have one partition unless more are wanted: no shuffle, half the time."""
+        """Puts frames created from local data in one partition unless more are requested, which avoids a shuffle."""
         plain = session.createDataFrame
 
         def create(spark: Any, *arguments: Any, **options: Any) -> Any:
@@ -94,7 +94,7 @@ class WarmSession:
         session.createDataFrame = create
 
     def reset(self, zone: str = "UTC", partitions: int = 1) -> None:
-        """Sets what an item may have left otherwise; frames and shuffles get `partitions` partitions."""
+        """Resets settings that an item may have changed; frames and shuffles get `partitions` partitions."""
         self._partitions = partitions
         self.spark.conf._set_all(
             configs={ZONE: zone, PARTITIONS: str(partitions), INPUT_PARTITIONS: str(partitions)}, silent=False
@@ -102,16 +102,16 @@ class WarmSession:
 
 
 class _Context:
-    """What code expects of `spark.sparkContext` in passing."""
+    """The part of `spark.sparkContext` that scripts commonly use."""
 
     version = "connect"
 
     def setLogLevel(self, level: str) -> None:  # noqa: N802 - Spark's name
-        """Does nothing: the log belongs to the server."""
+        """Does nothing, because the log belongs to the server."""
 
 
 def _resolve_paths() -> None:
-    """Makes relative paths mean this process's folder, as they do without a server."""
+    """Makes relative paths relative to this process's folder, as without a server."""
     from pyspark.sql.connect.readwriter import DataFrameReader, DataFrameWriter
 
     for owner, name in ((DataFrameReader, "load"), (DataFrameWriter, "save")):

@@ -1,4 +1,4 @@
-"""Runs a test file against variants of the script, one after the other in this process."""
+"""Runs a test file against variants of the script, one after another in this process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class OutcomeRecorder:
-    """A pytest plugin that keeps the outcome of each test."""
+    """A pytest plugin that records the outcome of each test."""
 
     def __init__(self, killers: list[str]) -> None:
         self._killers = killers
@@ -45,10 +45,10 @@ def _name(item: Any) -> str:
 
 
 def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) -> None:
-    """One answer per variant: passed, failed, error, seconds.
+    """Writes one answer per variant: passed, failed, error, seconds.
 
-    Tests that failed last go first, because variants of one place often fail the same ones; it matters where the
-    first failure ends a variant.
+    Tests that failed for recent variants run first, because similar variants often fail the same tests. This saves time
+    if the first failure ends a variant.
     """
     killers: list[str] = []
     root = Path(job["root"])
@@ -86,13 +86,13 @@ def _run(job: dict[str, Any], killers: list[str]) -> OutcomeRecorder:
         "no:cacheprovider",
         "-p",
         "no:unraisableexception",
-        # The team's options may need plug-ins of theirs; warnings of the warm session are not the script's.
+        # The team's options may require missing plug-ins; warnings come from the warm session, not the script.
         "-o",
         "addopts=",
         "-W",
         "ignore",
     ]
-    if job["stop_at_first"]:  # only whether a test fails matters then, so asserts are not rewritten
+    if job["stop_at_first"]:  # only the fact of a failure matters, so asserts are not rewritten
         arguments += ["-x", "--assert=plain"]
     status = pytest.main(arguments, plugins=[recorder])
     if status == pytest.ExitCode.NO_TESTS_COLLECTED and not recorder.error:
