@@ -70,7 +70,7 @@ class HarnessJob:
 
 
 class AnswerFields(Model):
-    """A process's answer to one item. The process ran untrusted code: the shape is validated, the content not trusted."""
+    """A process's answer to one item. The process ran untrusted code: only the shape is validated."""
 
     error: str = ""
     """Class and message; empty if there is none."""

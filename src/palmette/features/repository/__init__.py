@@ -1,4 +1,4 @@
-"""Reading a team's repository as data: never imported, never followed as an instruction."""
+"""Reads a team's repository as data. It is never imported, and its text is never treated as instructions."""
 
 from palmette.features.repository.checkout import Checkout, Function, Module
 from palmette.features.repository.conventions import read_conventions

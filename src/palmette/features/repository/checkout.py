@@ -18,15 +18,15 @@ from palmette.features.signature import parameters_of, source_of
 
 _SKIPPED = {"node_modules", "build", "dist", "venv", "env", "site-packages", "__pycache__"}
 _LARGEST = 400_000
-"""Bytes; a larger file is not something that a team writes by hand."""
+"""Maximum file size in bytes; larger files are not written by hand."""
 _MOST_FILES = 20_000
 TEST_NAMES = ("test_*.py", "*_test.py")
-"""Pytest's default patterns of test files."""
+"""Pytest's default patterns for names of test files."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the repository: its syntax tree and where it is."""
+    """A function of the repository: its syntax tree and location."""
 
     node: ast.FunctionDef
     module: str
@@ -56,7 +56,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Module:
-    """A Python file; its tree is empty when it does not parse."""
+    """A Python file. Its tree is empty if it does not parse."""
 
     path: str
     """Relative to the checkout, with forward slashes."""
@@ -64,7 +64,7 @@ class Module:
     """Import name, e.g. `offers.features.user_activity`."""
     text: str
     is_test: bool = False
-    """Whether it is one of tests, or belongs to them."""
+    """Whether it is a test file or a helper of tests."""
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -79,7 +79,7 @@ class Module:
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
-        """Functions at module level, in the order of the file."""
+        """Functions at module level, in file order."""
         return tuple(
             Function(node, self.name, self.path) for node in self.tree.body if isinstance(node, ast.FunctionDef)
         )
@@ -100,7 +100,7 @@ class Module:
 
     @cached_property
     def imports(self) -> dict[str, str]:
-        """Local name to the dotted name that it stands for; relative imports are made absolute."""
+        """Local names and the dotted names that they refer to; relative imports become absolute."""
         found: dict[str, str] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
@@ -124,14 +124,14 @@ class Module:
 
 
 class Checkout:
-    """The files of a repository that a person wrote, by relative path."""
+    """The files of a repository that people wrote, by relative path."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.paths = tuple(sorted(_walk(root)))
 
     def text(self, path: str) -> str:
-        """Text of a file; empty when there is none, it is not UTF-8, or a link leads out of the repository."""
+        """The text of a file; empty if it does not exist, is not UTF-8, or is a link out of the repository."""
         file = (self.root / path).resolve()
         try:
             return file.read_text(encoding="utf-8") if file.is_relative_to(self.root.resolve()) else ""
@@ -152,7 +152,7 @@ class Checkout:
         return self._toml("pyproject.toml")
 
     def tool(self, name: str) -> Mapping[str, Any] | None:
-        """The section `[tool.<name>]` of pyproject.toml, if there is one."""
+        """The section `[tool.<name>]` of pyproject.toml; None if there is none."""
         section = self.pyproject.get("tool", {})
         found = section.get(name) if isinstance(section, Mapping) else None
         return found if isinstance(found, Mapping) else None
@@ -164,7 +164,7 @@ class Checkout:
             return {}
 
     def ruff(self) -> Mapping[str, Any] | None:
-        """Ruff's own settings, wherever they are; None when it is not set up."""
+        """Ruff's settings, from any of its files; None if ruff is not configured."""
         for path in ("ruff.toml", ".ruff.toml"):
             if (self.root / path).is_file():
                 return self._toml(path)
@@ -180,7 +180,7 @@ class Checkout:
 
     @cached_property
     def test_names(self) -> tuple[str, ...]:
-        """What files of tests are called, as patterns: pytest's `python_files`."""
+        """Patterns for names of test files: pytest's `python_files`."""
         own = _dig(self.tool("pytest") or {}, "ini_options", "python_files")
         found = own.split() if isinstance(own, str) else _strings(own)
         for path, section in (("setup.cfg", "tool:pytest"), ("pytest.ini", "pytest"), ("tox.ini", "pytest")):
@@ -188,13 +188,13 @@ class Checkout:
         return tuple(found) or TEST_NAMES
 
     def is_test(self, path: str) -> bool:
-        """Whether a Python file is one of tests, or belongs to them."""
+        """Whether a Python file is a test file or a helper of tests."""
         *folders, name = PurePosixPath(path).parts
         return name == "conftest.py" or {"tests", "test"} & {*folders} != set() or is_called(name, self.test_names)
 
     @cached_property
     def python_roots(self) -> tuple[str, ...]:
-        """Folders that imports start from, relative; the repository itself is `.` and comes last."""
+        """Folders that imports start from, as relative paths; the repository itself is `.` and comes last."""
         roots: list[str] = []
         setuptools = self.tool("setuptools") or {}
         roots += _strings(_dig(setuptools, "packages", "find", "where"))
@@ -208,7 +208,7 @@ class Checkout:
         return (*(root for root in present if f"{root}/__init__.py" not in self.paths), ".")
 
     def import_name(self, path: str) -> str:
-        """The name by which the repository's own code imports a file."""
+        """The name under which the repository's own code imports a file."""
         parts = PurePosixPath(path).with_suffix("").parts
         start = 0
         for root in self.python_roots:
@@ -219,7 +219,7 @@ class Checkout:
         return ".".join(name[:-1] if name[-1] == "__init__" and len(name) > 1 else name)
 
     def resolves(self, dotted: str) -> bool:
-        """Whether a dotted name is a module of the repository, or something that one of them defines."""
+        """Whether a dotted name is a module of the repository, or is defined by one."""
         module, _, attribute = dotted.rpartition(".")
         for candidate in self.modules:
             if candidate.name == dotted:
@@ -230,7 +230,7 @@ class Checkout:
 
     @cached_property
     def packages(self) -> frozenset[str]:
-        """First parts of all import names of the repository."""
+        """Top-level names of the repository's modules."""
         return frozenset(module.name.split(".")[0] for module in self.modules)
 
 
@@ -247,7 +247,7 @@ def defined_names(module: Module) -> frozenset[str]:
 
 
 def called_names(node: ast.AST) -> list[str]:
-    """Dotted names of everything that is called inside, e.g. `spark.read.parquet`; unnamed parts are `?`."""
+    """Dotted names of everything called inside the node, e.g. `spark.read.parquet`; unnamed parts are `?`."""
     return [dotted_name(child.func) for child in ast.walk(node) if isinstance(child, ast.Call)]
 
 
@@ -280,7 +280,7 @@ def _dig(value: Any, *keys: str) -> Any:
 
 
 def is_called(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a file's name fits one of the patterns."""
+    """Whether a file's name matches one of the patterns."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 

@@ -1,4 +1,4 @@
-"""The conventions of a team's repository, read from its README and from the neighbouring feature scripts."""
+"""Reads the conventions of a team's repository from its README and from the neighbouring feature scripts."""
 
 from __future__ import annotations
 
@@ -64,10 +64,11 @@ def _default_functions(config: str) -> dict[Role, FunctionShape]:
 
 
 def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None = None) -> Conventions:
-    """How a script for `view` should look in the repository at `root`.
+    """Determines how a script for `view` should look in the repository at `root`.
 
-    The nearest neighbour is the skeleton where it can be filled. The README wins over the neighbours where it is
-    explicit; everything else has a plain default. No text can put a file where programs obey it by its place alone.
+    The most similar neighbour becomes the skeleton if it can be adapted. Explicit statements of the README take
+    precedence over the neighbours; defaults apply to the rest. No text can place a file where programs
+    load it automatically.
     """
     checkout, view_name = checkout or Checkout(root), view.name
     neighbours = find_neighbours(checkout)
@@ -117,7 +118,7 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
 
 
 def _with_instant(shape: FunctionShape) -> FunctionShape:
-    """The function with a cut-off that is an instant, where the team's is a day: a day cannot express every cut-off."""
+    """The function with a timestamp as its cut-off if the team's is a date, which cannot express every cut-off."""
     return shape.model_copy(
         update={
             "parameters": tuple(
@@ -140,7 +141,7 @@ def _of_days(functions: Iterable[FunctionShape]) -> Iterator[str]:
 def _skeleton(
     neighbours: Sequence[Neighbour], checkout: Checkout, view: View, stated: Sequence[FunctionShape]
 ) -> tuple[Skeleton | None, tuple[str, ...]]:
-    """The neighbour to imitate, or None; and where new scripts will be unlike the neighbours, as sentences."""
+    """The neighbour to imitate (or None), and differences between new scripts and the neighbours, as sentences."""
     decorated = decorated_features(checkout)
     if decorated is not None:
         mark, path = decorated
@@ -174,7 +175,7 @@ def _skeleton(
 
 
 def _instance(checkout: Checkout, found: Skeleton, neighbours: Sequence[Neighbour], view_name: str) -> str:
-    """How tests make an object of the class that builds, as a test of a neighbour does it."""
+    """The expression that creates an object of the class with the build function, as in a neighbour's test."""
     owner = found.builder.rpartition(".")[0]
     if not owner:
         return ""
@@ -188,7 +189,7 @@ def _instance(checkout: Checkout, found: Skeleton, neighbours: Sequence[Neighbou
 
 
 def _shapes(found: Skeleton) -> tuple[FunctionShape, ...]:
-    """The functions of a skeleton whose role is plain; the one that builds is among them."""
+    """The functions of a skeleton with a clear role, including the build function."""
     module = Module("skeleton.py", "skeleton", found.text)
     entry, builder = entry_of(module), found.builder.rpartition(".")[2]
     shapes = []
@@ -207,7 +208,7 @@ def _shapes(found: Skeleton) -> tuple[FunctionShape, ...]:
 def _functions(
     stated: Sequence[FunctionShape], common: Sequence[FunctionShape], config: str, view_name: str
 ) -> tuple[FunctionShape, ...]:
-    """One function a role: the README's name, the neighbours' signature, a default where both are silent."""
+    """One function per role: named by the README, with the neighbours' signature; defaults if both are silent."""
     by_role = {shape.role: shape for shape in common}
     merged = _default_functions(config)
     order = [shape.role for shape in max(common, stated, key=len)]
@@ -235,7 +236,7 @@ def _tables_as(functions: Iterable[FunctionShape]) -> Literal["dict", "each"]:
 
 
 def _config_annotation(run: Run, neighbours: Sequence[Neighbour]) -> str:
-    """The name of the team's configuration class, as scripts annotate it."""
+    """The name of the team's configuration class in scripts' annotations."""
     if run.repository.config_class:
         return run.repository.config_class.rpartition(":")[2].rpartition(".")[2]
     names = Counter(
@@ -249,7 +250,7 @@ def _config_annotation(run: Run, neighbours: Sequence[Neighbour]) -> str:
 
 
 class _Paths(NamedTuple):
-    """Patterns with `{view}`; empty where no file of the repository shows one."""
+    """Path patterns with `{view}`; empty if no file of the repository shows one."""
 
     script: str = ""
     test: str = ""
@@ -275,7 +276,7 @@ class _Paths(NamedTuple):
 
 
 def _pattern(path: str, view: str, script: str) -> str | None:
-    """`path` with `{view}` for the view's name, where the file (or its folder) is named after the view."""
+    """`path` with `{view}` for the view's name; None if neither the file nor its folder is named after the view."""
     file = PurePosixPath(path)
     spellings = {view: "{view}"}
     own = PurePosixPath(script).stem
@@ -293,7 +294,7 @@ def _favourite(patterns: Counter[str]) -> str:
 
 
 def _package(checkout: Checkout, script_path: str) -> str:
-    """Import name of the folder of scripts; empty for scripts that are not importable as a package."""
+    """Import name of the folder of scripts; empty if scripts cannot be imported as a package."""
     parts = checkout.import_name(script_path).split(".")[:-1]
     return ".".join(parts) if all(part.isidentifier() for part in parts) else ""
 
@@ -304,9 +305,9 @@ class _Options(NamedTuple):
 
 
 def _options(neighbours: Sequence[Neighbour], given: Collection[str]) -> _Options:
-    """Names of the command-line options of most neighbours, from argparse, click or typer calls.
+    """The usual command-line options of neighbours, from argparse, click or typer calls.
 
-    `given` are the parameters of the function that builds: an option that is called like its cut-off is for it.
+    `given` contains the parameters of the build function: an option named after its cut-off is the cut-off's.
     """
     config, as_of = Counter[str](), Counter[str]()
     for neighbour in neighbours:
@@ -331,7 +332,7 @@ def _options(neighbours: Sequence[Neighbour], given: Collection[str]) -> _Option
 
 
 def _docstring_style(neighbours: Sequence[Neighbour], view_name: str) -> str:
-    """The first lines of a neighbour's module docstring, about this view; the longest shows most sections."""
+    """The first lines of the longest neighbour's module docstring, which shows most sections, with this view's name."""
     texts = [respelt(ast.get_docstring(one.module.tree) or "", one.view, view_name) for one in neighbours]
     longest = max(texts, key=len, default="")
     return "\n".join(longest.splitlines()[:_DOC_LINES])

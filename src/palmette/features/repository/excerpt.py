@@ -1,7 +1,7 @@
-"""The parts of a README that matter for one kind of file, the most relevant first, in a number of tokens.
+"""Excerpts of a README that are relevant to one kind of file, within a token limit.
 
-Sections whose heading is about another kind of file are left out, except for rules about every file. Omissions
-are listed, so that the excerpt is not mistaken for the whole.
+Sections headed for other kinds of files are left out, except for rules about every file. Omissions are listed, so
+that the excerpt is not mistaken for the whole.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from palmette.features.repository.readme import read_readme
 from palmette.llm.tokens import estimate_tokens
 
 Stage = Literal["config", "utilities", "scripts", "tests"]
-"""What the reader of the excerpt writes."""
+"""The kind of file that the reader of the excerpt writes."""
 
 _WORDS: dict[Stage, re.Pattern[str]] = {
     "config": re.compile(r"config|ya?ml|\bnames\b|naming|snake", re.IGNORECASE),
@@ -22,16 +22,16 @@ _WORDS: dict[Stage, re.Pattern[str]] = {
     "scripts": re.compile(r"script|feature|transform|\bjobs?\b|pipeline|util|helper|import", re.IGNORECASE),
     "tests": re.compile(r"\btests?\b|testing|pytest|fixture|assert", re.IGNORECASE),
 }
-"""Words by which a text is about a stage."""
+"""Patterns of texts about each stage."""
 _TITLES: dict[Stage, re.Pattern[str]] = {
     "config": re.compile(r"config", re.IGNORECASE),
     "utilities": re.compile(r"util|helper", re.IGNORECASE),
     "scripts": re.compile(r"script|feature|transform|\bjobs?\b|pipeline", re.IGNORECASE),
     "tests": re.compile(r"\btest", re.IGNORECASE),
 }
-"""The same in a heading, which also separates stages."""
+"""Patterns of headings about each stage, which also mark sections for other stages."""
 _NARROW: tuple[Stage, ...] = ("config", "utilities")
-"""Stages that need only the texts about them."""
+"""Stages that need only texts about them."""
 _EVERYWHERE = re.compile(
     r"\b(every|all|each|any|no)\s+(\w+\s+)?(files?|modules?|functions?|code|imports?)\b|everywhere|line length",
     re.IGNORECASE,
@@ -39,21 +39,21 @@ _EVERYWHERE = re.compile(
 _OPERATION = re.compile(r"install|set.?up|licen[cs]e|contribut|deploy|getting started|usage|running", re.IGNORECASE)
 _COMMANDS = re.compile(r"\s*(```|~~~)\w*\n\s*(\$ |(pip|make|git|python|pytest|ruff|docker|uv|poetry|spark-submit)\b)")
 _LONGEST = 12
-"""Lines of a paragraph that are kept or left out together."""
+"""Maximum length of a block in lines."""
 _HEADING = re.compile(r"#{1,6} ")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _BULLET = re.compile(r"([-*+]|\d+[.)])\s")
 
 
 class _Block(NamedTuple):
-    """A bullet, a paragraph, a table or a fence, with the heading that it stands under."""
+    """A bullet, paragraph, table or code block, with its heading."""
 
     heading: str
     text: str
 
 
 def excerpt(text: str, stage: Stage, tokens: int) -> str:
-    """What of a README matters for the stage, in its order; the most relevant where there is no room for all."""
+    """The parts of a README that are relevant to the stage, in file order; the most relevant ones if not all fit."""
     blocks = list(_blocks(text))
     scores = [_score(block, stage) for block in blocks]
     wanted = sorted((score, index) for index, score in enumerate(scores) if score is not None)
@@ -67,7 +67,7 @@ def excerpt(text: str, stage: Stage, tokens: int) -> str:
 
 
 def _score(block: _Block, stage: Stage) -> int | None:
-    """How little it matters; None when it is left out."""
+    """Rank of a block, where 0 is the most relevant; None to leave it out."""
     if _COMMANDS.match(block.text):
         return None
     if _WORDS[stage].search(block.heading):
@@ -106,7 +106,7 @@ def _blocks(text: str) -> Iterator[_Block]:
 
 
 def _shown(blocks: list[_Block], kept: set[int]) -> Iterator[str]:
-    """The blocks under their headings; bullets of one list stay together; at the end, what was left out."""
+    """The selected blocks under their headings, with a list's bullets kept together, and a note about omissions."""
     heading, part = "", list[str]()
     for index in sorted(kept):
         block = blocks[index]

@@ -1,4 +1,4 @@
-"""What a team's scripts have in common beside their functions: imports, docstrings, casts, and how they are run."""
+"""Style of a team's scripts apart from their functions: imports, docstrings, casts, and how they are run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _VIEW = re.compile(r"view|feature|name|job")
 
 
 def style_of(neighbours: Sequence[Neighbour], readme: str) -> ScriptStyle:
-    """The habits of most neighbours; an import that the README spells out wins."""
+    """The style of most neighbours. An import that the README spells out takes precedence."""
     if not neighbours:
         return ScriptStyle()
     statements = Counter(found for one in neighbours for found in _import_statements(one.module.tree))
@@ -56,7 +56,7 @@ def _most(found: Sequence[bool]) -> bool:
 
 
 def _import_statements(tree: ast.Module) -> Iterator[tuple[str, str, str]]:
-    """Dotted name, local name and statement of the imports that generated code needs, too."""
+    """Dotted name, local name and statement of those imports that generated code also needs."""
     for node in tree.body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
@@ -84,7 +84,7 @@ def _docstrings(neighbours: Sequence[Neighbour]) -> Literal["google", "numpy", "
 
 
 def _helpers(neighbours: Sequence[Neighbour]) -> Literal["public", "private", "none"]:
-    """How functions are named that one script has and the others do not."""
+    """How neighbours name the helper functions of their build function."""
     own = []
     for one in neighbours:
         builder, entry = builder_of(one.module), entry_of(one.module)
@@ -102,7 +102,7 @@ def _calls(node: ast.AST) -> list[str]:
 
 
 def _output_columns(node: ast.FunctionDef) -> list[str]:
-    """The columns of the last `select`, as code."""
+    """The arguments of the last `select`, as source text."""
     returned = [child.value for child in ast.walk(node) if isinstance(child, ast.Return)]
     for call in ast.walk(returned[-1]) if returned and returned[-1] is not None else ():
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "select":
@@ -117,10 +117,10 @@ def _is_sorted(node: ast.FunctionDef) -> bool:
 
 
 def usual_entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequence[str]) -> Entry:
-    """How the team runs a script: by its command line, by a function that others call, or through a driver.
+    """How the team runs a script: from the command line, by a function that others call, or through a driver.
 
     Args:
-        options: The options for configuration and cut-off of a command line that is written by the rules.
+        options: Default names of the options for configuration and cut-off.
     """
     plain = Entry(arguments=(options[0], "{config}", options[1], "{cutoff}"))
     if not neighbours:
@@ -154,7 +154,7 @@ def _required(function: ast.FunctionDef) -> int:
 
 
 def _entry_function(module: Module) -> ast.FunctionDef | None:
-    """The function for callers from outside that takes a place of settings, or a cut-off, and gives nothing."""
+    """The function for external callers: it takes a configuration, and neither takes nor returns data frames."""
     for function in module.functions:
         takes = {_placeholder(parameter.name) for parameter in function.parameters}
         if (
@@ -168,7 +168,7 @@ def _entry_function(module: Module) -> ast.FunctionDef | None:
 
 
 def _placeholder(name: str) -> str | None:
-    """What is passed for a parameter or an option of this name."""
+    """The placeholder for a parameter or option with this name; None if it has none."""
     plain = name.lstrip("-").replace("-", "_").lower()
     if _CONFIG.search(plain):
         return "{config}"
@@ -178,7 +178,7 @@ def _placeholder(name: str) -> str | None:
 
 
 def _commands(checkout: Checkout) -> Iterator[tuple[str, list[str]]]:
-    """Commands that run Python, in the README and in scripts and settings of the team."""
+    """Commands that run Python, with the README, script or settings file that contains them."""
     for path in checkout.paths:
         if path.endswith(_TEXTS):
             text = checkout.text(path)
@@ -190,7 +190,7 @@ def _commands(checkout: Checkout) -> Iterator[tuple[str, list[str]]]:
 
 
 def _general(words: Sequence[str], view: str) -> tuple[str, ...]:
-    """The words of a command with placeholders; what follows an option is what the option is called for."""
+    """The words of a command with placeholders, chosen by the option's name if the word is an option's value."""
     found: list[str] = []
     for word in words:
         option, _, value = word.partition("=")
@@ -209,7 +209,7 @@ def _general(words: Sequence[str], view: str) -> tuple[str, ...]:
 
 
 def _cutoff_format(modules: Iterable[Module]) -> str:
-    """How a cut-off is written on the command line, from the call that parses it."""
+    """The format of cut-offs on the command line, from the call that parses them."""
     text = "\n".join(module.text for module in modules)
     formats = re.findall(r"strptime\([^\"']+[\"']([^\"']+)[\"']", text)
     if formats:
@@ -218,7 +218,7 @@ def _cutoff_format(modules: Iterable[Module]) -> str:
 
 
 def _driver(checkout: Checkout, neighbours: Sequence[Neighbour]) -> Entry | None:
-    """A module that is run, and runs a view by its name."""
+    """A module that is run with a view's name and then runs that view."""
     package = neighbours[0].module.name.rpartition(".")[0]
     for module in checkout.modules:
         if module.is_test or not _has_guard(module) or package not in module.text:

@@ -1,4 +1,4 @@
-"""The feature scripts that a repository already has, and the functions that they have in common."""
+"""Finds the existing feature scripts of a repository, and the functions that they have in common."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WRITES = re.compile(
 )
 _AFFIXES = ("features", "feature", "feat", "fv", "view", "job", "pipeline", "script")
 _KINDS = (*_AFFIXES, "main", "run", "compute", "transform", "etl")
-"""Stems that name the kind of a file and not its view."""
+"""Stems that name the kind of a file rather than its view."""
 _ROLE_WORDS: tuple[tuple[Role, str], ...] = (
     ("main", r"^(main|run|cli)$"),
     ("write", r"(^|_)(write|save|store|publish|persist|sink|output)"),
@@ -43,22 +43,22 @@ class Neighbour:
 
     module: Module
     view: str
-    """Name of its feature view, from its path."""
+    """Name of its feature view, taken from its path."""
     pattern: str
-    """Its path with `{view}` in place of the name."""
+    """Its path with `{view}` instead of the name."""
 
     def function(self, name: str) -> Function | None:
-        """The function with this name, where `{view}` stands for the neighbour's view."""
+        """The function with this name, in which `{view}` stands for the neighbour's view; None if there is none."""
         wanted = name.replace("{view}", self.view)
         return next((function for function in self.module.functions if function.name == wanted), None)
 
 
 @lru_cache(maxsize=4)
 def find_neighbours(checkout: Checkout) -> tuple[Neighbour, ...]:
-    """Scripts that build data frames and can be run, of the path pattern that has most of them."""
+    """Runnable scripts that build data frames and share the most frequent path pattern."""
     scripts = [module for module in checkout.modules if not module.is_test and _builds_frames(module)]
     runnable, siblings = [module for module in scripts if entry_of(module)], _siblings(scripts)
-    # A driver runs the others' views and is none: those that share a function are more than those that run alone.
+    # A driver is not a view but runs views. Then more scripts share a function than can be run on their own.
     views = siblings if len(siblings) > len(runnable) else runnable or siblings
     named = [Neighbour(module, *_view_and_pattern(module, views, checkout)) for module in views]
     if not named:
@@ -69,7 +69,7 @@ def find_neighbours(checkout: Checkout) -> tuple[Neighbour, ...]:
 
 
 def _builds_frames(module: Module) -> bool:
-    if "pyspark" not in module.text:  # parsing every file of a large repository takes many seconds
+    if "pyspark" not in module.text:  # parsing every file of a large repository takes too long
         return False
     uses_spark = any(name.startswith("pyspark") for name in module.imports.values())
     functions = (*module.functions, *module.methods)
@@ -77,7 +77,7 @@ def _builds_frames(module: Module) -> bool:
 
 
 def _siblings(scripts: Sequence[Module]) -> list[Module]:
-    """Modules of one folder that share a function, or a method of their classes, which returns a data frame."""
+    """The largest group of modules in one folder that share a build function or method."""
     shared: dict[tuple[str, str], list[Module]] = {}
     for module in scripts:
         built = {f.name for f in (*module.functions, *module.methods) if "DataFrame" in inferred_returns(f)}
@@ -91,7 +91,7 @@ def _siblings(scripts: Sequence[Module]) -> list[Module]:
 def entry_of(module: Module) -> str | None:
     """Name of the function that runs a script: `main`, or the only one that its `__main__` guard calls.
 
-    `main` also stands for a guard that does the work itself; None for a module that is not run, or only tests itself.
+    `main` if the guard does the work itself; None if the module is not run, or only tests itself.
     """
     names = {function.name for function in module.functions}
     for node in module.tree.body:
@@ -103,7 +103,7 @@ def entry_of(module: Module) -> str | None:
 
 
 def _view_and_pattern(module: Module, scripts: Sequence[Module], checkout: Checkout) -> tuple[str, str]:
-    """The view that a path names: by its folder where scripts are called by what they are, else by its stem."""
+    """The view's name and the path pattern: from the folder if files are named by kind, otherwise from the stem."""
     path = PurePosixPath(module.path)
     same_name = [other for other in scripts if PurePosixPath(other.path).name == path.name]
     if path.parent.name and (len(same_name) > 1 or (path.stem in _KINDS and _is_a_views(path.parent, checkout))):
@@ -115,7 +115,7 @@ def _view_and_pattern(module: Module, scripts: Sequence[Module], checkout: Check
 
 
 def _is_a_views(folder: PurePosixPath, checkout: Checkout) -> bool:
-    """Whether a folder is about one view: its configuration lies there, or a test is called like it."""
+    """Whether a folder belongs to one view: it contains a configuration, or a test is named after it."""
     paths = map(PurePosixPath, checkout.paths)
     return any(
         (path.parent == folder and path.suffix in SUFFIXES) or path.stem == f"test_{folder.name}" for path in paths
@@ -123,7 +123,7 @@ def _is_a_views(folder: PurePosixPath, checkout: Checkout) -> bool:
 
 
 def _is_custom(path: PurePosixPath, prefix: str, suffix: str, checkout: Checkout) -> bool:
-    """Whether words around names are a custom: configurations leave them out, or all scripts have them."""
+    """Whether affixes are a convention: configurations omit them, or all scripts have them."""
     configs = {PurePosixPath(other).stem for other in checkout.paths if other.endswith(SUFFIXES)}
     if path.stem in configs:
         return False
@@ -138,7 +138,7 @@ def _is_custom(path: PurePosixPath, prefix: str, suffix: str, checkout: Checkout
 
 
 def split_affixes(stem: str) -> tuple[str, str, str]:
-    """Customary words around a view's name.
+    """Splits customary affixes from a view's name.
 
     >>> split_affixes("feat_user_activity")
     ('feat_', 'user_activity', '')
@@ -157,7 +157,7 @@ def role_by_name(name: str) -> Role | None:
 
 
 def role_of(function: Function, entry: str | None) -> Role | None:
-    """The role that a function's signature and body show."""
+    """The role indicated by a function's signature and body."""
     if function.name == entry:
         return "main"
     takes_frames = any(
@@ -178,7 +178,7 @@ def role_of(function: Function, entry: str | None) -> Role | None:
 
 
 def decorated_features(checkout: Checkout) -> tuple[str, str] | None:
-    """A decorator that marks several features of a module, one a function, and that module's path; None for none."""
+    """A decorator that marks one function per feature in a module, and the module's path; None if there is none."""
     for module in checkout.modules:
         if module.is_test or not _builds_frames(module):
             continue
@@ -195,7 +195,7 @@ def decorated_features(checkout: Checkout) -> tuple[str, str] | None:
 
 
 class Builder(NamedTuple):
-    """The function of a script that builds the features, and its class where it is a method."""
+    """The build function of a script, and its class if it is a method."""
 
     node: ast.FunctionDef
     owner: ast.ClassDef | None = None
@@ -206,7 +206,7 @@ class Builder(NamedTuple):
 
 
 def builder_of(module: Module) -> Builder | None:
-    """The function or method that builds a script's features; None where several could, or none does."""
+    """The function or method that builds a script's features; None if there is none or if it is ambiguous."""
     entry = entry_of(module)
     fitting = [f for f in module.functions if f.name != entry and role_of(f, entry) == "build"]
     called = {name.rpartition(".")[2] for f in module.functions if f not in fitting for name in called_names(f.node)}
@@ -227,12 +227,12 @@ def builder_of(module: Module) -> Builder | None:
 
 
 def _holds_frames(annotation: str) -> bool:
-    """Whether a value of this type is a data frame or may hold some."""
+    """Whether values of this type are or may contain data frames."""
     return "DataFrame" in annotation or annotation in ("dict", "Dict")
 
 
 def common_functions(neighbours: Sequence[Neighbour]) -> tuple[FunctionShape, ...]:
-    """Public functions that most neighbours define, one a role, in the order of the first file."""
+    """Public functions that most neighbours define, one per role, in file order."""
     if not neighbours:
         return ()
     tally: Counter[str] = Counter()
@@ -268,7 +268,7 @@ def common_functions(neighbours: Sequence[Neighbour]) -> tuple[FunctionShape, ..
 
 
 def _generic(name: str, view: str) -> str:
-    """A function's name with `{view}` where it repeats the view's."""
+    """A function's name with `{view}` in place of the view's."""
     return re.sub(rf"(^|_){re.escape(view)}(_|$)", r"\1{view}\2", name) if view else name
 
 
@@ -278,7 +278,7 @@ def _called_by_entry(function: Function, module: Module, entry: str | None) -> b
 
 
 def _shape(name: str, role: Role, neighbours: Sequence[Neighbour], model: Function) -> FunctionShape:
-    """The signature that the neighbours share; parameters for data frames stay as the model has them."""
+    """The signature that neighbours share. Parameters for data frames are those of `model`."""
     variants = [function for neighbour in neighbours if (function := neighbour.function(name))]
     shared = (
         set.intersection(*({parameter.name for parameter in f.parameters} for f in variants)) if variants else set()
@@ -292,14 +292,14 @@ def _shape(name: str, role: Role, neighbours: Sequence[Neighbour], model: Functi
 
 
 def _returns(returns: str, variants: Sequence[Function]) -> str:
-    """A tuple of as many data frames as the script has sources becomes `tuple[DataFrame, ...]`."""
+    """Replaces a tuple of as many data frames as the script has sources by `tuple[DataFrame, ...]`."""
     if returns.startswith("tuple[") or len({function.returns for function in variants}) > 1:
         return re.sub(r"^tuple\[DataFrame(, DataFrame)*\]$", "tuple[DataFrame, ...]", returns)
     return returns
 
 
 def inferred_parameters(function: Function) -> tuple[Parameter, ...]:
-    """The parameters; where the function has no annotation at all, with those that its body shows."""
+    """The parameters; if the function has no annotations, with those inferred from its body."""
     parameters = function.parameters
     if function.returns or any(parameter.annotation for parameter in parameters):
         return parameters
@@ -307,7 +307,7 @@ def inferred_parameters(function: Function) -> tuple[Parameter, ...]:
 
 
 def inferred_returns(function: Function) -> str:
-    """The return annotation; where the function has none at all, the one that its last `return` shows."""
+    """The return annotation; if the function has no annotations, the one inferred from its last `return`."""
     if function.returns or any(parameter.annotation for parameter in function.parameters):
         return function.returns
     values = [node.value for node in ast.walk(function.node) if isinstance(node, ast.Return) and node.value]

@@ -1,6 +1,6 @@
-"""A README's conventions for feature scripts, read as data: rules, file patterns and required functions.
+"""Reads a README's conventions for feature scripts as data: rules, file patterns and required functions.
 
-Only a closed set of conventions is read; everything else in the text is ignored.
+Only a fixed set of conventions is recognised; all other text is ignored.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LONGEST = 300
 
 @dataclass(frozen=True)
 class ReadmeConventions:
-    """What the README states explicitly; empty where it is silent."""
+    """Explicit statements of the README; empty where it has none."""
 
     functions: tuple[FunctionShape, ...] = ()
     script_path: str = ""
@@ -59,7 +59,7 @@ _FENCE = re.compile(r"^[ ]{0,3}(```|~~~)[^\n]*\n(?P<body>.*?)^[ ]{0,3}\1[ ]*$", 
 
 
 def read_readme(text: str, test_names: Sequence[str] = TEST_NAMES) -> ReadmeConventions:
-    """The conventions that a README states, of a repository whose tests are called so.
+    """The conventions in a README; `test_names` are the patterns for names of test files.
 
     >>> read_readme("- Scripts live in `jobs/<view>.py`.").script_path
     'jobs/{view}.py'
@@ -78,7 +78,7 @@ def read_readme(text: str, test_names: Sequence[str] = TEST_NAMES) -> ReadmeConv
 
 
 def _bullets(text: str) -> list[str]:
-    """List items, each with its continuation lines, on one line."""
+    """List items, each joined with its continuation lines."""
     items: list[str] = []
     inside = False
     for line in text.splitlines():
@@ -94,7 +94,7 @@ def _bullets(text: str) -> list[str]:
 
 
 def _paths(text: str, test_names: Sequence[str]) -> dict[str, str]:
-    """The first backticked path with a placeholder, for each kind of file."""
+    """For each kind of file, the first path in backticks with a placeholder."""
     found: dict[str, str] = {}
     for code in [
         *_CODE.findall(text),
@@ -114,7 +114,7 @@ def _paths(text: str, test_names: Sequence[str]) -> dict[str, str]:
 
 
 def _functions(text: str, bullets: list[str]) -> tuple[FunctionShape, ...]:
-    """Functions that every script defines: from sentences that require them, then from tables and code blocks."""
+    """Functions that every script defines, from sentences that require them, then from tables and code blocks."""
     shapes: dict[Role, FunctionShape] = {}
     statements = [*bullets, *(" ".join(p.split()) for p in re.split(r"\n\s*\n", _FENCE.sub("", text)))]
     required = [s for s in statements if _SCRIPTS.search(s) and _DEFINES.search(s)]
@@ -150,7 +150,7 @@ def _definitions(body: str) -> list[str]:
 
 
 def _parse(code: str) -> FunctionShape | None:
-    """`build(tables, as_of) -> DataFrame`, `def build(...)`, `build()` or just `build`."""
+    """Parses `build(tables, as_of) -> DataFrame`, `def build(...)`, `build()` or just `build`."""
     signature = code.strip().removeprefix("def ").removesuffix(":")
     if re.fullmatch(r"[a-z_][a-z0-9_]*", signature):
         signature += "()"

@@ -1,7 +1,7 @@
-"""The rules of a team's README, each held to the files that a run delivers: followed, not followed, or not checkable.
+"""Checks the delivered files against each rule of the team's README: followed, not followed, or not checkable.
 
-A rule in prose is checked for what it states in so many words: an import, a function with its parameters, a path, a
-number, something that is never called. A rule may state several things; it is followed when all of them hold.
+Rules in prose are checked for explicit statements: an import, a function with its parameters, a path, a number, or
+something that must not be called. A rule with several statements is followed if all of them hold.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _BUILDING = re.compile(r"\b(pure|side effects?|reads nothing|writes nothing)\b",
 
 
 class RuleReport(NamedTuple):
-    """A rule and what became of it."""
+    """A rule and its outcome."""
 
     rule: str
     status: Literal["followed", "not followed", "not checkable"]
     how: str
-    """What was looked at, or why nothing could be."""
+    """The evidence, or why the rule cannot be checked."""
 
 
 class _Claim(NamedTuple):
@@ -36,7 +36,7 @@ class _Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class DeliveredFiles:
-    """The files of a view, as they are delivered."""
+    """The delivered files of a view."""
 
     script: str
     script_path: str
@@ -66,7 +66,7 @@ class DeliveredFiles:
 
 
 def rule_reports(files: DeliveredFiles) -> tuple[RuleReport, ...]:
-    """What became of each rule of the README."""
+    """The outcome of each rule of the README."""
     return tuple(_report(rule, files) for rule in files.conventions.rules)
 
 
@@ -96,7 +96,7 @@ def _imports(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 
 
 def _functions(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
-    """Functions that are named, with their parameters where these are given, and how many there are."""
+    """Functions that a rule names, their parameters if given, and their number."""
     named = [code for code in _CODE.findall(rule) if re.fullmatch(r"[a-z_]\w*(\(.*\))?(?: -> .+)?", code)]
     defines = re.search(r"\b(functions?|methods?|defines?|entry|takes?)\b", rule) is not None and not _NEVER.search(
         rule
@@ -125,7 +125,7 @@ def _functions(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 
 
 def _never(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
-    """What must not be called, by its name in backticks or a word for it."""
+    """Calls that a rule forbids, named in backticks or by a word."""
     if not _NEVER.search(rule):
         return
     start = _NEVER.search(rule)
@@ -198,7 +198,7 @@ def _helpers(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 
 
 def _paths(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
-    """Paths with a placeholder, which one of the delivered files must have."""
+    """Paths with a placeholder, which one of the delivered files must match."""
     for code in _CODE.findall(rule):
         if re.search(r"<[^<>/]*>|\{[^{}/]*\}", code) and re.search(r"\.\w+$", code) and " " not in code:
             path = re.sub(r"<[^<>/]*>|\{[^{}/]*\}", files.view, code).removeprefix("./")

@@ -1,8 +1,8 @@
-"""A neighbouring script, without its docstring, as the skeleton of a new one: all that its view does not decide.
+"""Turns a neighbouring script into the skeleton of a new one, keeping everything that does not depend on its view.
 
-The function that builds the features loses its body. What names the neighbour's view or its tables is written for the
-new view: once per table where the neighbour has one variable, argument or entry per table. Filled for the other
-neighbours in the same way, the skeleton must give what they have: the neighbour that explains most of them is taken.
+The build function loses its body. Names of the neighbour's view or tables are replaced by those of the new view:
+variables, arguments or entries that exist once per table are repeated for each new table. The skeleton is adapted to
+the other neighbours in the same way and compared with them; the neighbour that reproduces most others is used.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ _FORMATS = re.compile(r"""\.(parquet|csv|orc|json|delta)\(|format\(["'](\w+)["']
 
 
 _Item = ast.AST | tuple[ast.AST, ast.AST]
-"""A statement, an argument, an element, or key and value of an entry."""
+"""A statement, argument or element, or the key and value of an entry."""
 
 
 class ViewNames(NamedTuple):
-    """What of a view a script outside of its computation mentions."""
+    """Names of a view that a script mentions outside the computation."""
 
     view: str
     tables: tuple[str, ...]
 
 
 class Skeleton(NamedTuple):
-    """A script for a new view, whose function that builds ends in a hole."""
+    """A script for a new view with a placeholder for the body of the build function."""
 
     text: str
     builder: str
-    """That function: `name`, or `Class.name`."""
+    """The build function: `name`, or `Class.name`."""
     model: str
     """Path of the neighbour."""
     unexplained: tuple[str, ...]
-    """Where other neighbours differ from it for no reason that the rules know, as sentences."""
+    """Unexplained differences to other neighbours, as sentences."""
 
 
 class _Edit(NamedTuple):
@@ -53,7 +53,7 @@ class _Edit(NamedTuple):
 
 
 def skeleton(neighbours: Sequence[Neighbour], new: ViewNames) -> Skeleton | None:
-    """The skeleton from the neighbour that explains most others; None where no neighbour can be filled."""
+    """The skeleton from the neighbour that reproduces most others; None if no neighbour can be adapted."""
     sources = [source for one in neighbours if (source := _Source.of(one)) is not None]
     ranked: list[tuple[tuple[int, int, str], _Source, str, tuple[str, ...]]] = []
     for source in sources:
@@ -76,7 +76,7 @@ def skeleton(neighbours: Sequence[Neighbour], new: ViewNames) -> Skeleton | None
 
 
 def readable_formats(found: Skeleton, checkout: Checkout) -> frozenset[str]:
-    """The file formats that a skeleton reads by name, itself or through functions of the team; empty for any."""
+    """File formats that a skeleton reads by name, directly or through the team's functions; empty for any format."""
     names = {node.id for node in ast.walk(ast.parse(found.text)) if isinstance(node, ast.Name)}
     called = [
         ast.get_source_segment(module.text, function.node) or ""
@@ -96,7 +96,7 @@ def _reads(function: Function) -> bool:
 
 @dataclass(frozen=True)
 class _Source:
-    """A neighbour, taken apart."""
+    """A neighbour split into its parts."""
 
     module: Module
     builder: Builder
@@ -111,7 +111,7 @@ class _Source:
 
     @cached_property
     def kept(self) -> tuple[ast.stmt, ...]:
-        """The statements of the module that a script of another view has too: not what only the features need."""
+        """The statements that a script of another view needs, too, i.e. without those that only the features need."""
         body = self.module.tree.body
         top = next(node for node in body if node is self.builder.owner or node is self.builder.node)
         defined = {name: node for node in body for name in _binds(node)}
@@ -135,7 +135,7 @@ class _Source:
         return tuple(node for node in body if isinstance(node, imports) or id(node) in needed)
 
     def _stands_alone(self, node: ast.FunctionDef) -> bool:
-        """Whether a function is for callers from outside: nothing else of the module calls it."""
+        """Whether a function is for external callers: nothing else in the module uses it."""
         if node is self.builder.node or node.name.startswith("_"):
             return False
         others = [other for other in self.module.tree.body if other is not node]
@@ -145,7 +145,7 @@ class _Source:
         return any(isinstance(child, ast.Constant) and child.value == self.names.view for child in ast.walk(node))
 
     def filled(self, new: ViewNames) -> str | None:
-        """The kept statements for another view; None where something of this one's tables would be left."""
+        """The kept statements for another view; None if names of this view's tables would remain."""
         edits = [edit for node in self.kept for edit in self._edits(node, new)]
         edits += [self._hole(), *self._dropped()]
         parts = []
@@ -160,7 +160,7 @@ class _Source:
         return respelt(f"{body}\n", self.names.view, new.view)
 
     def differences(self, other: _Source) -> list[str]:
-        """The functions that are not what this skeleton gives for another neighbour."""
+        """The functions in which the adapted skeleton differs from another neighbour."""
         text = self.filled(other.names)
         if text is None or not _parses(text):
             return [self.builder.node.name]
@@ -173,7 +173,7 @@ class _Source:
         return self.module.text.splitlines(keepends=True)
 
     def _place(self, line: int, column: int) -> int:
-        """The offset in the text of a place of the syntax tree, whose columns count bytes."""
+        """The text offset of a syntax tree position, whose columns count bytes."""
         return sum(map(len, self._lines[: line - 1])) + len(self._lines[line - 1].encode()[:column].decode())
 
     def _span(self, node: ast.AST) -> tuple[int, int]:
@@ -184,7 +184,7 @@ class _Source:
         return at, self._place(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
 
     def _hole(self) -> _Edit:
-        """The body of the function that builds, its docstring aside."""
+        """Replaces the body of the build function, except for its docstring."""
         body = self.builder.node.body
         rest = body[1:] if ast.get_docstring(self.builder.node) is not None else body
         if not rest:
@@ -193,7 +193,7 @@ class _Source:
         return _Edit(self._span(rest[0])[0], self._span(rest[-1])[1], HOLE)
 
     def _dropped(self) -> Iterator[_Edit]:
-        """Methods that only the one that builds calls."""
+        """Removes methods that only the build function calls."""
         owner, builder = self.builder.owner, self.builder.node
         for method in owner.body if owner is not None else ():
             if not isinstance(method, ast.FunctionDef) or method is builder:
@@ -210,13 +210,13 @@ class _Source:
             if edit.start < start or edit.end > end:
                 continue
             if edit.start < at:
-                continue  # inside of what an outer edit has replaced
+                continue  # contained in an outer edit
             text += self.module.text[at : edit.start] + edit.text
             at = edit.end
         return text + self.module.text[at:end]
 
     def _edits(self, node: ast.AST, new: ViewNames) -> Iterator[_Edit]:
-        """Replacements of what stands there once per table, outermost first."""
+        """Replacements of items that exist once per table, outermost first."""
         hidden = set(map(id, self.builder.node.body))
         own = not isinstance(node, ast.Call) or self._is_own(node.func)
         for items, separator in _lists(node):
@@ -227,14 +227,14 @@ class _Source:
                 yield from self._edits(child, new)
 
     def _is_own(self, called: ast.expr) -> bool:
-        """Whether a call is of something that the module defines."""
+        """Whether a call is of a function that the module defines."""
         name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
         return name in {function.name for function in (*self.module.functions, *self.module.methods)}
 
     def _repeated(self, items: Sequence[_Item], separator: str, new: ViewNames, *, alone: bool) -> Iterator[_Edit]:
-        """Neighbouring items that differ by the name of a table alone, as one per table of the new view.
+        """Repeats consecutive items that differ only in a table's name for each table of the new view.
 
-        `alone`: a single item shows already that there may be several.
+        `alone`: Whether a single item may be repeated, too.
         """
         for table, group in groupby(items, key=lambda item: self._is_per_table(item) is not None):
             if not table:
@@ -264,7 +264,7 @@ class _Source:
         return self._span(item)
 
     def _is_per_table(self, item: _Item) -> str | None:
-        """The table that an item is about: a statement that gives a variable, or anything else that names one table."""
+        """The table that an item is about; for statements, only if the variable or function is named after it."""
         start, end = self._item_span(item)
         text = self.module.text[start:end]
         if isinstance(item, ast.stmt) and not isinstance(item, ast.FunctionDef):
@@ -286,7 +286,7 @@ def _calls(node: ast.AST, method: str) -> bool:
 
 
 def _docstrings(module: ast.Module) -> Iterator[tuple[str, ast.Expr]]:
-    """The docstrings of functions and classes, by what they are of."""
+    """The docstrings of functions and classes, with the function's name or `class`."""
     for node in ast.walk(module):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
             first = node.body[0]
@@ -295,7 +295,7 @@ def _docstrings(module: ast.Module) -> Iterator[tuple[str, ast.Expr]]:
 
 
 def _without_own_docstrings(text: str, source: _Source, sources: Sequence[_Source], view: str) -> str:
-    """The skeleton, where docstrings that no other neighbour has say no more than whose they are."""
+    """Replaces docstrings that no other neighbour has by ones that only name the view."""
     others = [
         {(name, respelt(ast.unparse(doc), other.names.view, view)) for name, doc in _docstrings(other.module.tree)}
         for other in sources
@@ -319,7 +319,7 @@ def _parses(text: str) -> bool:
 
 
 def _lists(node: ast.AST) -> Iterator[tuple[Sequence[_Item], str]]:
-    """The lists of a node in which items may stand once per table, and what separates them."""
+    """The lists in a node whose items may exist once per table, with their separators."""
     for name in ("body", "orelse", "finalbody"):
         found = getattr(node, name, None)
         if isinstance(found, list):
@@ -338,7 +338,7 @@ def _lists(node: ast.AST) -> Iterator[tuple[Sequence[_Item], str]]:
 
 
 def _tables(module: Module, function: ast.FunctionDef) -> tuple[str, ...]:
-    """The tables that a neighbour's features are built from: its data-frame parameters, or keys of the dict of them."""
+    """The tables that a neighbour's features use: its data-frame parameters, or the keys of a dict of them."""
     parameters = parameters_of(function)
     frames = [p.name.removesuffix("_df") for p in parameters if is_frame(p) and BY_NAME.get(p.name) != "frame"]
     dicts = {p.name for p in parameters if meaning_of(p) == "tables"}
@@ -366,14 +366,14 @@ def _loaded(node: ast.AST) -> set[str]:
 
 
 def _outside(top: ast.stmt, builder: ast.FunctionDef) -> list[ast.AST]:
-    """The parts of a class, or of a function's head, that are not the body of the function that builds."""
+    """The parts of a class, or of a function's signature, outside the body of the build function."""
     if isinstance(top, ast.ClassDef):
         return [*(node for node in top.body if node is not builder), *top.bases, *top.decorator_list, builder.args]
     return [builder.args, *builder.decorator_list]
 
 
 def _shapes(module: ast.Module) -> dict[str, str]:
-    """Functions by name, without their docstrings, as text that does not depend on layout."""
+    """By name: functions without docstrings, as text that does not depend on formatting."""
     found = {}
     for node in ast.walk(module):
         if isinstance(node, ast.FunctionDef):
@@ -383,7 +383,7 @@ def _shapes(module: ast.Module) -> dict[str, str]:
 
 
 def _joined(nodes: Sequence[ast.stmt], parts: Sequence[str]) -> str:
-    """Statements with the blank lines that belong between them."""
+    """Joins statements with the usual blank lines."""
     text = ""
     blocks = (ast.FunctionDef, ast.ClassDef, ast.If)
     for index, (node, part) in enumerate(zip(nodes, parts, strict=True)):
@@ -398,7 +398,7 @@ def _mentions(text: str, name: str) -> bool:
 
 
 def _general(text: str, table: str) -> str:
-    """The text with marks for a table's name, as it is and in capitals, also inside of identifiers."""
+    """The text with placeholders for a table's name in its own case and in uppercase, also inside identifiers."""
     return _replaced(_replaced(text, table, "\0"), table.upper(), "\1")
 
 
@@ -419,14 +419,14 @@ def _spellings(name: str) -> list[str]:
 
 
 def respelt(text: str, old: str, new: str) -> str:
-    """The text with another view's name, in all its spellings."""
+    """Replaces a view's name by another in all its spellings."""
     spellings: dict[str, str] = {}
     for one, other in zip(_spellings(old), _spellings(new), strict=True):
-        spellings.setdefault(one, other)  # of a single word, several are the same
+        spellings.setdefault(one, other)  # spellings of a single word coincide
     pattern = "|".join(rf"(?<![A-Za-z0-9]){re.escape(one)}(?![A-Za-z0-9])" for one in spellings)
     return re.sub(pattern, lambda found: spellings[found[0]], text)
 
 
 def _without(text: str, view: str) -> str:
-    """The text without the view's name, which may hold that of a table."""
+    """The text without the view's name, which may contain that of a table."""
     return respelt(text, view, "")

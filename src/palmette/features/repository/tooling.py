@@ -1,4 +1,4 @@
-"""The team's formatter, line length and test fixture, from its settings files."""
+"""Reads the team's formatter, line length, linters and test fixture from its settings files."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _DEFAULT_LENGTH = 88
 
 
 class Formatting(NamedTuple):
-    """The command that formats files, and the line length that it keeps to (None: not configured)."""
+    """The command that formats files, and its line length (None: not configured)."""
 
     command: tuple[str, ...]
     line_length: int | None
 
 
 def formatting(checkout: Checkout) -> Formatting:
-    """The formatter that the repository is set up for.
+    """The formatter that the repository is configured for.
 
-    A pre-commit hook names it for certain; otherwise `[tool.black]`, then ruff's settings.
+    A pre-commit hook takes precedence, then `[tool.black]`, then ruff's settings.
     """
     hooks = checkout.text(".pre-commit-config.yaml") + checkout.text(".pre-commit-config.yml")
     ruff, black = checkout.ruff(), checkout.tool("black")
@@ -58,7 +58,7 @@ def _lint_length(checkout: Checkout) -> int | None:
 
 
 def linters(checkout: Checkout) -> tuple[tuple[str, ...], ...]:
-    """The linters that the repository is set up for, as commands."""
+    """Commands of the linters that the repository is configured for."""
     hooks = checkout.text(".pre-commit-config.yaml") + checkout.text(".pre-commit-config.yml")
     ini = {name: any(checkout.ini(path).has_section(name) for path in ("setup.cfg", "tox.ini")) for name in _INI}
     here = {name for name in (".flake8", ".pylintrc", "pylintrc", ".isort.cfg") if (checkout.root / name).is_file()}
@@ -77,19 +77,19 @@ def linters(checkout: Checkout) -> tuple[tuple[str, ...], ...]:
 
 
 _INI = ("flake8", "isort")
-"""Linters that setup.cfg or tox.ini may set up."""
+"""Linters that may be configured in setup.cfg or tox.ini."""
 _REQUIRED = re.compile(r"""\bpyspark(?:\[[\w,-]*\])?["']?\s*(?:=\s*["'])?\s*[>=~^]{1,2}\s*(\d+)(?:\.(\d+))?""")
 
 
 def oldest_spark(checkout: Checkout) -> tuple[int, int] | None:
-    """The oldest PySpark that the repository's requirements allow; None if they name none."""
+    """The oldest PySpark version that the repository's requirements allow; None if they do not restrict it."""
     files = ("pyproject.toml", "setup.cfg", "requirements.txt", "requirements/base.txt")
     found = [match for path in files for match in _REQUIRED.finditer(checkout.text(path))]
     return min(((int(match[1]), int(match[2] or 0)) for match in found), default=None)
 
 
 def session_fixture(checkout: Checkout, test_path: str) -> str:
-    """Name of the fixture that gives a SparkSession to tests at `test_path`; empty when no conftest has one."""
+    """Name of the fixture that provides a SparkSession to tests at `test_path`; empty if no conftest defines one."""
     reachable = {str(folder / "conftest.py") for folder in PurePosixPath(test_path).parents}
     for module in sorted(checkout.modules, key=lambda module: module.path.count("/")):
         if module.path not in reachable or "fixture" not in module.text:
@@ -110,7 +110,7 @@ def _gives_session(node: ast.FunctionDef, returns: str) -> bool:
 
 
 def _fixture_name(node: ast.FunctionDef) -> str | None:
-    """The name given as `@pytest.fixture(name="...")`."""
+    """The name in `@pytest.fixture(name="...")`."""
     for decorator in node.decorator_list:
         for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
             if (

@@ -99,7 +99,7 @@ def failure(error: BaseException, root: Path) -> dict[str, str]:
 
 
 def run_main(job: dict[str, Any], session: WarmSession, answers: Answers) -> None:
-    """Runs the script as `__main__`, like spark-submit, or calls one of its functions, with settings for larger data."""
+    """Runs the script as `__main__`, like spark-submit, or calls one of its functions; settings are for larger data."""
     sys.argv = [job["script"], *job["argv"]]
     answer: dict[str, Any] = {}
     with answers.timed(0):
