@@ -1,8 +1,8 @@
-"""The search, run in the sandbox: `python -m palmette.automl.search.driver FOLDER`.
+"""The program that trains candidates in the sandbox: `python -m palmette.automl.search.driver FOLDER`.
 
-The folder holds `job.json`, `train.parquet` and `folds.npy`, and `own/` with modules that a model has written. The
-driver leaves `trials.json` and `outputs/<candidate>.npy` as it goes. Each worker is a process that fits with one
-thread: fits side by side use the cores better than one fit with all of them.
+The folder holds `job.json`, `train.parquet`, `folds.npy`, and `own/` with the modules that a language model wrote. The
+driver writes `trials.json` and `outputs/<candidate>.npy` as candidates finish. Each worker is a process that fits with
+one thread, because parallel fits use the cores better than one fit that uses all of them.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from palmette.automl.search.worker import FoldResult, FoldTask, Workspace, work
 from palmette.automl.splitting import DataSplits
 
 ENDING = 0.5
-"""Seconds that are kept for the last files and for the sandbox to end."""
+"""Seconds reserved for writing the last files and for the sandbox to exit."""
 PATIENCE, PATIENCE_SHARE = 4.0, 0.05
-"""Seconds, and share of the time, that the one candidate that has to finish may take beyond the end."""
+"""How far the one candidate that must finish may exceed the time limit: in seconds, and as a share of the limit."""
 
 
 def main(folder: Path) -> None:
-    """Runs the job in a folder."""
+    """Runs the job in `folder`."""
     job = SearchJob.read(folder)
     start = time.monotonic() - max(0.0, time.time() - job.started)
     sys.path.insert(0, str(folder / OWN))
@@ -57,7 +57,7 @@ def main(folder: Path) -> None:
 
 
 def _search(schedule: Schedule, pool: Pool) -> None:
-    """Hands out fits until the time is over, or nothing is left that would end in time."""
+    """Sends fits to the workers until the time is up or no remaining fit would end in time."""
     patience = max(PATIENCE, PATIENCE_SHARE * (schedule.end - schedule.start))
     while True:
         now, end = time.monotonic(), schedule.end
@@ -90,7 +90,7 @@ def _workspace(folder: Path, job: SearchJob) -> Workspace:
 
 
 def _rating(workspace: Workspace, hidden: bool) -> Rating:
-    """Scores by the problem, on rows whose target is known; where a fold's targets are hidden, all count the same."""
+    """Scores outputs by the problem's metric. If targets are `hidden`, all complete outputs score the same."""
     if hidden:
         return Rating(lambda outputs: 0.0 if np.isfinite(outputs).all() else None, lambda _, __: None)
     problem, rows, folds = workspace.problem, workspace.rows, workspace.folds
@@ -114,7 +114,7 @@ def _finite(value: float) -> float | None:
 
 
 class RecordedSchedule(Schedule):
-    """A schedule that writes what came of candidates into the folder of the job."""
+    """A schedule that writes outputs and trials to the job's folder."""
 
     folder: Path
 
@@ -126,7 +126,7 @@ class RecordedSchedule(Schedule):
         self.write()
 
     def write(self) -> None:
-        """All trials so far, and the processor time of this program and the workers that have ended."""
+        """Writes all trials so far, and the processor time of this process and of the workers that have ended."""
         spent = os.times()
         log = {
             "trials": [one.model_dump(mode="json") for one in self.trials],
@@ -138,11 +138,11 @@ class RecordedSchedule(Schedule):
 
 
 class Pool:
-    """Worker processes, each with a pipe: the sandbox may have no semaphores for a queue."""
+    """Worker processes, each connected by a pipe because the sandbox may lack the semaphores that a queue needs."""
 
     def __init__(self, workspace: Workspace, count: int) -> None:
         self._workspace = workspace
-        # A forked worker shares the rows. No library has started threads yet: each has one by the environment.
+        # Forked workers share the rows. Forking is safe: the environment limits libraries to one thread.
         self._context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         self._workers: dict[Connection, BaseProcess] = {}
         self._tasks: dict[Connection, FoldTask] = {}
@@ -164,7 +164,7 @@ class Pool:
         pipe.send(task)
 
     def results(self, seconds: float) -> list[tuple[FoldTask, FoldResult]]:
-        """What has come back; waits some seconds at most for the first result."""
+        """Returns the finished fits, after waiting at most `seconds` for the first."""
         ready = wait(list(self._tasks), max(0.0, seconds) if math.isfinite(seconds) else None)
         return [self._received(pipe) for pipe in self._tasks.copy() if pipe in ready]
 
@@ -199,4 +199,4 @@ class Pool:
 if __name__ == "__main__":
     main(Path(sys.argv[1]))
     sys.stdout.flush()
-    os._exit(0)  # taking down the libraries would take part of a second, and leave nothing behind
+    os._exit(0)  # skips the teardown of libraries, which takes a noticeable part of a second

@@ -1,4 +1,4 @@
-"""What the driver is given: a job, and the folder that it lies in."""
+"""The input of the driver: a job and the files in its folder."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from palmette.documents import Model
 
 JOB = "job.json"
 ROWS = "train.parquet"
-"""Typed training rows by column name, with the target."""
+"""Typed training rows by column name, including the target."""
 CONTEXT = "context.parquet"
-"""Rows beside them without the target; absent where there are none."""
+"""Context rows without the target; absent if the data has none."""
 FOLDS = "folds.npy"
 """(n,): the fold of each row."""
 GROUPS = "groups.npy"
-"""(n,): equal for rows that stay together; absent where each is on its own."""
+"""(n,): equal for rows that must stay in one fold; absent if each row is independent."""
 LOG = "trials.json"
 OUTPUTS = "outputs"
-"""Folder of out-of-fold outputs, `<candidate>.npy`."""
+"""Folder of the out-of-fold outputs, `<candidate>.npy`."""
 OWN = "own"
-"""Folder of modules that a model has written."""
+"""Folder of the modules that a language model wrote."""
 ENCODINGS = "encodings"
-"""Folder of encoded folds, which workers share."""
+"""Folder of encoded folds, shared by the workers."""
 
 
 class SearchJob(Model):
@@ -32,26 +32,26 @@ class SearchJob(Model):
 
     blueprint: Blueprint
     candidates: tuple[Candidate, ...] = Field(min_length=1)
-    """In the order in which they are trained; the first is the dummy."""
+    """In training order; the first is the dummy."""
     baselines: tuple[str, ...] = ()
-    """Names of those that others are compared with."""
+    """Names of the candidates that serve as reference for the others."""
     seconds: float = Field(gt=0)
-    """By the clock, from `started` on."""
+    """Wall-clock time, counted from `started`."""
     started: float
-    """Seconds since 1970."""
+    """Unix time."""
     workers: int = Field(ge=1)
-    """Fits that run side by side, one thread each."""
+    """Number of parallel fits, one thread each."""
     tuning: bool = True
-    """Whether time that is left is spent on the settings of `tuned` candidates."""
+    """Whether the remaining time is spent on tuning the settings of `tuned` candidates."""
     only_fold: int | None = None
-    """The only fold that is predicted. The targets of its rows are those of other rows, so no class can learn them."""
+    """The only fold to predict, if any. Its rows carry the targets of other rows, to hide their own."""
 
     @classmethod
     def read(cls, folder: Path) -> SearchJob:
-        """The job in a folder."""
+        """Reads the job in `folder`."""
         return cls.model_validate_json((folder / JOB).read_text("utf-8"))
 
 
 def uses_own_code(candidate: Candidate) -> bool:
-    """Whether a candidate has a class that a model has written; names of registered plug-ins have no dot."""
+    """Returns whether a candidate uses a class that a model wrote; names of registered plug-ins have no dot."""
     return bool(candidate.features) or "." in candidate.learner

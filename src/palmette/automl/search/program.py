@@ -1,4 +1,4 @@
-"""A module of palmette that runs in the sandbox, where it may execute code that a model has written."""
+"""Runs a module of palmette in the sandbox, where it may execute code that a language model wrote."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ ONE_THREAD = {
     "MKL_NUM_THREADS": "1",
     "OMP_WAIT_POLICY": "PASSIVE",
 }
-"""Of every library, for programs that share the cores by processes."""
+"""Environment variables that limit each library to one thread, for programs that parallelize by processes."""
 FILE_MB = 4096
-"""Largest file that such a program may write."""
+"""Largest file that the program may write, in MB."""
 LIBRARY = "lib"
 
 
 def run_module(sandbox: Sandbox, module: str, folder: Path, seconds: float) -> ExecutionResult:
-    """Runs `python -m module folder`. It may change the folder, and read palmette beside installed packages."""
+    """Runs `python -m module folder`. The program may write to `folder`, and read palmette and installed packages."""
     package = Path(__file__).resolve().parents[2]
     library, models = folder / LIBRARY, weights_folder()
-    library.mkdir(parents=True, exist_ok=True)  # the folder around the package may hold anything, and stays unreadable
-    parts = (package, *package.parent.glob(f"{package.name}.egg-info"))  # of a source tree: its plug-ins
+    library.mkdir(parents=True, exist_ok=True)  # other files beside the package stay unreadable
+    parts = (package, *package.parent.glob(f"{package.name}.egg-info"))  # plug-ins of a source tree
     for part in parts:
         link = library / part.name
         if not link.is_symlink():
@@ -40,5 +40,5 @@ def run_module(sandbox: Sandbox, module: str, folder: Path, seconds: float) -> E
 
 
 def cores() -> int:
-    """Processors that this process may use."""
+    """Returns the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Reading back what the driver left: trials, and outputs that are verified; nothing of it is believed unseen."""
+"""Reads the driver's trials and verifies its outputs; nothing that it wrote is trusted unchecked."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from palmette.sandbox.reading import read_made
 
 LOG_BYTES = 1 << 22
 MOST_TRIALS = 1000
-"""More than any search comes to."""
+"""More than any search produces."""
 HEADER_BYTES = 1024
-"""Of a file of numpy, at most."""
+"""Upper limit of the header of a `.npy` file."""
 
 
 class SearchLog(Model):
-    """What the driver wrote down; its scores guide the search only."""
+    """The driver's log; its scores only guide the search."""
 
     trials: Annotated[tuple[Trial, ...], Field(max_length=MOST_TRIALS), FailFast()] = ()
     processor_seconds: float = 0.0
@@ -43,20 +43,20 @@ class CandidateResult:
 
     trial: Trial
     outputs: Floats
-    """(n, k) of probabilities, (n,) in the unit of the target, or (n, 2) of clusters."""
+    """(n, k) probabilities, (n,) in the unit of the target, or (n, 2) for clusters."""
 
     @property
     def name(self) -> str:
         return self.trial.candidate.name
 
     def part(self, rows: NDArray[np.bool_]) -> CandidateResult:
-        """The same with the outputs of some rows."""
+        """Returns the result restricted to the rows of a mask."""
         return replace(self, outputs=self.outputs[rows])
 
 
 @dataclass(frozen=True)
 class CandidateLoad:
-    """What was read: every trial, the results that hold, and what is wrong with the others."""
+    """Every trial, the verified results, and the violations of the others."""
 
     trials: tuple[Trial, ...] = ()
     results: tuple[CandidateResult, ...] = ()
@@ -64,21 +64,21 @@ class CandidateLoad:
     processor_seconds: float = 0.0
 
     def result(self, name: str) -> CandidateResult | None:
-        """The result of this name; None where there is none."""
+        """Returns the result of a candidate, or None."""
         return next((one for one in self.results if one.name == name), None)
 
 
 def read_results(
     folder: Path, problem: Problem, rows: int, expected: Sequence[Candidate] = (), whole: bool = True
 ) -> CandidateLoad:
-    """The trials and outputs in a folder, verified.
+    """Reads and verifies the trials and outputs in a folder.
 
     Args:
-        folder: Where the driver, or `write_results`, has left them.
-        problem: What outputs have to be.
-        rows: That outputs have to be of.
-        expected: The candidates of the job: trials of others, but for settings that were searched, are refused.
-        whole: Whether outputs are of all training rows; those of a part are verified once they are put together.
+        folder: The folder that the driver or `write_results` wrote to.
+        problem: Decides whether outputs are sound.
+        rows: Number of rows that outputs must have.
+        expected: The candidates of the job. Trials of others are refused, unless only their settings were tuned.
+        whole: Whether outputs cover all training rows; partial ones are checked for soundness once they are combined.
     """
     try:
         log = SearchLog.model_validate_json(read_made(folder, LOG, LOG_BYTES))
@@ -102,7 +102,7 @@ def read_results(
 
 
 def write_results(folder: Path, load: CandidateLoad) -> None:
-    """Writes verified results as the driver does, for processes that read them later."""
+    """Writes verified results in the driver's format, for processes that read them later."""
     (folder / OUTPUTS).mkdir(parents=True, exist_ok=True)
     log = SearchLog(trials=load.trials, processor_seconds=load.processor_seconds)
     (folder / LOG).write_text(log.model_dump_json(), encoding="utf-8")
@@ -111,12 +111,12 @@ def write_results(folder: Path, load: CandidateLoad) -> None:
 
 
 def outputs_of(load: CandidateLoad) -> Mapping[str, Floats]:
-    """Verified outputs by candidate."""
+    """Returns the verified outputs by candidate name."""
     return {one.name: one.outputs for one in load.results}
 
 
 def _outputs(folder: Path, trial: Trial, problem: Problem, rows: int, whole: bool) -> Floats | Violation:
-    """The outputs of a trial, or what is wrong with them."""
+    """Reads the outputs of a trial; returns a violation if they are unusable."""
     name = trial.candidate.name
     most = HEADER_BYTES + 8 * rows * max(2, len(problem.blueprint.classes), problem.columns_of_outputs)
     try:
@@ -134,7 +134,7 @@ def _outputs(folder: Path, trial: Trial, problem: Problem, rows: int, whole: boo
 
 
 def _is_expected(candidate: Candidate, expected: Sequence[Candidate]) -> bool:
-    """Whether it is a candidate of the job, or one of them with other settings of registered learners."""
+    """Returns whether it is a candidate of the job, or one with other settings of a registered learner."""
     if candidate in expected:
         return True
     kept = {"name", "settings", "reason"}

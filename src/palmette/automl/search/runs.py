@@ -1,4 +1,4 @@
-"""The harness's side of a search: lays out jobs, runs the driver in the sandbox, reads back and verifies."""
+"""The harness's side of a search: writes jobs, runs the driver in the sandbox, and verifies its results."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from palmette.sandbox.reading import read_made
 
 DRIVER = "palmette.automl.search.driver"
 GRACE = 60.0
-"""Seconds beyond its time after which the driver is killed: a fit that is under way may be long."""
+"""Seconds after its time limit when the driver is killed; long, because a fit may still be under way."""
 OWN_SHARE = 0.3
-"""Of the time, that candidates with own code get."""
+"""Share of the time for candidates with own code."""
 LEAST_SECONDS = 4.0
-"""Of a run of the driver, most of which it takes to start."""
+"""Shortest useful time for a run of the driver, which needs most of it to start."""
 LOOK_EVERY = 1.0
-"""Seconds between two looks at the driver's log."""
+"""Seconds between two reads of the driver's log."""
 
 MEMORY = FeatureMemory()
 Progress = Callable[[str], None]
@@ -52,22 +52,22 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class SearchRun:
-    """What a search left, and what it took."""
+    """The results of a search, and the time it took."""
 
     load: CandidateLoad
     seconds: float
-    """By the clock."""
+    """Wall-clock time."""
     processor_seconds: float
     failures: tuple[Violation, ...] = ()
-    """Of runs of the driver that did not end by themselves, or left nothing."""
+    """Runs of the driver that crashed, were killed or produced no results."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """Candidates of a blueprint, trained on given splits."""
+    """Trains the candidates of a blueprint on given splits."""
 
     folder: Path
-    """Where verified results are kept, and jobs while they run."""
+    """Holds the verified results, and the job folders during a search."""
     blueprint: Blueprint
     splits: DataSplits
     sandbox: Sandbox
@@ -76,9 +76,9 @@ class Search:
     def run(
         self, seconds: float, candidates: Sequence[Candidate] | None = None, modules: Sequence[OwnCode] = ()
     ) -> SearchRun:
-        """Trains baselines and candidates, the blueprint's unless others are given; writes verified results.
+        """Trains baselines and candidates, by default those of the blueprint, and writes the verified results.
 
-        Candidates with own code run apart from the others, once for each fold, with the targets of that fold hidden.
+        Candidates with own code run separately, once for each fold, with the targets of that fold hidden.
         """
         started, problem = time.monotonic(), problem_of(self.blueprint)
         every = list(self.blueprint.candidates if candidates is None else candidates)
@@ -110,7 +110,7 @@ class Search:
     def drive(
         self, job: SearchJob, modules: Sequence[OwnCode], rows: DataSplits, folds: NDArray[np.int64], place: str
     ) -> ExecutionResult:
-        """Runs a job on rows in a folder of its own."""
+        """Runs a job on `rows` in the subfolder `place`."""
         folder = self.folder / place
         shutil.rmtree(folder, ignore_errors=True)
         (folder / OWN).mkdir(parents=True)
@@ -136,7 +136,7 @@ class Search:
     def _plain(
         self, candidates: Sequence[Candidate], modules: Sequence[OwnCode], folds: NDArray[np.int64], seconds: float
     ) -> SearchRun:
-        """Baselines and candidates of registered plug-ins; own code only where no target can leak to it."""
+        """Runs baselines and candidates of registered plug-ins; own code only if there is no target that could leak."""
         started, problem = time.time(), problem_of(self.blueprint)
         dummy, *lines = problem.baselines()
         planned = [one for one in candidates if one.name != dummy.name]
@@ -162,7 +162,7 @@ class Search:
 
 @dataclass(frozen=True)
 class HiddenFolds:
-    """Candidates with own code, fold by fold: no run has the targets of the fold that it predicts."""
+    """Trains candidates with own code fold by fold, without the targets of the fold that they predict."""
 
     search: Search
     problem: Problem
@@ -170,7 +170,7 @@ class HiddenFolds:
     modules: Sequence[OwnCode]
 
     def run(self, candidates: Sequence[Candidate], seconds: float) -> SearchRun:
-        """Runs the driver once for each fold, several side by side, and puts the outputs together."""
+        """Runs the driver once for each fold, several at a time, and combines the outputs."""
         numbers = [int(one) for one in np.unique(self.folds) if one >= 0]
         started = time.monotonic()
         with ThreadPoolExecutor(cores()) as pool:
@@ -210,7 +210,7 @@ class HiddenFolds:
         return done, load
 
     def _whole(self, candidate: Candidate, loads: dict[int, CandidateLoad]) -> CandidateResult | Trial:
-        """The outputs of all folds together, scored; why there are none, where a fold has none."""
+        """Combines and scores the outputs of all folds; returns a trial with the reason if a fold is missing."""
         parts: dict[int, Floats] = {}
         trials: list[Trial] = []
         for fold, load in loads.items():
@@ -237,7 +237,7 @@ class HiddenFolds:
 
 
 def failure(done: ExecutionResult, load: CandidateLoad) -> Violation:
-    """That a run of the driver failed, with what it printed."""
+    """Describes a failed run of the driver, with its output as evidence."""
     wrong = "; ".join(one.message for one in load.violations)
     last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "")
     how = "" if done.ok else f"the search {done.ended} {done.note} {last}".strip()
@@ -252,7 +252,7 @@ def _too_late(own: Sequence[Candidate]) -> SearchRun:
 
 
 class _Watch:
-    """Reports, while the driver runs, how many candidates were tried and the best score so far."""
+    """Reports the number of tried candidates and the best score while the driver runs."""
 
     def __init__(self, folder: Path, problem: Problem, seconds: float, progress: Progress) -> None:
         self._folder, self._problem, self._progress = folder, problem, progress
@@ -274,7 +274,7 @@ class _Watch:
     def _state(self) -> str:
         try:
             trials = SearchLog.model_validate_json(read_made(self._folder, LOG, LOG_BYTES)).trials
-        except (OSError, ValidationError):  # not there yet, or anything
+        except (OSError, ValidationError):  # not written yet, or unreadable
             return "training starts"
         scores = [one.score for one in trials if one.score is not None]
         if not scores:

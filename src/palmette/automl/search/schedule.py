@@ -1,9 +1,9 @@
-"""What the driver fits next: candidates in order, each track within its share, then settings that are searched.
+"""Decides what the driver fits next: candidates in order, each track within its share of the time, then tuned settings.
 
-Folds of one candidate run side by side. A candidate starts only if it is expected to end in time; learners that learn
-in steps get a deadline for each fold. Two candidates finish however short the time: the dummy, and the first other.
-Features that are computed once for all folds are measured on a sample of rows before they are paid for, and paid for
-only if the final fit, which computes them again on one thread, still ends in time.
+The folds of a candidate run in parallel. A candidate starts only if it is expected to end in time; iterative learners
+get a deadline for each fold. Two candidates always finish, however short the time: the dummy and the first other one.
+Features that are computed once for all folds are first timed on a sample of rows. They are computed in full only if
+the final fit, which computes them again on one thread, still ends in time.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from palmette.automl.search.worker import ALL_ROWS, DUMMY, SAMPLE, FoldResult, F
 from palmette.automl.trials import Trial
 
 LARGEST_SHARE = 0.5
-"""Of the time that is left, in which a candidate that learns in steps has to end."""
+"""Share of the remaining time within which an iterative learner has to end."""
 LEAST_SECONDS = 1.5
-"""In which the one candidate that has to finish learns, however short the time."""
+"""Least time for each fit of the candidate that must finish, however little remains."""
 LACKING = 3.0
-"""Times the time that is left, that a candidate may be expected to take where nothing else can be fitted."""
+"""Largest expected time of a candidate, as a multiple of the remaining time, if no other candidate fits in."""
 LEAST_COST = 0.01
-"""Estimated seconds below which a measurement corrects no other estimate."""
+"""Estimates below this many seconds are not used to correct others."""
 RISK = 5.0
-"""Times the time that is left, that features may be estimated to take for a sample of them to be worth it."""
+"""Largest estimate of features, as a multiple of the remaining time, for which a sample is timed."""
 REFIT = 0.2
-"""Share of the time, that a final fit may take after it."""
+"""Time for the final fit after the search, as a share of the search time."""
 ENOUGH = 3
-"""Candidates that finish before searched settings are given up after a fold."""
+"""Number of finished candidates needed before a tuned one can be stopped for its first folds."""
 
 
 @dataclass
 class CandidateProgress:
-    """A candidate on its way through the folds."""
+    """A candidate that is being fitted, with the results of its folds so far."""
 
     candidate: Candidate
     pending: list[int]
@@ -54,13 +54,13 @@ class CandidateProgress:
     is_tuned: bool = False
     running: int = 0
     note: str = ""
-    """Why it was given up."""
+    """Why the candidate was stopped."""
     remark: str = ""
-    """The note of a candidate that finished."""
+    """The note of its trial if it finishes."""
     failed: bool = False
     seconds: float = 0.0
     encoding: float = 0.0
-    """Of these seconds."""
+    """Part of `seconds` spent on encoding."""
     outputs: dict[int, Floats] = field(default_factory=dict)
     scores: dict[int, float | None] = field(default_factory=dict)
     rounds: dict[int, int | None] = field(default_factory=dict)
@@ -70,27 +70,27 @@ class CandidateProgress:
         return not self.pending and not self.running
 
     def give_up(self, note: str, failed: bool = False) -> None:
-        """No further fold is fitted."""
+        """Stops fitting further folds."""
         self.pending.clear()
         self.note, self.failed = self.note or note, self.failed or failed
 
 
 @dataclass(frozen=True)
 class Rating:
-    """How outputs are scored while searching; greater is better, None where a score has no value."""
+    """Scores outputs during the search: greater is better, None if there is no score."""
 
     whole: Callable[[Floats], float | None]
     of_fold: Callable[[int, Floats], float | None]
 
 
 class Schedule:
-    """Decides what is fitted next, and keeps what came of it."""
+    """Decides what is fitted next, and records the results."""
 
     def __init__(self, job: SearchJob, folds: NDArray[np.int64], rating: Rating, start: float, end: float) -> None:
-        """`start` and `end` are values of time.monotonic()."""
+        """Takes `start` and `end` as values of `time.monotonic()`."""
         self.job, self.folds, self.rating, self.start, self.end = job, folds, rating, start, end
         self._middle, self._limit = (start + end) / 2, end + REFIT * (end - start)
-        """Before which the search never ends, and when a final fit has to have ended."""
+        """Earliest end of the search, and the time by which a final fit has to end."""
         self.waiting = list(job.candidates)
         self.needed = next((one.name for one in job.candidates if one.name not in job.baselines), "")
         self.current: list[CandidateProgress] = []
@@ -100,7 +100,6 @@ class Schedule:
         self._costs = {one.name: learner_named(one.learner).cost(facts).seconds for one in job.candidates}
         self._fitting: dict[str, float] = {}
         self._dummy: Floats | None = None
-        """Outputs of the dummy."""
         self._encoding = Encoding(job.blueprint, facts)
         self._tuner = Tuner(facts, job.blueprint.seed)
         self._shares = _shares(job)
@@ -108,12 +107,12 @@ class Schedule:
 
     @property
     def _fold_numbers(self) -> list[int]:
-        """Rows of a number below 0 are never predicted."""
+        """Excludes rows with a negative number, which are never predicted."""
         return [int(one) for one in np.unique(self.folds) if one >= 0]
 
     @property
     def is_complete(self) -> bool:
-        """Whether the least that a search leaves is there: something other than a baseline, if any can be trained."""
+        """Returns whether the minimum is done: the dummy, and a candidate that is no baseline unless none is left."""
         tried = {one.candidate.name for one in self.trials}
         open_names = {one.name for one in self.waiting} | {one.candidate.name for one in self.current}
         others = [one for one in self.job.candidates if one.name not in self.job.baselines]
@@ -123,13 +122,13 @@ class Schedule:
 
     @property
     def has_fold(self) -> bool:
-        """Whether the candidate that has to finish has predicted a fold."""
+        """Returns whether the candidate that must finish has predicted a fold."""
         return (
             any(one.candidate.name == self.needed and one.outputs for one in self.current) and self._dummy is not None
         )
 
     def next_task(self, now: float) -> FoldTask | None:
-        """The next fit; None where nothing is left that would end in time."""
+        """Returns the next fit, or None if no remaining fit would end in time."""
         for progress in list(self.current):
             if progress.pending and self._is_late(progress, now):
                 progress.give_up("it would not end in time")
@@ -146,7 +145,7 @@ class Schedule:
         return FoldTask(started.candidate, started.pending.pop(0), max(least, started.until - now) / waves)
 
     def record(self, task: FoldTask, result: FoldResult) -> None:
-        """Takes the result of a fit, or of a sample."""
+        """Records the result of a fit or of a sample."""
         if task.fold == SAMPLE:
             self._encoding.record_sample(task.candidate, result)
             return
@@ -169,7 +168,7 @@ class Schedule:
         self._close(progress)
 
     def abandon(self) -> None:
-        """Gives up candidates that still run; the time is over."""
+        """Stops running candidates because the time is up."""
         complete = self.is_complete or problem_named(self.job.blueprint.problem).fits_all_rows
         for progress in list(self.current):
             progress.running = 0
@@ -180,7 +179,7 @@ class Schedule:
             self._close(progress)
 
     def _fill(self, progress: CandidateProgress, dummy: Floats) -> None:
-        """The dummy predicts the folds that there was no time for, so that there is a model; its score is too low."""
+        """Fills missing folds with outputs of the dummy, so that there is a model; its score is pessimistic."""
         progress.pending.clear()
         folds = self._fold_numbers
         progress.remark = f"measured in {len(progress.outputs)} of {len(folds)} folds"
@@ -188,7 +187,7 @@ class Schedule:
             progress.outputs.setdefault(fold, dummy[self.folds == fold])
 
     def _begin(self, now: float) -> CandidateProgress | None:
-        """Starts a candidate: a waiting one within its track's share, searched settings, then either beyond a share."""
+        """Starts a waiting candidate within its track's share, else a tuned one; then either beyond the share."""
         for within in (True, False):
             for candidate in self._next_waiting(now, within):
                 self.waiting.remove(candidate)
@@ -199,7 +198,7 @@ class Schedule:
         return self._shortened(now)
 
     def _shortened(self, now: float) -> CandidateProgress | None:
-        """Rather than nothing, the waiting candidate that lacks least time; it may end early by its deadline."""
+        """Starts the cheapest waiting candidate if none fits the time; its deadline may end it early."""
         least = min((one for one in self.waiting if self._affords(one, now)), key=self.expected, default=None)
         if least is None or self.expected(least) > LACKING * (self.end - now) * self.job.workers:
             return None
@@ -215,13 +214,13 @@ class Schedule:
                 yield candidate
 
     def _next_sample(self, now: float) -> FoldTask | None:
-        """A sample of features that are unknown, where they may be affordable."""
+        """Returns a task that times unknown features on a sample of rows, if they may be affordable."""
         most = RISK * (self.end - now) * self.job.workers
         found = (one for one in self.waiting if self._encoding.begins_sample(one, most))
         return next((FoldTask(one, SAMPLE, 0.0) for one in found), None)
 
     def _affords(self, candidate: Candidate, now: float) -> bool:
-        """Whether features that are not there yet can be computed now, and again in the final fit."""
+        """Returns whether new features can be computed now and once more in the final fit."""
         new = self._encoding.shared(candidate)
         return not new or now + new / self.job.workers + self._encoding.repeated(candidate) <= self._limit
 
@@ -249,7 +248,10 @@ class Schedule:
         return progress
 
     def expected(self, candidate: Candidate) -> float:
-        """Seconds of one thread: of fits of the same learner, else by its cost; and of encoding that is still to do."""
+        """Returns the expected seconds of a candidate on one thread, including encoding that is not done yet.
+
+        Fitting is estimated by earlier fits of the same learner, else by the learner's cost.
+        """
         finished = [one for one in self.trials if one.status == "finished"]
         same = [self._fitting[one.candidate.name] for one in finished if one.candidate.learner == candidate.learner]
         if same:
@@ -263,7 +265,7 @@ class Schedule:
         return learning * folds + self._encoding.shared(candidate)
 
     def _room(self, track: Track, now: float) -> float:
-        """Worker seconds that a track has left of its share, and no more than there are."""
+        """Returns the worker seconds left of a track's share."""
         whole = self._shares.get(track, 0.0) * (self.end - self.start) * self.job.workers
         running = sum(
             one.running * (now - one.started) for one in self.current if candidate_track(one.candidate) == track
@@ -271,7 +273,7 @@ class Schedule:
         return whole - self.used.get(track, 0.0) - running
 
     def _is_late(self, progress: CandidateProgress, now: float) -> bool:
-        """Whether a candidate would end too late, by its folds so far; not where a deadline can end them earlier."""
+        """Returns whether a candidate would end too late, judged by its folds; iterative learners never do."""
         done, in_steps = len(progress.outputs), all(one is not None for one in progress.rounds.values())
         if not done or in_steps or progress.candidate.name in (self.needed, self.job.candidates[0].name):
             return False
@@ -279,7 +281,7 @@ class Schedule:
         return now + progress.seconds / done * waves > self.end
 
     def _is_hopeless(self, progress: CandidateProgress) -> bool:
-        """Whether its folds went worse than for half of the candidates that finished."""
+        """Returns whether a candidate scores worse on its folds than the median of the finished ones."""
         others = [
             one for one in self._fold_scores.values() if all(one.get(fold) is not None for fold in progress.scores)
         ]
@@ -290,7 +292,7 @@ class Schedule:
         return own < statistics.median(means)
 
     def _close(self, progress: CandidateProgress) -> None:
-        """Writes down what came of a candidate that has ended."""
+        """Records the trial of a candidate that has ended."""
         if not progress.ended or progress not in self.current:
             return
         self.current.remove(progress)
@@ -322,7 +324,7 @@ class Schedule:
             self._tuner.tell(progress.candidate.name, score, next(iter(progress.scores.values()), None))
 
     def _seconds(self, progress: CandidateProgress) -> float:
-        """Of its fits, and of the encoding of its features, whichever candidate has done that."""
+        """Seconds of its fits and of encoding its features, even if another candidate encoded them."""
         done = len(progress.outputs)
         return (
             progress.seconds
@@ -331,7 +333,7 @@ class Schedule:
         )
 
     def whole(self, progress: CandidateProgress) -> Floats:
-        """Outputs of all rows, each by the model of its fold; with a column before them where all rows were fitted."""
+        """Combines the outputs of the folds; the first column is that of the fit on all rows, if there was one."""
         outputs = progress.outputs
         parts = [(fold, one) for fold, one in outputs.items() if fold != ALL_ROWS]
         if self.job.only_fold is not None:
@@ -342,24 +344,24 @@ class Schedule:
         return np.column_stack([outputs[ALL_ROWS], made]) if ALL_ROWS in outputs else made
 
     def finished(self, name: str, outputs: Floats) -> None:
-        """Called with the outputs of each candidate that finished."""
+        """Called with the outputs of each finished candidate."""
 
 
 class Encoding:
-    """How long the features of candidates take, in one fold; those of an encoder that has run are there."""
+    """Estimates how long the features of candidates take to compute; those already computed take no time."""
 
     def __init__(self, blueprint: Blueprint, facts: DataFacts) -> None:
         self._blueprint, self._facts = blueprint, facts
         self._shared: set[str] = set()
-        """Encoders whose features are there for all folds."""
+        """Names of encoders whose features are computed for all folds."""
         self._whole: dict[str, float] = {}
-        """By such encoder, seconds for all rows on one thread by a sample; infinite while that is under way."""
+        """Seconds on one thread for all rows, as timed on a sample, by encoder; infinite while the sample runs."""
         self._keys: dict[str, str] = {}
         self._estimates: dict[str, float] = {}
         self._measured: dict[str, float] = {}
 
     def expected(self, candidate: Candidate) -> float:
-        """Seconds of what is learnt, by how far the estimates of others were off; 0 for features that are there."""
+        """Returns the seconds to fit encoders on a fold, corrected by earlier estimates' errors; 0 if done."""
         key = self._key(candidate)
         if key in self._measured:
             return 0.0
@@ -368,23 +370,23 @@ class Encoding:
         return self._estimates[key] * _factor(ratios)
 
     def shared(self, candidate: Candidate) -> float:
-        """Seconds of what learns nothing, for all rows; 0 for features that are there."""
+        """Returns the seconds that stateless encoders need for all rows; 0 if already done."""
         return sum(self._of_all_rows(one) for one in self._once(candidate) if one.name not in self._shared)
 
     def repeated(self, candidate: Candidate) -> float:
-        """Measured seconds of what learns nothing: a final fit computes it again."""
+        """Returns the measured seconds of stateless encoders, which a final fit runs again."""
         known = (self._whole.get(one.name, 0.0) for one in self._once(candidate))
         return sum(one for one in known if math.isfinite(one))
 
     def begins_sample(self, candidate: Candidate, most: float) -> bool:
-        """Whether what learns nothing is unknown, and estimated at no more than so many seconds."""
+        """Reserves stateless encoders for a timing sample if there are any and their estimate is at most `most`."""
         new = [one for one in self._once(candidate) if one.name not in self._whole]
         begins = bool(new) and sum(map(self._of_all_rows, new)) <= most
         self._whole |= {one.name: math.inf for one in new if begins}
         return begins
 
     def record_sample(self, candidate: Candidate, result: FoldResult) -> None:
-        """Takes the seconds that all rows would take."""
+        """Records the seconds for all rows that a sample predicts."""
         new = [one for one in self._once(candidate) if self._whole.get(one.name) == math.inf]
         for one in new:
             self._whole.pop(one.name)
@@ -396,21 +398,21 @@ class Encoding:
         return [one for one in known if one.once]
 
     def _of_all_rows(self, encoder: Encoder) -> float:
-        """Measured, else estimated."""
+        """Measured seconds for all rows, else estimated ones."""
         return self._whole.get(encoder.name, encoder.seconds(self._facts) * self._facts.folds)
 
     def seconds(self, candidate: Candidate) -> float:
-        """Measured; 0 where it was not."""
+        """Returns the measured seconds of encoding a fold, or 0."""
         return self._measured.get(self._key(candidate), 0.0)
 
     def record(self, candidate: Candidate, seconds: float) -> None:
-        """Takes the seconds of a fold."""
+        """Records the seconds of encoding a fold."""
         if key := self._key(candidate):
             self._measured[key] = max(self._measured.get(key, 0.0), seconds)
             self._shared |= {one.name for one in self._once(candidate)}
 
     def _key(self, candidate: Candidate) -> str:
-        """Of its features; empty for the dummy, which has none."""
+        """The key of the candidate's features; empty for the dummy, which has none."""
         if candidate.name not in self._keys:
             key = encoding_key(candidate, self._blueprint) if candidate.learner != DUMMY else ""
             self._keys[candidate.name] = key
@@ -420,13 +422,13 @@ class Encoding:
 
 
 def _factor(ratios: Iterable[float]) -> float:
-    """How much longer things take than expected, by those that were measured."""
+    """The median ratio of measured to expected times, between 0.2 and 5; 1 without measurements."""
     known = list(ratios)
     return min(max(statistics.median(known), 0.2), 5.0) if known else 1.0
 
 
 def _shares(job: SearchJob) -> dict[Track, float]:
-    """Of the time, by track; equal where the blueprint names none, and at least a little of it."""
+    """Share of the time by track; equal if the blueprint gives none."""
     tracks: Sequence[Track] = tuple(dict.fromkeys(candidate_track(one) for one in job.candidates))
     given = {track: max(job.blueprint.shares.get(track, 0.0), 0.0) for track in tracks}
     if not sum(given.values()):

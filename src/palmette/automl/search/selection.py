@@ -1,7 +1,8 @@
-"""Choosing what is delivered: the best candidate, or several together where that is better by more than noise.
+"""Chooses the model to deliver: the best candidate, or an ensemble if it is better by more than noise.
 
-Greedy ensemble selection (Caruana et al., *Ensemble Selection from Libraries of Models*, 2004): from the best
-one on, the candidate that raises the score of the mean most is added, with replacement; its weight is how often.
+Greedy ensemble selection (Caruana et al., *Ensemble Selection from Libraries of Models*, 2004) starts with the best
+candidate and repeatedly adds, with replacement, the one that raises the score of the mean most. A candidate's weight
+is how often it was added.
 """
 
 from __future__ import annotations
@@ -23,24 +24,24 @@ from palmette.automl.search.results import CandidateResult
 from palmette.automl.trials import ChosenMember, Selection
 
 MOST_CANDIDATES = 12
-"""Of the best, that an ensemble is chosen from: among more, noise decides."""
+"""Number of best candidates that an ensemble is chosen from; with more, noise decides."""
 FEW = 5
-"""Members of a mean, a stack or a vote at most."""
+"""Most members of a mean, a stack or a vote."""
 ROUNDS = 25
 PATIENCE = 6
-"""Rounds without gain after which no more are tried."""
+"""Rounds without gain after which the greedy search stops."""
 LEAST_GAIN = 1e-4
-"""Share of the best candidate's utility that an ensemble has to gain, to be worth the time it takes to predict."""
+"""Least gain of an ensemble, as a share of the best candidate's utility, that justifies its slower predictions."""
 MOST_SHARED = 8
-"""Candidates that a scorer weights together."""
+"""Most candidates that a scorer weights jointly."""
 MOST_CROSSED = 8_000
-"""Numbers in the outputs of a candidate, above which a choice flatters the score by less than it costs to measure."""
+"""Most values in a candidate's outputs for which cross-fitting is worth its cost; with more, the bias is small."""
 ERRORS = 3.92
-"""Standard errors in a 95 % interval."""
+"""Width of a 95 % interval in standard errors."""
 
 
 class Ranked(NamedTuple):
-    """A candidate with its place."""
+    """A candidate and its utility."""
 
     result: CandidateResult
     utility: float
@@ -48,7 +49,7 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Candidates with their weights, and what they give together."""
+    """Weighted candidates and their combined outputs."""
 
     parts: tuple[tuple[CandidateResult, float], ...]
     outputs: Floats
@@ -62,14 +63,14 @@ def select(
     taken: Mapping[str, float] | None = None,
     folds: NDArray[np.int64] | None = None,
 ) -> Selection:
-    """The best candidate or ensemble of those that fit; where none does even alone, the best one of all.
+    """Selects the best candidate or ensemble that keeps the limits; if no candidate does, the best candidate of all.
 
     Args:
-        results: Verified, at least one.
+        results: Verified results, at least one.
         scorer: Compares outputs.
         ensembling: The plan's policy.
-        taken: By name, the share of a limit that a candidate takes; members take no more than 1 together.
-        folds: (n,); where they are given, the score of few rows is cross-fitted.
+        taken: Share of a limit that each candidate uses, by name; the members' shares add up to at most 1.
+        folds: (n,); if given, the score is cross-fitted when there are few rows.
     """
     shares = dict(taken or {})
     eligible = [one for one in results if shares.get(one.name, 0.0) <= 1.0]
@@ -94,10 +95,10 @@ def select(
 def crossfitted_score(
     results: Sequence[CandidateResult], scorer: Scorer, ensembling: Ensembling, folds: NDArray[np.int64]
 ) -> float | None:
-    """The score of choices that are made on the rows of all other folds, weights and decision included.
+    """Scores each fold by a selection made on the other folds, including weights and decision thresholds.
 
-    On the rows that it is made on, the best of many candidates looks better than it is. None where the rows are many,
-    or where the scorer has no parts.
+    The best of many candidates looks better than it is on the rows that it was selected on. Returns None if there are
+    many rows, or if the scorer cannot score parts.
     """
     if not isinstance(scorer, SupervisedScorer) or ensembling == "stacking" or results[0].outputs.size > MOST_CROSSED:
         return None
@@ -112,13 +113,13 @@ def crossfitted_score(
 
 
 def alone(result: CandidateResult, scorer: Scorer) -> Selection:
-    """A candidate by itself, at its own decision."""
+    """Returns the selection that consists of one candidate."""
     single = Ensemble(((result, 1.0),), result.outputs, "single")
     return _selection(single, result, scorer, "")
 
 
 def ensemble_outputs(selection: Selection, results: Sequence[CandidateResult], scorer: Scorer) -> Floats:
-    """The outputs of a selection on the training rows.
+    """Returns the outputs of a selection on the training rows.
 
     Raises:
         KeyError: a member has no result.
@@ -129,7 +130,7 @@ def ensemble_outputs(selection: Selection, results: Sequence[CandidateResult], s
 
 
 def _compared(single: Ensemble, several: Ensemble, scorer: Scorer, ensembling: Ensembling) -> tuple[Ensemble, str]:
-    """The ensemble where the policy asks for it, or where it is better by more than noise; and why."""
+    """Chooses the ensemble if the policy asks for one or it is better by more than noise; also returns the reason."""
     (best, _), *_ = single.parts
     if len(several.parts) == 1:
         return single, f"{best.name} alone, as no ensemble is better"
@@ -144,7 +145,7 @@ def _compared(single: Ensemble, several: Ensemble, scorer: Scorer, ensembling: E
 def _together(
     ranked: Sequence[Ranked], scorer: Scorer, ensembling: Ensembling, fits: Callable[[Collection[str]], bool]
 ) -> Ensemble:
-    """The best ensemble of a kind: of the best few, with the scorer's weights or with equal ones, or found greedily."""
+    """Returns a policy's best ensemble: the top candidates with the scorer's or equal weights, or a greedy choice."""
     has_weights = ensembling != "stacking" and scorer.shares([ranked[0].result.outputs]) is not None
     if ensembling in ("best", "weighted") and not has_weights:
         picked = _greedy(ranked, scorer, fits)
@@ -175,7 +176,7 @@ def _put_together(parts: Sequence[tuple[CandidateResult, float]], scorer: Scorer
 
 
 def _greedy(ranked: Sequence[Ranked], scorer: Scorer, fits: Callable[[Collection[str]], bool]) -> Counter[int]:
-    """How often each place was picked in the best ensemble on the way."""
+    """Counts how often each rank is picked in the best ensemble of the greedy search."""
     picked, total = Counter({0: 1}), ranked[0].result.outputs
     found, utility, since = picked.copy(), ranked[0].utility, 0
     for count in range(2, ROUNDS + 1):
@@ -197,7 +198,7 @@ def _greedy(ranked: Sequence[Ranked], scorer: Scorer, fits: Callable[[Collection
 
 
 def _selection(chosen: Ensemble, best: CandidateResult, scorer: Scorer, reason: str) -> Selection:
-    """At the decision that suits the outputs."""
+    """Describes an ensemble, with the class weights that suit its outputs."""
     weights = scorer.class_weights(chosen.outputs)
     score = scorer.score(chosen.outputs, weights)
     return Selection(
@@ -213,7 +214,7 @@ def _selection(chosen: Ensemble, best: CandidateResult, scorer: Scorer, reason: 
 
 
 def _member(result: CandidateResult, weight: float) -> ChosenMember:
-    """With the mean of the steps of its folds, where it learns in steps."""
+    """Describes a member; its steps are the mean over the folds if all folds report them."""
     rounds = [one for one in result.trial.rounds if one is not None]
     whole = bool(rounds) and len(rounds) == len(result.trial.rounds)
     steps = max(1, round(fmean(rounds))) if whole else None

@@ -1,6 +1,6 @@
-"""Features of transformers that learn nothing: computed once for all rows, by all workers, and kept by content.
+"""Caches the features of stateless transformers, which are computed once for all rows by all workers.
 
-Such a transformer states so by the tag `requires_fit` of scikit-learn. Workers share its rows in pieces: an
+A transformer is stateless if its scikit-learn tag `requires_fit` is false. Workers split the rows into pieces; an
 idle worker claims the next one.
 """
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PIECE = 64
-"""Rows that a worker takes at a time."""
+"""Rows per piece."""
 POLL = 0.02
 STORED = "palmette.automl.search.stored_features.StoredFeatures"
 PIPELINE, COLUMNS = "sklearn.pipeline.Pipeline", "sklearn.compose.ColumnTransformer"
 MOST_BYTES = 1 << 29
-"""Of features that are kept between searches."""
+"""Limit of the features kept between searches."""
 
 
 class StoredFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """The features of rows, by their index, from a file."""
+    """Looks up the features of rows in a file, by their index."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -52,7 +52,7 @@ class StoredFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
 
 
 class _Part(NamedTuple):
-    """A transformer that learns nothing, on some columns."""
+    """A stateless transformer and its columns."""
 
     call: Call
     columns: list[str]
@@ -64,7 +64,7 @@ class _Part(NamedTuple):
 
 
 def with_stored(encoder: Call, frame: pd.DataFrame, folder: Path) -> Call:
-    """The encoder with features from files of `folder` in the place of transformers that learn nothing."""
+    """Replaces the stateless transformers of an encoder by features stored in `folder`."""
     found = {name: Call(STORED, {"path": str(_computed(part, frame, folder))}) for name, part in _parts(encoder)}
     if not found:
         return encoder
@@ -78,11 +78,11 @@ def with_stored(encoder: Call, frame: pd.DataFrame, folder: Path) -> Call:
 
 
 def sampled_seconds(encoder: Call, frame: pd.DataFrame, folder: Path) -> float:
-    """Seconds that features of all rows take on one thread, by those of the first rows, which are kept."""
+    """Times stateless transformers on the first rows, whose features are kept; returns the seconds for all rows."""
     seconds = 0.0
     for _, part in _parts(encoder):
         transformer, rows = build(part.call), frame[part.columns]
-        transformer.transform(rows.iloc[:1])  # its first call reads weights
+        transformer.transform(rows.iloc[:1])  # the first call reads weights
         started, path = time.monotonic(), folder / f"{part.key}-0.npy"
         made = np.asarray(transformer.transform(rows.iloc[:PIECE]))
         seconds += (time.monotonic() - started) * _distinct(rows) / _distinct(rows.iloc[:PIECE])
@@ -92,12 +92,12 @@ def sampled_seconds(encoder: Call, frame: pd.DataFrame, folder: Path) -> float:
 
 
 def _distinct(rows: pd.DataFrame) -> int:
-    """Cells that are not the same text as another: a text has its features once."""
+    """The number of distinct cells: equal texts are encoded once."""
     return len({one if isinstance(one, str) else id(one) for name in rows for one in rows[name]})
 
 
 def _parts(encoder: Call) -> Iterator[tuple[str, _Part]]:
-    """The transformers of an encoder that learn nothing, by their names in it."""
+    """Yields the stateless transformers of an encoder, with their names."""
     if encoder.path != COLUMNS:
         return
     for name, transformer, columns in encoder.arguments["transformers"]:
@@ -109,7 +109,7 @@ def _parts(encoder: Call) -> Iterator[tuple[str, _Part]]:
 
 
 def _computed(part: _Part, frame: pd.DataFrame, folder: Path) -> Path:
-    """The file with the features of all rows; returns when every piece is there, whichever worker computes it."""
+    """Returns the file with the features of all rows; computes unclaimed pieces and waits for the others."""
     whole = folder / f"{part.key}.npy"
     if whole.exists():
         return whole
@@ -147,7 +147,7 @@ def _write(path: Path, values: NDArray[Any]) -> None:
 
 
 def _claims(path: Path) -> bool:
-    """Whether this process is the first to take a piece."""
+    """Returns whether this process is the first to claim a piece."""
     try:
         claim = os.open(path.with_suffix(".claim"), os.O_CREAT | os.O_EXCL | os.O_WRONLY)
     except FileExistsError:
@@ -158,7 +158,7 @@ def _claims(path: Path) -> bool:
 
 
 def _is_abandoned(path: Path) -> bool:
-    """Whether the process that took a piece has ended without it."""
+    """Returns whether the process that claimed a piece ended without writing it."""
     text = path.with_suffix(".claim").read_text(encoding="utf-8")
     try:
         os.kill(int(text or os.getpid()), 0)
@@ -168,13 +168,13 @@ def _is_abandoned(path: Path) -> bool:
 
 
 class FeatureMemory:
-    """Features of rows by transformer and content, for later searches of this process."""
+    """Keeps features by transformer and row content, for later searches of this process."""
 
     def __init__(self) -> None:
         self._rows: OrderedDict[str, tuple[list[str], dict[bytes, NDArray[Any]]]] = OrderedDict()
 
     def lay_out(self, rows: pd.DataFrame, folder: Path) -> None:
-        """Writes what is known of these rows into the folder of a job."""
+        """Writes the known features of these rows to a job's folder."""
         for key, (columns, known) in self._rows.items():
             if not known or not {*columns} <= {*rows.columns}:
                 continue
@@ -185,7 +185,7 @@ class FeatureMemory:
                 _write(folder / f"{key}.known.npy", values)
 
     def keep(self, rows: pd.DataFrame, folder: Path) -> None:
-        """Takes what a job has left, which no code of a model could write to."""
+        """Keeps the features that a job computed; no code of a language model could write to its folder."""
         for name, columns in _left(folder):
             known = self._rows.setdefault(name, (columns, {}))[1]
             values = np.load(folder / f"{name}.npy", allow_pickle=False)
@@ -207,6 +207,6 @@ def _left(folder: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def contents_of(rows: pd.DataFrame, columns: Sequence[str]) -> list[bytes]:
-    """A digest for the cells of each row."""
+    """Returns a digest of the cells of each row."""
     cells = zip(*(rows[name] for name in columns), strict=True)
     return [hashlib.sha256(repr(one).encode()).digest() for one in cells]

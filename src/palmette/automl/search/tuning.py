@@ -1,4 +1,4 @@
-"""Settings that are searched once all candidates are trained: Optuna's TPE, one study for each tuned candidate."""
+"""Tunes settings once all candidates are trained, with Optuna's TPE and one study for each learner."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     import optuna
 
 START = 6
-"""Settings drawn at random before the sampler has something to learn from."""
+"""Random trials before the sampler starts to learn."""
 MOST_TRIALS = 400
 MARK = "-tuned-"
-"""In the names of candidates whose settings were searched."""
+"""Part of the name of a candidate whose settings were tuned."""
 TURNS = 3
-"""Of so many turns the last is the second best candidate's, the others are the leader's."""
+"""Every third turn tunes the second-best learner, the others the best."""
 
 
 def is_tuned(candidate: Candidate) -> bool:
-    """Whether a candidate's settings were searched."""
+    """Returns whether a candidate's settings were tuned."""
     return MARK in candidate.name
 
 
 class Tuner:
-    """Asks for settings, two turns for the leading candidate and one for the second."""
+    """Suggests settings for the best learner, and every third time for the second-best."""
 
     def __init__(self, facts: DataFacts, seed: int) -> None:
         self.facts, self.seed = facts, seed
@@ -36,7 +36,7 @@ class Tuner:
         self._asked: dict[str, tuple[str, optuna.Trial]] = {}
 
     def ask(self, ranked: Sequence[Candidate]) -> Candidate | None:
-        """A candidate with other settings, of tuned candidates with the best first; None where there is none."""
+        """Returns a candidate with new settings, or None. `ranked` lists the tunable candidates, best first."""
         if not ranked or self.count >= MOST_TRIALS:
             return None
         others = [one for one in ranked if one.learner != ranked[0].learner]
@@ -57,7 +57,7 @@ class Tuner:
         return made
 
     def tell(self, name: str, score: float | None, first_fold: float | None) -> None:
-        """The score of a candidate; of one that was stopped, that of its first fold."""
+        """Reports the score of a candidate, or that of its first fold if it was stopped."""
         import optuna
 
         learner, trial = self._asked.pop(name)

@@ -31,64 +31,64 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ALL_ROWS = -1
-"""In the place of a fold: fitted on all rows, which are also predicted."""
+"""Used in place of a fold number: fit on all rows and predict them."""
 SAMPLE = -2
-"""In the place of a fold: features of a few rows are computed, to see how long those of all rows take."""
+"""Used in place of a fold number: encode a few rows to estimate the time for all."""
 DUMMY = "dummy"
-"""The learner that looks at no features."""
+"""The learner that ignores features."""
 CACHED_BYTES = 1 << 28
-"""Of encoded folds that a worker keeps in memory."""
+"""Limit of the encoded folds that a worker keeps in memory."""
 
 
 class FoldTask(NamedTuple):
-    """A fit."""
+    """A fit to perform."""
 
     candidate: Candidate
     fold: int
     seconds: float
-    """For learners that learn in steps, once the rows are encoded."""
+    """Time for an iterative learner, counted from the end of encoding."""
 
 
 class FoldResult(NamedTuple):
-    """What came of it."""
+    """The result of a fit."""
 
     outputs: Floats | None
-    """(m,) or (m, k) of the rows of the fold; None where it failed."""
+    """(m,) or (m, k) for the rows of the fold; None if the fit failed."""
     rounds: int | None
     seconds: float
-    """Without the shared ones."""
+    """Total time except `shared`."""
     encoding: float = 0.0
-    """Of these seconds, those for features that no worker had encoded before."""
+    """Part of `seconds` spent on features that no worker had encoded before."""
     shared: float = 0.0
-    """Seconds for features that are computed once for all candidates; of a sample, those that all rows would take."""
+    """Seconds spent on features that all folds share; for a sample, the estimate for all rows."""
     note: str = ""
-    """Why it failed."""
+    """Why the fit failed."""
 
 
 @dataclass
 class Workspace:
-    """The rows of a job, shared by all workers."""
+    """The data of a job, shared by all workers."""
 
     folder: Path
     blueprint: Blueprint
     problem: Problem
     rows: pd.DataFrame
-    """With the target."""
+    """Includes the target."""
     frame: Any
-    """Typed columns, without it, as the encoders of the problem take them."""
+    """Typed columns without the target, as the problem's encoders expect them."""
     folds: NDArray[np.int64]
     groups: NDArray[np.int64] | None = None
-    """(n,): equal for rows that stay together."""
+    """(n,): equal for rows that must stay in one fold."""
     _cached: OrderedDict[str, tuple[Any, Any]] = field(default_factory=OrderedDict)
 
     def fit(self, task: FoldTask) -> FoldResult:
-        """Fits a candidate on the rows of other folds and predicts those of its own; failures are results."""
+        """Fits a candidate without a fold's rows and predicts them. Returns failures as results."""
         started = time.monotonic()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return self._sampled(task) if task.fold == SAMPLE else self._fitted(task)
-        except Exception as error:  # noqa: BLE001 - of any library or own class: one candidate must not end the search
+        except Exception as error:  # noqa: BLE001 - a library or own class may raise anything; one candidate must not end the search
             return FoldResult(None, None, time.monotonic() - started, note=_note(error, self.folder))
 
     def _sampled(self, task: FoldTask) -> FoldResult:
@@ -123,11 +123,11 @@ class Workspace:
     def _steps(
         self, candidate: Candidate, train: Any, own: Any, learnt: NDArray[np.bool_], seconds: float
     ) -> int | None:
-        """Steps by early stopping on a fold inside the training rows: the scored rows must not choose them."""
+        """Finds the number of steps by early stopping on part of the training rows; scored rows must not decide it."""
         rows = self.rows[learnt].reset_index(drop=True)
         groups = None if self.groups is None else self.groups[learnt]
         inner = self.problem.folds(DataSplits(rows, rows.iloc[:0], groups)) == 0
-        inner &= np.isin(own, own[~inner]) if own.dtype.kind != "f" else True  # classes that are learnt
+        inner &= np.isin(own, own[~inner]) if own.dtype.kind != "f" else True  # keeps only classes that are learnt
         data = FoldData(train[~inner], own[~inner], train[inner], own[inner])
         estimator = build(learner_of(candidate, self.blueprint))
         return fit_fold(candidate, estimator, data, time.monotonic() + seconds)
@@ -135,7 +135,7 @@ class Workspace:
     def _encoded(
         self, candidate: Candidate, encoder: Call, fold: int, learnt: NDArray[Any], valid: NDArray[Any]
     ) -> tuple[Any, Any]:
-        """The features of training rows and rows to predict; made once for each encoder and fold."""
+        """Returns the features of training and predicted rows, computed once for each encoder and fold."""
         if candidate.learner == DUMMY and self.problem.has_target:
             return np.zeros((int(learnt.sum()), 1)), np.zeros((int(valid.sum()), 1))
         scale = candidate.strategy.target_transform
@@ -161,13 +161,13 @@ class Workspace:
 
 
 def encoding_key(candidate: Candidate, blueprint: Blueprint) -> str:
-    """Equal for candidates whose features are the same."""
+    """Returns a key that is equal for candidates with the same features."""
     text = f"{source(encoder_of(candidate, blueprint))} {candidate.strategy.target_transform}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def work(pipe: Connection, workspace: Workspace) -> None:
-    """Answers tasks until the other side hangs up."""
+    """Processes tasks until the driver closes the pipe."""
     while True:
         try:
             task = pipe.recv()
@@ -181,7 +181,7 @@ def _bytes(made: tuple[Any, Any]) -> int:
 
 
 def _note(error: Exception, folder: Path) -> str:
-    """The error, with the lines of own modules that it came through."""
+    """Describes an error, with the lines of own modules in its traceback."""
     steps = traceback.extract_tb(error.__traceback__)
     paths = [(Path(one.filename), one.lineno) for one in steps]
     own = [f' File "{path.name}", line {line}' for path, line in paths if path.parent == folder.parent / OWN]
