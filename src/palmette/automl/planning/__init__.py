@@ -1,1 +1,1 @@
-"""What plans are made of and judged by: allowed learners, strategies, drafting, estimates, measured rounds, columns."""
+"""Drafting and judging plans: allowed learners, strategies, column plans, estimates and measured rounds."""

@@ -1,4 +1,4 @@
-"""Blueprints from a data plan and candidates. Problem, split and file determine the rest."""
+"""Builds blueprints from a data plan and candidates; problem, split and file determine the other fields."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 SHOWN_CATEGORIES = 30
 MEASURED = 1_000
-"""Texts whose words are counted."""
+"""Number of texts used to measure the mean word count."""
 PLACEHOLDER = Candidate(name="none", learner="none")
-"""Of a draft without candidates."""
+"""The candidate of a blueprint that has none yet."""
 
 
 def blueprint(
     task: TaskSpec, samples: Samples, profile: Profile, data: DataPlan, candidates: Sequence[Candidate] = (PLACEHOLDER,)
 ) -> Blueprint:
-    """The blueprint of a data plan; policy and seconds are still the usual ones.
+    """Returns the blueprint of a data plan, with the default strategy and the task's whole budget.
 
     Raises:
-        UserError: no column is left to learn from, or the target cannot be learnt so.
+        UserError: no column is left to learn from, or the problem cannot learn the target.
     """
     rows, target = DataSplits.of(samples, profile).train, profile.split.target
     problem = problem_named(profile.split.problem)
@@ -67,7 +67,7 @@ def blueprint(
 
 
 def package_name(text: str) -> str:
-    """A name for the delivered package that no module of the standard library or of its own files has.
+    """Returns a name for the delivered package that is no keyword and no module of the standard library.
 
     >>> package_name("Sale Price"), package_name("class"), package_name("价格"), package_name("2nd")
     ('sale_price_model', 'class_model', 'target_model', 'm_2nd_model')

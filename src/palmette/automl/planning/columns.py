@@ -1,4 +1,4 @@
-"""Data plans by rule, and edits of them: which columns models are given, as what kind, and derived features."""
+"""Data plans by rule, and edits to them: the columns that models use, their kinds, and derived features."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 MOST_DERIVED = 12
 PLAIN = ("native", "number")
-"""Forms of writing in which a number can be a name as well."""
+"""Number formats that labels can have, too."""
 NAME = re.compile(r"[a-z](_?[a-z0-9])*", re.IGNORECASE)
 
 
 class Arity(NamedTuple):
-    """How many columns an operation takes, and of which kinds."""
+    """The number and kinds of columns that an operation takes."""
 
     least: int
     most: int
@@ -80,11 +80,13 @@ class ColumnEdits(Model):
 
 
 def data_plan(task: TaskSpec, samples: Samples, profile: Profile, rows: pd.DataFrame, plan: str = "") -> DataPlan:
-    """The treatment of every column but the target, by its kind, the request and the leaks; and elapsed times.
+    """Decides the treatment of every column except the target, and derives elapsed times.
+
+    Treatments follow from the column's kind, the request and detected leaks.
 
     Args:
         rows: The training rows.
-        plan: The plan that it belongs to.
+        plan: The name of the plan that it belongs to.
     """
     gone, taken = left_out(task, samples, profile), problem_named(profile.split.problem).kinds(task)
     columns = [one for one in samples.columns if one.name != profile.split.target]
@@ -99,7 +101,7 @@ def data_plan(task: TaskSpec, samples: Samples, profile: Profile, rows: pd.DataF
 
 
 def left_out(task: TaskSpec, samples: Samples, profile: Profile) -> dict[str, str]:
-    """By column that no model may be given: the reason. The request goes before the data."""
+    """Returns the reasons for excluded columns, by name. Reasons from the request precede those from the data."""
     kept = problem_named(profile.split.problem).kinds(task)
     return {name: why for name, why in reversed([*_left_out(task, samples, profile)]) if name not in kept}
 
@@ -124,7 +126,7 @@ def _left_out(task: TaskSpec, samples: Samples, profile: Profile) -> Iterator[tu
 
 
 def may_be(column: SampleColumn, kind: str) -> bool:
-    """Whether a column can be taken for a kind: where every value of it can be read as such."""
+    """Returns whether every value of a column can be read as a kind."""
     if kind == column.kind:
         return True
     reading = column.reading
@@ -135,7 +137,7 @@ def may_be(column: SampleColumn, kind: str) -> bool:
 
 
 def objections(edits: ColumnEdits, plan: DataPlan, samples: Samples) -> Iterator[str]:
-    """Why edits cannot be made, in sentences."""
+    """Yields reasons, as sentences, why edits are invalid."""
     used = {one.column for one in plan.treatments if one.kind != "drop"}
     for name in dict.fromkeys(
         one.column for one in (*edits.drop, *edits.kinds, *edits.notes) if one.column not in used
@@ -147,7 +149,7 @@ def objections(edits: ColumnEdits, plan: DataPlan, samples: Samples) -> Iterator
 
 
 def unsound(plan: DataPlan, samples: Samples) -> Iterator[str]:
-    """What cannot be of a data plan, in sentences."""
+    """Yields the errors in a data plan, as sentences."""
     for one in plan.treatments:
         column = samples.column(one.column)
         if column and one.kind != "drop" and not may_be(column, one.kind):
@@ -160,7 +162,7 @@ def unsound(plan: DataPlan, samples: Samples) -> Iterator[str]:
 
 
 def edited(plan: DataPlan, edits: ColumnEdits) -> DataPlan:
-    """A data plan with its edits; features that lose a column are removed."""
+    """Applies edits to a data plan; derived features that lose a column are removed."""
     gone = {one.column: one.reason for one in edits.drop}
     kinds, notes = {one.column: one for one in edits.kinds}, {one.column: one.reason for one in edits.notes}
     treatments = []

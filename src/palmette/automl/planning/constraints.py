@@ -1,4 +1,4 @@
-"""What the request demands of every plan: which learners, one model or several, limits on time and size."""
+"""The request's demands on every plan: learners, ensembling, and limits on time and size."""
 
 from __future__ import annotations
 
@@ -13,45 +13,46 @@ from palmette.automl.learners.learner import Cost
 from palmette.automl.task_spec.spec import Constraint, Preference, TaskSpec
 
 Aim = Literal["usual", "limited", "lean", "explain", "score"]
-"""What plans are for: nothing special; a limit on latency or size; little of everything; a model that people can read;
-a score that was missed."""
+"""The goal of plans: none in particular; a limit on latency or size; low cost overall; a readable model; or a score
+that an earlier plan missed.
+"""
 ESTIMATED = ("training_time", "latency", "size")
-"""Quantities of a constraint that can be estimated before anything is trained."""
+"""Constraint quantities that can be estimated before training."""
 HOLDS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     ">": operator.gt,
     "<=": operator.le,
     "<": operator.lt,
 }
-"""By comparison: whether a value keeps a limit."""
+"""Tests, by comparison operator, whether a value keeps a limit."""
 MARGIN = 5.0
-"""A limit is taken as out of reach where an unmeasured estimate misses it by this factor."""
+"""Factor by which an unmeasured estimate must exceed a limit to count as out of reach."""
 
 
 class Constraints(NamedTuple):
-    """What plans keep to."""
+    """The demands on plans."""
 
     allowed: tuple[str, ...]
-    """Learners that may be planned, in the order in which they are tried."""
+    """Learners that plans may use, in order of priority."""
     required: tuple[str, ...]
-    """Names in the request that the delivered model must be one of."""
+    """Learners or families named by the request; the delivered model must be one of them."""
     preferred: tuple[str, ...]
-    """Learners that are tried first."""
+    """Learners to try first."""
     compared: tuple[str, ...]
-    """Learners that every plan trains because the request compares with them."""
+    """Learners that every plan trains for comparison, at the request's demand."""
     ensembling: Ensembling | None
-    """None where the request leaves it open."""
+    """None if the request does not specify it."""
     preferences: frozenset[Preference]
     limits: tuple[Constraint, ...]
     """Upper bounds that can be estimated before training."""
 
 
 class Need(NamedTuple):
-    """A limit, and what a candidate is expected to need of it."""
+    """A limit, and the value expected of a candidate."""
 
     constraint: Constraint
     value: float
-    """In the unit of the constraint."""
+    """In the constraint's unit."""
 
     @property
     def ratio(self) -> float:
@@ -62,7 +63,7 @@ class Need(NamedTuple):
 
 
 def constraints_of(task: TaskSpec, facts: DataFacts) -> Constraints:
-    """The demands of a task, of the learners that are available; nothing is allowed where it wants only others."""
+    """Returns a task's demands on the available learners; allows none if the task requires unavailable ones."""
     here = available_learners(facts.problem, facts.kinds, task.tracks, facts.rows)
     forbidden = _learners(task, "forbidden")
     required = tuple(one.name for one in task.learners if one.level == "required")
@@ -83,13 +84,13 @@ def constraints_of(task: TaskSpec, facts: DataFacts) -> Constraints:
 
 
 def needs(cost: Cost, limits: Iterable[Constraint]) -> list[Need]:
-    """What a cost means for each limit."""
+    """Returns the expected value for each limit."""
     values = {"training_time": cost.seconds, "latency": cost.milliseconds / 1000, "size": cost.megabytes * 1e6}
     return [Need(one, values[one.quantity]) for one in limits]
 
 
 def worst(cost: Cost, limits: Iterable[Constraint]) -> float:
-    """The largest ratio of what a cost needs to what is allowed; 0 without limits."""
+    """Returns the largest ratio of an expected value to its limit, or 0 without limits."""
     return max((one.ratio for one in needs(cost, limits)), default=0.0)
 
 

@@ -1,4 +1,4 @@
-"""Expected costs of candidates, corrected by what was measured in the rounds of this run."""
+"""Estimates the costs of candidates and corrects them by the measurements of earlier rounds."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.learners.learner import Cost
 
 REQUEST = 6.0
-"""Milliseconds that a request for one row takes beside the model: HTTP, reading and encoding the row."""
+"""Milliseconds of a one-row request outside the model: HTTP, and reading and encoding the row."""
 ENSEMBLE = 4
-"""Members that an ensemble is estimated with."""
+"""Number of members assumed for the estimate of an ensemble."""
 SEVERAL = 3
-"""Learners that must have been measured, before their times correct the estimates of others."""
+"""Number of measured learners required before their times correct the estimates of others."""
 FARTHEST = 5.0
-"""Factor by which such a correction changes an estimate at most."""
+"""Largest factor by which other learners' times correct an estimate."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Of candidates on data of this size."""
+    """Estimates the costs of candidates on the data described by `facts`."""
 
     facts: DataFacts
     rounds: tuple[MeasuredRound, ...] = ()
 
     def of(self, candidate: Candidate) -> Cost:
-        """To train in all folds, to store, and to answer a request for one row; two significant digits."""
+        """Returns the cost to train on all folds, store, and answer a one-row request, to two significant digits."""
         expected, (megabytes, milliseconds) = self._expected(candidate), self._factors
         known = self._seconds.get(substance(candidate))
         return _rounded(
@@ -43,7 +43,7 @@ class Costs:
         )
 
     def together(self, candidates: Sequence[Candidate]) -> Cost:
-        """Of an ensemble of the cheapest; to train, that of the quickest, since others may be left out."""
+        """Returns the cost of an ensemble of the cheapest candidates; training time is that of the fastest alone."""
         members, (megabytes, milliseconds) = sorted(map(self._expected, candidates))[:ENSEMBLE], self._factors
         due = _sum(members)
         return _rounded(
@@ -61,7 +61,7 @@ class Costs:
 
     @cached_property
     def _ratios(self) -> dict[str, float]:
-        """Measured over expected seconds, by learner."""
+        """Ratios of measured to expected seconds, by learner."""
         found: dict[str, list[float]] = {}
         for one in (each for done in self.rounds for each in done.candidates):
             ratio = _ratio(one.seconds, self._expected(one.candidate).seconds)
@@ -69,14 +69,14 @@ class Costs:
         return {learner: median(ratios) for learner, ratios in found.items()}
 
     def _slowness(self, learner: str) -> float:
-        """By what a learner's times are corrected: by its own measurements, else by those of several others."""
+        """Returns the factor for a learner's times, from its own measurements, else from those of several others."""
         if learner in self._ratios:
             return self._ratios[learner]
         return _clipped(self._ratios.values()) if len(self._ratios) >= SEVERAL else 1.0
 
     @cached_property
     def _factors(self) -> tuple[float, float]:
-        """Measured over expected size and latency, of the model of the last round."""
+        """Ratios of measured to expected size and latency, for the last round's model."""
         if not self.rounds:
             return 1.0, 1.0
         done = self.rounds[-1]
@@ -85,14 +85,14 @@ class Costs:
 
 
 def digest(plan: Plan) -> str:
-    """Equal for plans that train and deliver the same, in whatever order and under whatever name."""
+    """Returns a digest that is equal for plans that train and deliver the same, regardless of order and name."""
     ensembling = "single" if len(plan.candidates) == 1 else plan.ensembling
     parts = [sorted(map(substance, plan.candidates)), ensembling, plan.tuning]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 def _sum(costs: Sequence[Cost]) -> Cost:
-    """Of models that answer together."""
+    """Adds up the costs of models that answer together."""
     seconds, megabytes = sum(one.seconds for one in costs), sum(one.megabytes for one in costs)
     return Cost(seconds, megabytes, REQUEST + sum(one.milliseconds for one in costs))
 

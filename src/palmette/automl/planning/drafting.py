@@ -1,4 +1,4 @@
-"""Plans by rule: the learners' portfolios in the order of a strategy, within what the request demands."""
+"""Drafts plans by rule: the learners' portfolios in the order of a strategy, within the request's demands."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 
 PATIENCE = 2.0
-"""Estimated seconds of one candidate that are tolerated, as a multiple of those left for all: estimates are rough."""
+"""Largest estimated time of a candidate, as a multiple of the remaining time; above 1 because estimates are rough."""
 VARIED = 2
-"""Leading candidates that are trained with other strategies for target and classes as well."""
+"""Number of leading candidates that are also trained with other strategies for target and classes."""
 LEADERS = 4
-"""Measured candidates that a revised plan keeps, so that it delivers nothing worse."""
+"""Number of measured candidates that a revised plan keeps, so that its model is not worse."""
 ROUGH = 1.5
-"""Factor by which a single model may seem to miss a limit, where only an ensemble was measured."""
+"""Factor by which a single model's estimate may exceed a limit if only an ensemble was measured."""
 NEAR = 2.0
-"""Factor by which the nearest candidate may seem to miss a limit after a round, for it to be tried."""
+"""After a round, factor by which the closest candidate's estimate may exceed a limit and still be tried."""
 RESERVE = 0.1
-"""Share of the budget that revisions may take beyond it: the first round has all of the budget."""
+"""Share of the budget that revisions may use beyond it, because the first round may use all of it."""
 LEAST = 0.04
-"""Share of the budget that must be left for another round, reserve included."""
+"""Least share of the budget, reserve included, that another round needs."""
 FITTING = 0.9
-"""Share of a limit on training time that search and final fit are given."""
+"""Share of a limit on training time that search and final fit may use."""
 NOTHING_KNOWN = Knowledge()
 VARIATIONS: tuple[tuple[bool, Ensembling], ...] = tuple(product((True, False), ("best", "stacking", "single")))
-"""Tuning and ensembling by which strategies are varied where there are fewer than plans."""
+"""Variations of tuning and ensembling, used if there are fewer strategies than plans."""
 
 
 @dataclass(frozen=True)
 class PlanContext:
-    """What plans are drafted for."""
+    """The request, the data and the earlier rounds that plans are drafted for."""
 
     task: TaskSpec
     profile: Profile
     blueprint: Blueprint
-    """Drafted; its candidates are not looked at."""
+    """A blueprint by rule; its candidates are ignored."""
     knowledge: Knowledge = NOTHING_KNOWN
     rounds: tuple[MeasuredRound, ...] = ()
 
@@ -65,12 +65,12 @@ class PlanContext:
         rounds: tuple[MeasuredRound, ...] = (),
         knowledge: Knowledge = NOTHING_KNOWN,
     ) -> PlanContext:
-        """With a blueprint by the rules' data plan, whose seconds are those of the next round.
+        """Returns a context with the rules' blueprint, whose seconds are those of the next round.
 
         Raises:
-            UserError: as `blueprint`.
+            UserError: see `blueprint`.
         """
-        DataSplits.of(samples, profile)  # raises where a file has changed
+        DataSplits.of(samples, profile)  # raises if a file has changed
         drawn = drafted(*(one.model_dump_json() for one in (task, samples, profile)))
         made = replace(drawn, rounds=rounds, knowledge=knowledge)
         return replace(made, blueprint=made.blueprint.model_copy(update={"seconds": made.round_seconds}))
@@ -89,24 +89,24 @@ class PlanContext:
 
     @property
     def seconds(self) -> float:
-        """Of the budget that no earlier round has taken; of the reserve, where that is more."""
+        """The part of the budget that earlier rounds left, or the reserve if that is more."""
         left, reserve = self.task.budget - sum(one.seconds for one in self.rounds), RESERVE * self.task.budget
         return max(left, min(reserve, left + reserve))
 
     @property
     def round_seconds(self) -> float:
-        """For search and final fit of the next round: all that is left, within a limit on the training time."""
+        """The time for search and final fit in the next round: what is left, within a limit on training time."""
         limits = [FITTING * one.value for one in self.constraints.limits if one.quantity == "training_time"]
         return round(min([max(self.seconds, LEAST * self.task.budget), *limits]), 1)
 
     @property
     def tolerance(self) -> float:
-        """The factor by which an estimate may miss a limit."""
+        """Factor by which an estimate may exceed a limit."""
         return MARGIN if not self.rounds else ROUGH if len(self.rounds[-1].members) > 1 else 1.0
 
     @property
     def too_large(self) -> frozenset[str]:
-        """Candidates that missed a limit when each was delivered alone."""
+        """Digests of candidates that missed a limit when delivered alone."""
         alone = (
             done for done in self.rounds if len(done.members) == 1 and {one.quantity for one in done.missed} - {"score"}
         )
@@ -116,8 +116,10 @@ class PlanContext:
 
     @cached_property
     def portfolio(self) -> tuple[Candidate, ...]:
-        """The default configurations of all allowed learners, the most promising first, each once with the usual
-        strategy, the leading ones with others too."""
+        """The default configurations of all allowed learners, most promising first, with the default strategy.
+
+        The leading ones appear with the other strategies, too. Recalled candidates come first.
+        """
         usual, *others = self.strategies
         found, tracks = sorted(self._ranked(usual), key=lambda one: one[0]), self.task.tracks
         recalled = recalled_candidates(self.knowledge, self.constraints.allowed, self.facts, self.strategies)
@@ -158,7 +160,7 @@ class PlanContext:
 
 @lru_cache(maxsize=2)
 def drafted(*given: str) -> PlanContext:
-    """Made once for several actors, which come one after the other."""
+    """Returns the context of a task, samples and profile as JSON; cached, as several actors in a row need it."""
     task, samples = TaskSpec.model_validate_json(given[0]), Samples.model_validate_json(given[1])
     profile = Profile.model_validate_json(given[2])
     data = data_plan(task, samples, profile, DataSplits.of(samples, profile).train)
@@ -173,25 +175,25 @@ def _varied(candidate: Candidate, strategy: Strategy) -> Candidate:
 
 
 class Revision(NamedTuple):
-    """What plans are drafted after; the first ones after nothing."""
+    """The failures that lead to new plans; empty for the first draft."""
 
     number: int = 0
-    """How often plans have been revised, with this time."""
+    """Number of revisions, including this one."""
     missed: tuple[str, ...] = ()
-    """Quantities of constraints."""
+    """Quantities of the missed constraints."""
     why: str = ""
-    """What failed, in a sentence."""
+    """What failed, as a sentence."""
     tried: tuple[str, ...] = ()
     """Digests of plans that are not drafted again."""
     names: tuple[str, ...] = ()
-    """Of earlier plans."""
+    """Names of earlier plans."""
 
 
 FIRST_DRAFT = Revision()
 
 
 def draft(context: PlanContext, revision: Revision = FIRST_DRAFT) -> Plans | None:
-    """As many plans as are wanted, none of which was tried before; None where nothing is left to try."""
+    """Drafts up to the requested number of plans, none of them tried before; returns None if nothing is left to try."""
     tried, names = {*revision.tried}, {*revision.names}
     made: list[Plan] = []
     for one in _plans(context, revision):
@@ -210,7 +212,7 @@ def _numbered(name: str) -> Iterator[str]:
 
 
 def _plans(context: PlanContext, revision: Revision) -> Iterator[Plan]:
-    """Plans in the order of their promise: what was measured, then the strategies, then these varied."""
+    """Yields plans, most promising first: from measured candidates, from strategies, then variations of these."""
     fitting, wanted = affordable(context), context.constraints
     aim, asked = aim_of(context, fitting, revision), (revision.why,) if revision.why else ()
     if context.rounds:
@@ -229,10 +231,10 @@ def _plans(context: PlanContext, revision: Revision) -> Iterator[Plan]:
 
 
 def affordable(context: PlanContext) -> list[Candidate]:
-    """Candidates of the portfolio that are expected to keep time and limits, else those that are by tolerance.
+    """Returns the candidates expected to keep time and limits; if there are none, those within the tolerance.
 
-    Where none can at all, it is the one that comes closest. After a round, those are out that missed a limit when they
-    were delivered alone; none is left where one of them seemed the cheapest, or where all others are far from a limit.
+    If no candidate is, returns the one that comes closest. After a round, candidates that missed a limit when delivered
+    alone are excluded. The result is empty if such a candidate had the lowest estimate, or if the others are far off.
     """
     portfolio = [one for one in context.portfolio if substance(one) not in context.too_large]
     costs = {one.name: context.costs.of(one) for one in context.portfolio}
@@ -248,7 +250,7 @@ def affordable(context: PlanContext) -> list[Candidate]:
 
 
 def aim_of(context: PlanContext, fitting: Sequence[Candidate], revision: Revision = FIRST_DRAFT) -> Aim:
-    """What plans are for: what was missed, then what is preferred, then what an ensemble would miss."""
+    """Returns the goal of plans, by missed constraints, else preferences, else limits that ensembles miss."""
     if revision.number:
         return "score" if set(revision.missed) == {"score"} else "limited"
     preferences = context.constraints.preferences
@@ -261,7 +263,7 @@ def aim_of(context: PlanContext, fitting: Sequence[Candidate], revision: Revisio
 def _from_measured(
     context: PlanContext, aim: Aim, fitting: Sequence[Candidate], asked: tuple[str, ...]
 ) -> Iterator[Plan]:
-    """A plan that follows from the measured candidates: fewer where a limit was missed, more where a score was."""
+    """Yields plans made of measured candidates: fewer of them after a missed limit, more after a missed score."""
     known = {substance(one.candidate): one for done in context.rounds for one in done.candidates}
     greater = problem_of(context.blueprint).metric.greater_is_better
     leaders = [one.candidate for one in sorted(known.values(), key=lambda one: one.score, reverse=greater)]
@@ -284,7 +286,7 @@ def _from_measured(
 
 
 def chosen_by(strategy: PlanStrategy, fitting: Sequence[Candidate], wanted: Constraints) -> list[Candidate]:
-    """The candidates of a strategy, in its order, and the first of each learner that the request compares with."""
+    """Returns a strategy's candidates in its order, and one of each learner that the request compares with."""
     here = list(dict.fromkeys(one.learner for one in fitting))
     named = [name for wish in strategy.learners for name in here if name in meant(wish)]
     place = {name: number for number, name in enumerate(dict.fromkeys(named if strategy.learners else here))}
@@ -303,7 +305,7 @@ def chosen_by(strategy: PlanStrategy, fitting: Sequence[Candidate], wanted: Cons
 def plan_of(
     strategy: PlanStrategy, candidates: Sequence[Candidate], context: PlanContext, asked: Iterable[str] = ()
 ) -> Plan:
-    """The plan of a strategy with these candidates, held to what the request demands."""
+    """Returns the plan of a strategy with the given candidates, adapted to the request's demands."""
     blends = problem_named(context.facts.problem).blends
     rests_on = resting_on(context.knowledge, candidates)
     return Plan(

@@ -1,4 +1,4 @@
-"""Training-free search: what candidates are expected to score and cost."""
+"""Training-free search: expected scores and costs of candidates."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from palmette.automl.samples import Samples
 
 
 def with_data(context: PlanContext, samples: Samples, data: DataPlan) -> PlanContext:
-    """The context with the columns that a data plan leaves."""
+    """Returns the context with the columns that a data plan keeps."""
     drawn = blueprint(context.task, samples, context.profile, data)
     return replace(context, blueprint=drawn.model_copy(update={"seconds": context.blueprint.seconds}))
 
 
 def encoded(candidate: Candidate, data: DataPlan) -> Candidate:
-    """A candidate with the encoders of its data plan where it names none and its learner takes them."""
+    """Adds the data plan's encoders to a candidate, for the kinds that it leaves open and its learner supports."""
     layout = learner_named(candidate.learner).layout
     fitting = {kind: name for kind, name in data.encoders.items() if layout in encoder_named(name).layouts}
     return candidate.model_copy(update={"encoders": {**fitting, **candidate.encoders}})
 
 
 def estimate(candidate: Candidate, context: PlanContext, reason: str = "") -> Estimate:
-    """What a candidate is expected to score and cost; by measured numbers where it was trained before."""
+    """Estimates the score and cost of a candidate; uses measured numbers if it was trained in an earlier round."""
     cost = context.costs.of(candidate)
     known = {substance(one.candidate): one.score for done in context.rounds for one in done.candidates}
     guess = expected_score(candidate.learner, context.profile, problem_of(context.blueprint).metric)
@@ -47,12 +47,12 @@ def estimate(candidate: Candidate, context: PlanContext, reason: str = "") -> Es
 
 
 def proposal(plan: Plan, data: DataPlan, context: PlanContext) -> Proposal:
-    """The candidates of a plan that fit time and limits, in its order; at least the one that comes closest.
+    """Returns a plan's candidates that fit time and limits, in order; if none does, the one that comes closest.
 
     Args:
         plan: The plan.
         data: Its data steps.
-        context: With the columns of the data plan.
+        context: A context with the columns of the data plan.
     """
     found = [estimate(encoded(one, data), context) for one in plan.candidates]
     ratios = {one.candidate.name: misfit(one, context) for one in found}
@@ -62,13 +62,13 @@ def proposal(plan: Plan, data: DataPlan, context: PlanContext) -> Proposal:
 
 
 def misfit(one: Estimate, context: PlanContext) -> float:
-    """The largest ratio of what a candidate needs to what it may, tolerance included; it is left out above 1."""
+    """The largest ratio of an estimate to its limit, with tolerance; candidates above 1 are left out."""
     cost = Cost(one.seconds, one.megabytes, one.milliseconds)
     patience = PATIENCE * max(context.seconds, 1.0)
     return max(one.seconds / patience, worst(cost, context.constraints.limits) / context.tolerance)
 
 
 def estimated(one: Estimate) -> str:
-    """An estimate as a model sees it."""
+    """Formats an estimate for a language model."""
     score = "score unknown" if one.score is None else f"about {one.score:.4g}"
     return f"{one.candidate.name}: {score}, {one.seconds:g} s, {one.megabytes:g} MB, {one.milliseconds:g} ms"

@@ -1,4 +1,4 @@
-"""From insights to candidates: what was found changes what is trained, and a plan names what follows from it."""
+"""Turns insights into candidates and strategies, and records which candidates of a plan follow from them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from palmette.automl.task_spec.vocabulary import names_pattern, vocabulary
 from palmette.knowledge import SuggestedCandidate
 
 MOST_RECALLED = 4
-"""Candidates of earlier runs that are trained before the default ones: what a misleading memory can cost."""
+"""Most candidates of earlier runs that are trained before the defaults; limits the cost of misleading memories."""
 MOST_CITED = 3
-"""Insights that a plan rests on."""
+"""Most insights that a plan cites, and most candidates listed for each."""
 PLACE = 2
-"""Of the informed strategy: after the two that hold without any insight, so that wrong insights replace neither."""
+"""Position of the informed strategy: wrong insights do not displace the first two, which need none."""
 _BETTER = re.compile(r"\b(?:outperforms?|beats?|is better than|are better than|surpass(?:es)?)\b", re.I)
 
 RestsOn = tuple[Insight, tuple[str, ...]]
-"""An insight, and the names of the candidates that follow from it."""
+"""An insight and the names of the candidates that follow from it."""
 
 
 def advocated(text: str) -> tuple[str, ...]:
-    """Learners and families that a sentence speaks for: those before "outperforms", if it compares.
+    """Returns the learners and families that a sentence recommends: in comparisons, those before the verb.
 
     >>> advocated("We show that random forests outperform kNN on small tables.")
     ('random_forest',)
@@ -40,7 +40,7 @@ def advocated(text: str) -> tuple[str, ...]:
 
 
 def setting_objections(name: str, settings: Mapping[str, Setting], facts: DataFacts) -> Iterator[str]:
-    """Why a learner cannot have settings, in sentences."""
+    """Yields reasons, as sentences, why a learner does not accept settings."""
     learner = learner_named(name)
     accepted, ranges = learner.settings(), learner.ranges(facts)
     for setting, value in settings.items():
@@ -53,7 +53,7 @@ def setting_objections(name: str, settings: Mapping[str, Setting], facts: DataFa
 def recalled_candidates(
     knowledge: Knowledge, allowed: Collection[str], facts: DataFacts, strategies: Sequence[Strategy]
 ) -> list[Candidate]:
-    """Candidates that led similar runs, those that several runs agree on first, as far as they can be trained here."""
+    """Returns trainable candidates that led similar runs; those that several runs share come first."""
     votes: Counter[str] = Counter()
     made: dict[str, Candidate] = {}
     for insight in knowledge.insights:
@@ -95,7 +95,7 @@ def _trainable(
 
 
 def informed(strategies: Sequence[PlanStrategy], knowledge: Knowledge) -> list[PlanStrategy]:
-    """The strategies, with one that trains first what most insights speak for."""
+    """Adds a strategy that trains the learners first that most insights recommend."""
     votes = Counter(name for one in knowledge.insights for name in one.learners)
     if not votes:
         return list(strategies)
@@ -105,7 +105,7 @@ def informed(strategies: Sequence[PlanStrategy], knowledge: Knowledge) -> list[P
 
 
 def resting_on(knowledge: Knowledge, candidates: Sequence[Candidate]) -> list[RestsOn]:
-    """The insights that a plan uses, each with the candidates that follow from it; others are left out."""
+    """Returns the insights that a plan uses, each with the candidates that follow from it."""
     found = []
     for one in knowledge.insights:
         spoken_for = {learner for name in one.learners for learner in meant(name)}
@@ -116,7 +116,7 @@ def resting_on(knowledge: Knowledge, candidates: Sequence[Candidate]) -> list[Re
 
 
 def used_by(plan: Plan, knowledge: Knowledge | None) -> Knowledge | None:
-    """What is known, without the insights that the plan does not rest on."""
+    """Returns the knowledge without the insights that the plan does not use."""
     if knowledge is None:
         return None
     used = tuple(one for one in knowledge.insights if one.source in plan.insights)

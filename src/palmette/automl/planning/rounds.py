@@ -1,4 +1,4 @@
-"""Rounds of a run: a plan is carried out and measured, and plans are revised while a constraint is missed."""
+"""Rounds of a run: a plan is executed and measured, and plans are revised while a constraint is missed."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from palmette.automl.task_spec.spec import Constraint, TaskSpec
 from palmette.engine import Context
 
 REJECTED = "plan-rejected"
-"""Code of a violation of an estimate; its subject is the plan, its evidence the quantity."""
+"""Code of a violation found by estimates; its subject is the plan, its evidence the quantity."""
 MISSED = ("constraint-missed", "score-missed")
-"""Codes of violations of a measured number; their evidence is a `MeasuredRound` as JSON."""
+"""Codes of violations found by measurement; their evidence is a `MeasuredRound` as JSON."""
 EARLIER = "earlier-better"
-"""Code of a violation of a model that misses more, or scores less, than that of an earlier round; its evidence is that
-round as JSON."""
+"""Code of the violation by a model that is worse than that of an earlier round; its evidence is that round as JSON.
+"""
 MOST_REVISIONS = 3
-"""Fewer than the returns of one violation after which the planner gives a run up."""
+"""Less than the number of returns of one violation after which the planner stops the run."""
 
 
 class Revised(NamedTuple):
-    """Where the drafting of plans begins."""
+    """The revision and the rounds that the next draft starts from."""
 
     revision: Revision
     rounds: tuple[MeasuredRound, ...]
 
 
 def revised(context: Context) -> Revised:
-    """What the evidence of the planner, and the plans before, demand of the next plans."""
+    """Derives the next revision from the planner's evidence and the earlier plans."""
     found = [one for one in context.evidence if one.code in (REJECTED, *MISSED)]
     last = context.last
     if not found or not isinstance(last, Plans):
@@ -49,21 +49,21 @@ def revised(context: Context) -> Revised:
     missed = [quantity for done in rounds for quantity in _missed(done)]
     missed += [one.evidence for one in found if one.code == REJECTED and one.evidence]
     why = f"Earlier plans failed: {found[0].message}"
-    # Without a failed one, the last plans are a revision that was refused: it counts the failure already.
+    # If no plan failed, the last plans are a revision that was refused, and their number includes the failure.
     return Revised(_after(last, failed, missed, why), (*last.rounds, *(rounds if failed else ())))
 
 
 def can_revise(
     task: TaskSpec, samples: Samples, profile: Profile, plans: Plans, done: MeasuredRound | None = None
 ) -> bool:
-    """Whether the rules know a plan that was not tried, and time is left for it.
+    """Returns whether the rules know an untried plan and time is left for it.
 
     Args:
         task: The request.
         samples: The data.
-        profile: Their profile.
+        profile: The profile of the data.
         plans: The last plans.
-        done: What one of them measured; None where all were rejected by their estimates.
+        done: Measurements of one of them; None if estimates ruled out all.
     """
     rounds = (*plans.rounds, *([done] if done else ()))
     context = PlanContext.of(task, samples, profile, rounds)
@@ -74,9 +74,10 @@ def can_revise(
 
 
 def better_before(rounds: Sequence[MeasuredRound], done: MeasuredRound, greater: bool) -> MeasuredRound | None:
-    """The earlier round that missed fewer constraints, or as many by less, or with a better score; None where none did.
+    """Returns the best earlier round if it beats `done`, else None.
 
-    Rounds whose outputs cannot be compared, or that deliver own code, are left aside.
+    Rounds are compared by the number of missed constraints, then by how much they miss them, then by score. Rounds
+    with incomparable outputs or own code in the model are ignored.
     """
 
     def place(one: MeasuredRound) -> tuple[int, float, float]:
@@ -97,14 +98,14 @@ def better_before(rounds: Sequence[MeasuredRound], done: MeasuredRound, greater:
 def measured_round(
     plan: str, store: str, comparison: Comparison, assessment: Assessment, missed: Sequence[Constraint]
 ) -> MeasuredRound:
-    """Measured numbers of a plan that was carried out.
+    """Returns the measurements of an executed plan.
 
     Args:
         plan: Its name.
-        store: Of the out-of-fold outputs.
-        comparison: The leaderboard, and what was chosen.
-        assessment: Of the delivered model.
-        missed: Constraints that another plan may keep. A score counts out of fold: the hold-out sends nothing back.
+        store: Name of the store with the out-of-fold outputs.
+        comparison: The leaderboard and the selection.
+        assessment: Measurements of the delivered model.
+        missed: Constraints that another plan may keep. Scores count out of fold: the hold-out causes no revision.
     """
     return MeasuredRound(
         plan=plan,

@@ -1,4 +1,4 @@
-"""Expected scores before training: the error reduction that a learner had on the most similar measured data."""
+"""Expected scores before training: a learner's error reduction on the most similar measured data sets."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from palmette.automl.profile import Profile
 from palmette.documents import Model, read_document
 
 NEAREST = 3
-"""Measured sets that an estimate rests on."""
+"""Number of measured sets that an estimate uses."""
 CLOSE = 0.25
-"""Distance within which sets count alike."""
+"""Added to distances before weighting, so that sets closer than this count nearly alike."""
 NORMAL_MAE = 0.8
 """Mean absolute deviation of a normal distribution, in standard deviations."""
 NORMAL_ORDERS = 4.65 / math.log(10)
-"""Powers of ten between the percentiles 1 and 99 of a log-normal distribution, by standard deviations of its log."""
+"""Powers of ten between percentiles 1 and 99 of a log-normal distribution, per standard deviation of its log."""
 KINDS = frozenset({"number", "category", "boolean", "datetime", *UNUSABLE})
-"""Of the columns of the measured sets."""
+"""Column kinds in the measured sets."""
 MEASURED_AS: Mapping[str, str] = {
     "balanced_accuracy": "f1_macro",
     "f1": "f1_macro",
@@ -36,17 +36,17 @@ MEASURED_AS: Mapping[str, str] = {
     "medae": "mae",
     "rmse_log": "rmsle",
 }
-"""By metric that was not measured: the one whose error reduction is taken for it."""
+"""Measured metric whose error reduction stands in for an unmeasured one."""
 
 
 class MeasuredSet(Model):
-    """A data set on which learners were measured with their first configuration, out of fold."""
+    """A data set on which the first configuration of each learner was measured out of fold."""
 
     problem: str
     figures: Mapping[str, float]
-    """Its meta-features, by name."""
+    """Meta-features by name."""
     reductions: Mapping[str, tuple[float, ...]]
-    """By learner: the share of the dummy's error that it removed, by metric in the order of `metrics`."""
+    """Share of the dummy's error that each learner removed; values by metric, in the order of `metrics`."""
 
 
 class MeasuredSets(Model):
@@ -54,17 +54,17 @@ class MeasuredSets(Model):
 
     how: str
     metrics: Mapping[str, tuple[str, ...]]
-    """By problem."""
+    """Metrics by problem."""
     sets: Mapping[str, MeasuredSet]
 
 
 class ExpectedScore(NamedTuple):
-    """An estimate that rests on measurements of other data."""
+    """An estimate based on measurements of other data sets."""
 
     reduction: float | None
-    """Share of the dummy's error that is removed; None where nothing comparable was measured."""
+    """Share of the dummy's error that is removed; None if nothing comparable was measured."""
     score: float | None
-    """In the metric of the run; None where the profile does not determine the dummy's score."""
+    """In the metric of the run; None if the profile does not determine the dummy's score."""
     reason: str
 
 
@@ -73,12 +73,12 @@ UNKNOWN = ExpectedScore(None, None, "nothing comparable was measured")
 
 @cache
 def measured() -> MeasuredSets:
-    """The measurements; read once."""
+    """Returns the measurements, which are read once."""
     return read_document(Path(__file__).with_name("measured.yaml"), MeasuredSets)
 
 
 def expected_score(learner: str, profile: Profile, metric: Metric) -> ExpectedScore:
-    """What a learner is expected to score, and why."""
+    """Returns the expected score of a learner, with the reason."""
     problem = profile.split.problem
     names = measured().metrics.get(problem, ())
     name = MEASURED_AS.get(metric.name, metric.name)
@@ -101,7 +101,7 @@ def expected_score(learner: str, profile: Profile, metric: Metric) -> ExpectedSc
 
 
 def _position(figures: Mapping[str, float]) -> tuple[float, ...]:
-    """Of a data set among others: what its columns predict alone counts most, its size least."""
+    """Places a data set among others; how well single columns predict weighs most, size least."""
 
     def figure(name: str) -> float:
         return figures.get(name, 0.0)
@@ -125,7 +125,10 @@ def _score(metric: Metric, dummy: float, reduction: float) -> float:
 
 
 def dummy_score(metric: Metric, profile: Profile) -> float | None:
-    """The score of the best constant, as far as the profile determines it; of logs, as if they were normal."""
+    """Returns the score of the best constant, or None if the profile does not determine it.
+
+    Log metrics assume normally distributed logs.
+    """
     target = profile.target
     if target is None:
         return None
@@ -155,5 +158,5 @@ def dummy_score(metric: Metric, profile: Profile) -> float | None:
 
 
 def _digits(value: float) -> float:
-    """Three significant digits."""
+    """Rounds to three significant digits."""
     return float(f"{value:.3g}")

@@ -1,4 +1,4 @@
-"""The strategies that the rules know: which candidates a plan trains, how it tunes, and what it delivers."""
+"""The rules' strategies: which candidates a plan trains, whether it tunes them, and how it combines them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from palmette.automl.planning.constraints import Aim
 
 
 class PlanStrategy(NamedTuple):
-    """A belief about the data, before it meets the request."""
+    """An assumption about the data that leads to a plan, independent of the request."""
 
     name: str
     idea: str
     learners: tuple[str, ...] = ()
-    """Learners and families, in the order in which they are trained; empty for all, by rank."""
+    """Learners and families in training order; empty for all, by rank."""
     each: int = 0
-    """Default configurations of each learner at most; 0 for all."""
+    """Most default configurations per learner; 0 for all."""
     tuning: bool = True
     ensembling: Ensembling = "best"
     least: int = 1
-    """Learners without which the strategy means nothing."""
+    """Number of different learners that the strategy needs."""
 
 
 BOOSTING = "gradient_boosting"
@@ -105,7 +105,7 @@ FORECASTING = (
     PlanStrategy("one-forecast", "One forecaster is easier to explain.", tuning=False, ensembling="single"),
 )
 STRATEGIES: Mapping[str, tuple[PlanStrategy, ...]] = {"clustering": CLUSTERING, "forecasting": FORECASTING}
-"""By problem; others have `SUPERVISED`."""
+"""Strategies by problem; other problems use `SUPERVISED`."""
 FIRST: Mapping[Aim, tuple[str, ...]] = {
     "usual": ("broad-boosting", "every-form", "every-forecast"),
     "limited": ("best-alone", "one-light-model", "one-tuned-well", "few-tuned-deeply", "plain-linear", "centres-only"),
@@ -113,20 +113,20 @@ FIRST: Mapping[Aim, tuple[str, ...]] = {
     "explain": ("plain-linear", "one-light-model", "one-tuned-well", "sturdy-forests", "centres-only", "nested-groups"),
     "score": ("everything-once", "smooth-functions", "unlike-each-other", "sturdy-forests", "dense-groups"),
 }
-"""By aim: the strategies that come first."""
+"""Names of the strategies that come first, by aim."""
 SHARES: Mapping[Track, float] = {"traditional": 0.6, "neural": 0.2, "pretrained": 0.4, "autogluon": 0.3}
-"""Of the training time, before they are scaled to the tracks of a plan."""
+"""Share of the training time by track, scaled later to the tracks of a plan."""
 
 
 def strategies(problem: str, aim: Aim) -> list[PlanStrategy]:
-    """The strategies for a problem, the most promising for the aim first."""
+    """Returns the strategies for a problem, the most promising for the aim first."""
     known: Iterable[PlanStrategy] = STRATEGIES.get(problem, SUPERVISED)
     order = {name: place for place, name in enumerate(FIRST[aim])}
     return sorted(known, key=lambda one: order.get(one.name, len(order)))
 
 
 def shares(tracks: Iterable[Track], asked: Iterable[Track]) -> dict[Track, float]:
-    """The share of each track of a plan; equal where the request names the tracks."""
+    """Returns each track's share of the training time; equal if the request names tracks."""
     weights = {one: 1.0 if list(asked) else SHARES[one] for one in dict.fromkeys(tracks)}
     total = sum(weights.values())
     return {track: round(weight / total, 3) for track, weight in weights.items()}

@@ -1,4 +1,4 @@
-"""What is made of timestamps: the parts of the calendar that recur in the rows, and the days from one to another."""
+"""Features of timestamps: calendar parts that recur in the rows, and the days between two timestamps."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PARTS = {"month": "months", "day": "days of the month", "weekday": "weekdays", "hour": "times of day"}
-"""Those that recur, in words; `days` since 1970 is the other one."""
+"""Recurring calendar parts, in words; the remaining part is `days` since 1970."""
 MOST_ELAPSED = 6
 FEWEST = 0.1
-"""Share of the rows that must have both timestamps, for the days between them to be a feature."""
+"""Least share of rows with both timestamps for the days between them to be a feature."""
 SAME = 0.999
-"""Correlation from which the days between two timestamps repeat one of them."""
+"""Correlation above which the days between two timestamps duplicate one of them."""
 TREND = 0.1
-"""Rank correlation of target and time from which the target moves with time."""
+"""Rank correlation above which the target moves with time."""
 MOST_CLASSES = 20
-"""That are looked at for it."""
+"""Number of frequent classes tested for such a move."""
 ALONG = 0.9
-"""Rank correlation of two times from which they move together."""
+"""Rank correlation above which two timestamps move together."""
 
 
 class CalendarParts(NamedTuple):
-    """What is made of a column of timestamps, and why."""
+    """The parts to extract from a timestamp column, with the reason."""
 
     parts: tuple[str, ...]
     reason: str
 
 
 def parts_of(values: pd.Series, drift: float | None = None) -> CalendarParts:
-    """The parts that recur within the rows; days since 1970 tell early from late.
+    """Chooses the calendar parts that recur in the rows, and days since 1970 to tell early rows from late ones.
 
     Args:
         values: Timestamps.
-        drift: Rank correlation with the target, where later rows are to be predicted; else None. Days beyond those of
-            training help with a target that rises or falls, and mislead about any other.
+        drift: Rank correlation with the target if later rows are to be predicted, else None. Days beyond the training
+            period help if the target rises or falls, and mislead otherwise.
     """
     known = values.dropna()
     days = known.dt.normalize()
@@ -57,8 +57,10 @@ def parts_of(values: pd.Series, drift: float | None = None) -> CalendarParts:
 
 
 def drift_of(column: str, rows: pd.DataFrame, target: str, time: str) -> float | None:
-    """The rank correlation of the target with a column of timestamps that is later in all rows to predict; of classes,
-    the largest of the frequent ones. None where the column does not move with the time of the split."""
+    """Returns the rank correlation of the target with a timestamp column that moves with the split's time.
+
+    For classes it is the largest correlation among the frequent ones. Returns None if the column does not move along.
+    """
     import pandas as pd
 
     ranks = rows[column].rank()
@@ -74,12 +76,12 @@ def drift_of(column: str, rows: pd.DataFrame, target: str, time: str) -> float |
 
 
 def elapsed(dated: Iterable[str], rows: pd.DataFrame, taken: Iterable[str]) -> Iterator[Derived]:
-    """The days from one timestamp of a row to another, where they say what neither timestamp does.
+    """Yields the days between two timestamps of a row, if they add information to both.
 
     Args:
-        dated: Columns of timestamps.
+        dated: Timestamp columns.
         rows: The training rows.
-        taken: Names that are in use.
+        taken: Names already in use.
     """
     import pandas as pd
 
