@@ -1,4 +1,4 @@
-"""One decision tree, which a person can read."""
+"""A single decision tree that a person can read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dummy: what every model has to beat."""
+"""The dummy, which every model has to beat."""
 
 from __future__ import annotations
 

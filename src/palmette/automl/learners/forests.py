@@ -1,4 +1,4 @@
-"""Forests: trees that are grown independently, and averaged."""
+"""Forests: averages of independently grown trees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palmette.automl.learners.ranges import Range, whole
 
 TREES, TREES_AT_ONCE = 100, 50
 LEAVES = 5_000
-"""Leaves of a tree at most: more make files of gigabytes, and little else."""
+"""Most leaves of a tree: more make files of gigabytes for little gain."""
 
 
 class _Forest(Learner):

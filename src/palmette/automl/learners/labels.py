@@ -1,4 +1,4 @@
-"""Classes of any kind for classifiers that take numbers only."""
+"""Encodes class names for classifiers that only take numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.preprocessing import LabelEncoder
 
 
 class LabelEncodedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A classifier that learns the numbers 0, 1, ... in place of the classes."""
+    """Trains a classifier on class numbers 0, 1, ... in place of class names."""
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator

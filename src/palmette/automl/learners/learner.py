@@ -1,8 +1,8 @@
-"""What a learner is: a model family with the scikit-learn interface, its starting points and its search space.
+"""The interface of learners: a model family with the scikit-learn interface, starting points and a search space.
 
 A learner is a plug-in (entry points `palmette.learners`): a subclass of `Learner` that states what differs. Its
-estimator is a `Call`; a class of its own stands in a module of this package that imports nothing of palmette but other
-such modules, and is copied into the delivered package.
+estimator is a `Call`. Write a class of your own in a module of this package that imports nothing of palmette but
+similar modules: such modules are copied into the delivered package.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 Settings = Mapping[str, Setting]
 SUPERVISED = frozenset({"classification", "regression"})
 ABSOLUTE = frozenset({"mae", "medae", "mape", "smape"})
-"""Metrics of absolute errors: learners minimise the absolute error where they can."""
+"""Metrics of absolute errors: learners minimise the absolute error if they can."""
 LABELS = "palmette.automl.learners.labels.LabelEncodedClassifier"
-"""Around a classifier that takes class numbers only."""
+"""Wrapper of classifiers that only take class numbers."""
 TYPICAL = DataFacts(rows=5_000, columns=15, problem="", outputs=1, classes=0, metric="", folds=5)
 
 
@@ -34,46 +34,46 @@ class DefaultConfig(NamedTuple):
     """A starting point of a learner's portfolio."""
 
     name: str
-    """Begins with the learner's name."""
+    """Starts with the learner's name."""
     settings: Settings
     reason: str
     rank: float = 50.0
-    """Place among the starting points of all learners: the strongest first, then those most unlike the ones before."""
+    """Order of the starting points of all learners: the strongest first, then those least similar to earlier ones."""
     strategy: Strategy = Strategy()
     encoders: Mapping[Kind, str] = {}
 
 
 class Cost(NamedTuple):
-    """Of a candidate, before it is trained."""
+    """Estimated cost of a candidate before training."""
 
     seconds: float
-    """To train in all folds on one thread, encoders aside."""
+    """Seconds to train in all folds on one thread, without encoders."""
     megabytes: float
-    """Of the fitted model."""
+    """Size of the fitted model."""
     milliseconds: float
-    """To predict one row."""
+    """Milliseconds to predict one row."""
 
 
 class Measured(NamedTuple):
-    """What a learner costs, for `Cost` on other data; measured on public tables, right within a factor of three."""
+    """Cost of a learner on public tables, from which `Cost` is estimated to within a factor of three."""
 
     seconds: float = 0.05
-    """To train on few rows, in one fold."""
+    """Seconds to train on few rows, in one fold."""
     cell: float = 1e-6
-    """More seconds for every cell of the training rows."""
+    """Additional seconds per cell of the training rows."""
     pair: float = 0.0
-    """More seconds for every pair of training rows."""
+    """Additional seconds per pair of training rows."""
     kilobytes: float = 200.0
     row: float = 0.0
-    """More kilobytes for every training row."""
+    """Additional kilobytes per training row."""
     milliseconds: float = 1.0
     by_output: bool = False
-    """Whether there is a model of its own for each of three or more classes."""
+    """Whether each of three or more classes has a model of its own."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What an estimator is built for."""
+    """The data and resources that an estimator is built for."""
 
     facts: DataFacts
     seed: int = 0
@@ -81,7 +81,7 @@ class Setup:
     categorical: tuple[bool, ...] = ()
     """Layout `tree`: which features are category codes."""
     more: bool = False
-    """Layout `tree`: whether features of own code follow, whose number is unknown."""
+    """Layout `tree`: whether an unknown number of features from the user's own code follow."""
 
     @property
     def places(self) -> list[int]:
@@ -90,32 +90,32 @@ class Setup:
 
     @property
     def is_absolute(self) -> bool:
-        """Whether the absolute error of a number is to be minimised."""
+        """Whether to minimise the absolute error of a number."""
         return not self.facts.classes and self.facts.metric in ABSOLUTE
 
     def path(self, path: str) -> str:
-        """The path of a class with its ending `Classifier` or `Regressor`."""
+        """Returns the path of a class with its suffix `Classifier` or `Regressor`."""
         return f"{path}{'Classifier' if self.facts.classes else 'Regressor'}"
 
 
 @dataclass(frozen=True)
 class FoldData:
-    """One fold, encoded: arrays or sparse matrices."""
+    """An encoded fold: arrays or sparse matrices."""
 
     train: Any
     """(n, d)."""
     target: Any
-    """(n,): class numbers, or values on the scale that is learnt; None for clustering."""
+    """(n,): class numbers, or values on the scale that the model learns; None for clustering."""
     valid: Any
     """(m, d)."""
     valid_target: Any
-    """(m,): for early stopping only."""
+    """(m,): only for early stopping."""
     weights: Any = None
     """(n,) or None."""
 
     @property
     def options(self) -> dict[str, Any]:
-        """The argument for sample weights, where there are any."""
+        """The argument for sample weights; empty without weights."""
         return {} if self.weights is None else {"sample_weight": self.weights}
 
     @property
@@ -124,7 +124,7 @@ class FoldData:
 
     @property
     def stopping(self) -> tuple[Any, Any]:
-        """Validation rows and their target, without those of a class that the training rows lack."""
+        """Validation rows and their target, without classes that the training rows lack."""
         import numpy as np
 
         known = np.isin(self.valid_target, np.unique(self.target)) if self.has_classes else slice(None)
@@ -137,54 +137,54 @@ class Learner:
     name: ClassVar[str]
     track: ClassVar[Track] = "traditional"
     problems: ClassVar[frozenset[str]] = SUPERVISED
-    """Registered problems that it can solve."""
+    """Registered problems that it solves."""
     layout: ClassVar[Layout] = "tree"
-    """How it takes its features."""
+    """Form in which it takes its features."""
     kinds: ClassVar[frozenset[Kind]] = frozenset()
-    """It is for data with a column of one of these kinds only; empty for any data."""
+    """If not empty, it is only for data with a column of one of these kinds."""
     families: ClassVar[frozenset[str]] = frozenset()
-    """What a request may call it beside its name, e.g. `gradient_boosting`, `tree_ensemble`, `linear_model`."""
+    """Other names that a request may use, e.g. `gradient_boosting`, `tree_ensemble`, `linear_model`."""
     stops_early: ClassVar[bool] = False
-    """Whether it learns in steps until validation rows get no better."""
+    """Whether it learns in steps until validation rows stop improving."""
     readable: ClassVar[bool] = False
-    """Whether a person can read the fitted model."""
+    """Whether people can read the fitted model."""
     requires: ClassVar[tuple[str, ...]] = ()
     """Modules that must be installed beside scikit-learn."""
     most_rows: ClassVar[float] = math.inf
-    """More training rows than this take too long."""
+    """Training rows above which it takes too long."""
     most_paired: ClassVar[float] = math.inf
-    """Rows whose pairs are looked at, at most."""
+    """Most rows whose pairs it looks at."""
     measured: ClassVar[Measured] = Measured()
     rank: ClassVar[float] = 50.0
-    """Of its starting point, where it has one only."""
+    """Rank of its starting point, if it has only one."""
     reason: ClassVar[str] = ""
-    """Of that; the description where it is empty."""
+    """Reason for that starting point; the description if empty."""
     description: ClassVar[str]
     """One sentence for plans and prompts."""
 
     @property
     def weights(self) -> tuple[str, ...]:
-        """Names of the trained weights that it uses here."""
+        """Names of the pretrained weights that it uses here."""
         return ()
 
     def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
-        """The estimator; `rounds` fixes the number of steps of a learner that stops early."""
+        """Returns the estimator; `rounds` fixes the number of steps of a learner that stops early."""
         raise NotImplementedError
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
-        """Starting points for data of this size, the strongest first."""
+        """Returns starting points for data of this size, the strongest first."""
         return (DefaultConfig(self.name, {}, self.reason or self.description, self.rank),)
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
-        """The settings that it accepts, by name."""
+        """Returns the settings that it accepts, by name."""
         return {}
 
     def unavailable(self) -> str:
-        """Why it cannot train here although its modules are installed, and the remedy; empty where it can."""
+        """Explains why it cannot train here although its modules are installed, and the remedy; empty if it can."""
         return ""
 
     def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
-        """Fits the estimator that `estimator` built, before `deadline` (time.monotonic()) where it learns in steps.
+        """Fits the estimator that `estimator` built; one that learns in steps stops at `deadline` (time.monotonic()).
 
         Returns the number of steps to repeat the fit without validation rows; None for a learner without steps.
         """
@@ -192,11 +192,11 @@ class Learner:
         return None
 
     def space(self, trial: optuna.Trial, facts: DataFacts) -> Settings:
-        """Settings to try next; empty where there is nothing to search."""
+        """Suggests the settings to try next; empty if there is nothing to search."""
         return {name: one.suggest(trial, name) for name, one in self.ranges(facts).items() if one.searched}
 
     def settings(self) -> Mapping[str, str]:
-        """The settings that it accepts, each with type, range and default in words: prompts show them."""
+        """Describes the settings that it accepts for prompts: type, range and default of each."""
         return {name: str(one) for name, one in self.ranges(TYPICAL).items()}
 
     def cost(self, facts: DataFacts) -> Cost:

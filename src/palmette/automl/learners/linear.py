@@ -12,7 +12,7 @@ from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, M
 from palmette.automl.learners.ranges import Range
 
 CURVES = 3_000_000
-"""Work above which a spline of each number takes too long."""
+"""Work above which splines of numbers take too long."""
 OF_CLASSES = "inverse strength of the L2 penalty"
 OF_NUMBERS = "strength of the L2 penalty; by leave-one-out if absent"
 
@@ -56,16 +56,16 @@ class Linear(Learner):
         from sklearn.exceptions import ConvergenceWarning
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # not quite converged is good enough
+            warnings.simplefilter("ignore", ConvergenceWarning)  # good enough without full convergence
             return super().fit(estimator, fold, deadline)
 
 
 def _strength(facts: DataFacts) -> float:
-    """The usual `C`: words alone want a weak penalty."""
+    """Returns the default `C`: words alone need a weak penalty."""
     return 10.0 if facts.is_text_alone else 1.0
 
 
 def logistic(settings: Settings, setup: Setup) -> Call:
-    """Logistic regression of two classes by coordinate descent: quick where columns are many and rows have few."""
+    """Returns a logistic regression for two classes by coordinate descent: fast on many sparse columns."""
     fixed = {"solver": "liblinear", "dual": True, "tol": 0.1, "random_state": setup.seed}
     return Call("sklearn.linear_model.LogisticRegression", {**settings, **fixed})

@@ -1,4 +1,4 @@
-"""Words weighted by the class that they are typical of."""
+"""Weights words by how typical they are of a class."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 
 class LogCountRatio(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Multiplies each column by the log of how much more rows of one of two classes have it (Wang and Manning, 2012).
+    """Multiplies columns by the log of how much more often they occur in one of two classes (Wang and Manning, 2012).
 
-    Columns with negative values are no weights of words, and stay as they are.
+    Columns with negative values are not word weights; they stay as they are.
     """
 
     def __init__(self, smoothing: float = 0.1) -> None:

@@ -1,4 +1,4 @@
-"""The nearest training rows."""
+"""k-nearest neighbours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Neighbours(Learner):
     reason = "near rows say much where rows are few"
 
     def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
-        few = max(1, setup.facts.rows // 2)  # of the rows that a fold is trained on
+        few = max(1, setup.facts.rows // 2)  # a fold may train on fewer rows
         count = min(int(settings.get("n_neighbors") or USUAL), few)
         given = {"n_neighbors": count, "weights": "distance", "n_jobs": setup.threads}
         return Call(setup.path("sklearn.neighbors.KNeighbors"), given)

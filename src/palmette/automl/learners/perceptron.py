@@ -1,4 +1,4 @@
-"""A small neural network of scikit-learn."""
+"""The multilayer perceptron of scikit-learn."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Perceptron(Learner):
         }
 
     def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
-        """Epoch by epoch; the network of the best one is kept."""
+        """Fits epoch by epoch and keeps the network of the best epoch."""
         network, target, valid_target = _first_epoch(estimator, fold)
         best, lowest, rounds = copy.deepcopy(network), _loss(network, fold.valid, valid_target), 1
         for epoch in range(2, MOST_EPOCHS + 1):
@@ -65,7 +65,7 @@ class Perceptron(Learner):
 
 
 def _first_epoch(estimator: Any, fold: FoldData) -> tuple[Any, Any, Any]:
-    """The network after an epoch, and the targets of training and validation rows as it learns them."""
+    """Returns the network after one epoch, and the encoded targets of training and validation rows."""
     from sklearn.exceptions import ConvergenceWarning
 
     is_class = not hasattr(estimator, "regressor")

@@ -1,4 +1,4 @@
-"""Settings of learners: the values they take, how they are searched, and how prompts describe them."""
+"""Settings of learners: their values, how to search them, and how prompts describe them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Range:
     default: Setting = None
     note: str = ""
     log: bool = False
-    """Searched by orders of magnitude."""
+    """Whether to search on a logarithmic scale."""
     whole: bool = False
     values: tuple[Setting, ...] = ()
     searched: bool = True
 
     def suggest(self, trial: optuna.Trial, name: str) -> Setting:
-        """A value to try."""
+        """Suggests a value to try."""
         if self.values:
             chosen: Setting = trial.suggest_categorical(name, list(self.values))
             return chosen
@@ -35,7 +35,7 @@ class Range:
         return trial.suggest_float(name, self.low, self.high, log=self.log)
 
     def objection(self, setting: Setting) -> str:
-        """Why a value is not accepted; empty where it is. Numbers beyond the range that is searched are accepted."""
+        """Explains why a value is not accepted; empty if it is. Numbers outside of the searched range are accepted."""
         if self.values:
             right = setting in self.values
         else:
@@ -52,10 +52,10 @@ class Range:
 
 
 def whole(low: int, high: int, default: Setting = None, note: str = "", log: bool = False) -> Range:
-    """The range of a whole number."""
+    """Returns the range of a whole number."""
     return Range(low, high, default, note, log, whole=True)
 
 
 def choice(*values: Setting, default: Setting = None, note: str = "", searched: bool = True) -> Range:
-    """One of a few values."""
+    """Returns a choice between a few values."""
     return Range(values=values, default=default, note=note, searched=searched)

@@ -12,13 +12,13 @@ from sklearn.utils.validation import has_fit_parameter
 
 
 class Rebalanced(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A classifier that is trained as if all classes were equally frequent.
+    """Trains a classifier as if all classes were equally frequent.
 
     Args:
         estimator: The classifier.
-        how: `weights` weighs rows by the inverse frequency of their class, or repeats rows where the classifier takes
+        how: `weights` weights rows by the inverse frequency of their class, or repeats rows if the classifier takes
             no weights; `oversample` repeats rows of rare classes; `undersample` leaves out rows of frequent classes.
-        random_state: Seed of the choice of rows.
+        random_state: Seed that chooses the rows.
     """
 
     def __init__(self, estimator: Any, how: str = "weights", random_state: int = 0) -> None:
@@ -33,7 +33,7 @@ class Rebalanced(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def rebalanced(self, X: Any, y: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
-        """Rows and classes to train on, and their weights, if any."""
+        """Returns rows and classes to train on, and their weights or None."""
         y = np.asarray(y)
         if self.how == "weights" and has_fit_parameter(self.estimator, "sample_weight"):
             return X, y, compute_sample_weight("balanced", y)
@@ -41,7 +41,7 @@ class Rebalanced(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         classes, counts = np.unique(y, return_counts=True)
         size = counts.min() if self.how == "undersample" else counts.max()
         taken = []
-        for one in classes:  # every row before any is repeated
+        for one in classes:  # use every row before repeating any
             rows = np.flatnonzero(y == one)
             whole, rest = divmod(int(size), len(rows))
             taken += [np.tile(rows, whole), random.choice(rows, rest, replace=False)]

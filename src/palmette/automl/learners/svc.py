@@ -11,7 +11,7 @@ from palmette.automl.learners.ranges import Range
 from palmette.automl.learners.text_classifiers import calibrated
 
 TEXTS = 20.0
-"""Place of texts by their main directions; their trained vectors come earlier."""
+"""Rank for texts by their main directions; pretrained embeddings rank earlier."""
 
 
 class SVC(Learner):

@@ -1,4 +1,4 @@
-"""The pretrained track: TabPFN, a network that has learnt on made-up tables and reads the training rows as context."""
+"""The learner of the track `pretrained`: TabPFN, trained on synthetic tables, reads the training rows as context."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TabPFN(Learner):
         return Call(setup.path("tabpfn.TabPFN"), {**given, "random_state": setup.seed})
 
     def unavailable(self) -> str:
-        """Why its weights are missing, and the remedy; empty where they are there."""
+        """Explains that its weights are missing, and the remedy; empty if they are there."""
         folder = _weights()
         return (
             ""
@@ -42,7 +42,7 @@ class TabPFN(Learner):
 
 
 def _weights() -> Path:
-    """The folder where TabPFN looks for its weights."""
+    """Returns the folder where TabPFN looks for its weights."""
     named = os.environ.get("TABPFN_MODEL_CACHE_DIR", "")
     usual = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
     return Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME", "") or usual) / "tabpfn"

@@ -1,4 +1,4 @@
-"""Linear classifiers for words: columns are many, and rows have few of them."""
+"""Linear classifiers of words: many sparse columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palmette.automl.learners.linear import logistic
 from palmette.automl.learners.ranges import Range
 
 BESIDE_OTHERS = 6.0
-"""Places later in the order where texts are not all that there is."""
+"""Added to the rank if the table has other columns than texts."""
 
 
 class _TextClassifier(Learner):

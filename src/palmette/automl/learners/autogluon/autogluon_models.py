@@ -1,4 +1,4 @@
-"""AutoGluon as scikit-learn estimators: a stack of models that it fits and weighs by itself."""
+"""AutoGluon as scikit-learn estimators: it fits and weights a stack of models."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ TARGET = "__target__"
 
 
 class _AutoGluon(BaseEstimator):
-    """Holds a predictor as the bytes of an archive, so that it is stored like any other model.
+    """Holds the predictor as the bytes of an archive, so that it is stored like any other model.
 
     Args:
-        categorical: Positions of the columns that are codes of categories.
-        preset: Of AutoGluon.
-        metric: Of AutoGluon; None for its own choice.
-        seconds: For a fit.
-        n_threads: That it may use.
+        categorical: Positions of the columns that are category codes.
+        preset: Preset of AutoGluon.
+        metric: Metric of AutoGluon; None for its default.
+        seconds: Time limit of a fit.
+        n_threads: Number of threads.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class _AutoGluon(BaseEstimator):
 
 
 class AutoGluonClassifier(ClassifierMixin, _AutoGluon):
-    """AutoGluon for classes."""
+    """AutoGluon for classification."""
 
     def predict_proba(self, X: Any) -> np.ndarray:
         found = self._loaded().predict_proba(self._frame(X)).reindex(columns=self.classes_, fill_value=0.0)
@@ -88,7 +88,7 @@ class AutoGluonClassifier(ClassifierMixin, _AutoGluon):
 
 
 class AutoGluonRegressor(RegressorMixin, _AutoGluon):
-    """AutoGluon for numbers."""
+    """AutoGluon for regression."""
 
     def predict(self, X: Any) -> np.ndarray:
         return self._loaded().predict(self._frame(X)).to_numpy("float64")

@@ -1,4 +1,4 @@
-"""The track of AutoGluon."""
+"""The learner of the track `autogluon`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ PRESETS = ("medium_quality", "good_quality", "high_quality", "best_quality")
 
 
 class AutoGluon(Learner):
-    """A candidate costs as many runs of AutoGluon as there are folds; each ends by the clock.
+    """Runs AutoGluon once per fold and candidate, each time up to a time limit.
 
-    Its `rounds` are the seconds that a fit took, so that the final one takes as long.
+    Its `rounds` are the seconds that a fit took, so that the final fit takes as long.
     """
 
     name = "autogluon"

@@ -1,4 +1,4 @@
-"""Gradient boosting by three libraries: each tree corrects those before it, while validation rows improve."""
+"""Gradient boosting by three libraries: each tree corrects the previous ones until validation rows stop improving."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from palmette.automl.learners.ranges import Range, choice, whole
 
 MOST_ROUNDS = 4000
 LEAST_GAIN = 1e-4
-"""Of the log loss, in so many rounds as `patience` allows: where classes are easy to tell it falls for ever."""
+"""Least gain of log loss in `patience` rounds: on classes that are easy to separate, it falls forever."""
 SMALL = 2_000
-"""Rows below which leaves of a few rows are worth a try."""
+"""Rows below which small leaves are worth a try."""
 MEDIUM, LARGE = 200_000, 2_000_000
-"""Work from which a step of learning is larger, so that training ends within a minute, or within minutes."""
+"""Work from which the learning rate is larger, so that training takes a minute, or a few minutes."""
 FAMILIES = frozenset({"gradient_boosting", "tree_ensemble", "boosting", "gbm"})
 
 
 def usual_step(facts: DataFacts) -> float:
-    """The learning rate of LightGBM; that of the others is 1.6 times as large."""
+    """Returns the learning rate of LightGBM; the other libraries use 1.6 times as much."""
     return 0.05 if facts.work < MEDIUM else 0.08 if facts.work < LARGE else 0.12
 
 
 def patience(learning_rate: float) -> int:
-    """Rounds without improvement after which to stop: more of them where each is small."""
+    """Returns the rounds without improvement before training stops: more at a small learning rate."""
     return min(150, max(30, round(3 / learning_rate)))
 
 
 def least_gain(fold: FoldData) -> float:
-    """Improvement of the loss that counts as one."""
+    """Returns the smallest gain of the loss that counts as an improvement."""
     return LEAST_GAIN if fold.has_classes else 0.0
 
 
 def seeded(name: str, setup: Setup) -> dict[str, Any]:
-    """The seed, where it is not the one that these libraries have anyway."""
+    """Returns the seed as an argument, unless it is the libraries' default."""
     return {name: setup.seed} if setup.seed else {}
 
 

@@ -1,4 +1,4 @@
-"""Codes of categories as CatBoost takes them."""
+"""Category codes in the form that CatBoost takes."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ import pandas as pd
 
 
 def whole_codes(features: Any, columns: Sequence[int]) -> pd.DataFrame:
-    """A frame of features (n, d) in which codes are whole numbers; a missing or unknown category is one of its own."""
+    """Returns features (n, d) with whole numbers as codes; missing and unknown categories form one category."""
     return pd.DataFrame(features).fillna(dict.fromkeys(columns, -1)).astype(dict.fromkeys(columns, int))

@@ -1,4 +1,4 @@
-"""Clusters that are numbered by size, of training rows and of new ones."""
+"""Clusters numbered by size, for training rows and new rows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 NOISE = 0.5
-"""Share of rows in no dense region from which there are no clusters."""
+"""Largest share of rows that may be outside of all dense regions."""
 
 
 class UndividedError(ValueError):
-    """These rows cannot be divided so; another algorithm or number of clusters may do."""
+    """The rows cannot be divided this way; another algorithm or number of clusters may work."""
 
 
 def _assigns(self: NumberedClusters) -> bool:
@@ -26,15 +26,15 @@ def _assigns(self: NumberedClusters) -> bool:
 
 
 class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
-    """The clusters of an estimator, 0 being the largest; a new row joins the cluster of the nearest training row.
+    """Numbers the clusters of an estimator by size, 0 the largest; a new row joins the nearest training row's cluster.
 
-    An estimator with a `predict` of its own assigns new rows itself.
+    An estimator that has a `predict` method assigns new rows itself.
 
     Args:
         estimator: A clustering estimator of scikit-learn, or a mixture.
-        variance: Share of the variance that is kept, in few directions; None for all columns as they are.
-        most_rows: Rows that are divided at most; the others join.
-        random_state: Seed of the choice of those rows.
+        variance: Share of the variance that principal components keep; None for all columns as they are.
+        most_rows: Most rows to divide; the other rows join the clusters of these.
+        random_state: Seed that chooses those rows.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         """Divides the rows.
 
         Raises:
-            UndividedError: all rows are in one cluster, or most of them are in none.
+            UndividedError: all rows are in one cluster, or most rows are in none.
         """
         X = validate_data(self, X, dtype="float64", ensure_min_samples=2)
         self.directions_ = PCA(self.variance, svd_solver="full").fit(X) if self.variance else None
@@ -68,7 +68,7 @@ class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The cluster of each row (n,)."""
+        """Returns the cluster of each row (n,)."""
         check_is_fitted(self, "order_")
         return self._numbered(self._found(self._read(X)))
 
@@ -77,13 +77,13 @@ class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_assigns)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each cluster (n, k)."""
+        """Returns the probability of each cluster (n, k)."""
         found = self.estimator_.predict_proba(self._read(X))
         rest = np.setdiff1d(np.arange(found.shape[1]), self.order_)
         return np.asarray(found[:, [*self.order_, *rest]])
 
     def distances(self, X: Any) -> np.ndarray:
-        """How far each row (n,) is from the centre of its cluster, or from the nearest training row."""
+        """Returns the distance of each row (n,) to the centre of its cluster, or to the nearest training row."""
         points = self._read(X)
         if hasattr(self, "nearest_"):
             return np.asarray(self.nearest_.kneighbors(points)[0][:, 0])
@@ -97,14 +97,14 @@ class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         return X if self.directions_ is None else self.directions_.transform(X)
 
     def _numbered(self, found: np.ndarray) -> np.ndarray:
-        number = np.arange(max(len(self.order_), found.max() + 1))  # a cluster without training rows keeps its number
+        number = np.arange(max(len(self.order_), found.max() + 1))  # clusters without training rows
         number[self.order_] = np.arange(len(self.order_))
         return number[found]
 
     def _fit_nearest(self, points: np.ndarray) -> None:
         chosen = np.sort(np.random.default_rng(self.random_state).permutation(len(points))[: self.most_rows])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # parts of a graph that are not connected are clusters, too
+            warnings.simplefilter("ignore", UserWarning)  # unconnected parts of the graph are clusters, too
             labels = self.estimator_.fit(points[chosen]).labels_
         noise = float((labels < 0).mean())
         if noise > NOISE:
@@ -119,7 +119,7 @@ class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 class RandomClusters(ClusterMixin, BaseEstimator):
-    """Clusters that depend on rows only by chance, by a checksum of each: what other models have to beat."""
+    """Assigns each row to a random cluster by its checksum: the baseline for other models."""
 
     def __init__(self, n_clusters: int = 2, random_state: int = 0) -> None:
         self.n_clusters = n_clusters

@@ -1,4 +1,4 @@
-"""Learners that divide rows into clusters."""
+"""Learners of clusters."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ SCALES: Mapping[str, Mapping[Kind, str]] = {
     "even": {"number": "number_squashed"},
     "normal": {"number": "number_normal"},
 }
-"""By word in a candidate's name: the encoders that differ from the usual ones."""
+"""Encoders that replace the usual ones, by the word in the candidate's name."""
 KEPT = 0.8
-"""Share of the variance that few directions keep."""
+"""Share of the variance that principal components keep."""
 FEW_COLUMNS = 3
-"""Columns up to which no directions are sought."""
+"""Columns up to which there are no principal components."""
 SHARES = (0.1, 0.05, 0.02)
-"""Of the rows that a dense region has at least."""
+"""Smallest sizes of a dense region, as shares of the rows."""
 FULL = 12
-"""Columns up to which a component of a mixture may be tilted."""
+"""Columns up to which mixture components have full covariance."""
 MANY_ROWS = 5_000
 FAMILIES = frozenset({"clustering"})
 VARIANCE = choice(None, KEPT, note="share of the variance kept in few directions")
@@ -38,7 +38,7 @@ class _Clustering(Learner):
     path: ClassVar[str]
 
     def divider(self, settings: Settings, setup: Setup) -> dict[str, Any]:
-        """The arguments of the estimator of scikit-learn."""
+        """Returns the arguments of the scikit-learn estimator."""
         count = settings.get("n_clusters") or min(setup.facts.clusters, default=2)
         return {"n_clusters": count, "random_state": setup.seed}
 
@@ -49,7 +49,7 @@ class _Clustering(Learner):
         return Call("palmette.automl.learners.clustering.clusters.NumberedClusters", given)
 
     def sizes(self, facts: DataFacts) -> Iterator[tuple[str, str, Setting]]:
-        """The word in a candidate's name, the setting and its value."""
+        """Yields the word in a candidate's name, the setting and its value."""
         yield from ((str(count), "n_clusters", count) for count in facts.clusters)
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:

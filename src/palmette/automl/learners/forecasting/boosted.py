@@ -1,4 +1,4 @@
-"""Boosted trees on the last values of a series, its calendar and its covariates: one model for all steps ahead."""
+"""Boosted trees on the last values of a series, its calendar and covariates: one model for all steps ahead."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from sklearn.base import BaseEstimator
 from palmette.automl.learners.forecasting.ridges import last_values
 from palmette.automl.learners.forecasting.series import Series, scales_of
 
-MEANS = (3, 7, 24, 96)  # numbers of last values whose mean is a feature
+MEANS = (3, 7, 24, 96)  # numbers of last values whose means are features
 
 
 class BoostedLags(BaseEstimator):
     """Predicts the change from the last value, in units of the series' scale.
 
     Args:
-        lags: How many last values are features.
-        seasons: Steps of the seasons; the value one season before the step is a feature.
-        objective: Of LightGBM: `l2`, or `l1` for the median.
-        rounds: Trees.
-        leaves: Of a tree.
+        lags: Number of last values that are features.
+        seasons: Steps of each season; the value one season before the step is a feature.
+        objective: Objective of LightGBM: `l2`, or `l1` for the median.
+        rounds: Number of trees.
+        leaves: Leaves per tree.
         rate: Learning rate.
-        most: Rows, a window and a step ahead each, that are learnt from.
+        most: Most rows to learn from; a row is one window and one step ahead.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class BoostedLags(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """(n, horizon): the values after each context."""
+        """Forecasts (n, horizon): the values after each context."""
         last = np.array([one.values[-1] for one in contexts])
         scales = np.array([self._scale(one) for one in contexts])
         changes = np.asarray(self.model_.predict(self._features(contexts))).reshape(len(contexts), self.horizon_)
@@ -75,7 +75,7 @@ class BoostedLags(BaseEstimator):
         return self.scales_.get(one.key) or float(np.std(one.values)) or 1.0
 
     def _windows(self, series: Sequence[Series]) -> tuple[list[Series], np.ndarray]:
-        """Contexts, and the changes after each (n, horizon)."""
+        """Returns contexts and the changes after each (n, horizon)."""
         least = min(self.lookback, min(len(one.values) for one in series) // 2)
         wanted = 2 * self.most / self.horizon_
         total = sum(max(len(one.values) - least - self.horizon_ + 1, 0) for one in series)
@@ -89,7 +89,7 @@ class BoostedLags(BaseEstimator):
         return contexts, np.array(targets)
 
     def _features(self, contexts: Sequence[Series]) -> np.ndarray:
-        """(n * horizon, features): of each context and step ahead."""
+        """Returns features (n * horizon, features): a row for each context and step ahead."""
         horizon, scales = self.horizon_, np.array([self._scale(one) for one in contexts])[:, None]
         recent = np.stack([last_values(one.values, self.lookback) for one in contexts])
         last = recent[:, -1:]

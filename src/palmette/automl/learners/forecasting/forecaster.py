@@ -1,4 +1,4 @@
-"""Forecasts of tables: from the rows of one or several series to the rows that follow, with intervals."""
+"""Forecasts of tables: the rows that follow those of one or several series, with prediction intervals."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from palmette.automl.learners.forecasting.series import (
     steps_from,
 )
 
-HELD = 0.25  # share of a series, its end, on which errors are measured for intervals
-CONTEXTS = 600  # that errors are measured from, at most
-ENOUGH = 50  # errors for an interval; those of neighbouring steps are taken where there are fewer
+HELD = 0.25  # share of a series, at its end, whose errors give the intervals
+CONTEXTS = 600  # most forecasts whose errors are measured
+ENOUGH = 50  # errors per interval; with fewer, those of neighbouring steps are added
 
 
 class Forecaster(BaseEstimator):
     """Forecasts the next rows of each series in a table.
 
-    Intervals are conformal: the errors of forecasts of the latest rows by a model of the rows before them.
+    Intervals are conformal: they come from the errors on the latest rows of a model fitted to the rows before them.
 
     Args:
-        estimator: Takes regular series and gives the values after each.
-        columns: What the columns are.
-        horizon: How many rows are forecast.
-        quantiles: That are forecast beside the values, such as 0.1 and 0.9.
+        estimator: Takes regular series and returns the values that follow each.
+        columns: The roles of the columns.
+        horizon: Number of rows to forecast.
+        quantiles: Quantiles to forecast beside the values, such as 0.1 and 0.9.
     """
 
     def __init__(self, estimator: Any, columns: SeriesColumns, horizon: int, quantiles: Sequence[float] = ()) -> None:
@@ -45,11 +45,11 @@ class Forecaster(BaseEstimator):
 
     @property
     def lookback(self) -> int:
-        """Rows of each series that a forecast looks at; more change nothing."""
+        """Rows of each series that a forecast uses; earlier ones make no difference."""
         return int(self.estimator.lookback)
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> Forecaster:
-        """Learns from the rows of a table, in any order."""
+        """Fits the rows of a table, in any order."""
         tables = self.tables_of(X)
         words = [
             name
@@ -67,25 +67,25 @@ class Forecaster(BaseEstimator):
         return self
 
     def predict(self, X: pd.DataFrame) -> pd.DataFrame:
-        """The next rows of each series; with a column `<target>_p<percent>` for each quantile.
+        """Forecasts the next rows of each series, with a column `<target>_p<percent>` for each quantile.
 
-        Rows after the last one with a target are not history: they hold the values of `known` that are ahead.
+        Rows after the last one with a target are not history: they hold future values of the `known` columns.
         """
         made = [self._forecast(table, name) for table, name in self._parts(self.tables_of(X))]
         return pd.concat(made, ignore_index=True)
 
     def tables_of(self, X: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """Each series as regular rows by its id."""
+        """Returns the regular rows of each series by its id."""
         parts = by_series(X[self.columns.used], self.columns.series).items()
         return {name: regular(part, self.columns.time, self.columns.frequency) for name, part in parts if len(part)}
 
     def series_of(self, table: pd.DataFrame, name: str, ahead: pd.DataFrame | None = None) -> list[Series]:
-        """The targets of one series with its covariates.
+        """Returns the targets of one series with its covariates.
 
         Args:
             table: Its regular rows.
             name: Its id.
-            ahead: Rows after them, of which covariates are known.
+            ahead: Rows after them with future values of the `known` columns.
         """
         index = steps_from(table.index[0], len(table) + self.horizon, self.columns.frequency)
         ahead = (
@@ -117,7 +117,7 @@ class Forecaster(BaseEstimator):
         return values.map(self.codes_[name]).astype(float) if name in self.codes_ else values
 
     def _forecast(self, table: pd.DataFrame, name: str) -> pd.DataFrame:
-        """The rows after those of one series."""
+        """Forecasts the next rows of one series."""
         end = len(table)
         if self.columns.known:
             present = np.flatnonzero(table[list(self.columns.targets)].notna().any(axis=1))
@@ -136,11 +136,11 @@ class Forecaster(BaseEstimator):
         return pd.DataFrame(found)
 
     def _usual_offsets(self, one: Series) -> np.ndarray:
-        """Of a series that was not learnt from, at its scale."""
+        """Returns the offsets of a series that was not in the training rows, on its scale."""
         return self.offsets_[""] * float(np.std(one.values)) if self.quantiles else np.zeros((0, self.horizon))
 
     def _offsets(self, series: Sequence[Series]) -> dict[str, np.ndarray]:
-        """(quantiles, horizon) by series, and under an empty key of all: how far quantiles are from the forecast."""
+        """Returns error quantiles (quantiles, horizon) by series; the empty key pools all series, in units of scale."""
         horizon, scales = self.horizon, scales_of(series)
         cuts = [max(1, len(one.values) - max(horizon, round(HELD * len(one.values)))) for one in series]
         model = clone(self.estimator).fit(
@@ -166,7 +166,7 @@ class Forecaster(BaseEstimator):
         } | {"": whole}
 
     def _quantiles_of(self, errors: np.ndarray) -> np.ndarray:
-        """(quantiles, horizon) of errors (n, horizon), each with those of as many neighbouring steps as it needs."""
+        """Returns quantiles (quantiles, horizon) of errors (n, horizon), with neighbouring steps if they are few."""
         width = min(self.horizon, -(-ENOUGH // len(errors)) // 2)
         made = np.empty((len(self.quantiles), self.horizon))
         for step in range(self.horizon):

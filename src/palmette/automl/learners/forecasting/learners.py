@@ -1,4 +1,4 @@
-"""Learners of forecasts: each a `Forecaster` around an estimator of regular series."""
+"""Learners of forecasts: each wraps an estimator of regular series in a `Forecaster`."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ HERE = "palmette.automl.learners.forecasting"
 MOST_LAGS = 720
 LEAST_LAGS = 2
 SHARES = (1.0, 0.7, 0.5, 0.25, 0.125)
-"""Of the most lags: numbers of lags of ridge regressions whose mean is taken."""
+"""Lags of the averaged ridge regressions, as shares of the most lags."""
 MOST_SEASON = 24
-"""Steps of a season from which a statistical model of it takes too long."""
+"""Steps of a season above which statistical models of it take too long."""
 MANY = 50
-"""Series from which models of each by itself say less than one that all share."""
+"""Number of series above which a model for each is worse than one for all."""
 TYPICAL = SeriesUse(targets=("y",), horizon=24, seasons=(24,), shortest=1000, longest=1000, context=720)
 
 
@@ -38,11 +38,11 @@ class _Forecast(Learner):
     path: ClassVar[str]
 
     def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
-        """The arguments of the estimator of regular series."""
+        """Returns the arguments of the estimator of regular series."""
         raise NotImplementedError
 
     def starts(self, use: SeriesUse) -> Mapping[str, tuple[Settings, str]]:
-        """Settings of the starting points, with the reason, by the ending of their names."""
+        """Returns settings and reason of each starting point, by the suffix of its name."""
         return {"": ({}, self.description)}
 
     def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
@@ -68,7 +68,7 @@ class _Forecast(Learner):
         return None
 
     def space(self, trial: Any, facts: DataFacts) -> Settings:
-        """Nothing: few origins pick settings wrongly, and a mean of several forecasts errs less."""
+        """Searches nothing: few origins choose settings badly, and the mean of several forecasts has smaller errors."""
         return {}
 
 
@@ -251,5 +251,5 @@ class BoostedForecast(_Forecast):
 
 
 def lags_of(use: SeriesUse) -> int:
-    """The most lags that the shortest series allows for."""
+    """Returns the most lags that the shortest series allows."""
     return max(LEAST_LAGS, min(MOST_LAGS, (use.shortest - use.horizon) // 3))

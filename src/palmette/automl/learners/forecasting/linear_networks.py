@@ -1,4 +1,4 @@
-"""Linear networks from the last values of a series to its next ones, in PyTorch (Zeng et al., 2023)."""
+"""Linear networks from the last values of a series to the next ones, in PyTorch (Zeng et al., 2023)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from torch.nn import functional
 from palmette.automl.learners.forecasting.ridges import VALID, last_values, windows_of
 from palmette.automl.learners.forecasting.series import Series, scales_of
 
-SMOOTHED = 25  # values whose moving mean is the trend
+SMOOTHED = 25  # width of the moving mean that is the trend
 BATCH, EPOCHS_WITHOUT_GAIN = 256, 3
 
 
 class LinearNetwork(BaseEstimator):
-    """NLinear or DLinear: one layer on the values relative to the last, or one each on their trend and the rest.
+    """NLinear or DLinear: one layer on values relative to the last, or one each for their trend and the rest.
 
     Args:
         kind: `nlinear` or `dlinear`.
-        lags: Last values that are taken.
-        absolute: Whether the absolute error is minimised.
-        epochs: Passes over the windows at most; the latest windows stop them.
-        most: Windows that are learnt from.
+        lags: Number of last values that are used.
+        absolute: Whether to minimise the absolute error.
+        epochs: Most passes over the windows; the latest windows stop training early.
+        most: Most windows to learn from.
         random_state: Seed.
     """
 
@@ -82,7 +82,7 @@ class LinearNetwork(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """(n, horizon): the values after each context."""
+        """Forecasts (n, horizon): the values after each context."""
         recent = np.stack([last_values(one.values, self.lags) for one in contexts])
         scales = np.array([self.scales_.get(one.key) or float(np.std(one.values)) or 1.0 for one in contexts])[:, None]
         rows = torch.as_tensor((recent - recent[:, -1:]) / scales, dtype=torch.float32)

@@ -1,4 +1,4 @@
-"""Forecasts by a network that was trained on many other series and lies in a folder of $PALMETTE_MODELS."""
+"""Forecasts by a pretrained network in a folder of $PALMETTE_MODELS."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from sklearn.base import BaseEstimator
 from palmette.automl.encoders.packaged_weights import weights_file
 from palmette.automl.learners.forecasting.series import Series
 
-SERIES_TOGETHER = 64  # series in a batch
+SERIES_TOGETHER = 64  # batch size
 
 
 class PretrainedForecast(BaseEstimator):
-    """The median forecast of a network of the Chronos family (Ansari et al., 2024), which learns nothing here.
+    """The median forecast of a Chronos network (Ansari et al., 2024); there is nothing to fit.
 
     Args:
-        folder: Of the network.
-        sha256: Of its file of weights, which is not part of the fitted model.
-        lags: Last values that it is shown.
+        folder: Folder of the network.
+        sha256: SHA-256 of the weights, which the fitted model leaves out.
+        lags: Number of last values that the network sees.
     """
 
     def __init__(self, folder: str, sha256: str, lags: int = 512) -> None:
@@ -39,7 +39,7 @@ class PretrainedForecast(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """(n, horizon): the values after each context."""
+        """Forecasts (n, horizon): the values after each context."""
         network, made = _chronos(self.folder, self.sha256), []
         values = [torch.tensor(one.values[-self.lags :], dtype=torch.float32) for one in contexts]
         for start in range(0, len(values), SERIES_TOGETHER):

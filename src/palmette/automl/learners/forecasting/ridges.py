@@ -1,4 +1,4 @@
-"""Linear forecasts: ridge regressions from the last values of a series to its next ones."""
+"""Linear forecasts: ridge regressions from the last values of a series to the next ones."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from sklearn.base import BaseEstimator
 from palmette.automl.learners.forecasting.series import Series, scales_of
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0, 1000.0)
-VALID = 0.2  # share of the windows, the latest, by which the penalty is chosen
+VALID = 0.2  # share of the windows, the latest ones, that choose the penalty
 
 
 class LagRidges(BaseEstimator):
-    """The mean of ridge regressions, one for each number of lags; values are relative to the last one.
+    """Averages ridge regressions, one for each number of lags, on values relative to the last one.
 
     Args:
-        lags: How many last values each regression takes.
-        own: Whether each series has regressions of its own; else all share them, each at its scale.
-        most: Windows that a regression learns from.
+        lags: Number of last values that each regression takes.
+        own: Whether each series has its own regressions; else all series share them, each on its scale.
+        most: Most windows that a regression is fitted to.
     """
 
     def __init__(self, lags: Sequence[int] = (24, 48, 96), own: bool = False, most: int = 20_000) -> None:
@@ -40,7 +40,7 @@ class LagRidges(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """(n, horizon): the values after each context."""
+        """Forecasts (n, horizon): the values after each context."""
         made = np.empty((len(contexts), self.horizon_))
         keys = np.array([one.key if self.own else "" for one in contexts])
         for key in np.unique(keys):
@@ -51,7 +51,7 @@ class LagRidges(BaseEstimator):
         return made
 
     def _fitted(self, series: Sequence[Series], lags: int) -> np.ndarray:
-        """(lags, horizon)."""
+        """Returns weights (lags, horizon)."""
         x, y = windows_of(series, lags, self.horizon_, self.most, self.scales_)
         if not len(x):
             return np.zeros((lags, self.horizon_))
@@ -62,14 +62,14 @@ class LagRidges(BaseEstimator):
 
 
 def last_values(values: np.ndarray, count: int) -> np.ndarray:
-    """The last values (count,), with the first one repeated before a shorter series."""
+    """Returns the last values (count,); a shorter series is padded with its first value."""
     return np.pad(values[-count:], (max(0, count - len(values)), 0), mode="edge")
 
 
 def windows_of(
     series: Sequence[Series], lags: int, horizon: int, most: int, scales: dict[str, float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Lags (n, lags) and what follows (n, horizon), relative to the last lag and in units of the scale, by time."""
+    """Returns lags (n, lags) and next values (n, horizon), by time, relative to the last lag and in units of scale."""
     counts = [len(one.values) - lags - horizon + 1 for one in series]
     stride = max(1, -(-sum(max(count, 0) for count in counts) // most))
     parts, when = [], []
@@ -87,7 +87,7 @@ def windows_of(
 
 
 def _ridges(x: np.ndarray, y: np.ndarray, penalties: Sequence[float] = PENALTIES) -> Iterator[tuple[float, np.ndarray]]:
-    """The weights (lags, horizon) for each penalty."""
+    """Yields the weights (lags, horizon) for each penalty."""
     square, product = (x.T @ x).astype(float), (x.T @ y).astype(float)
     size = float(np.trace(square)) / max(x.size, 1) + 1e-12
     for one in penalties:

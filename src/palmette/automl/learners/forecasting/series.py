@@ -14,26 +14,26 @@ import pandas as pd
 class Series:
     """One variable over time."""
 
-    key: str  # the column, after the id of the series where there are several
+    key: str  # the column, preceded by the id of the series if there are several
     values: np.ndarray  # (steps,), without gaps
-    known: np.ndarray  # (steps and those to forecast, k): calendar and covariates that are known ahead
-    past: np.ndarray  # (steps, p): covariates that are known up to the last step
+    known: np.ndarray  # (steps + horizon, k): calendar, and covariates known ahead
+    past: np.ndarray  # (steps, p): covariates known up to the last step
 
     def until(self, end: int, horizon: int) -> Series:
-        """What is known after `end` steps."""
+        """Returns what is known after `end` steps."""
         return Series(self.key, self.values[:end], self.known[: end + horizon], self.past[:end])
 
 
 @dataclass(frozen=True)
 class SeriesColumns:
-    """What the columns of a table of series are."""
+    """The roles of the columns in a table of series."""
 
-    targets: Sequence[str]  # that are forecast
-    time: str = ""  # time stamps, or numbers of steps; empty where each row is a step
-    frequency: str = "1"  # distance of two rows as a pandas offset, or as a number
+    targets: Sequence[str]  # columns to forecast
+    time: str = ""  # time stamps or step numbers; empty if each row is a step
+    frequency: str = "1"  # distance between rows as a pandas offset or a number
     series: str = ""  # the column that names the series; empty for one series
-    known: Sequence[str] = ()  # whose values are known ahead
-    past: Sequence[str] = ()  # whose values are known up to the last row
+    known: Sequence[str] = ()  # columns whose values are known ahead
+    past: Sequence[str] = ()  # columns whose values are known up to the last row
 
     @property
     def used(self) -> list[str]:
@@ -42,7 +42,7 @@ class SeriesColumns:
 
 
 def steps_from(first: Any, count: int, frequency: str) -> pd.Index:
-    """So many stamps from the first on; a number as the frequency counts steps."""
+    """Returns `count` stamps from the first one on; a number as frequency counts steps."""
     try:
         return pd.Index(float(str(first)) + float(frequency) * np.arange(count))
     except ValueError:
@@ -50,7 +50,7 @@ def steps_from(first: Any, count: int, frequency: str) -> pd.Index:
 
 
 def grid_of(stamps: pd.Series, frequency: str) -> pd.Index:
-    """Regular stamps that cover sorted ones, at the phase that most of them have."""
+    """Returns regular stamps that cover sorted ones, with their most common phase."""
     first, last = stamps.iloc[0], stamps.iloc[-1]
     offset: Any = None if _is_number(frequency) else pd.tseries.frequencies.to_offset(frequency)
     try:
@@ -63,16 +63,16 @@ def grid_of(stamps: pd.Series, frequency: str) -> pd.Index:
 
 
 def places_in(grid: pd.Index, stamps: pd.Series) -> np.ndarray:
-    """The position of the nearest step for each stamp (n,)."""
+    """Returns the position of the nearest step for each stamp (n,)."""
     return np.asarray(grid.get_indexer(pd.Index(stamps), method="nearest"))
 
 
 def regular(rows: pd.DataFrame, time: str, frequency: str) -> pd.DataFrame:
-    """The rows of one series, one for each step: repeated stamps are averaged, gaps have no values.
+    """Returns one row for each step of a series: repeated stamps are averaged, gaps have missing values.
 
     Args:
         rows: In any order; those without a stamp are left out.
-        time: The column of stamps; empty where rows are steps.
+        time: The column of stamps; empty if each row is a step.
         frequency: A pandas offset, or the distance of numbered steps.
     """
     if not time:
@@ -89,14 +89,14 @@ def regular(rows: pd.DataFrame, time: str, frequency: str) -> pd.DataFrame:
 
 
 def by_series(rows: pd.DataFrame, series: str) -> Mapping[str, pd.DataFrame]:
-    """The rows of each series by its id; all rows under an empty id where there is one series."""
+    """Returns the rows of each series by its id; all rows under an empty id if there is one series."""
     if not series:
         return {"": rows}
     return {str(name): part.drop(columns=series) for name, part in rows.groupby(rows[series].astype(str), sort=True)}
 
 
 def calendar(stamps: pd.Index) -> np.ndarray:
-    """Parts of each stamp (n, 5): time of day, weekday, day and week of the year, month; none of numbered steps."""
+    """Returns (n, 5): hour, weekday, day of month, day of year and month of each stamp; (n, 0) for numbered steps."""
     if not isinstance(stamps, pd.DatetimeIndex):
         return np.zeros((len(stamps), 0))
     hours = stamps.hour + stamps.minute / 60 + stamps.second / 3600
@@ -104,12 +104,12 @@ def calendar(stamps: pd.Index) -> np.ndarray:
 
 
 def filled(values: pd.DataFrame | pd.Series) -> np.ndarray:
-    """Without gaps: the last value, the first one before it, 0 where there is none."""
+    """Fills gaps with the last value before them, else the first one after them, else 0."""
     return values.ffill().bfill().fillna(0.0).to_numpy(dtype=float)
 
 
 def scales_of(series: Sequence[Series]) -> dict[str, float]:
-    """The usual size of a change of each series; a flat one counts as a hundredth of the others."""
+    """Returns the standard deviation of each series, at least a hundredth of the median one."""
     found = {one.key: float(np.std(one.values)) for one in series}
     floor = 0.01 * float(np.median(list(found.values()))) or 1e-9
     return {key: max(scale, floor) for key, scale in found.items()}

@@ -1,4 +1,4 @@
-"""Forecasts that learn next to nothing: the last season again, the theta method, and means of several forecasts."""
+"""Simple forecasts: the last season again, the theta method, and means of several forecasts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from palmette.automl.learners.forecasting.series import Series
 
 ALPHAS = np.linspace(0.05, 0.95, 19)
-MOST_OF_THETA = 600  # last values that the theta method looks at, where seasons are short
+MOST_OF_THETA = 600  # last values that the theta method uses, if seasons are short
 
 
 class SeasonalNaive(BaseEstimator):
@@ -20,7 +20,7 @@ class SeasonalNaive(BaseEstimator):
 
     Args:
         season: Steps of a season; 1 repeats the last value.
-        count: Seasons in the mean.
+        count: Number of seasons in the mean.
     """
 
     def __init__(self, season: int = 1, count: int = 1) -> None:
@@ -36,7 +36,7 @@ class SeasonalNaive(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """(n, horizon): the values after each context."""
+        """Forecasts (n, horizon): the values after each context."""
         made = np.empty((len(contexts), self.horizon_))
         for place, one in enumerate(contexts):
             season = self.season if len(one.values) >= self.season else 1
@@ -67,7 +67,7 @@ class Theta(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """(n, horizon): the values after each context."""
+        """Forecasts (n, horizon): the values after each context."""
         return np.stack([self._forecast(one.values[-self.lookback :]) for one in contexts])
 
     def _forecast(self, values: np.ndarray) -> np.ndarray:
@@ -91,7 +91,7 @@ class WeightedForecasts(BaseEstimator):
 
     Args:
         members: Forecasters with their names.
-        weights: One for each.
+        weights: One for each member.
     """
 
     def __init__(self, members: Sequence[tuple[str, Any]], weights: Sequence[float]) -> None:
@@ -107,12 +107,12 @@ class WeightedForecasts(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """(n, horizon): the values after each context."""
+        """Forecasts (n, horizon): the values after each context."""
         return np.average([one.predict(contexts) for one in self.fitted_], axis=0, weights=self.weights)
 
 
 class LogScale(BaseEstimator):
-    """Forecasts the logarithm of positive values, which grow by a rate rather than by an amount."""
+    """Forecasts the logarithm of positive values, which suits growth by a rate rather than by an amount."""
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
@@ -127,7 +127,7 @@ class LogScale(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """(n, horizon): the values after each context."""
+        """Forecasts (n, horizon): the values after each context."""
         highest = np.log([10 * one.values.max() for one in contexts])[:, None]
         return np.exp(np.minimum(self.estimator_.predict(self._logs(contexts)), highest))
 
@@ -136,7 +136,7 @@ class LogScale(BaseEstimator):
 
 
 def _seasonal(values: np.ndarray, season: int) -> np.ndarray:
-    """(season,): how far the steps of a season are from a moving mean, beginning at the first value."""
+    """Returns the seasonal deviations (season,) from a moving mean, starting at the first value."""
     weights = np.r_[0.5, np.ones(season - 1), 0.5] / season if season % 2 == 0 else np.ones(season) / season
     middle, half = np.convolve(values, weights, "valid"), len(weights) // 2
     rest, place = values[half : half + len(middle)] - middle, (half + np.arange(len(middle))) % season

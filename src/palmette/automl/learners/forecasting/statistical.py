@@ -1,4 +1,4 @@
-"""Statistical models of each series by itself, from statsforecast."""
+"""Statistical models of single series, from statsforecast."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from statsforecast.models import AutoARIMA, AutoETS
 
 from palmette.automl.learners.forecasting.series import Series
 
-MOST_OF_STATISTICS = 500  # last values that a model is fitted to: more take long and add little
+MOST_OF_STATISTICS = 500  # last values that a model is fitted to: more are slow and add little
 
 
 class Statistical(BaseEstimator):
-    """Exponential smoothing or ARIMA, selected by an information criterion and fitted where a forecast begins.
+    """Exponential smoothing or ARIMA, selected by an information criterion and fitted at each forecast's origin.
 
     Args:
         kind: `ets` or `arima`.
@@ -35,7 +35,7 @@ class Statistical(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """(n, horizon): the values after each context."""
+        """Forecasts (n, horizon): the values after each context."""
         return np.stack([self._forecast(one.values[-self.lookback :]) for one in contexts])
 
     def _forecast(self, values: np.ndarray) -> np.ndarray:

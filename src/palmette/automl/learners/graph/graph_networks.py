@@ -1,4 +1,4 @@
-"""Networks of a whole graph as scikit-learn estimators, in PyTorch."""
+"""Neural networks on a whole graph as scikit-learn estimators, in PyTorch."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from torch.nn import functional
 from palmette.automl.learners.graph.nodes import Nodes
 
 STEPS = 10
-"""Steps along the edges of GPR-GNN."""
+"""Steps of GPR-GNN along the edges."""
 RETURN = 0.1
-"""Weight of a node's own values in its first weights, as in personalised PageRank."""
+"""Initial weight of a node's own values, as in personalised PageRank."""
 PATIENCE = 40
 
 
 class SparseLinear(nn.Linear):
-    """A linear layer of sparse rows."""
+    """A linear layer for sparse rows."""
 
     def forward(self, rows: Any) -> Any:
         return rows @ self.weight.T + self.bias
@@ -44,7 +44,7 @@ class GraphConvolutions(nn.Module):
 
 
 class GeneralisedPageRank(nn.Module):
-    """A network of each node's features, its outputs averaged over learnt distances (GPR-GNN: Chien et al., 2021)."""
+    """A network whose outputs are averaged over hops with learnt weights (GPR-GNN: Chien et al., 2021)."""
 
     def __init__(self, inputs: int, width: int, outputs: int, dropout: float) -> None:
         super().__init__()
@@ -68,11 +68,11 @@ NETWORKS = {"gcn": GraphConvolutions, "gpr_gnn": GeneralisedPageRank}
 
 
 class GraphNetworkClassifier(ClassifierMixin, BaseEstimator):
-    """A network that sees the whole graph in every step, and learns from the nodes with a known class.
+    """A network that sees the whole graph in every step and learns from the nodes of known class.
 
     Args:
         architecture: `gcn` or `gpr_gnn`.
-        epochs: Steps; at most, where validation nodes stop them.
+        epochs: Training steps; the maximum if validation nodes stop training early.
         width: Units of the hidden layer.
         dropout: Share of values that are left out in training.
         lr: Learning rate of Adam.
@@ -103,7 +103,7 @@ class GraphNetworkClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def fit_until(self, X: Nodes, y: Any, valid: tuple[Nodes, Any] | None = None, deadline: float = math.inf) -> int:
-        """Fits, and returns the epochs: those that are best for the validation nodes, if they are given."""
+        """Fits and returns the number of epochs; with validation nodes, the number that is best for them."""
         self.classes_, target = np.unique(y, return_inverse=True)
         rows, averaging = _tensors(X)
         known, classes = torch.as_tensor(X.places), torch.as_tensor(target)
@@ -145,7 +145,7 @@ class GraphNetworkClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _tensors(X: Nodes) -> tuple[Any, Any]:
-    """Features, and what averages them, both as sparse tensors."""
+    """Returns the features and the averaging matrix, both as sparse tensors."""
     return _tensor(X.rows), _tensor(X.averaging)
 
 
@@ -154,12 +154,12 @@ def _tensor(matrix: Any) -> Any:
     starts, columns = (torch.as_tensor(one.astype("int64")) for one in (whole.indptr, whole.indices))
     values = torch.as_tensor(whole.data.astype("float32"))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that sparse tensors are in beta
+        warnings.simplefilter("ignore", UserWarning)  # sparse tensors are in beta
         return torch.sparse_csr_tensor(starts, columns, values, whole.shape, check_invariants=False)
 
 
 def _thinned(rows: Any, share: float, training: bool) -> Any:
-    """Dropout of sparse rows."""
+    """Applies dropout to sparse rows."""
     if not training:
         return rows
     values = functional.dropout(rows.values(), share)

@@ -1,4 +1,4 @@
-"""Learners of nodes that look at their neighbours. Those that do not are the learners of classifications."""
+"""Learners of nodes that look at neighbours; those that do not are the learners of classification."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palmette.automl.learners.ranges import Range, choice, whole
 
 PROPAGATION = "palmette.automl.learners.graph.propagation"
 WORDS = 50
-"""Columns from which numbers are taken for counts of words."""
+"""Columns from which numbers are treated as word counts."""
 MOST_EPOCHS = 300
 FAMILIES = frozenset({"graph"})
 
@@ -24,7 +24,7 @@ class _OfNodes(Learner):
     start: ClassVar[float]
     """Rank of the first starting point."""
     settings_to_try: ClassVar[Mapping[str, Settings]]
-    """By the end of a candidate's name."""
+    """Settings by the suffix of the candidate's name."""
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         shares = facts.columns >= WORDS and "number" in facts.kinds
@@ -38,7 +38,7 @@ class _OfNodes(Learner):
 class _Averaged(_OfNodes):
     measured = Measured(0.05, 1.5e-7, kilobytes=500.0, row=2.0, milliseconds=8.0, by_output=True)
     hops_to_try: ClassVar[Mapping[str, tuple[int, ...]]]
-    """By the value of the setting `hops`."""
+    """Numbers of hops by the value of the setting `hops`."""
     estimator_name: ClassVar[str] = "PropagatedClassifier"
 
     def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
@@ -60,7 +60,7 @@ class _Averaged(_OfNodes):
         from sklearn.exceptions import ConvergenceWarning
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # not quite converged is good enough
+            warnings.simplefilter("ignore", ConvergenceWarning)  # good enough without full convergence
             return super().fit(estimator, fold, deadline)
 
 

@@ -1,7 +1,7 @@
-"""Nodes with the graph around them, and what lets scikit-learn estimators learn from them.
+"""Nodes with their graph, and the estimators that learn from them.
 
-A model is fitted on the whole graph, of which some nodes have a known class. A row to predict is a node of its own: it
-receives from its neighbours and gives them nothing, so the answer to a row depends on that row and the graph alone.
+A model is fitted on the whole graph, in which some nodes have a known class. A row to predict is a new node: it
+receives values from its neighbours and sends none, so its prediction depends on that row and the graph alone.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from palmette.automl.encoders.columns import ColumnError, text_of
 
 
 class Nodes:
-    """Some nodes of a graph; they are indexed as rows, and the graph stays whole.
+    """Selected nodes of a graph; indexing selects nodes and keeps the whole graph.
 
     Args:
         rows: The typed columns, or the features, of all nodes but the first `before`.
         links: (m, m) sparse: row i has a 1 for each neighbour of node i.
-        places: (n,): the nodes that are meant.
-        before: Nodes whose features the encoder has kept.
+        places: (n,): positions of the selected nodes.
+        before: Number of nodes whose features the encoder has kept.
     """
 
     def __init__(self, rows: Any, links: Any, places: np.ndarray, before: int = 0) -> None:
@@ -48,7 +48,7 @@ class Nodes:
 
     @property
     def own(self) -> pd.DataFrame:
-        """The typed columns of the nodes that are meant."""
+        """The typed columns of the selected nodes."""
         return self.rows.iloc[self.places - self.before]
 
     @property
@@ -60,7 +60,7 @@ class Nodes:
 
 
 def linked(ids: Iterable[Any], neighbours: Iterable[Any]) -> Any:
-    """(n, n) sparse: who is whose neighbour, both ways, without loops and repeats; unknown ones are left out."""
+    """Returns the symmetric adjacency matrix (n, n), sparse, without loops; unknown neighbours are left out."""
     place = {name: number for number, name in enumerate(ids)}
     lists = [[place[name] for name in one or () if name in place] for one in neighbours]
     starts = np.repeat(np.arange(len(lists)), [len(one) for one in lists])
@@ -74,7 +74,7 @@ def linked(ids: Iterable[Any], neighbours: Iterable[Any]) -> Any:
 
 
 def neighbours(value: Any) -> tuple[str, ...] | None:
-    """Ids of neighbours, from a list, a list in JSON, or a text with blanks between them; None where there are none."""
+    """Reads ids of neighbours from a list, a JSON list, or a text separated by blanks; None if there are none."""
     if not isinstance(value, list) and (pd.isna(value) or value == ""):
         return None
     text = "" if isinstance(value, list) else text_of(value)
@@ -87,7 +87,7 @@ class NodeFeatures(BaseEstimator):
 
     Args:
         encoder: A transformer of typed columns.
-        graph: Whether the features of nodes come with those of all others, for models that look at neighbours.
+        graph: Whether to return the features of all nodes, for models that look at neighbours.
     """
 
     def __init__(self, encoder: Any, graph: bool = False) -> None:
@@ -118,8 +118,8 @@ class NodeFeatures(BaseEstimator):
 class GraphClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Classifies the nodes of a graph, and keeps the graph.
 
-    `fit` takes a row for each node; the target is missing where the class is unknown. A row to predict whose id is in
-    the graph has the values of that node where its own are missing; any other id is a new node.
+    `fit` takes a row for each node; the target is missing if the class is unknown. A row to predict whose id is in the
+    graph takes its missing values from that node; any other id is a new node.
 
     Args:
         estimator: A classifier of `Nodes`.
@@ -134,7 +134,7 @@ class GraphClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: pd.DataFrame, y: Any) -> GraphClassifier:
         known = np.flatnonzero(~pd.isna(np.asarray(y, dtype=object)))
-        self.rows_ = X.reset_index(drop=True).copy()  # in few blocks
+        self.rows_ = X.reset_index(drop=True).copy()  # a copy is stored contiguously
         self.places_ = {name: place for place, name in enumerate(self.rows_[self.node])}
         self.links_ = linked(self.rows_[self.node], self.rows_[self.neighbours])
         target = np.array([np.asarray(y, dtype=object)[place] for place in known])
@@ -149,7 +149,7 @@ class GraphClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return np.asarray(self.estimator_.predict_proba(self._nodes(X)))
 
     def _nodes(self, X: pd.DataFrame) -> Nodes:
-        """The rows as nodes behind those of the graph."""
+        """Appends the rows to the nodes of the graph."""
         rows, count = self._completed(X), len(self.rows_)
         lists = [[self._place(name) for name in one or ()] for one in rows[self.neighbours]]
         own = [self.places_.get(name) for name in rows[self.node]]
@@ -163,7 +163,7 @@ class GraphClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return Nodes(rows, links, np.arange(count, size), before=count)
 
     def _completed(self, X: pd.DataFrame) -> pd.DataFrame:
-        """The rows, with the values of their node in the graph where they have none."""
+        """Fills missing values of rows with those of their nodes in the graph."""
         places = np.array([self.places_.get(name, -1) for name in X[self.node]], dtype=int)
         columns = {name: X[name].to_numpy() for name in X}
         absent = {name: pd.isna(one) | (one == "" if one.dtype == object else False) for name, one in columns.items()}

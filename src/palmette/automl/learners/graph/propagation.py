@@ -1,4 +1,4 @@
-"""Classifiers of nodes that need no network: features or classes are averaged over neighbours."""
+"""Node classifiers without a neural network: they average features or classes over neighbours."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from palmette.automl.learners.graph.nodes import Nodes
 
 
 class PropagatedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A classifier of features that were averaged over neighbours (SGC: Wu et al., 2019).
+    """Classifies nodes by features averaged over neighbours (SGC: Wu et al., 2019).
 
     Args:
         estimator: A classifier of the averaged features.
-        hops: How often they are averaged; the results of several numbers stand side by side.
+        hops: How many times to average; the features of several counts are concatenated.
     """
 
     def __init__(self, estimator: Any, hops: Sequence[int] = (2,)) -> None:
@@ -44,13 +44,13 @@ class PropagatedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 class SmoothedClassifier(PropagatedClassifier):
-    """The same, with its probabilities averaged over neighbours, whose known classes count (Huang et al., 2021).
+    """Also averages the probabilities over neighbours, starting from known classes (Huang et al., 2021).
 
     Args:
         estimator: A classifier of the averaged features.
-        hops: As before.
-        steps: Times that probabilities are averaged.
-        share: Of the neighbours, against a node's own.
+        hops: As in `PropagatedClassifier`.
+        steps: How many times to average the probabilities.
+        share: Weight of the neighbours; the rest is the node's own.
     """
 
     def __init__(self, estimator: Any, hops: Sequence[int] = (0,), steps: int = 10, share: float = 0.85) -> None:

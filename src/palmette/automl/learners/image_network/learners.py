@@ -1,4 +1,4 @@
-"""The neural track of images."""
+"""The learner of images in the track `neural`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palmette.automl.learners.ranges import Range, choice, whole
 
 MOST_EPOCHS = 80
 BESIDE_OTHERS = 60.0
-"""Its place where there are other columns: its rows are pixels first of all."""
+"""Rank if there are other columns than images, because it learns mainly from pixels."""
 ENCODER: Mapping[Kind, str] = {"image": "image_squares"}
 
 

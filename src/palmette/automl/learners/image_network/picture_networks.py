@@ -1,4 +1,4 @@
-"""A small convolutional network for pictures, as scikit-learn estimators, in PyTorch."""
+"""A small convolutional network for pictures as scikit-learn estimators, in PyTorch."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from torch.nn import functional
 
 from palmette.automl.learners.neural.networks import NetworkClassifier, NetworkRegressor
 
-PICTURES_AT_ONCE, SMALLEST = 256, 16  # pictures; pixels of a side
-TURN, ZOOM, SHIFT, LIGHT = 0.2, 0.15, 0.12, 0.2  # most of each by which a picture is changed while it is learnt from
+PICTURES_AT_ONCE, SMALLEST = 256, 16  # batch size; smallest side in pixels
+TURN, ZOOM, SHIFT, LIGHT = 0.2, 0.15, 0.12, 0.2  # largest random changes of a picture in training
 
 
 class _PictureNetwork:
-    """What both networks share: rows are the pixels of square pictures, with values from 0 to 1."""
+    """Shared by both networks: rows are the pixels of square pictures, from 0 to 1."""
 
     network_: Any
     categorical: Sequence[int] = ()
@@ -37,11 +37,11 @@ class _PictureNetwork:
 
     def _tensors(self, X: np.ndarray) -> list[torch.Tensor]:
         side = max(SMALLEST, math.ceil((X.shape[1] / 3) ** 0.5))
-        pixels = np.pad(np.nan_to_num(X), ((0, 0), (0, 3 * side**2 - X.shape[1])))  # of several pictures, too
+        pixels = np.pad(np.nan_to_num(X), ((0, 0), (0, 3 * side**2 - X.shape[1])))  # also pixels of several pictures
         return [torch.as_tensor(pixels, dtype=torch.float32).reshape(len(X), side, side, 3).permute(0, 3, 1, 2) * 2 - 1]
 
     def _forward(self, rows: Sequence[torch.Tensor]) -> torch.Tensor:
-        """(n, members, outputs): while it learns, of a changed picture; else of the picture and its mirror image."""
+        """Returns (n, members, outputs): in training of a changed picture, else of the picture and its mirror image."""
         network = self.network_
         first = next(network.parameters())
         pixels = rows[0].to(first.device, first.dtype)
@@ -51,7 +51,7 @@ class _PictureNetwork:
         return torch.stack([network(view).cpu().float() for view in views], dim=1)
 
     def _outputs(self, rows: list[torch.Tensor]) -> torch.Tensor:
-        """In double precision where the device has it: a row has the same output alone and among others."""
+        """Computes in double precision if the device can, so that an output does not depend on other rows."""
         self.network_.eval()
         double = fastest_device() != "mps"
         network = self.network_.double() if double else self.network_
@@ -68,10 +68,10 @@ class _PictureNetwork:
 
 
 class PictureNetworkClassifier(_PictureNetwork, NetworkClassifier):
-    """A convolutional network that gives probabilities.
+    """A convolutional network that predicts probabilities.
 
     Args:
-        epochs: Passes over the training rows; at most, where validation rows stop them.
+        epochs: Passes over the training rows; the maximum if validation rows stop training early.
         width: Channels of the first layer.
         mirrored: Whether a mirror image shows the same.
         random_state: Seed.
@@ -79,11 +79,11 @@ class PictureNetworkClassifier(_PictureNetwork, NetworkClassifier):
 
 
 class PictureNetworkRegressor(_PictureNetwork, NetworkRegressor):
-    """A convolutional network that gives numbers; arguments as for `PictureNetworkClassifier`."""
+    """A convolutional network that predicts numbers; arguments as for `PictureNetworkClassifier`."""
 
 
 def convolutions(width: int, outputs: int) -> nn.Module:
-    """Four stages that halve the sides and double the channels, and the mean over what is left."""
+    """Builds four stages that halve the sides and double the channels, and a mean over the remaining pixels."""
     layers: list[nn.Module] = []
     before = 3
     for after in (width, 2 * width, 4 * width, 4 * width):
@@ -98,7 +98,7 @@ def convolutions(width: int, outputs: int) -> nn.Module:
 
 
 def changed(pixels: torch.Tensor, mirrored: bool) -> torch.Tensor:
-    """Each picture turned, zoomed, shifted and lit a little differently, and half of them mirrored."""
+    """Rotates, zooms, shifts and relights each picture a little at random, and mirrors half of them."""
     count, device = len(pixels), pixels.device
 
     def some(most: float) -> torch.Tensor:
@@ -114,7 +114,7 @@ def changed(pixels: torch.Tensor, mirrored: bool) -> torch.Tensor:
 
 
 def fastest_device() -> str:
-    """Where a network learns quickest on this machine."""
+    """Returns the fastest device of this machine."""
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"

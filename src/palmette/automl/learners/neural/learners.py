@@ -1,4 +1,4 @@
-"""The neural track."""
+"""The learners of tables in the track `neural`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palmette.automl.learners.ranges import Range, whole
 
 MOST_EPOCHS = 200
 MANY = 2_000_000
-"""Work above which layers are not as wide."""
+"""Work above which layers are narrower."""
 LAYERS: Mapping[str, Setting] = {"width": 128, "depth": 2, "dropout": 0.1, "spread": 0.1}
 FAMILIES = frozenset({"neural_network", "deep_learning", "pytorch"})
 

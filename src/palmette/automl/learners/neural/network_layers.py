@@ -12,7 +12,7 @@ from torch.nn import functional
 
 
 class Waves(nn.Module):
-    """Each number as sines and cosines of learnt frequencies, mixed to a few values (Gorishniy et al., 2022)."""
+    """Embeds each number by sines and cosines of learnt frequencies, mixed to a few values (Gorishniy et al., 2022)."""
 
     def __init__(self, numbers: int, spread: float, frequencies: int = 16, width: int = 8) -> None:
         super().__init__()
@@ -20,14 +20,14 @@ class Waves(nn.Module):
         self.mix = nn.Linear(2 * frequencies + 1, width)
 
     def forward(self, numbers: torch.Tensor) -> torch.Tensor:
-        """(n, numbers) to (n, numbers * width)."""
+        """Embeds (n, numbers) as (n, numbers * width)."""
         angles = 2 * math.pi * self.frequencies * numbers[..., None]
         waves = torch.cat([angles.sin(), angles.cos(), numbers[..., None]], dim=-1)
         return functional.relu(self.mix(waves)).flatten(1)
 
 
 class RowVectors(nn.Module):
-    """A row as one vector of length `size`: waves of its numbers, and a learnt vector for each category."""
+    """Encodes a row as one vector of length `size`: embeddings of its numbers and of its categories."""
 
     def __init__(self, numbers: int, categories: Sequence[int], spread: float) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class RowVectors(nn.Module):
 
 
 class SharedLinear(nn.Module):
-    """A linear layer for several networks at once, which differ in scales and shifts only."""
+    """A linear layer for several networks at once, which differ only in scales and shifts."""
 
     def __init__(self, members: int, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -52,12 +52,12 @@ class SharedLinear(nn.Module):
         self.shift = nn.Parameter(torch.zeros(members, outputs))
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
-        """(n, members, inputs) to (n, members, outputs)."""
+        """Maps (n, members, inputs) to (n, members, outputs)."""
         return self.linear(values * self.before) * self.after + self.shift
 
 
 class Residual(nn.Module):
-    """The input plus the output of two layers."""
+    """Adds the output of two layers to their input."""
 
     def __init__(self, width: int, dropout: float) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class Residual(nn.Module):
 
 
 def shared_layers(inputs: int, outputs: int, width: int, depth: int, dropout: float, members: int = 4) -> nn.Module:
-    """Several networks in one that learn together and answer as their mean: TabM (Gorishniy et al., 2024)."""
+    """Several networks in one that train together and predict their mean: TabM (Gorishniy et al., 2024)."""
     sizes = [inputs] + [width] * depth
     layers = [
         nn.Sequential(SharedLinear(members, before, after), nn.ReLU(), nn.Dropout(dropout))
@@ -79,7 +79,7 @@ def shared_layers(inputs: int, outputs: int, width: int, depth: int, dropout: fl
 
 
 def residual_layers(inputs: int, outputs: int, width: int, depth: int, dropout: float) -> nn.Module:
-    """A residual network; its answer is that of one member."""
+    """A residual network; its output has one member."""
     blocks = [Residual(width, dropout) for _ in range(depth)]
     last = nn.Sequential(nn.LayerNorm(width), nn.ReLU(), nn.Linear(width, outputs))
     return nn.Sequential(nn.Linear(inputs, width), *blocks, last, nn.Unflatten(1, (1, outputs)))

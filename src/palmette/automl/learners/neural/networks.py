@@ -22,25 +22,25 @@ from palmette.automl.encoders.scaling import SquashingScaler
 from palmette.automl.learners.neural.network_layers import RowVectors, residual_layers, shared_layers
 
 STEPS_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH = 16, 64, 512
-"""Of gradient descent, where batches of such sizes allow it."""
+"""Gradient steps per epoch, within these limits of the batch size."""
 ROWS_AT_ONCE = 8192
-"""That are predicted together."""
+"""Rows per batch in prediction."""
 SHAPE = {"width": 128, "depth": 2, "dropout": 0.1, "spread": 0.1}
 DESCENT = {"lr": 2e-3, "weight_decay": 1e-3}
 ARCHITECTURES = {"tabm": shared_layers, "resnet": residual_layers}
 
 
 class _Network(BaseEstimator):
-    """A network on numbers, missing ones as NaN, in which some columns are codes of categories.
+    """A network on numbers, with NaN for missing values, in which some columns are category codes.
 
     Args:
         architecture: `tabm`, several networks that share most weights, or `resnet`.
         categorical: Positions of the columns that are codes: whole numbers from 0, NaN for an unknown category.
-        epochs: Passes over the training rows; at most, where validation rows stop them.
+        epochs: Passes over the training rows; the maximum if validation rows stop training early.
         layers: `width` of a layer, `depth` in hidden layers or blocks, `dropout`, and `spread`, the standard deviation
-            of the frequencies that numbers are spread over: small ones give smooth functions.
+            of the frequencies of numeric embeddings: small ones give smooth functions.
         descent: `lr` and `weight_decay` of AdamW.
-        absolute: Regression: whether the absolute error is minimised in place of the squared one.
+        absolute: Regression: whether to minimise the absolute error in place of the squared one.
         random_state: Seed.
     """
 
@@ -70,7 +70,7 @@ class _Network(BaseEstimator):
         self, X: Any, y: Any, valid: tuple[Any, Any] | None = None, sample_weight: Any = None,
         patience: int = 12, deadline: float = math.inf,
     ) -> int:  # fmt: skip
-        """Fits, and returns the epochs: those that are best for the validation rows, if they are given.
+        """Fits and returns the number of epochs; with validation rows, the number that is best for them.
 
         Training stops after `patience` epochs without improvement, or at `deadline`, a value of time.monotonic().
         """
@@ -95,7 +95,7 @@ class _Network(BaseEstimator):
         return taken
 
     def _started(self, X: np.ndarray, y: np.ndarray) -> list[torch.Tensor]:
-        """The tensors of training rows; the scales and the network are set up for them."""
+        """Sets up scales and network for the training rows, and returns their tensors."""
         numbers, categories = self._divided(X)
         self.scales_ = make_pipeline(
             SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True), SquashingScaler()
@@ -109,7 +109,7 @@ class _Network(BaseEstimator):
         return self._tensors(X)
 
     def _divided(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers, and categories from 1, 0 being an unknown one."""
+        """Returns numbers, and category codes from 1; 0 is an unknown category."""
         places = list(self.categorical)
         return np.delete(X, places, axis=1), np.nan_to_num(X[:, places] + 1).astype("int64")
 
@@ -120,7 +120,7 @@ class _Network(BaseEstimator):
         return [torch.as_tensor(scaled, dtype=torch.float32), torch.as_tensor(known)]
 
     def _forward(self, rows: Sequence[torch.Tensor]) -> torch.Tensor:
-        """(n, members, outputs)."""
+        """Returns outputs (n, members, outputs)."""
         inputs, body = self.network_
         return body(inputs(*rows))
 
@@ -154,7 +154,7 @@ class _Network(BaseEstimator):
 
 
 class NetworkClassifier(ClassifierMixin, _Network):
-    """A neural network for tables that gives probabilities."""
+    """A neural network for tables that predicts probabilities."""
 
     _is_class = True
 
@@ -182,7 +182,7 @@ class NetworkClassifier(ClassifierMixin, _Network):
 
 
 class NetworkRegressor(RegressorMixin, _Network):
-    """A neural network for tables that gives numbers."""
+    """A neural network for tables that predicts numbers."""
 
     _is_class = False
 
