@@ -1,4 +1,4 @@
-"""Classification: models give probabilities of the classes, a decision that suits the metric makes labels of them."""
+"""Classification: models predict class probabilities; a decision that suits the metric turns them into labels."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 IMBALANCED = 0.2
-"""Share of the rarest of two classes below which a ranking informs more than labels."""
+"""Share of the rarer of two classes below which the default metric ranks rows."""
 EVEN = 0.9
-"""Entropy of the classes, as a share of that of equal ones, from which accuracy is fair to all."""
+"""Entropy of the classes, relative to equally frequent classes, above which accuracy is the default metric."""
 SUM_TOLERANCE = 1e-4
-"""By how much the probabilities of a row may miss 1."""
+"""Largest deviation from 1 of the sum of a row's probabilities."""
 NEGATIVE = frozenset({"0", "no", "false", "n", "f", "negative", "bad", "normal", "none", "absent", "healthy"})
 WHOLE = re.compile(r"^(-?\d+)\.0$")
 ASSEMBLY = "palmette.automl.problems.assembly"
 TAKE_NAMES = frozenset({"sklearn", "lightgbm", "catboost", "palmette"})
-"""Packages whose classifiers learn names of classes."""
+"""Packages whose classifiers accept class names."""
 
 
 class Classification(Supervised):
@@ -88,7 +88,7 @@ class Classification(Supervised):
 
     @staticmethod
     def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:
-        """Balanced class weights beside none, where classes differ in frequency and the metric is of labels."""
+        """Adds balanced class weights if class frequencies differ and the metric scores labels."""
         target = profile.target
         uneven = target is not None and target.entropy < EVEN
         if uneven and Classification.objective(task, profile).metric in MOVED:
@@ -102,7 +102,7 @@ class Classification(Supervised):
         return class_names(rows[self.blueprint.target]).to_numpy(str)
 
     def encoded_target(self, rows: pd.DataFrame, strategy: Strategy) -> NDArray[Any]:
-        """Class numbers; ValueError for a class that the blueprint does not list."""
+        """Returns class numbers; raises ValueError for a class that the blueprint does not list."""
         import pandas as pd
 
         numbers = pd.Index(self.blueprint.classes).get_indexer(pd.Index(self.truth(rows)))
@@ -115,7 +115,7 @@ class Classification(Supervised):
         outputs = np.zeros((len(made), len(self.blueprint.classes)))
         outputs[:, np.asarray(estimator.classes_, dtype=int)] = np.clip(made, 0.0, None)
         total = outputs.sum(axis=1, keepdims=True)
-        # Where all are 0 they are equal; NaN stays, so that the candidate is refused.
+        # Rows of zeros become uniform; NaN stays, so that the candidate is rejected.
         made = np.divide(outputs, total, out=np.full_like(outputs, 1 / outputs.shape[1]), where=total != 0)
         return np.asarray(made)
 
@@ -140,7 +140,7 @@ class Classification(Supervised):
         return Call("sklearn.ensemble.StackingClassifier", {"estimators": named, "final_estimator": final, "cv": count})
 
     def fitted_alone(self, learner: Call) -> Call:
-        """Classes that a model has written may take class numbers only."""
+        """Wraps classifiers from other packages, which may only take class numbers."""
         inner = learner
         while nested := inner.arguments.get("estimator") or dict(inner.arguments.get("steps", ())).get("model"):
             inner = nested
@@ -155,7 +155,7 @@ class Classification(Supervised):
         return Call(f"{ASSEMBLY}.decided.DecidedClassifier", {"estimator": estimator, "class_weights": weights})
 
     def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
-        """From the columns `prediction` and `probability_<class>`; pandas may write classes as 1.0 or True."""
+        """Reads the columns `prediction` and `probability_<class>`; pandas may have written classes as 1.0 or True."""
         checked(table, rows)
         classes = self.blueprint.classes
         known = {one.casefold(): one for one in classes} | {one: one for one in classes}
@@ -175,17 +175,17 @@ class Classification(Supervised):
 
 
 def class_names(target: pd.Series) -> pd.Series:
-    """Classes as text; whole numbers without a fraction."""
+    """Returns class names as text; whole numbers lose their fraction."""
     return target.astype(str).str.strip().str.replace(WHOLE, r"\1", regex=True)
 
 
 def are_probabilities(outputs: Floats) -> bool:
-    """Whether the rows (n, k) are finite, not negative and sum to 1; of others metrics have any value."""
+    """Returns whether rows (n, k) are finite, not negative and sum to 1; metrics of other rows are meaningless."""
     return bool((outputs >= 0).all() and (abs(outputs.sum(axis=1) - 1) <= SUM_TOLERANCE).all())
 
 
 def usual_metric(target: TargetProfile) -> tuple[str, str]:
-    """The metric for a target where the request names none, and why."""
+    """Returns the default metric for a target, and the reason."""
     least = target.classes[-1].share if target.classes else 0.0
     if target.class_count == 2:
         if least < IMBALANCED:
@@ -197,7 +197,7 @@ def usual_metric(target: TargetProfile) -> tuple[str, str]:
 
 
 def positive_class(task: TaskSpec, target: TargetProfile) -> str | None:
-    """The class that the request names; else of two the one that is not plainly the negative, or the rarer.
+    """Returns the class that the request names; else, of two, the one opposite a negative word, or the rarer one.
 
     Raises:
         UserError: the request names a class that the target does not have.

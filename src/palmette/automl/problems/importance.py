@@ -1,4 +1,4 @@
-"""Permutation importance of a model behind an interface: one call predicts all shuffled copies of its rows.
+"""Permutation importance of a model behind an interface: one call predicts all shuffled copies of the rows.
 
 A column that another one can replace looks less important than it is.
 """
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SAMPLE, LEAST_SAMPLE = 300, 100
-"""Rows that are shuffled, if there are as many; fewer before columns are left out."""
+"""Rows to shuffle if there are enough, and their minimum before columns are left out."""
 REPEATS = 5
 LEAST_REPEATS = 2
 MOST = 10_000
-"""Rows that are predicted in all."""
+"""Most rows to predict in total."""
 MOST_VALUES = 5_000_000
-"""In these rows; with many columns there are fewer rows."""
+"""Most values in these rows; tables with many columns use fewer rows."""
 
 
 class Measure(NamedTuple):
@@ -44,18 +44,18 @@ def importance(
     seed: int = 0,
     most: int = MOST,
 ) -> tuple[FeatureImportance, ...]:
-    """How much worse the metric becomes when one column at a time is shuffled, the largest loss first.
+    """Returns how much the metric worsens when one column at a time is shuffled, the largest loss first.
 
-    Nothing where the rows do not allow for the metric.
+    Returns nothing if the metric is undefined on the rows.
 
     Args:
         ask: The model; called once.
-        rows: Of the hold-out, as the model reads them.
+        rows: Rows of the hold-out, as inputs of the model.
         truth: (n,): the target in these rows.
-        measure: The metric, and the class that it is about.
-        columns: To shuffle; the first come first where `most` does not allow for all.
-        seed: Of sample and shuffles.
-        most: Rows that are predicted in all.
+        measure: The metric and its positive class.
+        columns: Columns to shuffle; if `most` is too small for all, the first ones.
+        seed: Seed of the sample and the shuffles.
+        most: Most rows to predict in total.
     """
     random, most = np.random.default_rng(seed), min(most, MOST_VALUES // max(1, rows.shape[1]))
     size = min(SAMPLE, max(LEAST_SAMPLE, most // (1 + LEAST_REPEATS * max(1, len(columns)))), len(rows))
@@ -83,13 +83,13 @@ def importance(
 
 
 def _spread(truth: NDArray[np.generic], size: int, random: np.random.Generator) -> NDArray[np.intp]:
-    """So many rows, in order, with their share of each class, or of each range of the target."""
+    """Samples `size` positions, sorted, with every class or range of the target represented by its share."""
     by_truth = np.lexsort((random.permutation(len(truth)), truth))
     return np.sort(by_truth[np.arange(size) * len(truth) // size])
 
 
 def _stacked(sample: pd.DataFrame, orders: Sequence[tuple[str, NDArray[np.intp]]]) -> pd.DataFrame:
-    """The sample, and below it a copy for each shuffle; dtypes stay as they are."""
+    """Stacks the sample and a copy for each shuffle; dtypes are kept."""
     import pandas as pd
 
     count = len(sample)

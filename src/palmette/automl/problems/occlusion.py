@@ -1,4 +1,4 @@
-"""What a model looks at in a file: how its answer changes when a part of the file is covered."""
+"""Occlusion: how a model's prediction for a file changes when a part of the file is covered."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FILES = 6
-"""That are covered part by part."""
+"""Number of files that are covered part by part."""
 
 
 def telling_rows(
     truth: NDArray[np.generic], made: Predictions, usable: Sequence[int], each: int
 ) -> tuple[list[int], list[int]]:
-    """Positions of wrong answers, the most certain first, and of right ones; for numbers, the largest errors and the
-    smallest."""
+    """Returns positions of wrong predictions and of right ones, the most certain first; for numbers, of errors above
+    and below the median, the largest first.
+    """
     if made.probabilities is None:
         errors = np.abs(truth.astype(float) - made.values.astype(float))
         wrong, order = errors > np.median(errors), np.argsort(-errors, kind="stable")
@@ -42,14 +43,14 @@ def telling_rows(
 def occlusions(
     ask: Callable[[pd.DataFrame], Predictions], rows: pd.DataFrame, column: str, kind: FileKind, places: Sequence[int]
 ) -> tuple[Occlusion, ...]:
-    """For rows at these places, what each part of the file in the column adds to the answer.
+    """Returns, for each row in `places`, how much each part of its file adds to the prediction.
 
     Args:
         ask: The model; called once.
-        rows: As the model reads them, with the bytes of files.
-        column: Of the files.
-        kind: Of the files.
-        places: The rows.
+        rows: Inputs of the model, with the bytes of files.
+        column: The column of files.
+        kind: The kind of the files.
+        places: Positions of the rows.
     """
     import pandas as pd
 

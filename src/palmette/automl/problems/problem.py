@@ -1,4 +1,4 @@
-"""What a problem is: how rows are divided, how candidates are compared, and what a prediction looks like.
+"""The interface of problems: how to divide rows, how to compare candidates, and what a prediction is.
 
 A problem is a plug-in (entry points `palmette.problems`), created with the blueprint. `registry` finds it by name.
 """
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 
 FIRST_ROWS = 100
-"""Of training, that the delivered package is asked about where no rows are held out."""
+"""Training rows to send to the delivered package if there is no hold-out."""
 
 
 class Objective(Model):
-    """The number by which candidates are compared."""
+    """What candidates are compared by."""
 
     problem: str
     """A registered problem."""
     target: str
-    """Empty where there is none."""
+    """Empty if there is none."""
     metric: str
     reason: str
-    """Why this metric, as a clause."""
+    """Why this metric was chosen, as a clause."""
     positive: str | None = None
-    """The class that a metric of one class is about."""
+    """The class that a one-class metric scores."""
 
     @property
     def measure(self) -> Metric:
@@ -52,25 +52,25 @@ class Objective(Model):
 
 
 class Member(NamedTuple):
-    """A chosen candidate, as it is fitted in the delivered model."""
+    """A chosen candidate, as the delivered model fits it."""
 
     candidate: Candidate
     weight: float
     encoder: Call
-    """Typed columns to features."""
+    """Transformer from typed columns to features."""
     learner: Call
 
 
 class EndpointRequest(NamedTuple):
-    """Rows that the endpoint answers together."""
+    """Rows that the endpoint answers in one response."""
 
     rows: pd.DataFrame
     answer: Any
-    """As JSON."""
+    """Expected response as JSON."""
 
 
 class PlainSamples:
-    """What problems share whose samples are typed columns alone."""
+    """Mixin for problems whose samples are typed columns alone."""
 
     needs: ClassVar[frozenset[Kind]] = frozenset()
     sees_all_rows: ClassVar[bool] = False
@@ -88,7 +88,7 @@ class PlainSamples:
 
 
 class RowByRow(PlainSamples):
-    """What problems share whose rows are predicted one by one."""
+    """Mixin for problems that predict rows one by one."""
 
     draws_rows: ClassVar[bool] = True
     templates: ClassVar[Path | None] = None
@@ -108,7 +108,7 @@ class RowByRow(PlainSamples):
     def fold_rows(
         self, rows: pd.DataFrame, folds: NDArray[np.int64], fold: int
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """A model learns from all other folds."""
+        """Trains on all other folds."""
         return folds != fold, folds == fold
 
     def package_facts(self) -> Mapping[str, Any]:
@@ -118,11 +118,11 @@ class RowByRow(PlainSamples):
         return None
 
     def asked(self, splits: DataSplits) -> list[pd.DataFrame]:
-        """All rows at once."""
+        """Returns all rows at once."""
         return [splits.holdout]
 
     def answer_size(self, rows: int) -> tuple[int, int]:
-        """A row each; a column for each class, and some more."""
+        """Returns one row each, with a column for each class and some more."""
         return rows, len(self.blueprint.classes) + 8
 
     def requests(self, splits: DataSplits, made: Predictions) -> tuple[EndpointRequest, ...]:
@@ -130,30 +130,31 @@ class RowByRow(PlainSamples):
 
 
 class Problem(Protocol):
-    """A problem with its blueprint. Frames have typed columns by name, with the target where it is known."""
+    """A problem with its blueprint. Frames have typed columns by name, with the target if it is known."""
 
     name: ClassVar[str]
     has_target: ClassVar[bool]
     words: ClassVar[frozenset[str]]
-    """What a request may call it."""
+    """Names that a request may use."""
     task: ClassVar[Task]
-    """Its metrics are those of this task, and learners of the task can learn it."""
+    """Task whose metrics and learners it uses."""
     needs: ClassVar[frozenset[Kind]]
-    """Kinds of columns that its samples have, and those of other problems do not have."""
+    """Kinds of columns that its samples need and no other problem uses."""
     sees_all_rows: ClassVar[bool]
-    """Whether every fit sees all rows, those to predict included; targets stay hidden as ever."""
+    """Whether every fit sees all rows, including those to predict; their targets stay hidden."""
     fits_all_rows: ClassVar[bool]
-    """Whether the search fits each candidate on all rows, too. Outputs are then (n, 2): of that model, and of the
-    model of the row's fold."""
+    """Whether the search also fits each candidate on all rows. Outputs are then (n, 2): from that model, and from the
+    model of the row's fold.
+    """
 
     draws_rows: ClassVar[bool]
-    """Whether any part of the rows is a smaller data set of the same kind, to sample or retrain on."""
+    """Whether any subset of the rows is a smaller data set of the same kind, to sample from or retrain on."""
     blends: ClassVar[bool]
     """Whether several candidates may be delivered together."""
     templates: ClassVar[Path | None]
-    """Folder of its templates of the delivered package, which go before those of all packages."""
+    """Folder of its own package templates, which take precedence over the common ones."""
     together: ClassVar[str]
-    """Field of a request to the endpoint with rows that are answered together; empty where it takes a row each."""
+    """Request field for rows that the endpoint answers together; empty if each row is answered by itself."""
 
     blueprint: Blueprint
 
@@ -161,36 +162,36 @@ class Problem(Protocol):
 
     @staticmethod
     def objective(task: TaskSpec, profile: Profile) -> Objective:
-        """What candidates are compared by: as the request names it, else the usual metric for the target.
+        """Returns what candidates are compared by: the requested metric, else the default for the target.
 
         Raises:
-            UserError: the metric is none of the problem, the target does not allow for it, or the class does not exist.
+            UserError: the metric does not belong to the problem or suit the target, or the class does not exist.
         """
 
     @staticmethod
     def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
-        """The blueprint's own fields of this problem: metric, classes, positive, bounds, clusters, labels, folds.
+        """Returns the blueprint's fields for this problem: metric, classes, positive, bounds, clusters, labels, folds.
 
         `rows` are the training rows.
 
         Raises:
-            UserError: the target cannot be learnt so.
+            UserError: this problem cannot learn the target.
         """
 
     @staticmethod
     def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:
-        """Strategies that suit target and metric, the usual one first."""
+        """Returns the strategies that suit target and metric, the default first."""
 
     @staticmethod
     def kinds(task: TaskSpec) -> Mapping[str, Kind]:
-        """Columns that are used as a kind, whatever they were read as."""
+        """Returns kinds of columns that override the inferred ones."""
 
     @staticmethod
     def held_out(rows: pd.DataFrame, request: SplitRequest) -> tuple[NDArray[np.bool_], tuple[str, ...]] | None:
-        """(n,): the hold-out with the reasons in sentences; None where the usual split decides.
+        """Returns the hold-out (n,) with its reasons, one sentence each; None to use the usual split.
 
         Raises:
-            UserError: there are too few rows for one.
+            UserError: there are too few rows for a hold-out.
         """
 
     @property
@@ -198,87 +199,88 @@ class Problem(Protocol):
 
     @property
     def columns_of_outputs(self) -> int:
-        """The most numbers that an output has for a row, beside those of classes."""
+        """Most numbers per row in an output, apart from those of classes."""
 
     def baselines(self) -> tuple[Candidate, ...]:
-        """Candidates that others are compared with; the first is the dummy."""
+        """Returns the candidates that others are compared with; the first is the dummy."""
 
     def folds(self, splits: DataSplits) -> NDArray[np.int64]:
-        """(n,): the fold of each training row, numbered from 0; below 0 where it is never predicted."""
+        """Returns the fold of each training row (n,), from 0; negative for rows that are never predicted."""
 
     def fold_rows(
         self, rows: pd.DataFrame, folds: NDArray[np.int64], fold: int
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """(n,) each: the rows that a fold's model learns from, and those that `outputs` is given for it."""
+        """Returns masks (n,) of a fold's training rows and of the rows that `outputs` gets."""
 
     def encoded_target(self, rows: pd.DataFrame, strategy: Strategy) -> NDArray[Any] | None:
-        """(n,): class numbers, or values on the scale that is learnt; None without a target."""
+        """Returns class numbers (n,), or values on the scale that the model learns; None without a target."""
 
     def inputs(self, frame: pd.DataFrame, context: pd.DataFrame | None) -> Any:
-        """Typed columns (n, d) as encoders take them, with the rows beside; indexed by boolean masks (n,)."""
+        """Returns typed columns (n, d) in the form that encoders take, with the context; masks (n,) index them."""
 
     def encoder(self, columns: Call, candidate: Candidate) -> Call:
-        """The encoder of a candidate, by the transformer of its columns."""
+        """Returns the encoder of a candidate, given the transformer of its columns."""
 
     def outputs(self, estimator: Any, features: Any, strategy: Strategy) -> Floats:
-        """Of a fitted estimator and encoded rows: probabilities (n, k) of all classes, or values (n,) in the unit of
-        the target."""
+        """Returns a fitted estimator's outputs for encoded rows: probabilities (n, k) of all classes, or values (n,) in
+        the target's unit.
+        """
 
     def sound(self, outputs: Floats) -> str:
-        """Why outputs of the training rows cannot be predictions, as a clause; empty where they can."""
+        """Explains, as a clause, why outputs of the training rows cannot be predictions; empty if they can."""
 
     def scorer(self, splits: DataSplits) -> Scorer:
-        """Compares outputs on the training rows."""
+        """Returns the scorer that compares outputs on the training rows."""
 
     def assembled(
         self, members: Sequence[Member], ensembling: Ensembling, class_weights: tuple[float, ...] | None
     ) -> Call:
-        """The estimator that is delivered: takes rows as typed columns, learns the target as files have it."""
+        """Returns the delivered estimator: takes rows as typed columns and the target as in files."""
 
     def package_facts(self) -> Mapping[str, Any]:
-        """Facts that its templates of the package know beside those of all packages."""
+        """Returns the template variables of the package that only this problem has."""
 
     def examples(self) -> pd.DataFrame | None:
-        """Typed rows of made-up values for tests and documentation of the package; None for any."""
+        """Returns made-up typed rows for tests and documentation of the package; None to use the usual ones."""
 
     def asked(self, splits: DataSplits) -> list[pd.DataFrame]:
-        """What the delivered package is asked about the hold-out: the first by `predict.py`, others by its endpoint."""
+        """Returns the hold-out as inputs of the package: the first for `predict.py`, others for the endpoint."""
 
     def answer_size(self, rows: int) -> tuple[int, int]:
-        """The most rows and columns of an answer to so many rows."""
+        """Returns the most rows and columns of an answer to `rows` rows."""
 
     def requests(self, splits: DataSplits, made: Predictions) -> tuple[EndpointRequest, ...]:
-        """Requests to the endpoint, with `made` of the hold-out as answers; none where it takes a row each."""
+        """Returns requests to the endpoint with `made` as answers; none if the endpoint takes single rows."""
 
     def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
-        """Predictions from the table that the delivered package makes.
+        """Reads predictions from the table that the delivered package writes.
 
         Raises:
-            KeyError, ValueError: it is not of these rows, or has impossible values.
+            KeyError, ValueError: the table is not of these rows, or has impossible values.
         """
 
     def scores(
         self, splits: DataSplits, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
     ) -> list[Score]:
-        """Scores of predictions of the hold-out, the metric of the run first; undefined ones are left out."""
+        """Scores predictions of the hold-out, the metric of the run first; undefined scores are left out."""
 
     def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:
-        """Whether predictions of the hold-out beat the baseline's by more than noise."""
+        """Returns whether predictions of the hold-out beat the baseline by more than noise."""
 
     def unmeasured(self, splits: DataSplits) -> str:
-        """Why the metric has no value on the hold-out, as a clause; empty where it has one."""
+        """Explains, as a clause, why the metric is undefined on the hold-out; empty if it is defined."""
 
     def importances(
         self, splits: DataSplits, ask: Callable[[pd.DataFrame], Predictions]
     ) -> tuple[FeatureImportance, ...]:
-        """Permutation importance of each column on the hold-out, the largest first."""
+        """Returns the permutation importance of each column on the hold-out, the largest first."""
 
     def occlusions(
         self, splits: DataSplits, made: Predictions, ask: Callable[[pd.DataFrame], Predictions]
     ) -> tuple[Occlusion, ...]:
-        """What parts of some held-out files add to their answers `made`."""
+        """Returns how much each part of some held-out files adds to their predictions `made`."""
 
     def report_data(
         self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
     ) -> ReportData:
-        """What the report shows; `outputs` are of the training rows, by candidate, `best` names the strongest."""
+        """Returns what the report shows. `outputs` are of the training rows by candidate; `best` names the best one."""

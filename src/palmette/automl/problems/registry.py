@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 def problem_named(name: str) -> type[Problem]:
-    """The class of a problem.
+    """Returns the class of a problem.
 
     Raises:
-        UserError: there is none of this name.
+        UserError: there is no problem of this name.
     """
     problem: type[Problem] = load("problem", name)
     return problem
 
 
 def problem_of(blueprint: Blueprint) -> Problem:
-    """The problem that a blueprint solves."""
+    """Returns the problem that a blueprint solves."""
     return problem_named(blueprint.problem)(blueprint)

@@ -1,4 +1,4 @@
-"""Regression: models give numbers in the unit of the target, whatever the scale on which they learn."""
+"""Regression: models predict numbers in the target's unit, whatever scale they learn on."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ORDERS = 2.0
-"""Powers of ten that a target must span for errors to be meant as ratios."""
+"""Powers of ten that a target must span for the default metric to measure ratios."""
 SKEWED = 1.5
-"""Skew of a target from which its logarithm is worth a try."""
+"""Skew of a target from which its logarithm is tried."""
 MARGIN = 0.1
-"""Share of the target's range, on the scale that is learnt, by which a prediction may leave it."""
+"""Margin around the target's range for predictions, as a share of the range on the scale that the model learns."""
 
 
 class Regression(Supervised):
-    """A target of numbers."""
+    """Predicts a numeric target."""
 
     name: ClassVar[str] = "regression"
     words: ClassVar = frozenset({"regression", "regress", "estimate"})
@@ -76,7 +76,7 @@ class Regression(Supervised):
 
     @staticmethod
     def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:
-        """The scale of the metric; beside the plain one the logarithm, where that makes a skewed target even."""
+        """Returns the metric's scale; else the plain target, and its logarithm if that evens out a skewed target."""
         metric, target = Regression.objective(task, profile).metric, profile.target
         if metric == "rmsle":
             return (Strategy(target_transform="log1p"),)
@@ -114,7 +114,7 @@ class Regression(Supervised):
     def assembled(
         self, members: Sequence[Member], ensembling: Ensembling, class_weights: tuple[float, ...] | None
     ) -> Call:
-        """With the logarithm around the whole, where all members learn on it and are blended on it."""
+        """Transforms the target around the whole model if all members learn, and are blended, on the same logarithm."""
         transforms = {one.candidate.strategy.target_transform for one in members}
         transform, *others = transforms
         if others or transform == "none" or (len(members) > 1 and transform != OF_LOGARITHMS.get(self.metric.name)):
@@ -123,7 +123,7 @@ class Regression(Supervised):
         return _transformed(super().assembled(plain, ensembling, class_weights), transform)
 
     def prepared(self, member: Member) -> Call:
-        """Trees stay within the range of their targets by themselves."""
+        """Clips predictions of learners other than trees, which stay within the range of their targets anyway."""
         learner, transform = member.learner, member.candidate.strategy.target_transform
         if learner_named(member.candidate.learner).layout != "tree":
             learner = Call("palmette.automl.problems.assembly.clipped.ClippedRegressor", {"regressor": learner})
@@ -149,7 +149,7 @@ class Regression(Supervised):
 
 
 def bounds_of(target: Floats, transform: str) -> tuple[float, float]:
-    """The range of the target and a margin on the scale that is learnt; never below 0 where no value is."""
+    """Returns the target's range plus a margin on the scale that the model learns; at least 0 if no value is less."""
     low, high = float(LEARN[transform](target.min())), float(LEARN[transform](target.max()))
     margin = MARGIN * (high - low)
     lowest, highest = float(RESTORE[transform](low - margin)), float(RESTORE[transform](high + margin))
@@ -157,7 +157,7 @@ def bounds_of(target: Floats, transform: str) -> tuple[float, float]:
 
 
 def _transformed(regressor: Call, transform: str) -> Call:
-    """The regressor, learning on another scale."""
+    """Wraps a regressor to learn on another scale."""
     functions = ("numpy.log", "numpy.exp") if transform == "log" else ("numpy.log1p", "numpy.expm1")
     func, inverse = map(Name, functions)
     arguments = {"regressor": regressor, "func": func, "inverse_func": inverse}

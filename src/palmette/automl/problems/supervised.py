@@ -1,4 +1,4 @@
-"""What classification and regression share: folds, scores on the hold-out, and how members become one estimator."""
+"""What classification and regression share: folds, scores on the hold-out, and the assembly of members."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LIGHT, HEAVY = 300_000, 2_000_000
-"""Work (rows times columns, times classes where there are three or more) from which there are fewer folds."""
+"""Work (rows times columns, times classes if there are three or more) from which there are fewer folds."""
 FEW, MANY = 3_000, 30_000
-"""Rows below which more folds are worth their time, and from which three are enough."""
+"""Rows below which there are more folds, and from which there are three."""
 OF_LOGARITHMS: Mapping[str, Scale] = {"rmsle": "log1p", "rmse_log": "log"}
-"""Metrics whose root mean square is learnt, and blended, on that scale."""
+"""Metrics that are root mean squares on a logarithmic scale, on which models learn and are blended."""
 TEXT_COLUMNS = 100
-"""Columns of numbers that take as long as one of texts."""
+"""Numeric columns that cost as much as one text column."""
 SHORT = 15.0
-"""Seconds of a budget for which three folds have to be enough."""
+"""Budget in seconds below which there are three folds."""
 
 
 @dataclass(frozen=True)
 class Supervised(RowByRow, ABC):
-    """Candidates are compared by out-of-fold predictions of the target."""
+    """Compares candidates by out-of-fold predictions of the target."""
 
     blueprint: Blueprint
 
@@ -52,14 +52,14 @@ class Supervised(RowByRow, ABC):
     task: ClassVar[Task]
     blends: ClassVar[bool] = True
     side_metrics: ClassVar[tuple[str, ...]]
-    """Reported beside the metric of the run."""
+    """Metrics that are reported beside the metric of the run."""
 
     @property
     def metric(self) -> Metric:
         return METRICS[self.blueprint.metric]
 
     def baselines(self) -> tuple[Candidate, ...]:
-        """No features at all, and a linear model on the scale of the metric."""
+        """Returns a model without features, and a linear model on the scale of the metric."""
         strategy = Strategy(target_transform=OF_LOGARITHMS.get(self.blueprint.metric, "none"))
         return (
             Candidate(name="dummy", learner="dummy", reason="uses no features"),
@@ -71,11 +71,11 @@ class Supervised(RowByRow, ABC):
 
     @abstractmethod
     def strata(self, rows: pd.DataFrame) -> NDArray[Any] | None:
-        """(n,): values that all folds shall have alike; None where there are none."""
+        """Returns values (n,) to stratify folds by; None for random folds."""
 
     @abstractmethod
     def truth(self, rows: pd.DataFrame) -> NDArray[np.generic]:
-        """The target (n,): class names as text, or numbers."""
+        """Returns the target (n,): class names as text, or numbers."""
 
     def scorer(self, splits: DataSplits) -> SupervisedScorer:
         blueprint = self.blueprint
@@ -91,7 +91,7 @@ class Supervised(RowByRow, ABC):
     def assembled(
         self, members: Sequence[Member], ensembling: Ensembling, class_weights: tuple[float, ...] | None
     ) -> Call:
-        """One pipeline of encoder and learner, or an ensemble of such; members of equal encoders share it."""
+        """Returns a pipeline of encoder and learner, or an ensemble; members with equal encoders share one."""
         if len(members) == 1:
             (one,) = members
             whole = _pipeline(one.encoder, self.fitted_alone(self.prepared(one)))
@@ -104,22 +104,22 @@ class Supervised(RowByRow, ABC):
 
     @abstractmethod
     def prepared(self, member: Member) -> Call:
-        """The learner with the member's strategy around it."""
+        """Returns the learner, wrapped in the member's strategy."""
 
     def fitted_alone(self, learner: Call) -> Call:
-        """The learner, so that it takes the target as files have it."""
+        """Wraps the learner to take the target as it is in files."""
         return learner
 
     @abstractmethod
     def voting(self, named: list[tuple[str, Call]], weights: list[float], ensembling: Ensembling) -> Call:
-        """The weighted mean of estimators, or their majority."""
+        """Returns the weighted mean of estimators, or their majority vote."""
 
     @abstractmethod
     def stacked(self, named: list[tuple[str, Call]]) -> Call:
-        """A linear model of the predictions of estimators."""
+        """Returns a linear model on the predictions of estimators."""
 
     def decided(self, estimator: Call, class_weights: tuple[float, ...] | None) -> Call:
-        """The estimator with a decision."""
+        """Adds the decision to the estimator."""
         return estimator
 
     def _blend(self, members: Sequence[Member], ensembling: Ensembling) -> Call:
@@ -137,7 +137,7 @@ class Supervised(RowByRow, ABC):
         return self.voting(parts, [round(sum(one.weight for one in group), 4) for group in groups], ensembling)
 
     def _shared(self, group: Sequence[Member], number: int, ensembling: Ensembling) -> tuple[str, Call]:
-        """Members of one encoder as a named pipeline."""
+        """Returns members with the same encoder as one named pipeline."""
         named = [(_step(one), self.prepared(one)) for one in group]
         if len(named) == 1:
             return named[0][0], _pipeline(group[0].encoder, named[0][1])
@@ -161,7 +161,7 @@ class Supervised(RowByRow, ABC):
         return found
 
     def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:
-        """By the paired bootstrap of the difference; not where the metric has no value."""
+        """Uses the paired bootstrap of the difference; False if the metric is undefined."""
         truth, units = self.truth(splits.holdout), splits.holdout_units
         if undefined(self.metric, truth):
             return False
@@ -173,11 +173,11 @@ class Supervised(RowByRow, ABC):
     def importances(
         self, splits: DataSplits, ask: Callable[[pd.DataFrame], Predictions]
     ) -> tuple[FeatureImportance, ...]:
-        """How much worse the metric of the run becomes."""
+        """Returns the loss in the metric of the run."""
         blueprint, rows = self.blueprint, splits.holdout
         columns = [column.name for column in blueprint.columns]
         if len(columns) == len(blueprint.file_columns):
-            return ()  # shuffled files say nothing of what is in them
+            return ()  # shuffling whole files does not show what matters inside them
         measure = Measure(self.metric, blueprint.positive)
         asked = rows.drop(columns=blueprint.target)
         return importance(ask, asked, self.truth(rows), measure, columns, seed=blueprint.seed)
@@ -204,18 +204,18 @@ class Supervised(RowByRow, ABC):
         )
 
     def limits(self) -> tuple[str, ...]:
-        """What a model of this problem cannot do, in sentences."""
+        """Lists what a model of this problem cannot do, one sentence each."""
         return ()
 
 
 def folds_of(
     rows: pd.DataFrame, blueprint: Blueprint, strata: NDArray[Any] | None, groups: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
-    """(n,): the fold in which each row is predicted.
+    """Returns the fold in which each row is predicted (n,).
 
     Args:
-        strata: (n,) class names; None where rows need not be alike in all folds.
-        groups: (n,) equal for rows that stay together. Rows that are all of one group cannot stay together.
+        strata: (n,) class names; None if folds need not be stratified.
+        groups: (n,) equal for rows that stay together; ignored if all rows are in one group.
     """
     from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
@@ -238,7 +238,7 @@ def folds_of(
 
 
 def folds_for(task: TaskSpec, profile: Profile, rows: int, rarest: int | None, outputs: int = 1) -> Folds:
-    """Folds cut as the hold-out was; more of them where rows are few, as each model then learns from nearly all.
+    """Returns folds of the same kind as the hold-out; more if rows are few, so that each model trains on nearly all.
 
     `rarest` is the number of rows of the rarest class.
     """
@@ -255,19 +255,19 @@ def folds_for(task: TaskSpec, profile: Profile, rows: int, rarest: int | None, o
 
 
 def usual_folds(rows: int, work: int, budget: float) -> int:
-    """More folds where rows are few, fewer where each takes long or the budget is short."""
+    """Returns more folds if rows are few, fewer if each takes long or the budget is short."""
     if rows >= MANY or work >= HEAVY or budget < SHORT:
         return 3
     return 8 if rows < FEW and work < LIGHT and budget >= 2 * SHORT else 5
 
 
 def first_metric(task: TaskSpec) -> str:
-    """The metric that the request names for the run, or first in a constraint; empty where it names none."""
+    """Returns the requested metric of the run, else of the first constraint that names one; empty if none does."""
     return task.metric or next((one.metric for one in task.constraints if one.metric), "")
 
 
 def checked(table: pd.DataFrame, rows: int) -> None:
-    """Raises ValueError where predictions are not of so many rows."""
+    """Raises ValueError unless the table has one prediction for each row."""
     if len(table) != rows:
         raise ValueError(f"{len(table)} predictions for {rows} rows")
 
@@ -277,5 +277,5 @@ def _pipeline(encoder: Call, model: Call) -> Call:
 
 
 def _step(member: Member) -> str:
-    """The name of a member in an ensemble."""
+    """Returns the name of a member in an ensemble."""
     return member.candidate.name.replace("-", "_").replace("__", "_")

@@ -1,4 +1,4 @@
-"""Predictions that stay near the values that were learnt."""
+"""Predictions that stay near the training targets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 
 
 class ClippedRegressor(RegressorMixin, BaseEstimator):
-    """Keeps predictions within the range of the training targets and a share of it; not below 0 where no target is."""
+    """Clips predictions to the range of the training targets plus a margin, and at 0 if no target is negative."""
 
     def __init__(self, regressor: Any, margin: float = 0.1) -> None:
         self.regressor = regressor

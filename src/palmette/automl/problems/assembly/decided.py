@@ -1,4 +1,4 @@
-"""A decision that suits the metric: predicted is the class with the largest weighted probability."""
+"""A decision that suits the metric: predicts the class with the largest weighted probability."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 
 
 class DecidedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Weighs the probabilities of another classifier before it decides; the probabilities themselves stay as they are.
+    """Weights the probabilities of another classifier to choose the class; returned probabilities stay as they are.
 
     Args:
         estimator: The classifier.
-        class_weights: The weight of each class by name; a class without one has the weight 1.
+        class_weights: Weight of each class by name; 1 for classes without one.
     """
 
     def __init__(self, estimator: Any, class_weights: Mapping[str, float]) -> None:
@@ -30,7 +30,7 @@ class DecidedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.decide(self.predict_proba(X))
 
     def decide(self, probabilities: np.ndarray) -> np.ndarray:
-        """The class for each row of probabilities (n, k)."""
+        """Returns the class for each row of probabilities (n, k)."""
         weights = [self.class_weights.get(str(name).removesuffix(".0"), 1.0) for name in self.classes_]
         return np.asarray(self.classes_[(probabilities * weights).argmax(axis=1)])
 

@@ -1,4 +1,4 @@
-"""A majority of labels, with the share of votes as probabilities."""
+"""Majority vote, with the share of votes as probabilities."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn.ensemble import VotingClassifier
 
 
 class MajorityClassifier(VotingClassifier):
-    """`VotingClassifier(voting="hard")` that also gives probabilities: the weighted share of votes for each class."""
+    """`VotingClassifier(voting="hard")` with probabilities: the weighted share of votes for each class."""
 
     def predict(self, X: Any) -> np.ndarray:
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])

@@ -1,1 +1,1 @@
-"""Clustering: rows divided without a target, compared by internal criteria and by whether halves are divided alike."""
+"""Clustering: rows are divided without a target, and scored by internal criteria and by stability across halves."""

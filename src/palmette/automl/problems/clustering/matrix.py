@@ -1,10 +1,11 @@
-"""Rows as the harness sees them when it scores clusters: one matrix, whatever features a model uses.
+"""The matrix in which clusters are scored: the same for all candidates, whatever features a model uses.
 
-Numbers, and instants as days, are standardised by the training rows and drawn in to three deviations, so that a few
-far rows do not decide; what is missing is the mean. Each of the most frequent names, and of yes and no, has a column of
-0 and 0.5: two different names are half as far apart as two rows are in a number on average (Huang, *Extensions to the
-k-means algorithm*, 1998). More, and names would divide the rows on their own: all rows of a name lie on one point, so
-ever more clusters of ever fewer names would look better. Free text has no place in it.
+Numbers, and timestamps as days, are standardised by the training rows and clipped at three standard deviations, so
+that a few outliers do not decide; missing values become the mean. Each of the most frequent categories, and of the
+boolean values, has a column of 0 and 0.5: two different categories are half as far apart as two rows are in a number
+on average (Huang, *Extensions to the k-means algorithm*, 1998). With more weight, categories alone would divide the
+rows: all rows of a category coincide, so more and more clusters of fewer and fewer categories would score better. Free
+text is left out.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FAR = 3.0
-"""Standard deviations."""
+"""Standard deviations at which numbers are clipped."""
 NAMED = 0.5
-"""Of a row that has a name, in the name's column."""
+"""Value of a row in the column of its category."""
 NAMES = 30
-"""The most frequent ones of a column."""
+"""Most categories per column, by frequency."""
 
 
 class Matrix:
-    """Means, deviations and names of the training rows, by which other rows are seen alike."""
+    """Means, deviations and categories of the training rows, which also encode other rows."""
 
     def __init__(self, rows: pd.DataFrame, columns: tuple[ColumnUse, ...]) -> None:
         self._numbers = [one.name for one in columns if one.kind in ("number", "datetime")]
@@ -41,7 +42,7 @@ class Matrix:
         self._names: Mapping[str, list[str]] = {name: _frequent(rows[name]) for name in named}
 
     def of(self, rows: pd.DataFrame) -> Floats:
-        """(n, columns of the matrix)."""
+        """Encodes rows as (n, columns of the matrix)."""
         numbers = (self._values(rows) - self._mean) / self._deviation
         parts = [np.clip(np.nan_to_num(numbers), -FAR, FAR)]
         for name, known in self._names.items():
@@ -50,7 +51,7 @@ class Matrix:
         return np.hstack(parts)
 
     def _values(self, rows: pd.DataFrame) -> Floats:
-        """(n, numbers): NaN where there is none."""
+        """Returns numbers (n, numbers); NaN for missing values."""
         import pandas as pd
 
         made = np.empty((len(rows), len(self._numbers)))
@@ -65,7 +66,7 @@ class Matrix:
 
 
 def _mean(values: Floats) -> Floats:
-    """Of each column (d,), over the rows that have a value; 0 where none has."""
+    """Returns the mean of each column (d,) over present values; 0 if there are none."""
     present = ~np.isnan(values)
     total = np.where(present, values, 0.0).sum(axis=0)
     return np.asarray(total / np.maximum(present.sum(axis=0), 1))

@@ -33,25 +33,25 @@ if TYPE_CHECKING:
 
 HALVES = 2
 MOST_CLUSTERS = 10
-"""That are tried where the request names no number."""
+"""Most clusters to try if the request gives no number."""
 HIGHEST = 1_000_000
-"""Number that no cluster has."""
+"""Cluster numbers must be below this."""
 AGREEMENTS = ("rand", "adjusted_rand", "nmi")
 """Metrics that compare clusters with labels."""
 INTERNAL = ("davies_bouldin", "calinski_harabasz")
-"""Reported beside the silhouette."""
+"""Metrics that are reported beside the silhouette."""
 ROUNDS = 100
-"""Resamples of an interval."""
+"""Bootstrap resamples of an interval."""
 BLOCKS = 20
-"""Parts of the rows that are left out in turn, for an interval of metrics that repeated rows would change."""
+"""Blocks of a jackknife, for metrics that repeated rows would change."""
 Z = 1.96
 SEEN = frozenset({"number", "datetime", "category", "boolean"})
-"""Kinds of columns that distances are measured in."""
+"""Kinds of columns that enter distances."""
 
 
 @dataclass(frozen=True)
 class Clustering(RowByRow):
-    """Candidates are compared by how well they divide the harness's own matrix of the training rows."""
+    """Compares candidates by how well they divide a matrix of the training rows that all candidates share."""
 
     name: ClassVar[str] = "clustering"
     has_target: ClassVar[bool] = False
@@ -101,7 +101,7 @@ class Clustering(RowByRow):
         return METRICS[self.blueprint.metric]
 
     def baselines(self) -> tuple[Candidate, ...]:
-        """Clusters at random, and plain k-means, in a usual number."""
+        """Returns random clusters and plain k-means, both with a usual number of clusters."""
         tried = self.blueprint.clusters
         count = min(tried[-1], max(tried[0], 8))
         usual = {"n_clusters": count}
@@ -111,7 +111,7 @@ class Clustering(RowByRow):
         )
 
     def folds(self, splits: DataSplits) -> NDArray[np.int64]:
-        """Two halves, by the values of the rows: the same in whatever order they come; equal rows are dealt out."""
+        """Returns two halves that depend on the values of rows, not on their order; equal rows go to both."""
         import pandas as pd
 
         from palmette.automl.splitting.row_groups import row_hashes
@@ -127,7 +127,7 @@ class Clustering(RowByRow):
         return np.asarray(estimator.predict(features), dtype=float)
 
     def sound(self, outputs: Floats) -> str:
-        """Clusters in a number that is tried, none of them nearly everything or nearly nothing."""
+        """Checks that the number of clusters was among those to try, and that no cluster is too large or too small."""
         if outputs.ndim != 2 or outputs.shape[1] != 2 or not _are_numbers(outputs):
             return "has clusters that are no whole numbers from 0 on"
         clusters, tried = outputs[:, 0], self.blueprint.clusters
@@ -155,13 +155,13 @@ class Clustering(RowByRow):
     def scores(
         self, splits: DataSplits, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
     ) -> list[Score]:
-        """All metrics of clusters: the metric of the run first, then the agreement with labels where there are any."""
+        """Returns all metrics, the metric of the run first; agreement with labels only if there are labels."""
         found = self._external(splits.holdout, made, baseline) if self.blueprint.labels else []
         found += self._internal(splits, made, baseline)
         return sorted(found, key=lambda one: one.metric != self.blueprint.metric)
 
     def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:
-        """By the silhouette of each row of the hold-out, paired."""
+        """Compares the silhouettes of the hold-out rows in pairs."""
         scorer = self._holdout_scorer(splits)
         return scorer.gain(_outputs(made), _outputs(baseline)).low > 0
 
@@ -172,7 +172,7 @@ class Clustering(RowByRow):
     def importances(
         self, splits: DataSplits, ask: Callable[[pd.DataFrame], Predictions]
     ) -> tuple[FeatureImportance, ...]:
-        """How far the clusters become others: 1 less the adjusted Rand index with those of the rows as they are."""
+        """Returns how much clusters change: 1 minus the adjusted Rand index with the clusters of the original rows."""
         columns = [column.name for column in self.blueprint.columns]
         rows, measure = splits.holdout[columns], Measure(metric_of("adjusted_rand", "clustering"))
         return importance(ask, rows, ask(rows).values, measure, columns, seed=self.blueprint.seed)
@@ -180,7 +180,7 @@ class Clustering(RowByRow):
     def report_data(
         self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
     ) -> ReportData:
-        """The clusters of the training rows, and the best silhouette by their number."""
+        """Returns the clusters of the training rows, and the best silhouette by number of clusters."""
         measured = "How far the clusters become others (1 less the adjusted Rand index)"
         if best not in outputs:
             return ReportData(importance=measured)
@@ -218,10 +218,10 @@ class Clustering(RowByRow):
 
 
 def numbers_of_clusters(task: TaskSpec, rows: int, different: int) -> tuple[int, ...]:
-    """The numbers of clusters to try, of so many rows, so many of them different.
+    """Returns the numbers of clusters to try for `rows` rows, of which `different` are distinct.
 
     Raises:
-        UserError: there cannot be so many.
+        UserError: the rows are too few for the requested number.
     """
     wish, possible = task.clusters, min(different, rows // 2)
     least = wish.count or wish.least or 2
@@ -238,14 +238,14 @@ def numbers_of_clusters(task: TaskSpec, rows: int, different: int) -> tuple[int,
 
 
 def _plane(matrix: Floats) -> Floats:
-    """(n, 2): the rows as seen from where they are spread most; a second direction is 0 where there is one column."""
+    """Projects rows on the first two principal components, (n, 2); the second is 0 if there is one column."""
     centred = matrix - matrix.mean(axis=0)
     directions = np.linalg.svd(centred.T @ centred)[0][:, :2]
     return np.pad(centred @ directions, ((0, 0), (0, 2 - directions.shape[1])))
 
 
 def _outputs(made: Predictions) -> Floats:
-    """(n, 2): the clusters twice."""
+    """Returns the clusters twice, (n, 2)."""
     clusters = made.values.astype(float)
     return np.column_stack([clusters, clusters])
 
@@ -258,9 +258,9 @@ def _score(name: str, truth: NDArray[np.generic], made: Predictions, baseline: P
 
 
 def _of_distances(name: str, matrix: Floats, made: Predictions, baseline: Predictions | None) -> Score | None:
-    """With the interval of the jackknife: rows that a bootstrap repeats would make clusters look denser.
+    """Scores with a jackknife interval: rows repeated by a bootstrap would make clusters look denser.
 
-    None where there are too few rows for one.
+    Returns None if there are too few rows.
     """
     metric = metric_of(name, "clustering")
     value = score(metric, matrix, made)
@@ -268,7 +268,7 @@ def _of_distances(name: str, matrix: Floats, made: Predictions, baseline: Predic
     kept = [np.setdiff1d(order, block) for block in np.array_split(order, count)]
     try:
         found = np.array([score(metric, matrix[rows], made.take(rows)) for rows in kept])
-    except ValueError:  # of a single cluster, or of one for each row
+    except ValueError:  # a single cluster, or one for each row
         return None
     half = Z * float(np.sqrt((count - 1) / count * ((found - found.mean()) ** 2).sum()))
     other = None if baseline is None else score(metric, matrix, baseline)
@@ -276,6 +276,6 @@ def _of_distances(name: str, matrix: Floats, made: Predictions, baseline: Predic
 
 
 def _are_numbers(clusters: Floats) -> bool:
-    """Whether they are whole numbers from 0 on, in a range that can be counted."""
+    """Returns whether clusters are whole numbers from 0 to the limit."""
     within = bool(((clusters >= 0) & (clusters < HIGHEST)).all())
     return within and bool((clusters == np.floor(clusters)).all())

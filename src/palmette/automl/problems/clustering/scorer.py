@@ -1,4 +1,4 @@
-"""How good clusters are without labels, on the harness's own matrix of the rows."""
+"""Scores clusters without labels, on a matrix of the rows that all candidates share."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from palmette.automl.measure import Metric, Predictions, ScoreInterval, metric_o
 from palmette.automl.measure.metrics import Floats
 
 MOST_ROWS = 2_000
-"""Of whose distances a silhouette is the mean."""
+"""Most rows whose silhouette is computed."""
 ROUNDS = 200
-"""Resamples of an interval."""
+"""Bootstrap resamples of an interval."""
 ALIKE = 0.5
-"""Adjusted Rand index of a half's clusters by two models, below which another sample would be divided otherwise."""
+"""Adjusted Rand index, between models with and without a half of the rows, below which clusters are unstable."""
 LARGEST = 0.95
-"""Share of the rows in one cluster, above which nothing was divided."""
+"""Largest share of the rows in one cluster."""
 SMALLEST = 0.1
-"""Of an even share, below which a cluster is a few odd rows."""
+"""Smallest size of a cluster, as a share of the average size."""
 
 
 class ClusterScorer:
-    """Compares divisions of the same rows.
+    """Compares clusterings of the same rows.
 
-    The outputs of a candidate are (n, 2): the cluster of each row by the model of all rows, and by a model that was
+    The outputs of a candidate are (n, 2): the cluster of each row in the model of all rows, and in a model that was
     fitted without the row's half.
     """
 
@@ -33,7 +33,7 @@ class ClusterScorer:
     measured = "on the training rows"
 
     def __init__(self, matrix: Floats, folds: NDArray[np.int64], seed: int = 0) -> None:
-        """`matrix` is (n, d) and `folds` (n,): the half of each row."""
+        """`matrix` is (n, d); `folds` (n,) is the half of each row."""
         from sklearn.metrics import pairwise_distances
 
         self.metric: Metric = metric_of("silhouette", "clustering")
@@ -43,11 +43,11 @@ class ClusterScorer:
         self._distances: Floats = pairwise_distances(matrix[self._rows])
 
     def utility(self, outputs: Floats) -> float:
-        """The silhouette; below all others where halves of the rows are not divided alike."""
+        """Returns the silhouette; unstable clusters score below all stable ones."""
         return self.score(outputs) - (0.0 if agreement(outputs, self._folds) >= ALIKE else 2.0)
 
     def class_weights(self, outputs: Floats) -> None:
-        """There is no decision to take."""
+        """Returns None: clusters have no decision to adjust."""
 
     def predictions(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Predictions:
         return Predictions(outputs[:, 0].astype(np.int64))
@@ -62,14 +62,14 @@ class ClusterScorer:
         return _interval(self._silhouettes(outputs) - self._silhouettes(other))
 
     def shares(self, outputs: Sequence[Floats]) -> None:
-        """Clusters have none."""
+        """Returns None: clusters have no weights."""
 
     def blended(self, outputs: Sequence[Floats], weights: Sequence[float]) -> Floats:
-        """Clusters of several models have no common numbers."""
+        """Not supported: the cluster numbers of different models have no relation."""
         raise NotImplementedError
 
     def stacked(self, outputs: Sequence[Floats]) -> Floats:
-        """The same."""
+        """Not supported, for the same reason."""
         raise NotImplementedError
 
     def _silhouettes(self, outputs: Floats) -> Floats:
@@ -77,7 +77,7 @@ class ClusterScorer:
 
 
 def silhouettes(distances: Floats, clusters: NDArray[np.int64]) -> Floats:
-    """Of each row (n,), from all distances (n, n): 0 for one that is alone, or where there is one cluster.
+    """Returns the silhouette of each row (n,) from distances (n, n); 0 for a single row or a single cluster.
 
     Rousseeuw: *Silhouettes*, Journal of Computational and Applied Mathematics 20, 1987.
     """
@@ -96,7 +96,7 @@ def silhouettes(distances: Floats, clusters: NDArray[np.int64]) -> Floats:
 
 
 def agreement(outputs: Floats, folds: NDArray[np.int64]) -> float:
-    """How alike the model of all rows and one without the half divide each half: adjusted Rand index, mean."""
+    """Returns the mean adjusted Rand index, over halves, of the model of all rows and the model without that half."""
     from sklearn.metrics import adjusted_rand_score
 
     halves = [outputs[folds == number].astype(np.int64) for number in np.unique(folds)]
@@ -104,7 +104,7 @@ def agreement(outputs: Floats, folds: NDArray[np.int64]) -> float:
 
 
 def degenerate(clusters: NDArray[np.int64]) -> str:
-    """Why clusters (n,) are no division of the rows; empty where they are."""
+    """Explains why clusters (n,) do not divide the rows; empty if they do."""
     counts = np.bincount(clusters)
     counts = counts[counts > 0]
     if len(counts) < 2:
@@ -117,7 +117,7 @@ def degenerate(clusters: NDArray[np.int64]) -> str:
 
 
 def _interval(values: Floats, seed: int = 0) -> ScoreInterval:
-    """Of the mean of values of independent rows."""
+    """Returns the interval of the mean of independent rows."""
     random = np.random.default_rng(seed)
     means = [values[random.integers(0, len(values), len(values))].mean() for _ in range(ROUNDS)]
     low, high = np.percentile(means, [2.5, 97.5])

@@ -1,4 +1,4 @@
-"""What the rows of a cluster have in common, column by column: from which a person can name it."""
+"""What the rows of a cluster have in common, column by column, so that people can name it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ SHOWN = frozenset({"number", "datetime", "category", "boolean"})
 def traits_of(
     rows: pd.DataFrame, columns: Iterable[ColumnUse], clusters: NDArray[np.intp]
 ) -> Iterator[ColumnByCluster]:
-    """Of rows with their clusters (n,), from 0 on: medians of numbers and instants, the commonest of other values.
+    """Yields medians of numbers and timestamps, and the most frequent other values, by cluster (n,) from 0.
 
-    `apart` is the share of a column's variance, of ranks or of its commonest values, that lies between clusters.
+    `apart` is the share of a column's variance that lies between clusters: of ranks, or of the most frequent values.
     Other kinds of columns have no trait.
     """
     count = int(clusters.max()) + 1
@@ -51,7 +51,7 @@ def traits_of(
 
 
 def _apart(values: pd.Series, clusters: NDArray[np.intp]) -> float:
-    """The correlation ratio, squared; 0 of a constant."""
+    """Returns the squared correlation ratio; 0 for a constant."""
     known = values.notna().to_numpy()
     numbers, groups = values.to_numpy(float)[known], clusters[known]
     whole = float(((numbers - numbers.mean()) ** 2).sum()) if len(numbers) else 0.0

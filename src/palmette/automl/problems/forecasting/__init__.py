@@ -1,1 +1,1 @@
-"""Forecasts of series: the next rows of one or several, with intervals."""
+"""Forecasting: the next rows of one or several series, with prediction intervals."""

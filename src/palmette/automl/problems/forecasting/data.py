@@ -1,4 +1,4 @@
-"""What the data decide of a forecast: stamps, frequency, horizon and seasons."""
+"""Properties of a forecast that the data determine: stamps, frequency, horizon and seasons."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FEWEST = 3
-"""Horizons that a series must hold at least: to learn from, to validate with, and to hold out."""
+"""Fewest horizons in a series: to train, to validate and to hold out."""
 SHARE = 0.05
-"""Of a series, that is forecast where nothing names a horizon and no season gives one."""
+"""Share of a series that is the horizon if neither the request nor a season gives one."""
 MOST_CONTEXT = 1500
-"""Rows of a series that a forecast is asked with, unless seasons are longer."""
+"""Most rows of history in a request to the model, unless seasons are longer."""
 MIN_CORRELATION = 0.2
 NEARLY = 0.9
-"""Of the strongest season: a shorter one that is nearly as strong is the season, and longer ones are its multiples."""
+"""Share of the strongest season's correlation at which a shorter season counts; the longer one is its multiple."""
 USUAL_SEASONS: dict[str, tuple[float, ...]] = {
     "day": (1.0, 7.0),
     "week": (7.0, 365.25),
     "year": (365.25,),
 }
-"""Days of the seasons, for steps shorter than a day, of a day, and longer."""
+"""Lengths of usual seasons in days, for steps shorter than a day, of a day, and longer."""
 
 
 class Columns(NamedTuple):
-    """Which columns are what, by request and data."""
+    """The roles of the columns."""
 
     targets: tuple[str, ...]
     time: str
@@ -42,7 +42,7 @@ class Columns(NamedTuple):
 
 
 def read_use(rows: pd.DataFrame, columns: Columns, wish: Forecast) -> SeriesUse:
-    """Frequency, horizon and seasons of typed rows.
+    """Determines the frequency, horizon and seasons of typed rows.
 
     Raises:
         UserError: the series are too short, or the horizon or the frequency cannot be read.
@@ -81,7 +81,7 @@ def read_use(rows: pd.DataFrame, columns: Columns, wish: Forecast) -> SeriesUse:
 
 
 def repairs_of(rows: pd.DataFrame, use: SeriesUse) -> tuple[str, ...]:
-    """What was repaired in the stamps, in sentences."""
+    """Describes the repairs of time stamps, one sentence each."""
     import pandas as pd
 
     found = []
@@ -103,7 +103,7 @@ def repairs_of(rows: pd.DataFrame, use: SeriesUse) -> tuple[str, ...]:
 
 
 def seasons_of(values: list[Floats], frequency: str, length: int) -> tuple[int, ...]:
-    """Seasons that fit twice into a series and show in the autocorrelation, the strongest first."""
+    """Returns the seasons that fit twice into a series and show in the autocorrelation, the best first."""
     step = days_of(frequency)
     if step is None:
         tried = list(range(2, max(3, min(400, length // 3))))
@@ -112,7 +112,7 @@ def seasons_of(values: list[Floats], frequency: str, length: int) -> tuple[int, 
         tried = [round(days / step) for days in USUAL_SEASONS[kind]]
         tried = [12] if 28 <= step <= 31 else [4] if 89 <= step <= 92 else tried
     strengths = {one: _correlation(values, one) for one in tried if 1 < one <= length // 2}
-    if step is None:  # one of many lags: a peak
+    if step is None:  # of many lags, only peaks count
         beside = {one: max(strengths.get(one - 1, 1.0), strengths.get(one + 1, 1.0)) for one in strengths}
         strengths = {one: value for one, value in strengths.items() if value >= beside[one]}
     found = sorted(one for one, value in strengths.items() if value > MIN_CORRELATION)
@@ -122,7 +122,7 @@ def seasons_of(values: list[Floats], frequency: str, length: int) -> tuple[int, 
 
 
 def days_of(frequency: str) -> float | None:
-    """Days between two steps; None of numbered steps."""
+    """Returns the days between two steps; None for numbered steps."""
     import pandas as pd
 
     try:
@@ -167,7 +167,7 @@ def _frequency(rows: pd.DataFrame, columns: Columns, wish: Forecast) -> str:
 
 
 def _offset(stamps: pd.Series, apart: pd.Series) -> str:
-    """The pandas offset of the usual distance of stamps."""
+    """Returns the pandas offset of the usual distance between stamps."""
     import pandas as pd
 
     days = pd.Timedelta(apart.median()) / pd.Timedelta(days=1)
@@ -184,7 +184,7 @@ def _offset(stamps: pd.Series, apart: pd.Series) -> str:
 
 
 def _horizon(text: str, frequency: str, length: int, seasons: tuple[int, ...]) -> int:
-    """Steps; of a time by the frequency. Where none is named: a season, or a share of the series."""
+    """Returns the horizon in steps; without a text, the first season that fits, or a share of the series."""
     if not text:
         usual = next((one for one in seasons if one <= length // 6), 0)
         return usual or max(1, min(24, round(SHARE * length)))
@@ -202,7 +202,7 @@ def _horizon(text: str, frequency: str, length: int, seasons: tuple[int, ...]) -
 
 
 def _correlation(values: list[Floats], lag: int) -> float:
-    """The mean autocorrelation at a lag, after the trend is taken out by differences where it dominates."""
+    """Returns the mean autocorrelation at a lag after linear detrending; 0 if half the lag correlates more."""
     found = []
     for one in values:
         if len(one) <= 2 * lag:

@@ -1,4 +1,4 @@
-"""The delivered package of a forecast: facts for its templates, an example history, requests to its endpoint."""
+"""The delivered package of a forecast: facts for its templates, an example history, and requests to its endpoint."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 ASKED = 3
-"""Requests that are compared and timed."""
+"""Number of requests that are compared and timed."""
 
 
 def name_of(target: str) -> str:
-    """The name of the package."""
+    """Returns the name of the package."""
     plain = re.sub(r"[^a-z0-9]+", "_", target.casefold()).strip("_")[:40].strip("_") or "series"
     return f"{'m_' if plain[0].isdigit() else ''}{plain}_forecast"
 
 
 def band(target: str, quantile: float) -> str:
-    """The column of a quantile.
+    """Returns the name of a quantile's column.
 
     >>> band("load", 0.1)
     'load_p10'
@@ -39,7 +39,7 @@ def band(target: str, quantile: float) -> str:
 
 
 def facts(use: SeriesUse) -> Mapping[str, Any]:
-    """What the templates know beside the facts of all packages."""
+    """Returns the template variables that only forecasts have."""
     columns = [use.time or "step", *([use.series] if use.series else [])]
     targets = [name for target in use.targets for name in (target, *(band(target, one) for one in use.quantiles))]
     what = f"{use.horizon} rows of {', '.join(use.targets[:6])}{', ...' if len(use.targets) > 6 else ''}"
@@ -52,7 +52,7 @@ def facts(use: SeriesUse) -> Mapping[str, Any]:
 
 
 def examples(blueprint: Blueprint, use: SeriesUse) -> pd.DataFrame:
-    """A short history of made-up values: never rows of the data."""
+    """Returns a short history of made-up values; no row of the data is in it."""
     import pandas as pd
 
     count = max(30, 2 * use.season if use.season <= 60 else 30)
@@ -74,7 +74,7 @@ def examples(blueprint: Blueprint, use: SeriesUse) -> pd.DataFrame:
 
 
 def requests(windows: HoldoutWindows, made: Predictions) -> tuple[EndpointRequest, ...]:
-    """The histories of the first origins of the first series with the forecasts of them."""
+    """Returns the histories of the first series at the first origins, with their forecasts."""
     use, found, place = windows.use, list[EndpointRequest](), 0
     size = use.horizon * len(use.targets)
     for steps in windows.origins[:ASKED]:
@@ -89,7 +89,7 @@ def requests(windows: HoldoutWindows, made: Predictions) -> tuple[EndpointReques
 
 
 def request_of(rows: pd.DataFrame, made: Predictions, use: SeriesUse) -> EndpointRequest:
-    """Rows with the forecasts of what follows them."""
+    """Returns a request with the rows and the forecasts of the rows that follow."""
     answer, size = list[dict[str, Any]](), use.horizon * len(use.targets)
     for number, (name, part) in enumerate(by_series(rows, use.series).items()):
         table = regular(part, use.time, use.frequency)
@@ -101,7 +101,7 @@ def request_of(rows: pd.DataFrame, made: Predictions, use: SeriesUse) -> Endpoin
 
 
 def _answer(use: SeriesUse, name: str, index: pd.Index, made: Predictions) -> list[dict[str, Any]]:
-    """The rows of a forecast as JSON."""
+    """Returns the rows of a forecast as JSON."""
     values = made.values.astype(float).reshape(use.horizon, len(use.targets))
     bands = None if made.quantiles is None else made.quantiles.reshape(use.horizon, len(use.targets), -1)
     rows = []

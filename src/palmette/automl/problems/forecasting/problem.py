@@ -33,16 +33,14 @@ if TYPE_CHECKING:
 METRIC_NAMES = ("mase", "mae", "rmse", "mse", "smape", "mape", "wql", "rmsle", "medae")
 REPORTED = ("mae", "rmse", "mase", "smape", "wql")
 FOLDS = 3
-FAR = 1e4
-"""Times the largest value in training, that no forecast is."""
 SHOWN = 6
-"""Forecasts that the report draws."""
+"""Most forecasts that the report draws."""
 WEIGHTED = "palmette.automl.learners.forecasting.simple.WeightedForecasts"
 
 
 @dataclass(frozen=True)
 class Forecasting(PlainSamples):
-    """Candidates are compared by forecasts from rolling origins in the training rows."""
+    """Compares candidates by forecasts from rolling origins in the training rows."""
 
     name: ClassVar[str] = "forecasting"
     has_target: ClassVar[bool] = False
@@ -129,7 +127,7 @@ class Forecasting(PlainSamples):
         return len(self.use.targets)
 
     def baselines(self) -> tuple[Candidate, ...]:
-        """The last value, and the last season where there is one."""
+        """Returns the last value, and the last season if there is one."""
         last = Candidate(name="last-value", learner="naive", reason="the last value again")
         season = {"season": self.use.season}
         reason = f"the last {self.use.season} steps again"
@@ -142,7 +140,7 @@ class Forecasting(PlainSamples):
     def fold_rows(
         self, rows: pd.DataFrame, folds: NDArray[np.int64], fold: int
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """A model learns from the rows before those of its fold, and forecasts from these and the fold's own."""
+        """Returns the rows before the fold, to train on, and the same rows with the fold's own, to forecast from."""
         places = Places.of(rows, self.use)
         inside, steps = folds == fold, np.array([*places.lengths], dtype=np.int64)
         starts, ends = steps.copy(), steps.copy()
@@ -157,7 +155,7 @@ class Forecasting(PlainSamples):
         return None
 
     def outputs(self, estimator: Any, features: Any, strategy: Strategy) -> Floats:
-        """(n, targets): forecasts of the rows after those that were learnt from, a horizon at a time."""
+        """Forecasts the rows after the training rows (n, targets), one horizon at a time."""
         places, horizon = Places.of(features, self.use), self.use.horizon
         made = np.zeros((len(features), len(self.use.targets)))
         for number, (name, table) in enumerate(estimator.tables_of(features).items()):
@@ -196,7 +194,7 @@ class Forecasting(PlainSamples):
     def assembled(
         self, members: Sequence[Member], ensembling: Ensembling, class_weights: tuple[float, ...] | None
     ) -> Call:
-        """A forecaster with quantiles, of one estimator or of the weighted mean of several."""
+        """Returns a forecaster with quantiles, of one estimator or of the weighted mean of several."""
         first = members[0].learner
         if len(members) > 1:
             named = [(one.candidate.name.replace("-", "_"), one.learner.arguments["estimator"]) for one in members]
@@ -218,12 +216,12 @@ class Forecasting(PlainSamples):
         return use.horizon * use.count, 2 + len(use.targets) * (1 + len(use.quantiles))
 
     def requests(self, splits: DataSplits, made: Predictions) -> tuple[EndpointRequest, ...]:
-        """Histories of the hold-out; without one, of the rows that `made` follows."""
+        """Returns requests from the hold-out; without one, the training rows that `made` continues."""
         found = package.requests(self._windows(splits), made)
         return found or (package.request_of(splits.train.head(FIRST_ROWS), made, self.use),)
 
     def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
-        """All values of the rows, one after the other, as text in the table."""
+        """Reads the forecasts of all rows and targets, flattened by row, from a table of texts."""
         columns = [table[target].astype(float).to_numpy() for target in self.use.targets]
         values = np.column_stack(columns).ravel()
         levels = self.use.quantiles
@@ -262,7 +260,7 @@ class Forecasting(PlainSamples):
     def importances(
         self, splits: DataSplits, ask: Callable[[pd.DataFrame], Predictions]
     ) -> tuple[FeatureImportance, ...]:
-        """None: values of a series that are shuffled are another series."""
+        """Returns nothing: shuffling the values of a series makes another series."""
         return ()
 
     def report_data(
@@ -284,12 +282,12 @@ class Forecasting(PlainSamples):
 
 
 def columns_of(request: SplitRequest) -> Columns:
-    """Which columns are what."""
+    """Returns the roles of columns that the request names."""
     return Columns(request.forecast.targets, request.time, request.forecast.series)
 
 
 def _compared(name: str, windows: HoldoutWindows, made: Predictions) -> tuple[Floats, Predictions, NDArray[np.int64]]:
-    """Truth, predictions and units of the values that are known; in units of the naive error for MASE."""
+    """Returns the truth, predictions and units of known values, divided by the naive error for MASE."""
     known = np.flatnonzero(np.isfinite(windows.truth))
     scales = windows.scales[known] if name == "mase" else np.ones(len(known))
     some = made.take(known)
@@ -299,7 +297,7 @@ def _compared(name: str, windows: HoldoutWindows, made: Predictions) -> tuple[Fl
 
 
 def _forecasts(windows: HoldoutWindows, made: Predictions) -> Forecasts:
-    """What the report draws: some forecasts with what came, and how often bands hold it."""
+    """Returns what the report draws: some forecasts with the true values, and the coverage of their intervals."""
     use, truth = windows.use, windows.truth
     size, drawn, place = use.horizon * len(use.targets), list[DrawnForecast](), 0
     values, bands = made.values.astype(float), made.quantiles

@@ -1,4 +1,4 @@
-"""How good forecasts of the training rows are, each from an origin before them."""
+"""Scores forecasts of the training rows, each made from an origin before them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from palmette.automl.measure.metrics import Floats
 from palmette.automl.measure.scorer import SupervisedScorer
 
 POWER = 3.0
-"""Of the error, by whose inverse members are weighted."""
+"""Members are weighted by the inverse of their error to this power."""
 
 
 class ForecastScorer:
-    """Compares outputs (n, targets) of the training rows, on those that are validated and known."""
+    """Compares outputs (n, targets) on the training rows that are in a fold and have known values."""
 
     blends = True
     measured = "over rolling origins"
 
     def __init__(self, metric: Metric, truth: Floats, scales: Floats, units: NDArray[np.int64]) -> None:
-        """`truth` and `scales` are (n, targets), NaN where nothing is compared; `units` is (n,)."""
+        """`truth` and `scales` are (n, targets), NaN to exclude a value; `units` is (n,)."""
         self.metric = metric
         self._known = np.isfinite(truth) & np.isfinite(scales)
         self._scales = scales[self._known] if metric.name == "mase" else np.ones(int(self._known.sum()))
@@ -33,7 +33,7 @@ class ForecastScorer:
         return self._inner.utility(self._flat(outputs))
 
     def class_weights(self, outputs: Floats) -> None:
-        """There is no decision to take."""
+        """Returns None: forecasts have no decision to adjust."""
 
     def predictions(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Predictions:
         return Predictions(outputs[self._known])
@@ -51,12 +51,13 @@ class ForecastScorer:
         return np.asarray(np.average(outputs, axis=0, weights=weights))
 
     def stacked(self, outputs: Sequence[Floats]) -> Floats:
-        """The mean by error: a linear model of few origins would fit their noise."""
+        """Returns the mean weighted by error: a linear model would fit the noise of few origins."""
         return self.blended(outputs, self.shares(outputs))
 
     def shares(self, outputs: Sequence[Floats]) -> list[float]:
-        """Weights of forecasts together, by their errors to the power of -3: a mean of many errs less than a choice
-        by few origins (FFORMA and later competitions)."""
+        """Returns weights proportional to error to the power of -3: a mean of many forecasts beats choosing one by few
+        origins (FFORMA and later competitions).
+        """
         errors = np.maximum([abs(self.utility(one)) for one in outputs], 1e-12)
         weights = (errors.min() / errors) ** POWER
         return [float(one) for one in weights / weights.sum()]

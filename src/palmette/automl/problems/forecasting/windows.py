@@ -1,4 +1,4 @@
-"""Which steps are held out, validated and forecast together: whole horizons, each from an origin of its own."""
+"""Hold-out, folds and origins of forecasts, in whole horizons."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VALIDATED = 0.5
-"""Share of a series, its end, over which folds are spread."""
+"""Share of a series, at its end, over which folds are spread."""
 MOST_WINDOWS = 64
-"""Windows of a fold, each from an origin of its own."""
+"""Most windows of a fold; each has an origin of its own."""
 MOST_ROWS = 20_000
-"""Rows of a question to the delivered package."""
+"""Most rows per call of the delivered package."""
 MOST_ORIGINS = 16
-"""Origins in the hold-out from which the delivered package is asked."""
+"""Most origins in the hold-out from which the delivered package forecasts."""
 NEVER = -1
-"""Fold of rows that are only learnt from."""
+"""Fold number of rows that are used for training only."""
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where the rows of a table lie in their series."""
+    """Positions of a table's rows in their series."""
 
     series: Ints
-    """(n,): the number of the series."""
+    """(n,): number of the series."""
     step: Ints
-    """(n,): the step in it; -1 without a time stamp."""
+    """(n,): step in the series; -1 without a time stamp."""
     lengths: tuple[int, ...]
-    """Steps by series."""
+    """Number of steps by series."""
 
     @classmethod
     def of(cls, rows: pd.DataFrame, use: SeriesUse) -> Places:
@@ -63,13 +63,13 @@ class Places:
         return cls(series, step, tuple(lengths))
 
     def from_step(self, starts: Mapping[int, int]) -> NDArray[np.bool_]:
-        """(n,): whether the row is at the start of its series or later; not of series without one."""
+        """(n,): whether a row is at or after the start of its series; False in series without a start."""
         first = np.array([starts.get(number, np.iinfo(np.int64).max) for number in range(len(self.lengths))])
         return np.asarray(self.step >= first[self.series])
 
 
 def held_out(places: Places, use: SeriesUse, share: float) -> NDArray[np.bool_]:
-    """(n,): the end of each series, in whole horizons; series that are too short are only learnt from."""
+    """(n,): whether a row is in the hold-out, the last whole horizons of each series; too short series have none."""
     starts = {}
     for number, length in enumerate(places.lengths):
         windows = max(1, int(share * length / use.horizon))
@@ -81,7 +81,7 @@ def held_out(places: Places, use: SeriesUse, share: float) -> NDArray[np.bool_]:
 
 
 def folds_of(places: Places, use: SeriesUse, count: int) -> Ints:
-    """(n,): the fold of each row; each is a stretch of whole horizons, spread over the later part of its series."""
+    """(n,): the fold of each row: stretches of whole horizons, spread over the later part of each series."""
     folds = np.full(len(places.step), NEVER, dtype=np.int64)
     for number, length in enumerate(places.lengths):
         here = places.series == number
@@ -91,7 +91,7 @@ def folds_of(places: Places, use: SeriesUse, count: int) -> Ints:
 
 
 def stretches(length: int, horizon: int, count: int) -> Iterator[tuple[int, int]]:
-    """The first step and the one after the last of each fold of a series; empty ones where it is too short.
+    """Yields the first step of each fold of a series and the step after its last; empty folds if it is too short.
 
     >>> list(stretches(100, 10, 2))
     [(55, 75), (80, 100)]
@@ -107,7 +107,7 @@ def stretches(length: int, horizon: int, count: int) -> Iterator[tuple[int, int]
 
 @dataclass(frozen=True)
 class HoldoutWindows:
-    """Stretches of the hold-out, each forecast from the rows before it."""
+    """Windows of the hold-out, each forecast from the rows before it."""
 
     train: pd.DataFrame
     holdout: pd.DataFrame
@@ -115,7 +115,7 @@ class HoldoutWindows:
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Each series as regular rows, training and hold-out together."""
+        """The regular rows of each series, training and hold-out together."""
         import pandas as pd
 
         rows = pd.concat([self.train, self.holdout], ignore_index=True)
@@ -124,7 +124,7 @@ class HoldoutWindows:
 
     @cached_property
     def starts(self) -> dict[str, int]:
-        """By series, the first step of the hold-out."""
+        """The first step of the hold-out by series."""
         known = by_series(self.train, self.use.series)
         found = {}
         for name, table in self.tables.items():
@@ -138,7 +138,7 @@ class HoldoutWindows:
 
     @cached_property
     def origins(self) -> list[dict[str, int]]:
-        """By origin, the step of each series from which it is forecast; evenly spread ones where there are many."""
+        """For each origin, the step of each series from which to forecast; evenly spread if there are many origins."""
         horizon = self.use.horizon
         counts = {name: (len(self.tables[name]) - start) // horizon for name, start in self.starts.items()}
         most = max(counts.values(), default=0)
@@ -149,7 +149,7 @@ class HoldoutWindows:
         ]
 
     def asked(self) -> list[pd.DataFrame]:
-        """For each origin the rows before it, and what is known ahead of the rows after it; many series in parts."""
+        """Returns the history and the known future values at each origin; many series are split into several tables."""
         import pandas as pd
 
         some = max(1, MOST_ROWS // (self.use.context + self.use.horizon))
@@ -157,12 +157,12 @@ class HoldoutWindows:
         return [pd.concat([self._history(*one) for one in part], ignore_index=True) for part in parts]
 
     def history(self, name: str, step: int) -> pd.DataFrame:
-        """The rows of a series before a step."""
+        """Returns the rows of a series before a step."""
         return self._history(name, step)
 
     @cached_property
     def truth(self) -> Floats:
-        """(m,): of all origins, series, steps and targets, in this order; NaN where it is not known."""
+        """(m,): true values by origin, series, step and target, in this order; NaN if unknown."""
         parts = [
             self.tables[name][list(self.use.targets)].iloc[step : step + self.use.horizon].to_numpy(float).ravel()
             for steps in self.origins
@@ -172,7 +172,7 @@ class HoldoutWindows:
 
     @cached_property
     def units(self) -> Ints:
-        """(m,): equal for values that err alike, of one origin; also of one series where there are few origins."""
+        """(m,): the resampling unit of each value: an origin, or an origin of one series if there are few origins."""
         size, found, number = self.use.horizon * len(self.use.targets), [], 0
         for steps in self.origins:
             for _ in steps:
@@ -183,7 +183,7 @@ class HoldoutWindows:
 
     @cached_property
     def scales(self) -> Floats:
-        """(m,): the usual error of the seasonal naive forecast in training, of each value's series."""
+        """(m,): the training error of the seasonal naive forecast, for the series and target of each value."""
         known = {
             name: [naive_error(self.tables[name][target].iloc[:start], self.use.season) for target in self.use.targets]
             for name, start in self.starts.items()
@@ -197,7 +197,7 @@ class HoldoutWindows:
         rows = table.iloc[first : step + (use.horizon if use.known else 0)].copy()
         end = step - first
         for names, values in ((use.targets, rows[[*use.targets]].ffill()), (use.past, rows[[*use.past]])):
-            rows[[*names]] = values.head(end)  # the rows after it have none
+            rows[[*names]] = values.head(end)  # rows after the origin have no values
         if use.time:
             rows.insert(0, use.time, rows.index)
         if use.series:
@@ -206,7 +206,7 @@ class HoldoutWindows:
 
 
 def naive_error(values: pd.Series, season: int) -> float:
-    """The mean absolute difference of values a season apart; that of neighbours where the series is too short."""
+    """Returns the mean absolute difference of values a season apart; of neighbours if the series is too short."""
     numbers = filled(values)
     lag = season if len(numbers) > season else 1
     error = float(np.abs(numbers[lag:] - numbers[:-lag]).mean()) if len(numbers) > lag else 0.0

@@ -1,1 +1,1 @@
-"""Node classification: rows are nodes of one graph, some of which have a class."""
+"""Node classification: rows are nodes of one graph, and some of them have a known class."""

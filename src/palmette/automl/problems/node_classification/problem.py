@@ -1,7 +1,7 @@
-"""The problem `node_classification`: a classification whose models see the whole graph, and only some classes of it.
+"""The problem `node_classification`: a classification whose models see the whole graph, but only some classes.
 
-Columns and edges of every node are visible to every fit, of the hold-out and of unlabelled nodes as well; classes are
-visible of the training nodes of a fit alone.
+Every fit sees the columns and edges of all nodes, including the hold-out and unlabelled nodes. It sees the classes of
+its training nodes only.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 NODES = "palmette.automl.learners.graph.nodes"
 CLEAR = 0.1
-"""Difference from chance above which neighbours are alike, or unlike."""
+"""Difference from chance above which neighbours count as alike, or as unlike."""
 
 
 class NodeClassification(Classification):
-    """Learners of classifications see the columns of nodes alone; learners of this problem see their graph."""
+    """Learners of classification see the columns of nodes; learners of this problem also see the graph."""
 
     name: ClassVar[str] = "node_classification"
     words: ClassVar = frozenset({"node classification"})
@@ -49,11 +49,11 @@ class NodeClassification(Classification):
 
     @staticmethod
     def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:  # noqa: ARG004 - as in every problem
-        """No class weights: the decision is moved instead."""
+        """Returns no class weights: the decision is adjusted instead."""
         return (Strategy(),)
 
     def inputs(self, frame: pd.DataFrame, context: pd.DataFrame | None) -> Any:
-        """The rows as nodes of the graph that they make with the context."""
+        """Returns the rows as nodes of the graph that they form with the context."""
         import pandas as pd
 
         from palmette.automl.learners.graph.nodes import Nodes, linked
@@ -75,7 +75,7 @@ class NodeClassification(Classification):
     def report_data(
         self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
     ) -> ReportData:
-        """With the homophily of the training nodes."""
+        """Adds the homophily of the training nodes."""
         facts = super().report_data(splits, made, outputs, best)
         found = homophily_of(self.inputs(self._typed(splits.train), None), self.truth(splits.train))
         return replace(facts, limits=(*facts.limits, homophily_text(found)))
@@ -92,17 +92,17 @@ class NodeClassification(Classification):
 
 
 class Homophily(NamedTuple):
-    """Of the edges between nodes with a known class."""
+    """Homophily of the edges between nodes of known class."""
 
     share: float
-    """Of them, that join nodes of one class."""
+    """Share of edges that join nodes of one class."""
     chance: float
-    """The share to expect if edges did not look at classes."""
+    """Expected share if edges were independent of classes."""
     edges: int
 
 
 def homophily_of(nodes: Nodes, classes: NDArray[Any]) -> Homophily:
-    """Of nodes with known classes (n,), in the order of `nodes`."""
+    """Returns the homophily of nodes with known classes (n,), in the order of `nodes`."""
     links = nodes.links.tocoo()
     ends = classes[links.row], classes[links.col]
     names, counts = np.unique(ends[0], return_counts=True)
@@ -112,7 +112,7 @@ def homophily_of(nodes: Nodes, classes: NDArray[Any]) -> Homophily:
 
 
 def homophily_text(found: Homophily) -> str:
-    """The sentence of the report."""
+    """Describes homophily in one sentence for the report."""
     if not found.edges:
         return "No edge joins two training nodes, so homophily is unknown."
     gain = found.share - found.chance
