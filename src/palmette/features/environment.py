@@ -36,7 +36,7 @@ def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable
     and `seed`, which override those of the run file.
     """
     run_file = Path(str(arguments["run_file"]))
-    inputs, models = _asked_for(run_file, arguments, folder, payer)
+    inputs, models = _open_run(run_file, arguments, folder, payer)
     run = inputs.run
     choice = _choice(run)
     topology = load_topology(run_file.parent / run.topology if run.topology else TOPOLOGY).value
@@ -64,7 +64,7 @@ def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable
     )
 
 
-class _Asked(NamedTuple):
+class _OpenedRun(NamedTuple):
     """The inputs of a run."""
 
     inputs: RunInputs
@@ -72,16 +72,16 @@ class _Asked(NamedTuple):
     """Set if models had to be opened to read the inputs."""
 
 
-def _asked_for(
+def _open_run(
     run_file: Path, arguments: dict[str, JsonValue], folder: Path, payer: Callable[[RunBudget], Pay]
-) -> _Asked:
+) -> _OpenedRun:
     """Reads the run file, with overriding arguments. A model reads the words that the rules cannot."""
     given = arguments.get("answers") or {}
     assert isinstance(given, dict)
     answers = {name: str(text) for name, text in given.items()}
     try:
         inputs = read_inputs(run_file, answers)
-        return _Asked(inputs._replace(run=_changed(inputs.run, arguments)), None)
+        return _OpenedRun(inputs._replace(run=_changed(inputs.run, arguments)), None)
     except InputError as error:
         if not only_questions(error):
             raise
@@ -92,7 +92,7 @@ def _asked_for(
             raise
         human = human_of(arguments.get("human") or "console", folder)
         inputs = read_inputs(run_file, understood(run_file, answers, error, model, human, payer(_budget(run))))
-        return _Asked(inputs._replace(run=_changed(inputs.run, arguments)), models)
+        return _OpenedRun(inputs._replace(run=_changed(inputs.run, arguments)), models)
 
 
 def _changed(run: Run, arguments: dict[str, JsonValue]) -> Run:

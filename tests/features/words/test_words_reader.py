@@ -238,7 +238,7 @@ class Opening:
         return pay
 
     def inputs(self, run_file: Path, **arguments: Any) -> RunInputs:
-        return environment._asked_for(run_file, arguments, run_file.parent, self.payer).inputs
+        return environment._open_run(run_file, arguments, run_file.parent, self.payer).inputs
 
 
 def test_the_environment_reads_words_as_it_opens_and_pays_once(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

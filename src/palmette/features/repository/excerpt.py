@@ -63,7 +63,7 @@ def excerpt(text: str, stage: Stage, tokens: int) -> str:
         if size <= tokens:
             kept.add(index)
             tokens -= size
-    return "\n\n".join(_shown(blocks, kept))
+    return "\n\n".join(_rendered(blocks, kept))
 
 
 def _score(block: _Block, stage: Stage) -> int | None:
@@ -105,7 +105,7 @@ def _blocks(text: str) -> Iterator[_Block]:
         yield _Block(heading, "\n".join(lines))
 
 
-def _shown(blocks: list[_Block], kept: set[int]) -> Iterator[str]:
+def _rendered(blocks: list[_Block], kept: set[int]) -> Iterator[str]:
     """The selected blocks under their headings, with a list's bullets kept together, and a note about omissions."""
     heading, part = "", list[str]()
     for index in sorted(kept):

@@ -79,7 +79,7 @@ class CodeTemplateGenerator(Agent):
     def sections(self, input: TemplateInput, context: Context) -> tuple[Section, ...]:
         conventions = self.conventions
         return (
-            section("view", _about(self.view), rank=NEEDED),
+            section("view", _view_facts(self.view), rank=NEEDED),
             section("functions", "\n".join(_functions(self.view, conventions)), rank=NEEDED, language="python"),
             section("habits", _habits(conventions, input.config), rank=NEEDED),
             prompt_context.utilities(input.utilities, lambda one: f"from {one.module} import {one.name}"),
@@ -105,7 +105,7 @@ class CodeTemplateGenerator(Agent):
             return Verdict.of([Violation(code="template-syntax", subject=path, evidence=evidence, message=message)])
         missing = _missing_functions(tree, output, self.view)
         imports = _unresolved(tree, path, self.checkout)
-        misplaced = [*_misplaced(output, self.view), *_taken(path, self.checkout)]
+        misplaced = [*_misplaced(output, self.view), *_path_conflicts(path, self.checkout)]
         names = ", ".join(shape.name for shape in output.conventions.functions)
         detail = f"{len(_imported(tree))} names resolved"
         return Verdict.of(
@@ -134,11 +134,11 @@ class CodeTemplateGenerator(Agent):
             or any(f"{name}() missing" in text or f"{name}() got an unexpected" in text for name in names)
         ):
             return f"A predefined function has other parameters than its callers pass: {violation.message}"
-        wrong = [what for pattern, what in _misread(output.conventions) if re.search(pattern, text)]
+        wrong = [what for pattern, what in _absent_conventions(output.conventions) if re.search(pattern, text)]
         return f"The repository has no {wrong[0]}: {violation.message}" if wrong else None
 
 
-def _misread(conventions: Conventions) -> Iterator[tuple[str, str]]:
+def _absent_conventions(conventions: Conventions) -> Iterator[tuple[str, str]]:
     """Pairs of an error pattern and something that the team's scripts do not have."""
     if conventions.fixture:
         yield rf"fixture '{re.escape(conventions.fixture)}' not found", f"fixture {conventions.fixture!r}"
@@ -146,7 +146,7 @@ def _misread(conventions: Conventions) -> Iterator[tuple[str, str]]:
         yield rf"No module named '{re.escape(conventions.package)}['.]", f"package {conventions.package!r}"
 
 
-def _about(view: View) -> str:
+def _view_facts(view: View) -> str:
     """Facts about the view, for its docstring."""
     known = {
         "feature view": view.name,
@@ -204,7 +204,7 @@ def _misplaced(output: Template, view: View) -> list[Violation]:
     return [Violation(code="path-not-allowed", subject=str(path), message=message)]
 
 
-def _taken(path: str, checkout: Checkout) -> list[Violation]:
+def _path_conflicts(path: str, checkout: Checkout) -> list[Violation]:
     """Rejects a path that is already used, unless by the view's own script."""
     if path not in checkout.paths or path in {neighbour.module.path for neighbour in find_neighbours(checkout)}:
         return []

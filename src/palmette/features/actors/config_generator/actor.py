@@ -89,25 +89,25 @@ class ConfigGenerator(Agent):
         return facts_of(self.view, self.run_spec)
 
     @cached_property
-    def _known(self) -> dict[str, Any]:
+    def _known_facts(self) -> dict[str, Any]:
         """By key: the facts that scripts read from a configuration."""
         return {fact.key: fact.value for fact in keyed_facts(self._facts)}
 
     def offline(self, input: ConfigInput, context: Context) -> Attempt[Config]:
         team, failed = self._team(context)
         if team is None:
-            return _stuck("The team's configuration class cannot be read.", failed)
+            return _hand_over("The team's configuration class cannot be read.", failed)
         refused = frozenset(v.subject for a in context.attempts for v in a.violations if v.code == "config-refused")
         if "" in refused:
-            return _stuck("The class refuses the values as a whole.", context.attempts[-1].violations)
+            return _hand_over("The class refuses the values as a whole.", context.attempts[-1].violations)
         filled = self._fill(team, {}, refused)
         if filled.missing:
             filled = self._fill(team, _ask(filled.missing, team, self.view.name, context), refused)
         if filled.missing:
-            return _stuck("Required fields have no value.", tuple(_missing(item, team) for item in filled.missing))
+            return _hand_over("Required fields have no value.", tuple(_missing(item, team) for item in filled.missing))
         config = self._config(team, write_document(filled.value, team.path, team.files, team.width))
         if any(self.implicated(violation, config) for violation in context.evidence):
-            return _stuck("The rules write the same configuration again.", context.evidence)
+            return _hand_over("The rules write the same configuration again.", context.evidence)
         reason = f"The class refused {', '.join(sorted(refused))}." if refused else ""
         fix = "Left out or asked for what was refused." if refused else ""
         if filled.learnt:
@@ -121,7 +121,7 @@ class ConfigGenerator(Agent):
         checkout = Checkout(self.root)
         files = [f"# {file.path}\n{file.text}" for file in team.files[:NEIGHBOURS]]
         return (
-            section("facts", *_shown_facts(self._known, self.view, self.run_spec), rank=NEEDED),
+            section("facts", *_shown_facts(self._known_facts, self.view, self.run_spec), rank=NEEDED),
             section("class", *_sources(team.schema, checkout), rank=NEEDED, language="python"),
             section("neighbours", *files, rank=1, language=format_of(team.path)),
             prompt_context.readme(checkout, self.run_spec.repository.readme, "config"),
@@ -133,7 +133,7 @@ class ConfigGenerator(Agent):
         """Returns the model's file. JSON files may be answered in YAML."""
         team, failed = self._team(context)
         if team is None:
-            return _stuck("The team's configuration class cannot be read.", failed)
+            return _hand_over("The team's configuration class cannot be read.", failed)
         try:
             document = parse_text(team.path, answer.config)
         except yaml.YAMLError:
@@ -163,7 +163,8 @@ class ConfigGenerator(Agent):
         refused = [_refused(item, output) for item in reply.answer.get("errors", ())]
         if refused:
             return Verdict.of(refused)
-        wrong = _wrong_facts(self._known, reply.answer["facts"], output) + _mixed_up(self._known, output)
+        known = self._known_facts
+        wrong = _wrong_facts(known, reply.answer["facts"], output) + _swapped_facts(known, output)
         wrong += self._absent_facts(output, context)
         parsed = Measurement(name="team class", status="passed", detail=f"{output.file.path} parses into {name}")
         read = Measurement(
@@ -196,7 +197,7 @@ class ConfigGenerator(Agent):
 
     def _absent_facts(self, output: Config, context: Context) -> list[Violation]:
         """Facts that the rules would write into this configuration but that it does not contain."""
-        absent = {key: value for key, value in self._known.items() if key not in output.accessors}
+        absent = {key: value for key, value in self._known_facts.items() if key not in output.accessors}
         team = self._team(context)[0] if absent else None
         if team is None:
             return []
@@ -261,7 +262,7 @@ def without_cases(fsc: str) -> str:
     return _TESTS.sub("", fsc)
 
 
-def _stuck(reason: str, violations: tuple[Violation, ...]) -> Attempt[Config]:
+def _hand_over(reason: str, violations: tuple[Violation, ...]) -> Attempt[Config]:
     """Hands over to the planner, because no rule can do better."""
     return Attempt(None, reason=reason, fix=TERMINATE, violations=violations)
 
@@ -327,7 +328,7 @@ def _wrong_facts(known: Mapping[str, Any], values: Mapping[str, Any], output: Co
     ]
 
 
-def _mixed_up(known: Mapping[str, Any], output: Config) -> list[Violation]:
+def _swapped_facts(known: Mapping[str, Any], output: Config) -> list[Violation]:
     """Locations that are recorded for one fact but hold another."""
     found = []
     document = parse_text(output.file.path, output.file.text)

@@ -94,7 +94,7 @@ class _Filler:
             return FilledValue(self.answers[spot.dotted])
         options, nullable = self.schema.options(of)
         if not required and not self.observed.values(spot.pattern):
-            options = [option for option in options if self._is_about_something(option, scope, spot, attribute)]
+            options = [option for option in options if self._has_own_section(option, scope, spot, attribute)]
         if spot.dotted in self.refused:
             return FilledValue() if not required else self._lacking(of, spot)
         certain = self._best(options, scope, spot, attribute, STRONG)
@@ -127,7 +127,7 @@ class _Filler:
             missing=(MissingField(spot.dotted, type_text(self.schema, of), str(of.get("description", ""))),)
         )
 
-    def _is_about_something(
+    def _has_own_section(
         self, of: ResolvedSchema, scope: tuple[FactRecord, ...], spot: ConfigLocation, attribute: str
     ) -> bool:
         """Whether a model has its own section of facts; this also stops recursion into recursive classes."""

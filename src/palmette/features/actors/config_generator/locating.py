@@ -118,7 +118,7 @@ class _Walk(NamedTuple):
         kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
         fitting = [option for option in options if not kind or option.schema.get("type", kind) == kind]
         keys = set(value) if isinstance(value, dict) else set()
-        return max(fitting, key=lambda option: self._known(option, keys), default=ResolvedSchema({}, ""))
+        return max(fitting, key=lambda option: self._matching_keys(option, keys), default=ResolvedSchema({}, ""))
 
-    def _known(self, option: ResolvedSchema, keys: set[Any]) -> int:
+    def _matching_keys(self, option: ResolvedSchema, keys: set[Any]) -> int:
         return sum(self.schema.key(option.model, name) in keys for name in option.schema.get("properties", {}))

@@ -141,7 +141,7 @@ def candidates(checkout: Checkout) -> list[str]:
     In order: classes that scripts annotate their `config` with, classes that parse documents, and telling names.
     """
     models = _models(checkout)
-    held = {name for module, node in models.values() for name in _held(node)}
+    held = {name for module, node in models.values() for name in _field_type_names(node)}
     votes: Counter[str] = Counter()
     for neighbour in find_neighbours(checkout):
         for function in neighbour.module.functions:
@@ -192,7 +192,7 @@ def _models(checkout: Checkout) -> dict[str, tuple[Module, ast.ClassDef]]:
     return found
 
 
-def _held(node: ast.ClassDef) -> set[str]:
+def _field_type_names(node: ast.ClassDef) -> set[str]:
     """Names in the annotations of a class's fields."""
     annotations = [source_of(item.annotation) for item in node.body if isinstance(item, ast.AnnAssign)]
     return {name.id for text in annotations for name in ast.walk(_expression(text)) if isinstance(name, ast.Name)}

@@ -206,11 +206,11 @@ def _emptiest_last(row: Row, view: View) -> tuple[object, ...]:
 
 
 def _short(value: object) -> str:
-    shown = _shown(value)
+    shown = _cell_text(value)
     return shown if len(shown) <= PREVIEW_CHARS else shown[: PREVIEW_CHARS - 1] + "…"
 
 
-def _shown(value: object) -> str:
+def _cell_text(value: object) -> str:
     """Formats a value for a data table rather than as Python source."""
     match value:
         case None:
@@ -218,9 +218,9 @@ def _shown(value: object) -> str:
         case bool():
             return str(value).lower()
         case list() | tuple():
-            return f"[{', '.join(map(_shown, value))}]"
+            return f"[{', '.join(map(_cell_text, value))}]"
         case dict():
-            return f"{{{', '.join(f'{name}: {_shown(item)}' for name, item in value.items())}}}"
+            return f"{{{', '.join(f'{name}: {_cell_text(item)}' for name, item in value.items())}}}"
         case _:
             return str(value)
 

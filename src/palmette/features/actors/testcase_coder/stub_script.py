@@ -59,7 +59,7 @@ def stand_in(view: View, cases: TestCases, conventions: Conventions, *, lies: bo
     known = []
     for case in cases.cases:
         rows = [{}] * (not case.expect) if lies else _completed(view, case, cases)
-        known.append(_known(view, case.given, rows, case.as_of))
+        known.append(_case_literal(view, case.given, rows, case.as_of))
     stubs = [
         f"def {each.name}(*args, **kwargs):\n    raise NotImplementedError\n"
         for each in conventions.functions
@@ -103,7 +103,7 @@ def _defined(owner: str, name: str, parameters: str, value: str) -> str:
     return "\n".join([*lines, f"    def {name}(self, {parameters}):", f"        return {value}", ""])
 
 
-def _known(view: View, given: dict[str, Any], expect: list[dict[str, Any]], as_of: str | None) -> str:
+def _case_literal(view: View, given: dict[str, Any], expect: list[dict[str, Any]], as_of: str | None) -> str:
     tables = {name: [_decoded(table_schema(view, name), row) for row in rows] for name, rows in given.items()}
     rows = [_decoded(view.output, row) for row in expect]
     return repr({"given": tables, "expect": rows, "as_of": timestamp_of(as_of) if as_of else None})

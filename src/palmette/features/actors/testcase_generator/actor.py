@@ -199,7 +199,7 @@ class TestcaseGenerator(Agent):
         violations += self._features(output, possible)
         known = {other.what for other in self.suite().deviants} & possible
         detail = f"{len(detected & known)} of {len(known)} deviations are detected"
-        if silent := self._silent(output):
+        if silent := self._features_without_values(output):
             detail += f"; no expectations from the oracle for {', '.join(silent)}"
         measurement = Measurement(name="cases", status="failed" if violations else "passed", detail=detail)
         return Verdict.of(violations, [measurement])
@@ -231,7 +231,7 @@ class TestcaseGenerator(Agent):
                 evidence = repr(rows)[:2000]
                 yield Violation(code="wrong-expectation", subject=case.name, evidence=evidence, message=message)
 
-    def _silent(self, output: TestCases) -> list[str]:
+    def _features_without_values(self, output: TestCases) -> list[str]:
         """Features without an expected value in any case, because the oracle does not cover them."""
         named = {name for case in output.cases for row in case.expect for name in row}
         return [name for name in self.view.output if named and name not in named]

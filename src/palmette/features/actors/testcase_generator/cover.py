@@ -67,7 +67,7 @@ def _of_scenario(
     except (NotCovered, WouldFail):
         return
     names = [feature.name for feature in view.features]
-    chancy = {key[:-1] for other in right.nudged() for key in different(view, right, other, names)}
+    order_dependent = {key[:-1] for other in right.nudged() for key in different(view, right, other, names)}
     detects = feature_values(view, right)
     shared = ReferenceCache(scenario.frames)
     for other in others:
@@ -75,7 +75,7 @@ def _of_scenario(
             detects.setdefault(key, set()).add(other.what)
     for part in builder.parts:
         own = _entities(factory, part)
-        if not own & chancy:  # the expected value must not depend on the summation order of doubles
+        if not own & order_dependent:  # the expected value must not depend on the summation order of doubles
             found = frozenset[str]().union(*(what for key, what in detects.items() if key[:-1] in own))
             yield CaseCandidate(part, builder.cutoff, found)
 

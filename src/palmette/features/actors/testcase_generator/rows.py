@@ -45,7 +45,7 @@ def completed(
         full = dict(row) if isinstance(row, Mapping) else _named(columns, row)
         for name in full:
             full[name] = _value(full[name], table.column(name), cutoff, zone)
-        found.append(_following(table, full, cutoff, zone))
+        found.append(_with_derived_columns(table, full, cutoff, zone))
     return tuple(found)
 
 
@@ -85,7 +85,7 @@ def _is_time(column: RegisteredColumn) -> bool:
     return column.unit is not None or column.type.parsed.name in ("timestamp", "timestamp_ntz", "date")
 
 
-def _following(table: Table, row: Row, cutoff: datetime | None, zone: ZoneInfo) -> Row:
+def _with_derived_columns(table: Table, row: Row, cutoff: datetime | None, zone: ZoneInfo) -> Row:
     """The row with its availability time and partition filled in."""
     known = table.column(table.available_time) if table.available_time else None
     if known is not None and known.name not in row:

@@ -96,7 +96,8 @@ class UtilsRetriever(Agent):
     def offline(self, input: UtilsRetrieverInput, context: Context) -> Attempt[Utilities]:
         known = (*context.evidence, *(v for attempt in context.attempts for v in attempt.violations))
         demands = self._demands(input.config)
-        found = retrieve(self.checkout, demands, self._found(demands), self._setting(input.config), self.harness)
+        candidates = self._find_candidates(demands)
+        found = retrieve(self.checkout, demands, candidates, self._setting(input.config), self.harness)
         blamed = {utility.name for violation in known for utility in _suspects(violation, found)}
         kept = tuple(utility for utility in found.chosen if utility.name not in blamed)
         context.progress(f"{len(kept)} utilities proven, {len(found.rejected)} rejected")
@@ -108,7 +109,7 @@ class UtilsRetriever(Agent):
 
     def sections(self, input: UtilsRetrieverInput, context: Context) -> tuple[Section, ...]:
         demands = self._demands(input.config)
-        found = self._found(demands)
+        found = self._find_candidates(demands)
         listed = {(candidate.module, candidate.function.name) for candidate in found}
         scripts = {neighbour.module.path for neighbour in find_neighbours(self.checkout)}
         others = [
@@ -120,7 +121,7 @@ class UtilsRetriever(Agent):
         ]
         return (
             section("needs", *(_need(demand, self.view) for demand in demands), rank=NEEDED),
-            section("candidates", *map(_shown, found), rank=1),
+            section("candidates", *map(_candidate_text, found), rank=1),
             section("others", "\n".join(others), rank=3),
             prompt_context.readme(self.checkout, self.run_spec.repository.readme, "utilities"),
         )
@@ -129,7 +130,7 @@ class UtilsRetriever(Agent):
         picked = [Utility(**pick.model_dump()) for pick in answer.utilities]
         candidates = self._candidates(input.config, picked)
         chosen = tuple(one.utility if one else pick for one, pick in zip(candidates, picked, strict=True))
-        rejected = tuple(_rejected(self._found(self._demands(input.config)), context))
+        rejected = tuple(_rejected(self._find_candidates(self._demands(input.config)), context))
         return Attempt(Utilities(chosen=chosen, rejected=rejected), answer.reason, answer.fix)
 
     def recalled(self, output: Utilities) -> str:
@@ -166,7 +167,7 @@ class UtilsRetriever(Agent):
     def _setting(self, config: Config) -> ProofContext:
         return setting_of(self.view, config, self.run_spec.output)
 
-    def _found(self, demands: Iterable[Demand]) -> list[UtilityCandidate]:
+    def _find_candidates(self, demands: Iterable[Demand]) -> list[UtilityCandidate]:
         """The most likely functions for each need."""
         places = self.run_spec.repository.utilities
         return [one for demand in demands for one in find_candidates(self.checkout, demand, places)]
@@ -174,7 +175,7 @@ class UtilsRetriever(Agent):
     def _candidates(self, config: Config, chosen: Iterable[Utility]) -> list[UtilityCandidate | None]:
         """The functions of the chosen utilities, found by rules or proposed; None if they cannot be called so."""
         demands = self._demands(config)
-        known = {_form(candidate): candidate for candidate in self._found(demands)}
+        known = {_form(candidate): candidate for candidate in self._find_candidates(demands)}
         return [known.get(_form(one)) or proposed(self.checkout, one, demands) for one in chosen]
 
 
@@ -200,7 +201,7 @@ def _need(demand: Demand, view: View) -> str:
     return f"{demand.need}: {'; '.join([CONTRACTS[demand.need], *given])}"
 
 
-def _shown(candidate: UtilityCandidate) -> str:
+def _candidate_text(candidate: UtilityCandidate) -> str:
     """A possible function, with the call that its signature suggests."""
     function, doc = candidate.function, candidate.utility.doc
     used = f"; scripts of the team that import it: {candidate.uses}" if candidate.uses else ""

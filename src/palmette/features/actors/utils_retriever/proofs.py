@@ -54,7 +54,7 @@ class Proof:
     def judge(self, result: ProbeResult) -> str:
         """How the result differs from the expected one, with a counter-example; empty if it does not."""
         if result.error:
-            return f"raised {_lasting(result.error)}; tried: {_tried(self.inputs)}"
+            return f"raised {_stable_error(result.error)}; tried: {_tried(self.inputs)}"
         if not isinstance(result.value, list) or len(result.value) != len(self.expected):
             return f"gave {_short(result.value)}; tried: {_tried(self.inputs)}"
         for value, expected, given in zip(result.value, self.expected, self.inputs, strict=True):
@@ -260,7 +260,7 @@ def _null(value: object) -> str:
     return "null" if value is None else str(value)
 
 
-def _lasting(error: str) -> str:
+def _stable_error(error: str) -> str:
     """The first line of an error, without names of temporary folders, which change from run to run."""
     return re.sub(r"(file:)?/[^\s'\"]*/tmp\w{8}", "<folder>", error.split("\n", 1)[0])[:500].rstrip(".; ")
 
