@@ -104,7 +104,7 @@ def sound_outputs(problem: Problem, strategy: Strategy, fitted: Any, features: A
     if problem.blueprint.classes:
         _require(hasattr(fitted, "classes_"), "fit does not set `classes_`, the sorted class numbers")
     made = problem.outputs(fitted, features, strategy)
-    wrong = problem.sound(made)
+    wrong = problem.output_error(made)
     _require(not wrong, f"it {wrong}")
     _require(len(made) == len(features), f"it predicts {len(made)} of {len(features)} rows")
     return made

@@ -86,8 +86,8 @@ def test_a_draft_names_labels_and_halves() -> None:
     ],
 )
 def test_what_is_no_division_is_refused(cluster: Any, wrong: str) -> None:
-    assert wrong in PROBLEM.sound(outputs(cluster))
-    assert not PROBLEM.sound(outputs(np.arange(150) % 3))
+    assert wrong in PROBLEM.output_error(outputs(cluster))
+    assert not PROBLEM.output_error(outputs(np.arange(150) % 3))
 
 
 @settings(max_examples=60, deadline=None)

@@ -183,7 +183,7 @@ def test_a_class_that_a_fold_lacks_has_the_probability_0() -> None:
     model = DummyClassifier().fit(np.zeros((3, 1)), [0, 2, 2])
     made = problem.outputs(model, np.zeros((2, 1)), Strategy())
     assert made.tolist() == pytest.approx(np.array([[1 / 3, 0, 2 / 3]] * 2))
-    assert problem.sound(made) == ""
+    assert problem.output_error(made) == ""
 
 
 def test_probabilities_that_are_nan_stay_so_and_are_refused() -> None:
@@ -195,7 +195,7 @@ def test_probabilities_that_are_nan_stay_so_and_are_refused() -> None:
 
     problem = problem_of(blueprint("mood"))
     made = problem.outputs(Model(), np.zeros((2, 1)), Strategy())
-    assert np.isnan(made[0]).all() and made[1].tolist() == [0.5, 0.5] and problem.sound(made)
+    assert np.isnan(made[0]).all() and made[1].tolist() == [0.5, 0.5] and problem.output_error(made)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_probabilities_that_are_nan_stay_so_and_are_refused() -> None:
     ],
 )
 def test_unsound_outputs(target: str, outputs: np.ndarray, wrong: str) -> None:
-    assert wrong in problem_of(blueprint(target)).sound(outputs)
+    assert wrong in problem_of(blueprint(target)).output_error(outputs)
 
 
 def test_predictions_are_read_by_the_names_of_the_classes() -> None:

@@ -16,7 +16,7 @@ from palmette.automl.measure import Predictions, metric_of
 from palmette.automl.measure.confusion import MOVED
 from palmette.automl.measure.metrics import Floats, Task, in_order
 from palmette.automl.problems.problem import Member, Objective
-from palmette.automl.problems.supervised import Supervised, checked, first_metric, folds_for
+from palmette.automl.problems.supervised import Supervised, first_metric, folds_for, require_row_count
 from palmette.automl.profile import Profile, TargetProfile
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError, did_you_mean
@@ -119,7 +119,7 @@ class Classification(Supervised):
         made = np.divide(outputs, total, out=np.full_like(outputs, 1 / outputs.shape[1]), where=total != 0)
         return np.asarray(made)
 
-    def sound(self, outputs: Floats) -> str:
+    def output_error(self, outputs: Floats) -> str:
         classes = len(self.blueprint.classes)
         if outputs.ndim != 2 or outputs.shape[1] != classes:
             return f"has outputs of the shape {outputs.shape}, not of {classes} classes"
@@ -156,7 +156,7 @@ class Classification(Supervised):
 
     def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
         """Reads the columns `prediction` and `probability_<class>`; pandas may have written classes as 1.0 or True."""
-        checked(table, rows)
+        require_row_count(table, rows)
         classes = self.blueprint.classes
         known = {one.casefold(): one for one in classes} | {one: one for one in classes}
 

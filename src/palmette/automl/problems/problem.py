@@ -117,7 +117,7 @@ class RowByRow(PlainSamples):
     def examples(self) -> None:
         return None
 
-    def asked(self, splits: DataSplits) -> list[pd.DataFrame]:
+    def holdout_inputs(self, splits: DataSplits) -> list[pd.DataFrame]:
         """Returns all rows at once."""
         return [splits.holdout]
 
@@ -226,7 +226,7 @@ class Problem(Protocol):
         the target's unit.
         """
 
-    def sound(self, outputs: Floats) -> str:
+    def output_error(self, outputs: Floats) -> str:
         """Explains, as a clause, why outputs of the training rows cannot be predictions; empty if they can."""
 
     def scorer(self, splits: DataSplits) -> Scorer:
@@ -243,7 +243,7 @@ class Problem(Protocol):
     def examples(self) -> pd.DataFrame | None:
         """Returns made-up typed rows for tests and documentation of the package; None to use the usual ones."""
 
-    def asked(self, splits: DataSplits) -> list[pd.DataFrame]:
+    def holdout_inputs(self, splits: DataSplits) -> list[pd.DataFrame]:
         """Returns the hold-out as inputs of the package: the first for `predict.py`, others for the endpoint."""
 
     def answer_size(self, rows: int) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from palmette.automl.measure import Predictions, metric_of
 from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.measure.scorer import LEARN, RESTORE
 from palmette.automl.problems.problem import Member, Objective
-from palmette.automl.problems.supervised import OF_LOGARITHMS, Supervised, checked, first_metric, folds_for
+from palmette.automl.problems.supervised import LOG_SCALES, Supervised, first_metric, folds_for, require_row_count
 from palmette.automl.profile import Profile
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
@@ -71,7 +71,7 @@ class Regression(Supervised):
                 "Predict it with `--problem classification`, or name another target.",
                 code="target-not-numeric",
             )
-        bounds = bounds_of(target.to_numpy(float), OF_LOGARITHMS.get(aim.metric, "none"))
+        bounds = bounds_of(target.to_numpy(float), LOG_SCALES.get(aim.metric, "none"))
         return {"metric": aim.metric, "bounds": bounds, "folds": folds_for(task, profile, len(rows), None)}
 
     @staticmethod
@@ -106,7 +106,7 @@ class Regression(Supervised):
             low, high = LEARN[strategy.target_transform](np.array(bounds))
         return np.asarray(RESTORE[strategy.target_transform](np.clip(learnt, low, high)))
 
-    def sound(self, outputs: Floats) -> str:
+    def output_error(self, outputs: Floats) -> str:
         if outputs.ndim != 1:
             return f"has outputs of the shape {outputs.shape}, not one for each row"
         return "" if np.isfinite(outputs).all() else "has predictions that are not finite"
@@ -117,7 +117,7 @@ class Regression(Supervised):
         """Transforms the target around the whole model if all members learn, and are blended, on the same logarithm."""
         transforms = {one.candidate.strategy.target_transform for one in members}
         transform, *others = transforms
-        if others or transform == "none" or (len(members) > 1 and transform != OF_LOGARITHMS.get(self.metric.name)):
+        if others or transform == "none" or (len(members) > 1 and transform != LOG_SCALES.get(self.metric.name)):
             return super().assembled(members, ensembling, class_weights)
         plain = [one._replace(candidate=one.candidate.model_copy(update={"strategy": Strategy()})) for one in members]
         return _transformed(super().assembled(plain, ensembling, class_weights), transform)
@@ -137,7 +137,7 @@ class Regression(Supervised):
         return Call("sklearn.ensemble.StackingRegressor", {"estimators": named, "final_estimator": final, "cv": count})
 
     def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
-        checked(table, rows)
+        require_row_count(table, rows)
         values = table["prediction"].to_numpy(float)
         if not np.isfinite(values).all():
             raise ValueError("a prediction is not a finite number")

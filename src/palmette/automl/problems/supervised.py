@@ -33,7 +33,7 @@ LIGHT, HEAVY = 300_000, 2_000_000
 """Work (rows times columns, times classes if there are three or more) from which there are fewer folds."""
 FEW, MANY = 3_000, 30_000
 """Rows below which there are more folds, and from which there are three."""
-OF_LOGARITHMS: Mapping[str, Scale] = {"rmsle": "log1p", "rmse_log": "log"}
+LOG_SCALES: Mapping[str, Scale] = {"rmsle": "log1p", "rmse_log": "log"}
 """Metrics that are root mean squares on a logarithmic scale, on which models learn and are blended."""
 TEXT_COLUMNS = 100
 """Numeric columns that cost as much as one text column."""
@@ -60,7 +60,7 @@ class Supervised(RowByRow, ABC):
 
     def baselines(self) -> tuple[Candidate, ...]:
         """Returns a model without features, and a linear model on the scale of the metric."""
-        strategy = Strategy(target_transform=OF_LOGARITHMS.get(self.blueprint.metric, "none"))
+        strategy = Strategy(target_transform=LOG_SCALES.get(self.blueprint.metric, "none"))
         return (
             Candidate(name="dummy", learner="dummy", reason="uses no features"),
             Candidate(name="linear", learner="linear", strategy=strategy, reason="the simplest model of all features"),
@@ -85,7 +85,7 @@ class Supervised(RowByRow, ABC):
             classes=blueprint.classes,
             positive=blueprint.positive,
             units=splits.units,
-            scale=OF_LOGARITHMS.get(blueprint.metric, "none"),
+            scale=LOG_SCALES.get(blueprint.metric, "none"),
         )
 
     def assembled(
@@ -266,7 +266,7 @@ def first_metric(task: TaskSpec) -> str:
     return task.metric or next((one.metric for one in task.constraints if one.metric), "")
 
 
-def checked(table: pd.DataFrame, rows: int) -> None:
+def require_row_count(table: pd.DataFrame, rows: int) -> None:
     """Raises ValueError unless the table has one prediction for each row."""
     if len(table) != rows:
         raise ValueError(f"{len(table)} predictions for {rows} rows")

@@ -101,7 +101,7 @@ def _rating(workspace: Workspace, hidden: bool) -> Rating:
         parts = {fold: problem.scorer(DataSplits(part, part.iloc[:0], None)) for fold, part in inside.items()}
 
     def whole(outputs: Floats) -> float | None:
-        return None if problem.sound(outputs) else _finite(every.utility(outputs))
+        return None if problem.output_error(outputs) else _finite(every.utility(outputs))
 
     def of_fold(fold: int, outputs: Floats) -> float | None:
         return _finite(parts[fold].utility(outputs)) if fold in parts and np.isfinite(outputs).all() else None

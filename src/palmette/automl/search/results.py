@@ -128,7 +128,7 @@ def _outputs(folder: Path, trial: Trial, problem: Problem, rows: int, whole: boo
         return _violation("outputs-rows", name, f"has outputs of the shape {made.shape}, not of {rows} rows")
     if not np.isfinite(made).all():
         return _violation("outputs-values", name, "has outputs that are not finite")
-    if whole and (wrong := problem.sound(made)):
+    if whole and (wrong := problem.output_error(made)):
         return _violation("outputs-values", name, wrong)
     return np.asarray(made)
 

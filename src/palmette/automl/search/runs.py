@@ -226,7 +226,7 @@ class HiddenFolds:
             outputs = np.empty((len(self.folds), *next(iter(parts.values())).shape[1:]))
             for fold, part in parts.items():
                 outputs[self.folds == fold] = part
-            note = self.problem.sound(outputs)
+            note = self.problem.output_error(outputs)
             status = "failed" if note else "finished"
         rounds = tuple(steps for one in trials for steps in one.rounds)
         trial = Trial(candidate=candidate, status=status, note=note, rounds=rounds, seconds=seconds)  # type: ignore[arg-type]  # one of the three

@@ -8,7 +8,14 @@ import pytest
 
 from palmette.automl.learners.forecasting.series import regular
 from palmette.automl.problems.forecasting.data import Columns, read_use, repairs_of
-from palmette.automl.problems.forecasting.windows import NEVER, HoldoutWindows, Places, folds_of, held_out, stretches
+from palmette.automl.problems.forecasting.windows import (
+    NEVER,
+    HoldoutWindows,
+    RowPositions,
+    folds_of,
+    held_out,
+    stretches,
+)
 from palmette.automl.task_spec.spec import Forecast
 from palmette.errors import UserError
 
@@ -75,7 +82,7 @@ def test_numbered_steps_and_rows_without_times_are_series_too() -> None:
 def test_folds_are_whole_horizons_before_the_hold_out() -> None:
     rows = hourly()
     use = read_use(rows, ONE, Forecast(horizon="24"))
-    places = Places.of(rows, use)
+    places = RowPositions.of(rows, use)
     held = held_out(places, use, 0.2)
     assert held.sum() % 24 == 0 and held[-held.sum() :].all()
     folds = folds_of(places, use, 3)
@@ -86,7 +93,7 @@ def test_folds_are_whole_horizons_before_the_hold_out() -> None:
 def test_short_series_are_learnt_from_only() -> None:
     rows = pd.concat([hourly(100).assign(id="long"), hourly(20).assign(id="short")], ignore_index=True)
     use = read_use(rows, Columns(("load",), "time", "id"), Forecast(horizon="24"))
-    held = held_out(Places.of(rows, use), use, 0.2)
+    held = held_out(RowPositions.of(rows, use), use, 0.2)
     assert held[rows["id"] == "long"].sum() == 24 and not held[rows["id"] == "short"].any()
 
 
@@ -99,6 +106,6 @@ def test_covariates_that_are_known_afterwards_end_at_the_origin() -> None:
     rows = hourly().assign(heat=1.0, wind=2.0, holiday=0.0)
     found = read_use(rows, ONE, Forecast(horizon="24"))
     use = found.model_copy(update={"known": ("holiday",), "past": ("heat", "wind")})
-    (asked,) = HoldoutWindows(rows.iloc[:-24], rows.iloc[-24:], use).asked()
+    (asked,) = HoldoutWindows(rows.iloc[:-24], rows.iloc[-24:], use).model_inputs()
     assert asked[["load", "heat", "wind"]].tail(24).isna().all(axis=None)
     assert asked.head(-24).notna().all(axis=None) and asked["holiday"].notna().all()

@@ -124,7 +124,7 @@ class Evaluator:
         import pandas as pd
 
         problem = problem_of(self.input.blueprint)
-        first, *others = problem.asked(self.splits)
+        first, *others = problem.holdout_inputs(self.splits)
         made = package.predict(first, self.scratch / place)
         if isinstance(made, ExecutionResult):
             return made

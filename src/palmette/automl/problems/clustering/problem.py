@@ -20,7 +20,7 @@ from palmette.automl.problems.clustering.scorer import ClusterScorer, degenerate
 from palmette.automl.problems.clustering.traits import traits_of
 from palmette.automl.problems.importance import Measure, importance
 from palmette.automl.problems.problem import Member, Objective, RowByRow
-from palmette.automl.problems.supervised import checked
+from palmette.automl.problems.supervised import require_row_count
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ClusterResults as Clusters
 from palmette.automl.report_data import ReportData
@@ -126,9 +126,9 @@ class Clustering(RowByRow):
     def outputs(self, estimator: Any, features: Any, strategy: Strategy) -> Floats:
         return np.asarray(estimator.predict(features), dtype=float)
 
-    def sound(self, outputs: Floats) -> str:
+    def output_error(self, outputs: Floats) -> str:
         """Checks that the number of clusters was among those to try, and that no cluster is too large or too small."""
-        if outputs.ndim != 2 or outputs.shape[1] != 2 or not _are_numbers(outputs):
+        if outputs.ndim != 2 or outputs.shape[1] != 2 or not _are_cluster_numbers(outputs):
             return "has clusters that are no whole numbers from 0 on"
         clusters, tried = outputs[:, 0], self.blueprint.clusters
         if (count := len(np.unique(clusters))) > 1 and count not in tried:
@@ -146,9 +146,9 @@ class Clustering(RowByRow):
         return pipeline(("features", one.encoder), ("model", one.learner))
 
     def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
-        checked(table, rows)
+        require_row_count(table, rows)
         clusters = table["prediction"].to_numpy(float)
-        if not _are_numbers(clusters):
+        if not _are_cluster_numbers(clusters):
             raise ValueError("a cluster has no whole number from 0 on")
         return Predictions(clusters.astype(np.int64))
 
@@ -275,7 +275,7 @@ def _of_distances(name: str, matrix: Floats, made: Predictions, baseline: Predic
     return Score(metric=name, value=value, low=max(0.0, value - half), high=value + half, baseline=other)
 
 
-def _are_numbers(clusters: Floats) -> bool:
+def _are_cluster_numbers(clusters: Floats) -> bool:
     """Returns whether clusters are whole numbers from 0 to the limit."""
     within = bool(((clusters >= 0) & (clusters < HIGHEST)).all())
     return within and bool((clusters == np.floor(clusters)).all())

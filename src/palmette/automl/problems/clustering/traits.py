@@ -38,7 +38,7 @@ def traits_of(
                 "–" if middle != middle else str(middle)[:10] if column.kind == "datetime" else number(middle, 3)
                 for middle in middles
             ]
-            yield ColumnByCluster(column.name, "median", tuple(shown), _apart(values.rank(), clusters))
+            yield ColumnByCluster(column.name, "median", tuple(shown), _correlation_ratio(values.rank(), clusters))
             continue
         texts = values.astype(str).where(values.notna())
         shown = []
@@ -46,11 +46,11 @@ def traits_of(
             common = texts[clusters == one].value_counts(normalize=True)
             shown.append(f"{short(str(common.index[0]), 24)} {share(float(common.iloc[0]))}" if len(common) else "–")
         commonest = texts.value_counts().index[:10]
-        parts = [_apart((texts == value).astype(float), clusters) for value in commonest]
+        parts = [_correlation_ratio((texts == value).astype(float), clusters) for value in commonest]
         yield ColumnByCluster(column.name, "most frequent", tuple(shown), max(parts, default=0.0))
 
 
-def _apart(values: pd.Series, clusters: NDArray[np.intp]) -> float:
+def _correlation_ratio(values: pd.Series, clusters: NDArray[np.intp]) -> float:
     """Returns the squared correlation ratio; 0 for a constant."""
     known = values.notna().to_numpy()
     numbers, groups = values.to_numpy(float)[known], clusters[known]

@@ -19,7 +19,7 @@ from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.problems.forecasting import package
 from palmette.automl.problems.forecasting.data import Columns, read_use, repairs_of
 from palmette.automl.problems.forecasting.scorer import ForecastScorer
-from palmette.automl.problems.forecasting.windows import HoldoutWindows, Places, folds_of, held_out, naive_error
+from palmette.automl.problems.forecasting.windows import HoldoutWindows, RowPositions, folds_of, held_out, naive_error
 from palmette.automl.problems.problem import FIRST_ROWS, EndpointRequest, Member, Objective, PlainSamples
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import DrawnForecast, Forecasts, ReportData
@@ -105,7 +105,7 @@ class Forecasting(PlainSamples):
         use = read_use(rows, columns_of(request), request.forecast)
         if request.since and use.time:
             return None
-        held = held_out(Places.of(rows, use), use, request.share)
+        held = held_out(RowPositions.of(rows, use), use, request.share)
         if not held.any():
             message = f"No series is long enough to hold out {use.horizon} steps."
             raise UserError(message, "Ask for fewer steps with --horizon.", code="series-too-short")
@@ -135,13 +135,13 @@ class Forecasting(PlainSamples):
         return (last, seasonal) if self.use.seasons else (last,)
 
     def folds(self, splits: DataSplits) -> NDArray[np.int64]:
-        return folds_of(Places.of(splits.train, self.use), self.use, self.blueprint.folds.count)
+        return folds_of(RowPositions.of(splits.train, self.use), self.use, self.blueprint.folds.count)
 
     def fold_rows(
         self, rows: pd.DataFrame, folds: NDArray[np.int64], fold: int
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Returns the rows before the fold, to train on, and the same rows with the fold's own, to forecast from."""
-        places = Places.of(rows, self.use)
+        places = RowPositions.of(rows, self.use)
         inside, steps = folds == fold, np.array([*places.lengths], dtype=np.int64)
         starts, ends = steps.copy(), steps.copy()
         np.minimum.at(starts, places.series[inside], places.step[inside])
@@ -156,7 +156,7 @@ class Forecasting(PlainSamples):
 
     def outputs(self, estimator: Any, features: Any, strategy: Strategy) -> Floats:
         """Forecasts the rows after the training rows (n, targets), one horizon at a time."""
-        places, horizon = Places.of(features, self.use), self.use.horizon
+        places, horizon = RowPositions.of(features, self.use), self.use.horizon
         made = np.zeros((len(features), len(self.use.targets)))
         for number, (name, table) in enumerate(estimator.tables_of(features).items()):
             if name not in estimator.ends_ or not len(table):
@@ -173,14 +173,14 @@ class Forecasting(PlainSamples):
             made[here] = steps[places.step[here] - first]
         return made
 
-    def sound(self, outputs: Floats) -> str:
+    def output_error(self, outputs: Floats) -> str:
         if outputs.ndim != 2 or outputs.shape[1] != len(self.use.targets):
             return f"has outputs of the shape {outputs.shape}, not a column for each of {len(self.use.targets)} targets"
         return ""
 
     def scorer(self, splits: DataSplits) -> ForecastScorer:
         rows, use = splits.train, self.use
-        places, folds = Places.of(rows, use), self.folds(splits)
+        places, folds = RowPositions.of(rows, use), self.folds(splits)
         truth = rows[list(use.targets)].to_numpy(float, na_value=np.nan)
         scales = np.full(truth.shape, np.nan)
         for number in range(len(places.lengths)):
@@ -208,8 +208,8 @@ class Forecasting(PlainSamples):
     def examples(self) -> pd.DataFrame:
         return package.examples(self.blueprint, self.use)
 
-    def asked(self, splits: DataSplits) -> list[pd.DataFrame]:
-        return self._windows(splits).asked()
+    def holdout_inputs(self, splits: DataSplits) -> list[pd.DataFrame]:
+        return self._windows(splits).model_inputs()
 
     def answer_size(self, rows: int) -> tuple[int, int]:
         use = self.use

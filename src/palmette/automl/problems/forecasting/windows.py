@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Places:
+class RowPositions:
     """Positions of a table's rows in their series."""
 
     series: Ints
@@ -42,7 +42,7 @@ class Places:
     """Number of steps by series."""
 
     @classmethod
-    def of(cls, rows: pd.DataFrame, use: SeriesUse) -> Places:
+    def of(cls, rows: pd.DataFrame, use: SeriesUse) -> RowPositions:
         series, step = np.zeros(len(rows), dtype=np.int64), np.full(len(rows), -1, dtype=np.int64)
         numbered = rows.reset_index(drop=True)
         lengths = []
@@ -68,7 +68,7 @@ class Places:
         return np.asarray(self.step >= first[self.series])
 
 
-def held_out(places: Places, use: SeriesUse, share: float) -> NDArray[np.bool_]:
+def held_out(places: RowPositions, use: SeriesUse, share: float) -> NDArray[np.bool_]:
     """(n,): whether a row is in the hold-out, the last whole horizons of each series; too short series have none."""
     starts = {}
     for number, length in enumerate(places.lengths):
@@ -80,7 +80,7 @@ def held_out(places: Places, use: SeriesUse, share: float) -> NDArray[np.bool_]:
     return places.from_step(starts)
 
 
-def folds_of(places: Places, use: SeriesUse, count: int) -> Ints:
+def folds_of(places: RowPositions, use: SeriesUse, count: int) -> Ints:
     """(n,): the fold of each row: stretches of whole horizons, spread over the later part of each series."""
     folds = np.full(len(places.step), NEVER, dtype=np.int64)
     for number, length in enumerate(places.lengths):
@@ -148,7 +148,7 @@ class HoldoutWindows:
             for pick in picks
         ]
 
-    def asked(self) -> list[pd.DataFrame]:
+    def model_inputs(self) -> list[pd.DataFrame]:
         """Returns the history and the known future values at each origin; many series are split into several tables."""
         import pandas as pd
 
