@@ -1,4 +1,4 @@
-"""The independent oracle: what a view's rows must be, by definition, in plain Python without Spark."""
+"""An independent oracle: computes the expected rows of a view by definition, in plain Python without Spark."""
 
 from palmette.features.oracle.compare import Difference, ExpectedFrame, differences, skipped_text
 from palmette.features.oracle.errors import NotCovered, WouldFail

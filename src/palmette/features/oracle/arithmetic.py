@@ -1,4 +1,4 @@
-"""Arithmetic with Spark's types: wider integers, exact decimals, errors on overflow, null on a zero divisor."""
+"""Arithmetic with Spark's types: wider integers, exact decimals, errors on overflow, null for division by zero."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Operation = Callable[[Any, Any], Any]
 
 
 def binary(operator: Operator, left: TypedExpression, right: TypedExpression, zone: ZoneInfo) -> TypedExpression:
-    """`left operator right` for + - * / % div."""
+    """`left operator right`, where the operator is one of + - * / % div."""
     if left.kind.name == right.kind.name == "null":
         return constant(None, c.DOUBLE)
     if not (_is_number(left) and _is_number(right)):
@@ -67,7 +67,7 @@ def _numeric(item: TypedExpression, other: TypedExpression, zone: ZoneInfo) -> T
 
 
 def _widened(item: TypedExpression, zone: ZoneInfo) -> TypedExpression:
-    """Integers as decimals; a whole literal takes no more digits than it has."""
+    """Converts integers to decimals; an integer literal has only as many digits as it is written with."""
     if item.kind.name == "decimal":
         return item
     if item.literal and item.value() is not None:

@@ -1,4 +1,4 @@
-"""Spark's casts in ANSI mode, value by value: what cannot be cast raises `WouldFail`."""
+"""Spark's casts in ANSI mode, value by value. A value that cannot be cast raises `WouldFail`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
 
 def cast(value: Any, source: SparkType, target: SparkType, zone: ZoneInfo) -> Any:
-    """`value` of type `source` as `target`."""
+    """Casts `value` from type `source` to type `target`."""
     if value is None or source == target or source.name == "null":
         return value
     if source.name == target.name and (source.element or source.fields):
@@ -57,7 +57,7 @@ def cast(value: Any, source: SparkType, target: SparkType, zone: ZoneInfo) -> An
 
 
 def to_single(value: float) -> float:
-    """Rounded to 32 bits."""
+    """Rounds to 32 bits."""
     try:
         return float(struct.unpack("f", struct.pack("f", value))[0])
     except OverflowError:
@@ -65,7 +65,7 @@ def to_single(value: float) -> float:
 
 
 def stored(value: Any, kind: SparkType) -> Any:
-    """A value as a column of its type holds it: floats in 32 bits, in arrays and maps too."""
+    """The value as stored in a column of its type: floats, also in arrays and maps, are rounded to 32 bits."""
     if value is None or not (kind.name == "float" or kind.element):
         return value
     return (
@@ -74,7 +74,7 @@ def stored(value: Any, kind: SparkType) -> Any:
 
 
 def _parts(value: Any, source: SparkType, target: SparkType, change: Callable[[Any, SparkType, SparkType], Any]) -> Any:
-    """An array (list), map (dict) or struct (tuple) with its parts changed, given their old and new types."""
+    """Applies `change` to each part of an array (list), map (dict) or struct (tuple), with its old and new type."""
     if source.element and target.element:
         one, other = source.element, target.element
         if source.name == "map":
@@ -87,7 +87,7 @@ def _parts(value: Any, source: SparkType, target: SparkType, change: Callable[[A
 
 
 def to_decimal(value: Decimal, target: SparkType) -> Decimal:
-    """Rounded half up to the target's scale."""
+    """Rounds half up to the target's scale; raises `WouldFail` if the result does not fit."""
     if not value.is_finite():
         raise WouldFail(f"{value} as {target}")
     rounded = value.quantize(Decimal(1).scaleb(-target.scale), ROUND_HALF_UP, EXACT)
@@ -223,7 +223,7 @@ def _to_timestamp(value: Any, source: SparkType, zone: ZoneInfo) -> datetime:
 
 
 def parse_timestamp(text: str) -> tuple[datetime, timezone | ZoneInfo | None]:
-    """The wall clock reading and the zone that a text names."""
+    """Parses a local time and, if the text has one, its zone."""
     match = _TIMESTAMP.match(text.strip())
     if match is None:
         raise WouldFail(f"{text!r} as timestamp")
@@ -302,7 +302,7 @@ def _clock_text(reading: datetime) -> str:
 
 
 def java_double(value: float, single: bool = False) -> str:
-    """As `Double.toString` writes it."""
+    """Formats a number like Java's `Double.toString`."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

@@ -1,8 +1,8 @@
-"""Instants, calendar days and wall clocks of one time zone, as Spark counts them.
+"""Timestamps, calendar days and local times in one time zone, by Spark's rules.
 
-An instant is an aware `datetime` in UTC; a wall clock reading is a naive one. A reading that daylight saving
-skips moves forward by the length of the gap; one that happens twice is the earlier one: `java.time`'s rule,
-and `zoneinfo`'s with `fold=0`.
+A timestamp is an aware `datetime` in UTC; a local time is a naive one. Local times skipped by daylight saving move
+forward by the length of the gap; ambiguous ones mean the earlier timestamp. This is the rule of `java.time`, and of
+`zoneinfo` with `fold=0`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ DAY = timedelta(days=1)
 
 
 def wall(timestamp: datetime, zone: ZoneInfo) -> datetime:
-    """What a clock on the wall shows: naive."""
+    """The local time of a timestamp, as a naive datetime."""
     return timestamp.astimezone(zone).replace(tzinfo=None, fold=0)
 
 
 def at_wall(reading: datetime, zone: ZoneInfo) -> datetime:
-    """The instant at which the clock shows `reading`."""
+    """The timestamp of a local time."""
     try:
         return reading.replace(tzinfo=zone, fold=0).astimezone(UTC)
     except OverflowError as error:
@@ -32,7 +32,7 @@ def at_wall(reading: datetime, zone: ZoneInfo) -> datetime:
 
 
 def midnight(day: date, zone: ZoneInfo) -> datetime:
-    """The instant at which the calendar day begins."""
+    """The timestamp at which a calendar day begins."""
     return at_wall(datetime.combine(day, time()), zone)
 
 
@@ -41,7 +41,7 @@ def day_of(timestamp: datetime, zone: ZoneInfo) -> date:
 
 
 def plus_days(timestamp: datetime, days: int, zone: ZoneInfo) -> datetime:
-    """The same time of the clock `days` calendar days later; an ambiguous reading keeps the offset it had."""
+    """The same local time `days` calendar days later; an ambiguous result keeps the original offset."""
     if days == 0:
         return timestamp
     local = timestamp.astimezone(zone)
@@ -60,7 +60,7 @@ def _exists(local: datetime, zone: ZoneInfo) -> bool:
 
 
 def plus(timestamp: datetime, length: timedelta, zone: ZoneInfo) -> datetime:
-    """Whole days as calendar days, the rest as elapsed time: Spark's timestamp + day-time interval."""
+    """Adds whole days as calendar days and the rest as elapsed time, like Spark's timestamp + day-time interval."""
     micros = length // MICROSECOND
     days = int(abs(micros) // 86_400_000_000) * (1 if micros >= 0 else -1)
     try:
@@ -70,7 +70,7 @@ def plus(timestamp: datetime, length: timedelta, zone: ZoneInfo) -> datetime:
 
 
 def plus_months(day: date, months: int) -> date:
-    """The same day of a later month, or that month's last."""
+    """The same day of a later month, or that month's last day if it is shorter."""
     index = day.year * 12 + day.month - 1 + months
     year, month = divmod(index, 12)
     if not 1 <= year <= 9999:
@@ -84,14 +84,14 @@ def last_day(day: date) -> date:
 
 
 def window_start(cutoff: datetime, window: Window, zone: ZoneInfo) -> datetime | None:
-    """The first instant of the window before the cut-off; None for all history."""
+    """The start of the window before the cut-off; None if it covers all history."""
     if window == Window.ALL:
         return None
     return plus_days(cutoff, -window.days, zone) - timedelta(seconds=window.seconds)
 
 
 def timestamp_of(value: object, unit: str | None, zone: ZoneInfo) -> datetime | None:
-    """The instant that a time column's value stands for: timestamp, timestamp_ntz, date, or a count since the epoch."""
+    """Converts a value of a time column (timestamp, timestamp_ntz, date, or integer since the epoch) to a timestamp."""
     match value:
         case None:
             return None

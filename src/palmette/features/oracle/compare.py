@@ -1,4 +1,4 @@
-"""The expected output of a view, without features that the oracle does not cover, and how outputs differ."""
+"""The expected output of a view, limited to the features that the oracle supports, and the comparison of outputs."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from palmette.features.spec.view import AS_OF, View
 
 @dataclass(frozen=True)
 class ExpectedFrame(Frame):
-    """The rows of a view; schema and rows lack the features that were skipped."""
+    """The expected rows of a view; schema and rows omit skipped features."""
 
     skipped: Mapping[str, str] = field(default_factory=dict)
-    """Feature to the reason why the oracle has no answer for it; internal features too."""
+    """For each skipped feature, internal ones included, why the oracle does not support it."""
     nudged: Callable[[], tuple[Frame, ...]] = field(default=tuple, compare=False, repr=False)
-    """The rows, in the same order, as they might be if sums of doubles came out another way in their last digits."""
+    """The same rows with sums of doubles changed in their last digits, as another order of adding could do."""
 
-    def judged(self, other: Frame) -> Frame:
-        """The columns of another output that the oracle has an answer for."""
+    def supported(self, other: Frame) -> Frame:
+        """Another output, limited to the columns that the oracle supports."""
         return Frame.of({name: kind for name, kind in other.schema.items() if name not in self.skipped}, other.rows)
 
 
 def skipped_text(skipped: Mapping[str, str]) -> str:
-    """The skipped features by name, each with its reason, for a check's detail; empty when there are none."""
+    """Lists the skipped features with their reasons, for the detail of a check; empty if there are none."""
     return "; ".join(f"{name} skipped: {reason}" for name, reason in skipped.items())
 
 
 RELATIVE = {"double": 1e-9, "float": 1e-5}
 APPROXIMATE_COUNT = 0.15
-"""Three standard errors of Spark's default sketch (0.05), which also takes two of a few values for one now and then."""
+"""Three standard errors (0.05 each) of Spark's default sketch, which can also merge two of a few values."""
 MANY = 6
-"""Rows with one key are matched in every order up to this many, in sorted order beyond."""
+"""Up to this many rows with one key are matched in every possible order; more are matched in sorted order."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One place where the outputs are not the same."""
+    """One difference between the outputs."""
 
     key: Mapping[str, Any]
-    """Grain and cut-off of the row; empty when the difference is not about a row."""
+    """Grain and cut-off of the row; empty if the difference does not concern a row."""
     column: str
-    """Empty when a whole row is missing or surplus."""
+    """Empty if a whole row is missing or unexpected."""
     expected: Any
     got: Any
 
@@ -60,17 +60,17 @@ class Difference:
 
 
 def differences(expected: Frame, actual: Frame, view: View, limit: int = 5) -> tuple[Difference, ...]:
-    """The first differences between two outputs, none when they are the same up to the order of rows.
+    """The first differences between two outputs; none if they are equal apart from the order of rows.
 
-    Columns must be the same in name, order and type. Rows are paired by grain, cut-off and kept columns; values are
-    compared by type: doubles within 1e-9 of each other relatively, floats within 1e-5, NaN equal to NaN, arrays element
-    by element, approximate aggregates within their guarantees, everything else exactly. Features that the oracle
-    skipped do not count, and a value is right, too, if the order of adding doubles can bring it about.
+    Columns must have the same names, order and types. Rows are paired by grain, cut-off and kept columns. Values are
+    compared by type: doubles with a relative tolerance of 1e-9, floats 1e-5, NaN equal to NaN, arrays by element,
+    approximate aggregates within their guarantees, everything else exactly. Skipped features are ignored. A value is
+    also accepted if another order of adding doubles could produce it.
     """
     compare = _Comparison(expected.schema, view)
     if not isinstance(expected, ExpectedFrame):
         return _differences(compare, expected, actual, limit)
-    actual = expected.judged(actual)
+    actual = expected.supported(actual)
     found = _differences(compare, expected, actual, limit)
     if not found or not (others := expected.nudged()):
         return found
@@ -133,12 +133,12 @@ class _Comparison:
     def __init__(self, schema: Mapping[str, SparkType], view: View) -> None:
         self.schema, self.view = schema, view
         self.others: Mapping[int, Sequence[Mapping[str, Any]]] = {}
-        """By identity of an expected row: what it might be as well."""
+        """By identity of an expected row: alternative values for it."""
         computations = {feature.name: feature.computation for feature in view.features}
         self.counts = {name for name, each in computations.items() if _is_approximate_count(each)}
 
     def rows(self, key: Mapping[str, Any], expected: list[Any], actual: list[Any]) -> list[Difference]:
-        """Differences between the rows of one key, paired so that they are fewest."""
+        """The differences between the rows of one key, for the pairing with the fewest."""
         if len(expected) != len(actual):
             wanted = _plain(expected[0]) if not actual else f"{len(expected)} rows"
             return [Difference(key, "", wanted, "no such row" if not actual else f"{len(actual)} rows")]
@@ -180,7 +180,7 @@ class _Comparison:
 
 
 def alike(kind: SparkType, expected: Any, actual: Any) -> bool:
-    """Whether two values of a type are the same within its tolerance."""
+    """Whether two values are equal within the tolerance of their type."""
     if expected is None or actual is None:
         return expected is None and actual is None
     if kind.name in RELATIVE:

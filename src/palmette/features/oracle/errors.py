@@ -1,11 +1,11 @@
-"""Errors of the oracle when it has no answer."""
+"""Errors raised when the oracle cannot compute a value."""
 
 from __future__ import annotations
 
 
 class NotCovered(Exception):  # noqa: N818 - an answer, not a mistake
-    """The oracle does not know this construct; callers report a skipped check, never a passed one."""
+    """The oracle does not support this construct; callers report a skipped check, never a passed one."""
 
 
 class WouldFail(Exception):  # noqa: N818 - likewise
-    """Spark would raise at run time on these values too: an invalid cast, an overflow, an index out of range."""
+    """Spark would also raise at run time on these values: an invalid cast, an overflow, an index out of range."""

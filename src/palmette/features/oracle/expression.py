@@ -1,9 +1,9 @@
 # ruff: noqa: ARG005 - entries of one table all take the same arguments
 
-"""Spark SQL expressions over Python rows.
+"""Evaluates Spark SQL expressions over Python rows.
 
-`compile_row` and `compile_group` turn text into a `TypedExpression`: its type, and a function of a row or a group.
-Types follow Spark in ANSI mode; `/` and `%` give null on a zero divisor, which is the FSC's rule.
+`compile_row` and `compile_group` compile text to a `TypedExpression`: its type, and a function of a row or a group.
+Types follow Spark in ANSI mode, except that `/` and `%` give null for a zero divisor, as the FSC defines.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from palmette.features.spec.values import SparkType
 
 
 def compile_row(sql: str, schema: Mapping[str, SparkType], zone: ZoneInfo) -> TypedExpression:
-    """A row-wise expression; `run` takes a row."""
+    """Compiles a row-wise expression; its `run` takes a row."""
     return build(parse(sql), EvaluationScope(schema, zone))
 
 
 def compile_group(sql: str, schema: Mapping[str, SparkType], zone: ZoneInfo) -> TypedExpression:
-    """An aggregate expression; `run` takes all rows of a group, perhaps none."""
+    """Compiles an aggregate expression; its `run` takes all rows of a group, possibly none."""
     return build(parse(sql), EvaluationScope(schema, zone, groups=True))
 
 
 def build(node: exp.Expr, scope: EvaluationScope) -> TypedExpression:
-    """Compiles a node by its class; `NotCovered` for one that the table does not name."""
+    """Compiles a node by its class; raises `NotCovered` for unsupported classes."""
     compiler = _NODES.get(type(node))
     if compiler is None:
         raise NotCovered(f"{node.sql(dialect='spark')} ({type(node).__name__})")
@@ -72,9 +72,9 @@ def _column(node: Any, scope: EvaluationScope) -> TypedExpression:
         (column for column in scope.schema if column.lower() == name.lower()), None
     )
     if found is None or scope.groups:
-        lost = scope.schema.lost.get(name) if isinstance(scope.schema, PartialSchema) else None
+        unsupported = scope.schema.unsupported.get(name) if isinstance(scope.schema, PartialSchema) else None
         why = "outside an aggregate" if found else "that does not exist"
-        raise NotCovered(lost or f"the column {name!r} {why}")
+        raise NotCovered(unsupported or f"the column {name!r} {why}")
     return TypedExpression(scope.schema[found], lambda row: row[found])
 
 
@@ -100,7 +100,7 @@ def _comparison(test: Callable[[Any, Any], bool]) -> Callable[[Any, EvaluationSc
 def compare(
     left: TypedExpression, right: TypedExpression, test: Callable[[Any, Any], bool], scope: EvaluationScope
 ) -> TypedExpression:
-    """Null when either side is null."""
+    """A comparison; null if either side is null."""
     _, sides = unify([left, right], scope.zone)
     return lift(c.BOOLEAN, sides, lambda a, b: test(order_key(a), order_key(b)))
 
@@ -118,7 +118,7 @@ def _condition(node: exp.Expr, scope: EvaluationScope) -> TypedExpression:
 
 
 def _logic(decisive: bool) -> Callable[[Any, EvaluationScope], TypedExpression]:
-    """AND, which one false decides, or OR, which one true decides."""
+    """Compiles AND (decided by one false) or OR (decided by one true)."""
 
     def compiler(node: Any, scope: EvaluationScope) -> TypedExpression:
         left, right = _condition(node.this, scope).run, _condition(node.expression, scope).run
@@ -195,7 +195,7 @@ def _escape(node: Any, scope: EvaluationScope) -> TypedExpression:
 def choose(
     conditions: list[Callable[[Any], Any]], results: list[TypedExpression], scope: EvaluationScope
 ) -> TypedExpression:
-    """The result of the first condition that is true; the last result is the default."""
+    """Evaluates to the result of the first true condition; the last result is the default."""
     kind, items = unify(results, scope.zone)
 
     def run(row: Any) -> Any:

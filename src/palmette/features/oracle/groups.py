@@ -1,7 +1,7 @@
-"""SQL aggregate functions over the rows of a group, perhaps none.
+"""SQL aggregate functions over the rows of a group, which may be empty.
 
-The last digits of a sum of doubles depend on the order of the rows, which is Spark's to choose. Where such a sum is
-rounded, cast or compared, its last digit can decide; so the oracle can be asked again with such sums nudged.
+The last digits of a sum of doubles depend on the order of the rows, which Spark does not fix. If such a sum is
+rounded, cast or compared, they can decide the result. The oracle can therefore be rerun with these sums nudged.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DOUBLE, array_of
 from palmette.features.spec.values import SparkType
 
 NUDGES = (1e-12, -1e-12)
-"""Relative; far above what an order can do to a sum, far below the tolerance of a comparison."""
+"""Relative size; far above the effect of row order on a sum, far below the tolerance of comparisons."""
 _NUDGE: ContextVar[float] = ContextVar("nudge", default=0.0)
 _EXACT = 1 << 53
 
 
 @contextmanager
 def nudged(by: float) -> Iterator[None]:
-    """Sums that depend on the order of the rows come out larger by this fraction of theirs."""
+    """Within this context, sums that depend on the order of the rows are larger by this fraction."""
     token = _NUDGE.set(by)
     try:
         yield
@@ -43,7 +43,7 @@ def nudged(by: float) -> Iterator[None]:
 
 
 def sum_of(values: Sequence[float]) -> float:
-    """The sum, rounded once."""
+    """The exact sum, rounded once, and nudged if it depends on the order of the rows."""
     if not all(map(math.isfinite, values)):
         return sum(values)
     found = math.fsum(values)
@@ -51,27 +51,27 @@ def sum_of(values: Sequence[float]) -> float:
 
 
 def inexact(value: float) -> float:
-    """A value whose last digits depend on the order of the rows."""
+    """Applies the nudge to a value whose last digits depend on the order of the rows."""
     return value * (1 + _NUDGE.get())
 
 
 def _is_exact(values: Sequence[float]) -> bool:
-    """Whether every order of adding gives the same: no partial sum is ever rounded."""
+    """Whether the sum is the same for every order of adding, because no partial sum is ever rounded."""
     fractions = [abs(Fraction(value)) for value in values]
     return sum(fractions) * max((item.denominator for item in fractions), default=1) <= _EXACT
 
 
 class AggregateCall(NamedTuple):
-    """An aggregate function, applied."""
+    """A call of an aggregate function."""
 
     arguments: list[TypedExpression]
-    """Row-wise, over the rows of the group."""
+    """Row-wise expressions, evaluated for each row of the group."""
     scope: EvaluationScope
     distinct: bool
 
 
 def total(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
-    """Spark's sum: bigint of integers, a decimal ten digits wider, else double."""
+    """Spark's sum: bigint for integers, a decimal ten digits wider for decimals, else double."""
     if kind.is_integer:
         return BIGINT, in_range(sum(values), BIGINT) if values else None
     if kind.name == "decimal":
@@ -81,7 +81,7 @@ def total(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
 
 
 def mean(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
-    """Spark's avg: a decimal four digits wider, else double."""
+    """Spark's avg: a decimal four digits wider for decimals, else double."""
     if kind.name == "decimal":
         narrow = c.bounded(kind.precision + 4, kind.scale + 4)
         exact = to_decimal(sum(values, Decimal(0)) / len(values), narrow) if values else None
@@ -94,7 +94,7 @@ def mean(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
 
 
 def deviation(values: Sequence[Any], sample: bool = True, square: bool = False) -> float | None:
-    """Standard deviation (or variance); null on no values, and a sample's on one."""
+    """Standard deviation, or variance if `square`; null for no values, and for one value if `sample`."""
     if len(values) < (2 if sample else 1):
         return None
     if not all(math.isfinite(value) for value in values):
@@ -106,7 +106,7 @@ def deviation(values: Sequence[Any], sample: bool = True, square: bool = False) 
 
 
 def percentile(values: Sequence[Any], p: float) -> float | None:
-    """Linear interpolation between the two nearest."""
+    """Interpolates linearly between the two nearest values."""
     if not values:
         return None
     ordered = sorted(map(float, values), key=order_key)
@@ -118,19 +118,19 @@ def percentile(values: Sequence[Any], p: float) -> float | None:
 
 
 def _nth(values: Sequence[Any], p: float) -> Any:
-    """The smallest value with at least the share `p` of the values at or below it."""
+    """The smallest value such that at least the share `p` of the values is at or below it."""
     ordered = sorted(values, key=order_key)
     return ordered[max(math.ceil(p * len(ordered)) - 1, 0)]
 
 
 def mode(values: Sequence[Any]) -> Any:
-    """The most frequent; the smallest of equals."""
+    """The most frequent value; the smallest one in case of a tie."""
     ranked = by_frequency(values)
     return ranked[0] if ranked else None
 
 
 def by_frequency(values: Sequence[Any]) -> list[Any]:
-    """Each value once, the most frequent first, equals by size."""
+    """Distinct values, the most frequent first; ties are sorted by value."""
     first = {_hashable(value): value for value in reversed(values)}
     counts = Counter(_hashable(value) for value in values)
     return [first[key] for key in sorted(first, key=lambda key: (-counts[key], order_key(first[key])))]
@@ -176,7 +176,7 @@ def _plain(
     call: AggregateCall,
     argument: SparkType | None = None,
 ) -> TypedExpression:
-    """A function of the values that are not null, perhaps cast; without `kind` it gives a value of their type."""
+    """A function of the non-null values, cast to `argument` if given; `kind` defaults to their type."""
     if argument is not None:
         call = call._replace(arguments=[to(call.arguments[0], argument, call.scope.zone)])
     return TypedExpression(kind or call.arguments[0].kind, lambda rows: function(_values(call, rows)))
@@ -187,7 +187,7 @@ def _extreme(pick: Any, values: Sequence[Any]) -> Any:
 
 
 def _by(pick: Any, call: AggregateCall) -> TypedExpression:
-    """max_by and min_by; ties are not determined, so a tie between different values is not covered."""
+    """max_by and min_by; a tie between different values is unsupported because Spark may return either."""
     value, rank = (item.run for item in call.arguments)
 
     def run(rows: Any) -> Any:
@@ -208,7 +208,7 @@ def _alike(one: Any, other: Any) -> bool:
 
 
 def _undetermined(call: AggregateCall) -> TypedExpression:
-    """first, last, any_value: only where all rows agree is there an answer."""
+    """first, last, any_value; supported only if all rows have the same value."""
     run_value = call.arguments[0].run
     skip = len(call.arguments) > 1 and bool(call.arguments[1].value())
 
@@ -222,7 +222,7 @@ def _undetermined(call: AggregateCall) -> TypedExpression:
 
 
 def _collected(call: AggregateCall, as_set: bool) -> TypedExpression:
-    """An array whose order is not determined; callers sort it, or it is not covered."""
+    """An array in an order that Spark does not fix; returned sorted."""
 
     def run(rows: Any) -> list[Any]:
         values = _values(call, rows)
@@ -314,7 +314,7 @@ AGGREGATES |= {"some": AGGREGATES["bool_or"], "any": AGGREGATES["bool_or"], "eve
 
 
 def aggregate(name: str, nodes: Sequence[exp.Expr], scope: EvaluationScope, build: Build) -> TypedExpression:
-    """Compiles a call of an aggregate function; `run` takes the rows of the group."""
+    """Compiles a call of an aggregate function; its `run` takes the rows of the group."""
     rows = replace(scope, groups=False)
     unique = bool(nodes) and isinstance(nodes[0], exp.Distinct)
     inner = [*nodes[0].expressions, *nodes[1:]] if unique else list(nodes)

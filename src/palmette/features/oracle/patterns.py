@@ -1,4 +1,4 @@
-"""Text patterns: LIKE, Java regular expressions and Java date patterns, by way of Python's `re`."""
+"""Text patterns: LIKE, Java regular expressions and Java date patterns, implemented with Python's `re`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FOREIGN = re.compile(r"\\[pPhHvVRXQEGZ]|&&|\[[^\]]*\[(?!:)")
 
 @lru_cache(maxsize=1024)
 def java_regex(pattern: str) -> re.Pattern[str]:
-    """The Python pattern that matches as Java's does; `NotCovered` where the two languages differ."""
+    """Translates a Java regular expression to Python; raises `NotCovered` where the languages differ."""
     if _FOREIGN.search(pattern.replace("\\\\", "")):
         raise NotCovered(f"the regular expression {pattern!r}")
     text = re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", pattern).replace("\\z", "\\Z")
@@ -28,7 +28,7 @@ def java_regex(pattern: str) -> re.Pattern[str]:
 
 
 def java_replacement(text: str, match: re.Match[str]) -> str:
-    """`$1` and `\\` as `Matcher.replaceAll` reads them."""
+    """Expands `$1` and `\\` in a replacement text like Java's `Matcher.replaceAll`."""
 
     def part(token: re.Match[str]) -> str:
         if token[1]:
@@ -101,7 +101,7 @@ def _tokens(pattern: str) -> tuple[Token, ...]:
 
 
 def format_clock(reading: datetime, offset: timedelta, pattern: str) -> str:
-    """A wall clock reading as a Java date pattern writes it; `offset` is the zone's from UTC."""
+    """Formats a local time by a Java date pattern; `offset` is the zone's offset from UTC."""
     return "".join(text if kind == "'" else _field(reading, offset, kind, len(text)) for kind, text in _tokens(pattern))
 
 
@@ -179,7 +179,7 @@ def _shape(kind: str, width: int) -> str:
 
 
 def parse_clock(text: str, pattern: str, zone: ZoneInfo) -> datetime:
-    """The instant that `text` names by a Java date pattern; `WouldFail` where it does not fit."""
+    """Parses text by a Java date pattern; raises `WouldFail` if it does not match."""
     reading, offset = _reading(text, pattern)
     return at_wall(reading, zone) if offset is None else reading.replace(tzinfo=offset).astimezone(UTC)
 

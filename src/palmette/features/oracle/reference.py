@@ -1,7 +1,7 @@
-"""What a feature view is, computed by its definition: slow, small and easy to read.
+"""Computes a feature view by its definition: slow, small and easy to read.
 
-For every row of the output: take the rows of each source, apply the steps, keep what was visible at the
-cut-off and lies in the window, aggregate. Shares no code with the script writer. Not for data of any size.
+For every output row: take the rows of each source, apply the steps, keep what was visible at the cut-off and lies
+in the window, aggregate. Shares no code with the script writer. Suitable for small tables only.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ Key = tuple[Any, ...]
 
 
 def expected(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> ExpectedFrame:
-    """The rows that the view has on these tables, by definition; without the features that are not covered.
+    """Computes the view's rows by definition, without unsupported features.
 
     Args:
-        frames: by name, every table of the view.
-        as_of: the cut-off; None when the spine carries it.
+        frames: all tables of the view, by name.
+        as_of: the cut-off; None if the spine contains it.
 
     Raises:
-        NotCovered: the oracle cannot tell which rows there are, or knows none of the features.
-        WouldFail: Spark would raise on these rows too.
+        NotCovered: the oracle cannot determine the rows, or supports none of the features.
+        WouldFail: Spark would also raise on these rows.
     """
     return replace(Reference(view, frames, as_of).output(), nudged=lambda: tuple(_nudged(view, frames, as_of)))
 
 
 def uncovered(view: View) -> dict[str, str]:
-    """Features without an answer on any rows, each with the reason."""
+    """Features that are unsupported whatever the rows, each with the reason."""
     frames = {
         name: Frame.of({column.name: column.type.parsed for column in table.columns}, ())
         for name, table in view.tables.items()
@@ -76,14 +76,14 @@ def _nudged(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> 
 
 @dataclass(frozen=True)
 class VisibleRows:
-    """A source at a cut-off: all rows after the steps, with their event times."""
+    """The rows of a source that are visible at a cut-off, after all steps, with their event times."""
 
     rows: list[Row]
     schema: Mapping[str, SparkType]
     times: Times
 
     def require(self, names: Iterable[str]) -> None:
-        """Raises NotCovered where one of the columns is lost."""
+        """Raises NotCovered if one of the columns is unsupported."""
         for name in names:
             self.schema[name]
 
@@ -97,15 +97,15 @@ class VisibleRows:
 
 
 class ReferenceCache:
-    """What evaluations of similar views on the same frames have in common."""
+    """Results shared by evaluations of similar views on the same frames."""
 
     def __init__(self, frames: Mapping[str, Frame]) -> None:
         self.frames = {name: as_stored(frame) for name, frame in frames.items()}
         self._early: dict[tuple[int, ...], tuple[View, ViewSource, StepState]] = {}
-        """By identity of all that decides; what is kept beside the rows keeps the identities taken."""
+        """Keyed by identity of the inputs; each entry keeps its inputs alive so that identities are not reused."""
 
     def early(self, view: View, source: ViewSource) -> StepState:
-        """All rows of a source after the early steps."""
+        """All rows of a source, after the early steps."""
         place = (id(source.table), id(source.early), id(view.tables), id(view.zone))
         if place not in self._early:
             frame = self.frames[source.table.name]
@@ -117,9 +117,9 @@ class ReferenceCache:
 
 
 class Reference:
-    """One evaluation; what does not change from row to row is kept.
+    """One evaluation of a view; results that do not depend on the row are cached.
 
-    `within` and `visible` are the definitions of time.
+    `within` and `visible` define which rows count.
     """
 
     def __init__(
@@ -135,12 +135,12 @@ class Reference:
         self._computed: dict[str, Callable[[Row, datetime | None], Any]] = {}
         self.inputs = lru_cache(maxsize=None)(self._named_in)
         self.skipped: dict[str, str] = {}
-        """Features without an answer, each with the reason."""
+        """Unsupported features, each with the reason."""
         self._condition = lru_cache(maxsize=None)(self._compiled_condition)
         self._start = lru_cache(maxsize=None)(lambda cutoff, window: window_start(cutoff, window, self.zone))
 
     def output(self, bases: Iterable[Row] | None = None) -> ExpectedFrame:
-        """The rows with their features; `bases` are other rows than those of the view."""
+        """The rows with their features; `bases` replaces the view's own rows."""
         rows = []
         for base in self.bases() if bases is None else bases:
             row = self.features(base)
@@ -154,7 +154,7 @@ class Reference:
         return ExpectedFrame(schema, Frame.of(schema, rows).rows, dict(self.skipped))
 
     def bases(self) -> Iterable[Row]:
-        """Grain, kept columns and cut-off of every row that there is."""
+        """Grain, kept columns and cut-off of every output row."""
         try:
             return [*self.spine()] if self.view.spine is not None else self.keys()
         except (NotCovered, WouldFail) as reason:
@@ -173,7 +173,7 @@ class Reference:
                 yield {**{name: row[name] for name in (*self.view.grain, *self.view.kept)}, AS_OF: cutoff}
 
     def keys(self) -> Iterable[Row]:
-        """Every combination of keys that some visible row has in the longest window of its source."""
+        """Every combination of keys among the visible rows in the longest window of each source."""
         grain = tuple(self.view.grain)
         found: dict[Key, Row] = {}
         for source in self.view.sources:
@@ -188,7 +188,7 @@ class Reference:
         return [{**row, AS_OF: self.as_of} for row in found.values()]
 
     def features(self, base: Row) -> Row:
-        """`base` with all features, internal ones too, but for those that are skipped."""
+        """`base` plus all features, internal ones included, except skipped ones."""
         row = dict(base)
         for name in self.view.derivation_order:
             if name in self.skipped:
@@ -210,13 +210,13 @@ class Reference:
         return self._computed[feature.name](row, cutoff)
 
     def _named_in(self, name: str) -> tuple[str, ...]:
-        """The features that a derivation names."""
+        """The features that a derivation refers to."""
         derive = self.view.feature(name).derive
         named = columns_of(derive) if derive is not None else frozenset[str]()
         return tuple(feature.name for feature in self.view.features if feature.name.lower() in named)
 
     def compiled(self, feature: ViewFeature) -> Callable[[Row, datetime | None], Any]:
-        """The feature as a function of the row so far and the cut-off: computed, cast, defaulted."""
+        """A function of the row so far and the cut-off that computes, casts and defaults the feature."""
         kind, compute = self.computation(feature)
         default = default_of(feature, self.zone)
 
@@ -268,7 +268,7 @@ class Reference:
     def matching(
         self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
     ) -> tuple[list[Row], VisibleRows]:
-        """The rows of the entity in the window that satisfy `where`."""
+        """The rows of the entity that lie in the window and satisfy `where`."""
         known = self.known(computation.source, cutoff)
         by = computation.by or tuple(self.view.grain)
         place = (computation.source, cutoff, by)
@@ -299,15 +299,15 @@ class Reference:
         return flow
 
     def run_late(self, flow: StepState, source: ViewSource) -> None:
-        """Applies the late steps; the cut-off is a column for those that ask for it."""
-        if source.asks_cutoff:
-            lost = flow.lost
+        """Applies the late steps; adds the cut-off as a column if they use it."""
+        if source.uses_cutoff:
+            unsupported = flow.unsupported
             flow.column(AS_OF, c.TIMESTAMP, lambda _: flow.cutoff)
-            flow.schema = PartialSchema(flow.schema, lost)
+            flow.schema = PartialSchema(flow.schema, unsupported)
         run_steps(flow, source.late)
 
     def known(self, name: str, cutoff: datetime | None) -> VisibleRows:
-        """What the source shows at the cut-off."""
+        """The rows of a source that are visible at the cut-off, after all steps."""
         if (name, cutoff) not in self._known:
             source = self.view.source(name)
             early = self.early(source)
@@ -325,7 +325,7 @@ class Reference:
         return self._known[name, cutoff]
 
     def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
-        """What was known of a table just before the cut-off."""
+        """The rows of a table that were known just before the cut-off."""
         timeless = times.table.kind == "dimension" and times.table.available_time is None
         return list(rows) if timeless and cutoff is not None else state(rows, times, cutoff)
 
@@ -352,7 +352,7 @@ class Reference:
 
 
 def as_stored(frame: Frame) -> Frame:
-    """The frame with the values that columns of its types can hold."""
+    """Rounds the values of a frame to what columns of their types can hold."""
     inexact = {name: kind for name, kind in frame.schema.items() if kind.name in ("float", "array")}
     if not inexact:
         return frame
@@ -361,7 +361,7 @@ def as_stored(frame: Frame) -> Frame:
 
 
 def longest(view: View, source: ViewSource) -> Window | None:
-    """The longest window that a feature grouped by the whole grain takes from an event source; None when none does."""
+    """The longest window that features grouped by the whole grain use on an event source; None if there is none."""
     windows = [
         feature.computation.window
         for feature in view.features
@@ -375,13 +375,13 @@ def longest(view: View, source: ViewSource) -> Window | None:
 
 
 def finished(value: Any, kind: SparkType, dtype: SparkType, zone: ZoneInfo) -> Any:
-    """The value in the feature's type; floors elapsed days for integer types as any cast does."""
+    """Casts a computed value to the feature's type; elapsed days are rounded down for integer types."""
     found = cast(value, kind, dtype, zone)
     return to_single(found) if dtype.name == "float" and found is not None else found
 
 
 def default_of(feature: ViewFeature, zone: ZoneInfo) -> Any:
-    """The default as a value of the feature's type."""
+    """The default, converted to the feature's type."""
     value, kind = feature.default, feature.dtype
     if isinstance(value, tuple):
         assert kind.element is not None

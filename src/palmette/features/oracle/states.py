@@ -1,4 +1,4 @@
-"""Which rows of a table count at an instant, and the state that a table holds of each key."""
+"""Which rows of a table are visible at a timestamp, and the state of each key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 class Times:
-    """The instants in a table's time columns, in the view's zone."""
+    """Reads a table's time columns as timestamps, in the view's zone."""
 
     def __init__(self, table: Table, zone: ZoneInfo) -> None:
         self.table = table
@@ -31,24 +31,24 @@ class Times:
         return self._timestamp(row[column], self._unit.get(column), self.zone)
 
     def event(self, row: Mapping[str, Any]) -> datetime | None:
-        """When it happened, or since when it is valid; None for a dimension."""
+        """Time of the event, or start of validity; None for a dimension."""
         return self.at(row, self.table.event_time or self.table.valid_from)
 
     def known(self, row: Mapping[str, Any], timestamp: datetime) -> bool:
-        """The row had happened and could be read before `instant`."""
+        """Whether the row had happened and was available before `timestamp`."""
         times = [column for column in (self.table.event_time, self.table.available_time) if column]
         return all((at := self.at(row, column)) is not None and at < timestamp for column in times)
 
     def holds(self, row: Mapping[str, Any], timestamp: datetime) -> bool:
-        """For scd2: valid_from < instant <= valid_to."""
+        """For scd2: whether valid_from < timestamp <= valid_to."""
         start, end = self.at(row, self.table.valid_from), self.at(row, self.table.valid_to)
         return start is not None and start < timestamp and (end is None or timestamp <= end)
 
 
 def state(rows: Iterable[Row], times: Times, timestamp: datetime | None) -> list[Row]:
-    """What was known just before `instant`: one row for each key of a snapshot table, the valid ones of an scd2 table.
+    """The state known just before `timestamp`: one row per key of a snapshot table, the valid rows of an scd2 table.
 
-    An event table has no state: all rows that had happened and could be read.
+    For an event table, all rows that had happened and were available.
     """
     if timestamp is None:
         return []
@@ -60,7 +60,7 @@ def state(rows: Iterable[Row], times: Times, timestamp: datetime | None) -> list
 
 
 def _newest(rows: Sequence[Row], times: Times) -> list[Row]:
-    """The newest row of each key; rows that tie must be equal."""
+    """The newest row of each key; raises NotCovered for a tie between different rows."""
     best: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         key = tuple(row[name] for name in times.table.keys)
@@ -80,5 +80,5 @@ def _rank(times: Times, row: Row) -> tuple[Any, ...]:
 
 
 def sort_key(values: Iterable[Any]) -> tuple[Any, ...]:
-    """Ascending, nulls first."""
+    """A sort key for ascending order with nulls first."""
     return tuple((value is not None, order_key(value) if value is not None else None) for value in values)

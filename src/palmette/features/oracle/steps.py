@@ -1,4 +1,4 @@
-"""The steps of a source, one after the other, over plain rows."""
+"""Applies the steps of a source, in order, to plain rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Columns = dict[str, SparkType]
 
 @dataclass
 class StepState:
-    """Rows on their way through the steps."""
+    """Rows between steps, with their schema."""
 
     table: Table
     rows: list[Row]
@@ -39,26 +39,26 @@ class StepState:
     frames: Mapping[str, Frame]
     tables: Mapping[str, Table]
     cutoff: datetime | None = None
-    """Known to late steps only."""
+    """Set for late steps only."""
     times: Times = field(init=False)
 
     def __post_init__(self) -> None:
         self.times = Times(self.table, self.zone)
 
     @property
-    def lost(self) -> Mapping[str, str]:
-        return self.schema.lost if isinstance(self.schema, PartialSchema) else {}
+    def unsupported(self) -> Mapping[str, str]:
+        return self.schema.unsupported if isinstance(self.schema, PartialSchema) else {}
 
-    def lose(self, names: Collection[str], reason: NotCovered) -> None:
-        """Goes on without columns that have no answer, unless they define the rows or their times."""
+    def drop_unsupported(self, names: Collection[str], reason: NotCovered) -> None:
+        """Marks columns as unsupported and continues; raises `reason` if they define the rows or their times."""
         table = self.table
         vital = {*table.keys, table.event_time, table.available_time, table.valid_from, table.valid_to}
         if not names or vital & set(names):
             raise reason
-        self.schema = PartialSchema(self.schema, {**self.lost, **dict.fromkeys(names, str(reason))})
+        self.schema = PartialSchema(self.schema, {**self.unsupported, **dict.fromkeys(names, str(reason))})
 
     def require(self, names: Iterable[str]) -> None:
-        """Raises NotCovered where one of the columns is lost."""
+        """Raises NotCovered if one of the columns is unsupported."""
         for name in names:
             self.schema[name]
 
@@ -69,20 +69,22 @@ class StepState:
 
 
 def run_steps(flow: StepState, steps: Sequence[fsc_steps.Step]) -> None:
-    """Applies the steps in order; changes `flow`."""
+    """Applies the steps in order and updates `flow`."""
     for step in steps:
-        lost = flow.lost
+        unsupported = flow.unsupported
         try:
             _STEPS[type(step)](flow, step)
         except NotCovered as reason:
-            flow.lose(_made_by(step), reason)
+            flow.drop_unsupported(_columns_set_by(step), reason)
             continue
-        lost = {**lost, **flow.lost}
-        flow.schema = PartialSchema(flow.schema, {name: why for name, why in lost.items() if name not in flow.schema})
+        unsupported = {**unsupported, **flow.unsupported}
+        flow.schema = PartialSchema(
+            flow.schema, {name: why for name, why in unsupported.items() if name not in flow.schema}
+        )
 
 
-def _made_by(step: fsc_steps.Step) -> set[str]:
-    """The columns that a step sets; none for one that decides which rows there are."""
+def _columns_set_by(step: fsc_steps.Step) -> set[str]:
+    """The columns that a step sets; none for steps that change which rows exist."""
     match step:
         case fsc_steps.FilterStep() | fsc_steps.JoinStep():
             return set()
@@ -108,10 +110,10 @@ def _compute(flow: StepState, step: fsc_steps.ComputeStep) -> None:
     flow.rows = [{**row, **{name: item.run(row) for name, item in compiled.items()}} for row in flow.rows]
     flow.schema = PartialSchema(
         {**flow.schema, **{name: item.kind for name, item in compiled.items()}},
-        {name: why for name, why in flow.lost.items() if name not in compiled},
+        {name: why for name, why in flow.unsupported.items() if name not in compiled},
     )
     for name, reason in missing.items():
-        flow.lose([name], reason)
+        flow.drop_unsupported([name], reason)
 
 
 def _replace(flow: StepState, step: fsc_steps.ReplaceStep) -> None:
@@ -132,7 +134,7 @@ def _replace(flow: StepState, step: fsc_steps.ReplaceStep) -> None:
 
 
 def literal(value: Any) -> Any:
-    """A scalar of the specification as a typed constant."""
+    """Converts a scalar of the specification to a typed constant."""
     match value:
         case None:
             return constant(None, c.NULL)
@@ -284,7 +286,7 @@ Kinds = Sequence[tuple[SparkType, SparkType]]
 
 
 def _key(row: Row, names: Sequence[str], kinds: Kinds, zone: ZoneInfo) -> tuple[Any, ...] | None:
-    """The join key in the common types; None when a part of it is null."""
+    """The join key in the common types; None if any part is null."""
     values = [row[name] for name in names]
     if any(value is None for value in values):
         return None
@@ -303,7 +305,7 @@ def _index(rows: list[Row], names: Sequence[str], kinds: Kinds, zone: ZoneInfo) 
 
 
 def _histories(flow: StepState, by: Sequence[str]) -> list[list[int]]:
-    """Places of each entity's rows, oldest first: event time, then the table's keys."""
+    """For each entity, the indices of its rows, oldest first (by event time, then the table's keys)."""
     groups: dict[Any, list[int]] = {}
     flow.require(by)
     for index, row in enumerate(flow.rows):
@@ -319,7 +321,7 @@ def _histories(flow: StepState, by: Sequence[str]) -> list[list[int]]:
 def _look_back(
     flow: StepState, by: Sequence[str], column: str, kind: SparkType, values: Callable[[list[Row]], list[Any]]
 ) -> None:
-    """A column whose values come from the entity's rows in order."""
+    """Adds a column that is computed from the entity's rows in order."""
     found: dict[int, Any] = {}
     for history in _histories(flow, by):
         found.update(zip(history, values([flow.rows[i] for i in history]), strict=True))
@@ -340,7 +342,7 @@ def _previous(flow: StepState, step: fsc_steps.PreviousStep) -> None:
 
 
 def _elapsed(flow: StepState, rows: list[Row]) -> list[int | None]:
-    """Microseconds since the event before."""
+    """Microseconds since the previous event."""
     timestamps = [flow.times.event(row) for row in rows]
     gaps: list[int | None] = [None]
     for one, other in pairwise(timestamps):

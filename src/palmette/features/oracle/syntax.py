@@ -1,6 +1,6 @@
 # ruff: noqa: ARG001 - compilers of one table all take the same arguments
 
-"""Spark SQL text as a syntax tree, and the leaves of that tree: constants and names of types."""
+"""Parses Spark SQL to a syntax tree, and compiles its leaves: constants and type names."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def parse(sql: str) -> exp.Expr:
 
 
 def columns_of(sql: str) -> frozenset[str]:
-    """The columns that an expression names, in lower case."""
+    """The lower-case names of the columns in an expression."""
     return frozenset(column.name.lower() for column in parse(sql).find_all(exp.Column))
 
 
 def literal(node: Any, scope: EvaluationScope) -> TypedExpression:
-    """A number or text; whole numbers are int, or bigint or decimal where they must."""
+    """A number or text; integers are int, or bigint or decimal if they need more digits."""
     text = node.this
     if node.is_string:
         return constant(text, c.STRING)
@@ -50,7 +50,7 @@ def literal(node: Any, scope: EvaluationScope) -> TypedExpression:
 
 
 def interval(node: Any, scope: EvaluationScope) -> TypedExpression:
-    """Months, or a length of time."""
+    """A number of months, or a duration."""
     unit = (node.args.get("unit") or exp.Var(this="")).name.lower().rstrip("s")
     amount = node.this.name if isinstance(node.this, exp.Literal) else ""
     if not re.fullmatch(r"-?\d+", amount.strip()):
@@ -64,7 +64,7 @@ def interval(node: Any, scope: EvaluationScope) -> TypedExpression:
 
 
 def spark_type_of(node: exp.Expr) -> SparkType:
-    """The type that a cast names."""
+    """The type named in a cast."""
     text = node.sql(dialect="spark")
     try:
         return SparkType.parse(text)

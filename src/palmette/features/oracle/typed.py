@@ -1,4 +1,4 @@
-"""A compiled expression, and the registry of functions that compile one."""
+"""Compiled expressions, and the registry of compilers for functions."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ from palmette.features.spec import type_rules as c
 from palmette.features.spec.values import SparkType
 
 Run = Callable[[Any], Any]
-"""Row (or, above an aggregate, rows) to value."""
+"""Computes a value from a row or, outside of aggregate functions, from the rows of a group."""
 
 
 @dataclass(frozen=True)
 class TypedExpression:
-    """An expression with its type; `run` computes it."""
+    """A compiled expression: its type, and `run`, which computes it."""
 
     kind: SparkType
     run: Run
     literal: bool = False
-    """True for a constant written in the text."""
+    """Whether it is a constant in the text."""
 
     def value(self) -> Any:
-        """Of a constant."""
+        """The value of a constant."""
         if not self.literal:
             raise NotCovered("an argument that must be a constant, but is not")
         return self.run({})
 
 
 class PartialSchema(dict[str, SparkType]):
-    """Columns with their types. Some are lost: a step had no answer for them; accessing one raises the reason."""
+    """Column types, without the columns of unsupported steps; accessing one of those raises the reason."""
 
-    def __init__(self, columns: Mapping[str, SparkType], lost: Mapping[str, str]) -> None:
-        super().__init__({name: kind for name, kind in columns.items() if name not in lost})
-        self.lost = lost
+    def __init__(self, columns: Mapping[str, SparkType], unsupported: Mapping[str, str]) -> None:
+        super().__init__({name: kind for name, kind in columns.items() if name not in unsupported})
+        self.unsupported = unsupported
 
     def __missing__(self, name: str) -> SparkType:
-        raise NotCovered(self.lost.get(name, f"the column {name!r} that does not exist"))
+        raise NotCovered(self.unsupported.get(name, f"the column {name!r} that does not exist"))
 
 
 @dataclass(frozen=True)
 class EvaluationScope:
-    """Where an expression stands: the columns it can see and the zone of its days and hours."""
+    """The context of an expression: the visible columns and the time zone."""
 
     schema: Mapping[str, SparkType]
     zone: ZoneInfo
     groups: bool = False
-    """True above aggregate functions: `run` receives all rows of a group."""
+    """True outside of aggregate functions, where `run` receives all rows of a group."""
     bound: Mapping[str, TypedExpression] = field(default_factory=dict)
-    """Parameters of the lambdas around it."""
+    """Parameters of the enclosing lambdas."""
 
 
 def constant(value: Any, kind: SparkType) -> TypedExpression:
@@ -64,7 +64,7 @@ def constant(value: Any, kind: SparkType) -> TypedExpression:
 
 
 def to(item: TypedExpression, target: SparkType, zone: ZoneInfo) -> TypedExpression:
-    """The implicit cast."""
+    """Applies the implicit cast."""
     if item.kind == target:
         return item
     source, run = item.kind, item.run
@@ -75,7 +75,7 @@ _TIMES = ("date", "timestamp_ntz", "timestamp")
 
 
 def common(left: SparkType, right: SparkType) -> SparkType:
-    """The type in which two values are compared, or that a choice between them has."""
+    """The type in which two values are compared, and the result type of a choice between them."""
     if left == right or right.name == "null":
         return left
     if left.name == "null":
@@ -107,7 +107,7 @@ def _with_string(other: SparkType) -> SparkType:
 def lift(
     kind: SparkType, items: list[TypedExpression], function: Callable[..., Any], *, literal: bool = False
 ) -> TypedExpression:
-    """A function of values: null when any argument is null; with `literal`, a constant of constants."""
+    """Compiles a function of values that is null if any argument is; with `literal`, constants give a constant."""
     runs = [item.run for item in items]
 
     def run(row: Any) -> Any:
@@ -118,7 +118,7 @@ def lift(
 
 
 def null_safe_equal(one: TypedExpression, other: TypedExpression, zone: ZoneInfo) -> TypedExpression:
-    """Equality by which null equals null."""
+    """Equality for which null equals null."""
     _, (left, right) = unify([one, other], zone)
 
     def run(row: Any) -> bool:
@@ -129,7 +129,7 @@ def null_safe_equal(one: TypedExpression, other: TypedExpression, zone: ZoneInfo
 
 
 def attempted(item: TypedExpression) -> TypedExpression:
-    """The expression with null where Spark would raise."""
+    """The expression, with null instead of errors."""
 
     def run(row: Any) -> Any:
         try:
@@ -141,7 +141,7 @@ def attempted(item: TypedExpression) -> TypedExpression:
 
 
 def unify(items: list[TypedExpression], zone: ZoneInfo) -> tuple[SparkType, list[TypedExpression]]:
-    """All items in their common type."""
+    """Casts all items to their common type."""
     kind = c.NULL
     for item in items:
         kind = common(kind, item.kind)
@@ -149,7 +149,7 @@ def unify(items: list[TypedExpression], zone: ZoneInfo) -> tuple[SparkType, list
 
 
 def order_key(value: Any) -> Any:
-    """Sorts as Spark does: NaN above all numbers and equal to itself, -0.0 like 0.0, arrays and structs by element."""
+    """A key for Spark's order: NaN equals itself and is the largest number, -0.0 equals 0.0, arrays go by element."""
     if isinstance(value, float):
         return (1, 0.0) if math.isnan(value) else (0, value + 0.0)
     if isinstance(value, str):
@@ -168,14 +168,14 @@ def same(left: Any, right: Any) -> bool:
 Build = Callable[[exp.Expr, EvaluationScope], TypedExpression]
 """Compiles a node of a syntax tree."""
 BY_SYNTAX: dict[str, Callable[[list[exp.Expr], EvaluationScope, Build], TypedExpression]] = {}
-"""Row-wise functions that are compiled from the syntax of their arguments: lambdas, and names of fields."""
+"""Row-wise functions that are compiled from the syntax of their arguments, such as lambdas and field names."""
 Builder = Callable[[list[TypedExpression], EvaluationScope], TypedExpression]
 FUNCTIONS: dict[str, Builder] = {}
 """Row-wise functions by lower-case name."""
 
 
 def builder(*names: str) -> Callable[[Builder], Builder]:
-    """Registers a function that looks at types itself."""
+    """Registers a compiler that handles types itself."""
 
     def register(build: Builder) -> Builder:
         for name in names:
@@ -188,9 +188,9 @@ def builder(*names: str) -> Callable[[Builder], Builder]:
 def strict(
     names: str, parameters: tuple[SparkType, ...], result: SparkType, *, optional: int = 0, zoned: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Registers a plain function: null when any argument is null, arguments cast to `parameters`.
+    """Registers a plain function that is null if any argument is; arguments are cast to `parameters`.
 
-    The last `optional` parameters may be left out; with `zoned` the zone is the first argument.
+    The last `optional` parameters may be omitted. With `zoned`, the zone is passed as first argument.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:

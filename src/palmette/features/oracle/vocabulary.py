@@ -1,4 +1,4 @@
-"""The closed vocabulary of aggregations, each as it is defined, over the rows of one entity in one window."""
+"""The closed set of aggregation functions, by definition, over the rows of one entity in one window."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OF_NUMBERS = ("sum", "avg", "stddev")
 
 @dataclass(frozen=True)
 class AggregatedRows:
-    """The rows that an aggregation sees, with what it may ask about them."""
+    """The rows to aggregate, with the cut-off and their event times."""
 
     rows: Sequence[Row]
     cutoff: datetime
@@ -44,7 +44,7 @@ class CompiledAggregate:
     weight: TypedExpression | None
 
     def pairs(self, group: AggregatedRows) -> list[tuple[Row, Any]]:
-        """Rows with their value of `of`, where it is not null."""
+        """Rows with their values of `of`, without nulls."""
         if self.of is None:
             return [(row, True) for row in group.rows]
         return [(row, value) for row in group.rows if (value := self.of.run(row)) is not None]
@@ -56,7 +56,7 @@ class CompiledAggregate:
 def compile_aggregate(
     aggregate: Aggregate, schema: Mapping[str, SparkType], zone: ZoneInfo
 ) -> tuple[SparkType, Callable[[AggregatedRows], Any]]:
-    """The type of the aggregation and the function that computes it."""
+    """The result type of an aggregation, and a function that computes it."""
     of = compile_row(aggregate.of, schema, zone) if aggregate.of is not None else None
     weight = compile_row(aggregate.weight, schema, zone) if aggregate.weight is not None else None
     if aggregate.function == "share" and of is not None:
@@ -64,7 +64,7 @@ def compile_aggregate(
     if aggregate.function in _OF_NUMBERS and of is not None and not of.kind.is_numeric:
         raise NotCovered(f"{aggregate.function} of {of.kind}")
     for entry in aggregate.order or ():
-        schema[entry.split()[0]]  # raises where the column is lost
+        schema[entry.split()[0]]  # raises if the column is unsupported
     terms = CompiledAggregate(aggregate, of, to(weight, c.DOUBLE, zone) if weight is not None else None)
     kind = result_type(aggregate, of.kind if of is not None else c.NULL)
     if kind is None:
@@ -78,7 +78,7 @@ def _share(terms: CompiledAggregate, group: AggregatedRows) -> float | None:
 
 
 def _ordered(terms: CompiledAggregate, group: AggregatedRows) -> list[Any]:
-    """The values that are not null, in the order of the aggregation; rows that tie must have equal values."""
+    """The non-null values in the aggregation's order; raises NotCovered for ties between different values."""
     found = terms.pairs(group)
     orders = [entry.split() for entry in terms.aggregate.order or ()]
     if not orders:
@@ -115,7 +115,7 @@ def _days_since_last(terms: CompiledAggregate, group: AggregatedRows) -> float |
 
 
 def _weights(terms: CompiledAggregate, group: AggregatedRows) -> list[tuple[float, list[Any]]]:
-    """Vectors with their weights; rows with no weight, null or zero, do not count."""
+    """Vectors with their weights, without rows whose weight is null or zero."""
     half_life = terms.aggregate.half_life
     found = []
     for row, vector in terms.pairs(group):
@@ -134,7 +134,7 @@ def _weights(terms: CompiledAggregate, group: AggregatedRows) -> list[tuple[floa
 def _vector(
     combine: Callable[[list[tuple[float, float]], float], float | None], terms: CompiledAggregate, group: AggregatedRows
 ) -> list[float | None] | None:
-    """Position by position over the vectors that have the position."""
+    """Combines the vectors by position; each position uses the vectors that are long enough."""
     found = _weights(terms, group)
     if not found:
         return None

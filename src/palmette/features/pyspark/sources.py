@@ -49,7 +49,7 @@ def write_source(scope: ScriptScope, source: ViewSource) -> SourceTransforms:
     late = Pipeline(scope, source, dict(early.schema))
     window = None if looks_back(source) else containing_window(scope.view, source)
     _narrow(late, window)
-    if source.asks_cutoff:
+    if source.uses_cutoff:
         late.know_cutoff()
     add_steps(late, source.late)
     known = SourceTransforms(source, _event(late), window=window)

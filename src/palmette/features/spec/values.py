@@ -47,8 +47,8 @@ class NotATypeError(ValueError):
 class SparkType(NamedTuple):
     """A Spark SQL type.
 
-    >>> SparkType.parse("array<float>").element
-    SparkType(name='float', precision=0, scale=0, element=None)
+    >>> SparkType.parse("array<float>").element == SparkType("float")
+    True
     >>> str(SparkType.parse("DECIMAL(12, 2)"))
     'decimal(12,2)'
     """

@@ -59,7 +59,7 @@ class ViewSource:
         return self.table.kind == "event"
 
     @property
-    def asks_cutoff(self) -> bool:
+    def uses_cutoff(self) -> bool:
         """Whether late steps use the cut-off. A column of the table with the same name does not count."""
         return AS_OF not in self.table_schema and any(mentions_cutoff(step) for step in self.late)
 

@@ -1,4 +1,4 @@
-"""The row-wise functions of Spark SQL that the oracle knows, by subject; importing them fills the table."""
+"""The row-wise functions of Spark SQL that the oracle supports, by topic; importing the modules registers them."""
 
 from palmette.features.oracle.functions import choices, lambdas, nested, numbers, strings, times
 from palmette.features.oracle.functions.arrays import subscript

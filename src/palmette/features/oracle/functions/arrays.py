@@ -1,6 +1,6 @@
 # ruff: noqa: ARG001, ARG005 - entries of one table all take the same arguments
 
-"""Functions of arrays, and the elements of arrays and maps."""
+"""Array functions, and element access for arrays and maps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def element_of(item: TypedExpression) -> SparkType:
 
 
 def subscript(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    """`array[i]` from 0, which must exist; `map[key]`, null where there is no such key."""
+    """`array[i]` counts from 0 and fails out of range; `map[key]` is null for a missing key."""
     item, place = arguments
     if item.kind.name == "map" and item.kind.element:
         return lift(item.kind.element, [item, to(place, STRING, scope.zone)], lambda values, key: values.get(key))
@@ -47,7 +47,7 @@ def _at(values: list[Any], index: int) -> Any:
 
 
 def _element_at(safe: bool, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    """From 1, negative from the end."""
+    """Counts from 1, or from the end if negative."""
     item, place = arguments
     if item.kind.name == "map":
         return subscript(arguments, scope)
@@ -67,7 +67,7 @@ FUNCTIONS["try_element_at"] = partial(_element_at, True)
 
 @builder("get")
 def get(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    """From 0; null outside."""
+    """Counts from 0; null out of range."""
     items = [arguments[0], to(arguments[1], INT, scope.zone)]
     return lift(element_of(items[0]), items, lambda values, i: values[i] if 0 <= i < len(values) else None)
 
@@ -118,14 +118,14 @@ def _distinct(values: list[Any]) -> list[Any]:
 
 
 def _key(value: Any) -> tuple[Any, ...]:
-    """Sorts nulls first."""
+    """A sort key that puts nulls first."""
     return (value is not None, order_key(value) if value is not None else None)
 
 
 def _of_two(
     function: Callable[[list[Any], list[Any]], Any], arguments: list[TypedExpression], scope: EvaluationScope
 ) -> TypedExpression:
-    """Two arrays of a common type."""
+    """Compiles a function of two arrays, cast to their common type."""
     kind, items = unify(arguments, scope.zone)
     element_of(items[0])
     return lift(kind, items, function)
@@ -146,7 +146,7 @@ FUNCTIONS["array_except"] = partial(
 
 @builder("arrays_overlap")
 def arrays_overlap(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    """Null where only a null could be common."""
+    """Null if the arrays have no common non-null value and one of them contains null."""
 
     def overlap(one: list[Any], other: list[Any]) -> bool | None:
         if any(value is not None and _among(value, other) for value in one):
@@ -159,7 +159,7 @@ def arrays_overlap(arguments: list[TypedExpression], scope: EvaluationScope) -> 
 def _with_one(
     function: Callable[[list[Any], Any], list[Any]], arguments: list[TypedExpression], scope: EvaluationScope
 ) -> TypedExpression:
-    """An array and a value, perhaps null."""
+    """Compiles a function of an array and a value, which may be null."""
     kind = common(element_of(arguments[0]), arguments[1].kind)
     array, value = to(arguments[0], array_of(kind), scope.zone).run, to(arguments[1], kind, scope.zone).run
     return TypedExpression(
@@ -190,7 +190,7 @@ def array_repeat(arguments: list[TypedExpression], scope: EvaluationScope) -> Ty
 
 @builder("sequence")
 def sequence(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    """Whole numbers from one to another, both included."""
+    """Whole numbers from start to stop, both included."""
     kind, items = unify(arguments, scope.zone)
     if not kind.is_integer:
         raise NotCovered(f"a sequence of {kind}")
@@ -208,7 +208,7 @@ def sequence(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedE
 
 @builder("reverse")
 def backwards(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    """Of an array or a text."""
+    """Reverses an array or a text."""
     item = arguments[0] if arguments[0].kind.element else to(arguments[0], STRING, scope.zone)
     return lift(item.kind, [item], lambda value: value[::-1])
 
@@ -251,7 +251,7 @@ def part(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpre
 
 @builder("array_join")
 def array_join(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    """Without nulls, unless a third argument replaces them."""
+    """Skips nulls unless a third argument replaces them."""
 
     def joined(values: list[Any], separator: str, null: str | None = None) -> str:
         shown = (null if value is None else value for value in values)

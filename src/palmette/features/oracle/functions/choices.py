@@ -1,6 +1,6 @@
 # ruff: noqa: ARG001, ARG005 - entries of one table all take the same arguments
 
-"""Functions that choose among their arguments, and casts written as functions."""
+"""Functions that choose among their arguments, and casts in function form."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ FUNCTIONS["equal_null"] = lambda arguments, scope: null_safe_equal(arguments[0],
 
 
 def _extreme(pick: Any, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    """Ignores nulls; null when all are."""
+    """Ignores nulls; null if all arguments are null."""
     kind, items = unify(arguments, scope.zone)
 
     def run(row: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Functions that take lambdas, over arrays and maps."""
+"""Higher-order functions over arrays and maps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from palmette.features.spec.values import SparkType
 
 
 class _Lambda(NamedTuple):
-    """A function of the row and its parameters, and the type of what it gives."""
+    """A compiled lambda: its result type, and a function of the row and the parameters."""
 
     kind: SparkType
     call: Callable[..., Any]
@@ -27,7 +27,7 @@ def _lambda(node: exp.Expr, kinds: Sequence[SparkType], scope: EvaluationScope, 
     if not isinstance(node, exp.Lambda):
         raise NotCovered(f"{node.sql(dialect='spark')} as a lambda")
     arguments: list[Any] = [None] * len(kinds)
-    """Of the call that is being computed: a lambda is never inside itself."""
+    """Arguments of the current call; a lambda never calls itself."""
 
     def parameter(place: int) -> TypedExpression:
         return TypedExpression(kinds[place], lambda _: arguments[place])
@@ -50,7 +50,7 @@ def _over(
     scope: EvaluationScope,
     build: Build,
 ) -> TypedExpression:
-    """A function of one collection and one lambda; `result` is given the collection's type and the lambda's."""
+    """Compiles a function of a collection and a lambda; `result` receives the collection's type and the lambda's."""
     item = build(nodes[0], scope)
     function = _lambda(nodes[1], kinds(item), scope, build)
 
@@ -62,7 +62,7 @@ def _over(
 
 
 def _any_is(wanted: bool, values: Sequence[Any], test: Callable[[Any], Any]) -> bool | None:
-    """Whether the test gives the wanted answer for any value; else null if some answer is null."""
+    """`wanted` if the test gives it for any value, else null if any result is null, else `not wanted`."""
     answers = [test(value) for value in values]
     return wanted if wanted in answers else None if None in answers else not wanted
 
@@ -107,7 +107,7 @@ def _zip_with(nodes: Sequence[exp.Expr], scope: EvaluationScope, build: Build) -
 
 
 def _array_sort(nodes: Sequence[exp.Expr], scope: EvaluationScope, build: Build) -> TypedExpression:
-    """By a comparison, or in natural order with nulls last."""
+    """Sorts by the given comparison, or in natural order with nulls last."""
     if len(nodes) > 1:
         return _over(_sorted, lambda item: [element_of(item)] * 2, lambda kind, _: kind, nodes, scope, build)
     return FUNCTIONS["array_sort"]([build(nodes[0], scope)], scope)

@@ -34,7 +34,7 @@ from palmette.features.spec.values import SparkType
 
 
 def field_of(item: TypedExpression, name: str) -> TypedExpression:
-    """A field of a struct; of an array of structs, an array of the field."""
+    """A field of a struct; for an array of structs, an array of the field's values."""
     kind = item.kind.element if item.kind.name == "array" and item.kind.element else item.kind
     place = kind.field(name)
     if place is None:
@@ -157,15 +157,15 @@ def str_to_map(text: str, between: str = ",", within: str = ":") -> dict[str, st
 
 
 class _Number(str):
-    """A JSON number as it is written."""
+    """A JSON number as written."""
 
 
 _REFUSED = object()
-"""A JSON value that is not of the type wanted."""
+"""Marks a JSON value that does not have the required type."""
 
 
 def _parsed_json(text: str) -> Any:
-    """The value that a JSON text has; `_REFUSED` where it is not JSON."""
+    """Parses JSON; returns `_REFUSED` if the text is not valid."""
     try:
         return json.loads(text, parse_int=_Number, parse_float=_Number)
     except ValueError:
@@ -182,7 +182,7 @@ def json_array_length(text: str) -> int | None:
 
 @builder("from_json")
 def from_json(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    """By a schema of fields, or a type; what does not fit is null, field by field."""
+    """Parses by a schema or a type; values that do not fit become null, field by field."""
     if len(arguments) != 2:
         raise NotCovered("from_json with options")
     schema = str(arguments[1].value())
@@ -209,7 +209,7 @@ def from_json(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
 
 
 def _typed(value: Any, kind: SparkType, zone: ZoneInfo) -> Any:
-    """A JSON value as a value of a type; `_REFUSED` where it is none, or an element of it is none."""
+    """Converts a JSON value to a type; `_REFUSED` if it, or one of its elements, does not fit."""
     if value is None:
         return None
     element = kind.element
@@ -254,7 +254,7 @@ def _number(value: _Number, kind: SparkType) -> Any:
 
 @strict("get_json_object", (STRING, STRING), STRING)
 def get_json_object(text: str, path: str) -> str | None:
-    """The part at `path` as text; null where the text is not JSON or has no such part."""
+    """The part at `path` as text; null if the text is not JSON or has no such part."""
     steps = re.findall(r"\.([^.\[\]]+)|\[(\d+)\]|\['([^']+)'\]", path)
     if "*" in path or not path.startswith("$"):
         raise NotCovered(f"the JSON path {path!r}")
@@ -272,7 +272,7 @@ def get_json_object(text: str, path: str) -> str | None:
 
 
 def _text(value: Any) -> str:
-    """A JSON value as text: without quotes, when it is text."""
+    """Formats a JSON value as text; strings lose their quotes."""
     return value if type(value) is str else _json_text(value)
 
 

@@ -1,6 +1,6 @@
 # ruff: noqa: ARG005 - entries of one table all take the same arguments
 
-"""Functions of numbers."""
+"""Numeric functions."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ for _name, _symbol in _TRIED.items():
 
 @builder("pmod")
 def pmod(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    """The non-negative remainder; null on a zero divisor."""
+    """The non-negative remainder; null for a zero divisor."""
     remainder = binary("%", arguments[0], arguments[1], scope.zone)
     again = binary("%", binary("+", remainder, arguments[1], scope.zone), arguments[1], scope.zone)
 
@@ -130,7 +130,7 @@ def sign(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpre
 
 
 def _guarded(function: Callable[[float], float]) -> Callable[[float], float]:
-    """Java's answer where Python raises: NaN outside the domain, infinity on overflow."""
+    """Returns Java's result where Python raises: NaN outside the domain, infinity on overflow."""
 
     def call(value: float) -> float:
         try:
@@ -164,7 +164,7 @@ for _name, _function in (
 
 
 def _logarithm(value: float, base: Callable[[float], float]) -> float | None:
-    """Null where Spark's logarithms are: at zero and below."""
+    """Null for zero and negative values, as in Spark."""
     return None if value <= 0 else math.inf if math.isinf(value) else base(value)
 
 

@@ -1,4 +1,4 @@
-"""Functions of text. Positions count characters from 1."""
+"""String functions. Positions count characters from 1."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ strict("ascii", (STRING,), INT)(lambda text: ord(text[0]) if text else 0)
 
 @strict("substring substr", (STRING, INT, INT), STRING, optional=1)
 def substring(text: str, start: int, length: int = 1 << 31) -> str:
-    """A start of 0 counts as 1; a negative one from the end, and may lie before the text."""
+    """A start of 0 counts as 1. A negative start counts from the end and may lie before the text."""
     begin = start - 1 if start > 0 else start + len(text) if start < 0 else 0
     end = begin + length
     return text[max(begin, 0) : max(end, 0)] if length > 0 else ""
@@ -87,7 +87,7 @@ strict("rpad", (STRING, INT, STRING), STRING, optional=1)(partial(_pad, False))
 
 
 def _trimmer(method: Any) -> Any:
-    """Spark trims spaces only, or the characters named first."""
+    """Trims only spaces, as Spark does, or the characters given as the first argument."""
     return lambda first, second=None: method(first, " ") if second is None else method(second, first)
 
 
@@ -122,7 +122,7 @@ def _joined(parts: list[Any], start: Any) -> Any:
 
 @builder("concat_ws")
 def concat_ws(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    """Skips nulls; null only when the separator is."""
+    """Skips nulls; null only if the separator is null."""
     separator = to(arguments[0], STRING, scope.zone).run
     items = [item if item.kind.name == "array" else to(item, STRING, scope.zone) for item in arguments[1:]]
 
@@ -144,7 +144,7 @@ strict("rlike regexp regexp_like", (STRING, STRING), BOOLEAN)(
 
 @strict("regexp_extract", (STRING, STRING, INT), STRING, optional=1)
 def regexp_extract(text: str, pattern: str, group: int = 1) -> str:
-    """The empty string where nothing matches."""
+    """Returns the empty string if nothing matches."""
     regex = java_regex(pattern)
     if not 0 <= group <= regex.groups:
         raise WouldFail(f"{pattern!r} has no group {group}")
@@ -168,7 +168,7 @@ def regexp_substr(text: str, pattern: str) -> str | None:
 
 @strict("split", (STRING, STRING, INT), c.array_of(STRING), optional=1)
 def split(text: str, pattern: str, limit: int = -1) -> list[str]:
-    """As Java's `Pattern.split`: the separator is a regular expression, trailing empty parts stay."""
+    """Splits like Java's `Pattern.split`: the separator is a regular expression, and trailing empty parts are kept."""
     if not text:
         return [text]
     if not pattern:

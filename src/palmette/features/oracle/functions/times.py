@@ -1,6 +1,6 @@
 # ruff: noqa: ARG001, ARG005 - entries of one table all take the same arguments
 
-"""Functions of dates and timestamps, in the view's zone."""
+"""Date and timestamp functions, in the view's zone."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from palmette.features.spec.type_rules import BIGINT, DATE, DOUBLE, INT, STRING,
 from palmette.features.spec.values import SparkType
 
 WITH_UNIT = ("dateadd", "date_add", "date_diff", "datediff", "timestampdiff", "timestampadd")
-"""Functions whose first argument is a unit, written as a bare word, when there are three."""
+"""Functions that, with three arguments, take a unit as a bare word first."""
 _WEEKDAYS = ("mo", "tu", "we", "th", "fr", "sa", "su")
 
 
@@ -78,7 +78,7 @@ for _alias in ("year", "quarter", "month", "day", "dayofmonth", "weekofyear", "d
 
 
 def clock(item: TypedExpression, scope: EvaluationScope) -> TypedExpression:
-    """A wall clock reading of whatever time the argument is."""
+    """Converts an argument of any time type to local time."""
     if item.kind.name == "timestamp_ntz":
         return item
     return to(to(item, TIMESTAMP, scope.zone), c.NTZ, scope.zone)
@@ -151,7 +151,7 @@ def date_diff(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
 
 
 def _units_between(unit: str, start: datetime, end: datetime, zone: ZoneInfo) -> int:
-    """Whole units, towards zero, by the clock on the wall."""
+    """Whole units between two timestamps in local time, rounded towards zero."""
     lengths = {"microsecond": 1, "millisecond": 1000, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
     if unit in lengths:
         return _towards_zero((wall(end, zone) - wall(start, zone)) // MICROSECOND, lengths[unit])
@@ -246,7 +246,7 @@ def _floor_clock(at: datetime, seconds: int, zone: ZoneInfo) -> datetime:
 
 
 def _parsed(target: SparkType, safe: bool, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    """to_date and to_timestamp: a cast, or a reading by pattern."""
+    """Compiles to_date and to_timestamp: a cast, or parsing by a pattern."""
     zone = scope.zone
     if len(arguments) == 1 or arguments[0].kind.name != "string":
         item = to(arguments[0], target, zone)
@@ -280,7 +280,7 @@ def date_format(arguments: list[TypedExpression], scope: EvaluationScope) -> Typ
 
 @builder("unix_timestamp", "to_unix_timestamp")
 def unix_timestamp(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    """Seconds since the epoch; text by pattern."""
+    """Seconds since the epoch; text is parsed by a pattern."""
     if not arguments:
         raise NotCovered("the current time")
     if arguments[0].kind.name != "string":
