@@ -97,7 +97,7 @@ class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         return X if self.directions_ is None else self.directions_.transform(X)
 
     def _numbered(self, found: np.ndarray) -> np.ndarray:
-        number = np.arange(max(len(self.order_), found.max() + 1))  # clusters without training rows
+        number = np.arange(max(len(self.order_), found.max() + 1))  # a cluster without training rows keeps its number
         number[self.order_] = np.arange(len(self.order_))
         return number[found]
 

@@ -69,7 +69,7 @@ class RowPositions:
 
 
 def held_out(places: RowPositions, use: SeriesUse, share: float) -> NDArray[np.bool_]:
-    """(n,): whether a row is in the hold-out, the last whole horizons of each series; too short series have none."""
+    """(n,): whether a row is in the hold-out, the last whole horizons of its series; short series have none."""
     starts = {}
     for number, length in enumerate(places.lengths):
         windows = max(1, int(share * length / use.horizon))
