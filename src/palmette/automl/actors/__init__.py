@@ -1,4 +1,4 @@
-"""The actors of the AutoML environment, each in a folder; what several of them share is here."""
+"""The actors of the AutoML environment, one folder each; this module holds what several of them share."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from palmette.engine import TERMINATE, Attempt, Measurement, Verdict, Violation
 
 
 def verdict(name: str, wrong: Iterable[Violation], detail: str, *more: Measurement) -> Verdict:
-    """The verdict on one thing that was checked, `more` measured beside it."""
+    """Returns the verdict on one check, with further measurements."""
     found = tuple(wrong)
     return Verdict.of(found, (Measurement(name=name, status="failed" if found else "passed", detail=detail), *more))
 
 
 def failed(wrong: Iterable[Violation]) -> Attempt[Any]:
-    """An attempt that hands over to the planner, because of these violations."""
+    """Returns an attempt that hands over to the planner, with the violations."""
     found = tuple(wrong)
     return Attempt(None, found[0].message, TERMINATE, found)

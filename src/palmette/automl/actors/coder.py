@@ -1,4 +1,4 @@
-"""What the coders share: the prompt's data, and the contract that a module keeps or is left out for."""
+"""Base of the coders: their prompt sections, and the contract that their modules are held to."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ class CoderInput(PlanningInput):
     blueprint: Blueprint
     plans: Plans | None = None
     executed: bool = True
-    """False: the module is only read, and runs with the search."""
+    """If false, the module is only read, and first runs during the search."""
 
 
 class Coder(Agent):
-    """A model may write own code, whose candidates are trained beside the plan's; the rules write none."""
+    """An agent whose model may write own code, to be trained beside the plan's candidates; its rules write none."""
 
     has_criterion = True
     owns: ClassVar[tuple[str, ...]]
-    """Codes that it answers for, where the subject is its module."""
+    """Codes of the violations that it answers for if the subject is its module."""
 
     def __init__(self, sandbox: Sandbox, models: Models = OFFLINE) -> None:
         super().__init__(models)
         self.sandbox = sandbox
 
     def path(self, input: Any) -> str:
-        """The module that it writes."""
+        """Returns the path of its module."""
         raise NotImplementedError
 
     def tried(self, output: Any) -> Iterable[Candidate]:
-        """Candidates that its module can be tried with."""
+        """Returns candidates to test its module with."""
         return output.candidates if output.modules else ()
 
     def nothing(self, input: Any) -> WrittenCode:
-        """The output without own code."""
+        """Returns the output without own code."""
         return WrittenCode()
 
     def offline(self, input: Any, context: Context) -> Attempt[Any]:
@@ -54,7 +54,7 @@ class Coder(Agent):
         return Attempt(self.nothing(input).model_copy(update={"repairs": repairs}))
 
     def is_settled(self, input: Any, context: Context) -> bool:
-        """A model's answers were refused as often as they may be."""
+        """Returns whether the model's answers were refused as often as allowed."""
         return retries_exhausted(context) is not None
 
     def sections(self, input: Any, context: Context) -> tuple[Section, ...]:

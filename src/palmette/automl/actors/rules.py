@@ -1,4 +1,4 @@
-"""Agents whose rules give the same for the same input, and the inputs that actors share."""
+"""Agents with deterministic rules, and the inputs that actors share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SampleInput(Model):
 
     @property
     def splits(self) -> DataSplits:
-        """The rows, split as the profile has it."""
+        """The rows, split as the profile describes."""
         return DataSplits.of(self.samples, self.profile)
 
 
@@ -30,24 +30,24 @@ class PlanningInput(SampleInput):
     task: TaskSpec
 
     def known(self, **fields: Any) -> PlanContext:
-        """What plans are drafted for; `fields` are those of `PlanContext.of`."""
+        """Returns the context that plans are drafted for; `fields` are arguments of `PlanContext.of`."""
         return PlanContext.of(self.task, self.samples, self.profile, **fields)
 
 
 class RuledAgent(Agent):
-    """A subclass gives `by_rule` and `in_short`, and answers for the codes that begin as `codes` do."""
+    """Base of agents with rules: subclasses implement `by_rule` and `in_short`, and set `codes`."""
 
     has_criterion = True
     produces: str
     codes: ClassVar[tuple[str, ...]]
-    """Beginnings of the codes of violations that its output causes."""
+    """Prefixes of the codes of violations that its output causes."""
 
     def by_rule(self, input: Any, context: Context) -> Any:
-        """What the rules make."""
+        """Returns the output of the rules."""
         raise NotImplementedError
 
     def in_short(self, output: Any) -> str:
-        """An output in a line."""
+        """Summarizes an output in one line."""
         raise NotImplementedError
 
     def offline(self, input: Any, context: Context) -> Attempt[Any]:
@@ -58,9 +58,9 @@ class RuledAgent(Agent):
         return Attempt(made)
 
     def verdict(self, output: Any, wrong: Iterable[Violation], *more: Measurement) -> Verdict:
-        """The verdict on its output."""
+        """Returns the verdict on its output."""
         return verdict(self.produces.replace("_", " "), wrong, self.in_short(output), *more)
 
     def implicated(self, violation: Violation, output: Any) -> str | None:
-        """It answers for its own check."""
+        """Answers for the violations whose code starts with one of `codes`."""
         return f"Do it again: {violation.message}" if violation.code.startswith(self.codes) else None

@@ -1,4 +1,4 @@
-"""Numbers with units, as flags, files and sentences write them."""
+"""Parses numbers with units from flags, files and sentences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNITS: dict[Unit, dict[str, float]] = {"seconds": _TIMES, "bytes": _SIZES, "per
 _MAGNITUDES = {"k": 1e3, "thousand": 1e3, "million": 1e6, "billion": 1e9}
 
 DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|0,\d+|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+)"
-"""`0,9` is nine tenths; another comma stands between thousands, or is not read."""
+"""A comma is a decimal point in `0,9`; elsewhere it must separate thousands."""
 _WORDS = "|".join(sorted(NAMES, key=len, reverse=True))
 _NAMED = {unit: "|".join(names) for unit, names in _UNITS.items()}
 _MAGNITUDE = rf"(?: ?(?:{'|'.join(_MAGNITUDES)})\b)"
@@ -32,7 +32,7 @@ _START = r"(?<![\w.,-])"
 
 
 def amount_pattern(*units: Unit) -> str:
-    """A regular expression for a number with one of these units; '' stands for a bare number."""
+    """Returns a regular expression for a number with one of the units; '' allows a number without unit."""
     named = "|".join(_NAMED[unit] for unit in units if unit)
     parts = [rf"(?:{DIGITS}|(?:{_WORDS})(?= )){_MAGNITUDE}? ?(?:{named})(?!\w)"] if named else []
     if "" in units:
@@ -41,7 +41,7 @@ def amount_pattern(*units: Unit) -> str:
 
 
 class Amount(NamedTuple):
-    """A number in its base unit: seconds, bytes, hundredths, or none."""
+    """A number in its base unit: seconds, bytes, percent or none."""
 
     value: float
     unit: Unit
@@ -55,11 +55,11 @@ _AMOUNT = re.compile(
 
 
 def parse_amount(text: str) -> Amount | None:
-    """The amount that a text is, or None.
+    """Parses a number with an optional unit; returns None for other texts.
 
     >>> parse_amount("20 ms"), parse_amount("5min"), parse_amount("95 %"), parse_amount("1.5 million")
     (Amount(value=0.02, unit='seconds'), Amount(value=300.0, unit='seconds'), Amount(value=95.0, unit='percent'), \
-Amount(value=1500000.0, unit=''))
+    Amount(value=1500000.0, unit=''))
     """
     found = _AMOUNT.fullmatch(text)
     if found is None:
@@ -76,7 +76,7 @@ Amount(value=1500000.0, unit=''))
 
 
 def number_of(text: str) -> float:
-    """A number in digits or as a word."""
+    """Parses a number written in digits or as a word."""
     plain = text.casefold()
     if plain in NAMES:
         return NAMES[plain]

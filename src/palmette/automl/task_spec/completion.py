@@ -1,7 +1,7 @@
-"""Completes a merged task by the data: names of columns, target, problem, metric and split; refuses what cannot be.
+"""Completes a merged task from the data: column names, target, problem, metric and split.
 
-The problem of a target: a number with more than ten different values, or with fractions, is a regression; every other
-number, category or boolean, and a text with repeated values, is a classification.
+Numeric targets with more than ten distinct values or with fractions make a regression. Other numbers, categories,
+booleans and repeated texts make a classification.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from palmette.automl.task_spec.vocabulary import nearest_metric, vocabulary
 from palmette.errors import UserError, did_you_mean
 
 FEW = 10
-"""Different whole numbers up to which a column holds classes; rows below which its kind is unknown."""
+"""Most distinct whole numbers of a column of classes; also the fewest rows from which a column's kind is known."""
 MOST_CLASSES = 100
-"""Different numbers above which a column holds no classes, even where the request asks for a classification."""
+"""Most distinct numbers of a column of classes if the request asks for a classification."""
 CONVENTIONAL = frozenset({"target", "label", "class", "y", "outcome", "response"})
-"""Usual names of a target."""
+"""Common names of targets."""
 TIMES = frozenset({"step", "time", "t", "ds", "index"})
-"""Names of columns of numbers that count the steps of series."""
+"""Names of numeric columns that count the steps of series."""
 MARGIN = 0.85
-"""Of a limit on the training time: what is planned with, as a fit under way cannot be cut short."""
+"""Share of a limit on training time that is planned with, because a running fit cannot be interrupted."""
 _ONE = ("target", "labels", "group_by", "time")
 _SEVERAL = ("include", "exclude", "known_after")
 
 
 class Learners(NamedTuple):
-    """What learners there are for a problem and the kinds of the columns."""
+    """The learners for a problem and kinds of columns."""
 
     usable: tuple[str, ...]
-    """Those that can train here."""
+    """Learners that can train here."""
     available: frozenset[str]
-    """The same, and their families."""
+    """Usable learners and their families."""
     registered: frozenset[str]
-    """All names of learners and families."""
+    """All learners and families."""
 
 
 Finder = Callable[[str, Collection[Kind], Collection[Track]], Learners]
-"""The learners for a problem, kinds of columns and tracks."""
+"""Finds the learners for a problem, kinds of columns, and tracks."""
 
 
 class OpenTarget(NamedTuple):
-    """Nothing decides between these columns."""
+    """Candidates for the target between which nothing decides."""
 
     reason: str
     candidates: tuple[str, ...]
@@ -58,10 +58,10 @@ class OpenTarget(NamedTuple):
         return f"{self.reason} Which column should be predicted? ({options})"
 
     def answered(self, answer: str | None) -> str:
-        """The column that an answer names or numbers.
+        """Returns the column that an answer gives by name or number.
 
         Raises:
-            UserError: it does neither, or there is none.
+            UserError: the answer is missing or gives neither.
         """
         plain = (answer or "").strip().strip("'\"`.")
         for number, name in enumerate(self.candidates, 1):
@@ -72,10 +72,10 @@ class OpenTarget(NamedTuple):
 
 
 def resolved(task: TaskSpec, data: DataSummary) -> TaskSpec:
-    """The task with the names of columns as the data have them.
+    """Replaces column names in the task by those of the data.
 
     Raises:
-        UserError: a name is no column.
+        UserError: a name matches no column.
     """
     update: dict[str, Any] = {}
     task = _with_targets(task, data)
@@ -102,7 +102,7 @@ def resolved(task: TaskSpec, data: DataSummary) -> TaskSpec:
 
 
 def _with_targets(task: TaskSpec, data: DataSummary) -> TaskSpec:
-    """Of a forecast, the several targets that `a, b` or `all` names."""
+    """Adds the targets of a forecast that are given as `a, b` or `all`."""
     unread = " ".join(task.unread).casefold()
     named = any(re.search(rf"(?<!\w){re.escape(one.name.casefold())}(?!\w)", unread) for one in data.columns)
     wanted = task.target or ("all" if task.problem == "forecasting" and not named else "")
@@ -120,12 +120,12 @@ def _with_targets(task: TaskSpec, data: DataSummary) -> TaskSpec:
 
 
 def chosen_target(task: TaskSpec, data: DataSummary, candidates: Sequence[str] = ()) -> TaskSpec | OpenTarget:
-    """The task with its target, where the task or the data decide it.
+    """Adds the target if the task or the data determine it; otherwise returns the possible ones.
 
     Args:
-        task: merged, its names resolved.
-        data: the columns.
-        candidates: columns between which the sentence leaves the target open.
+        task: A merged task with resolved names.
+        data: The columns.
+        candidates: Possible targets, if the sentence leaves several open.
     """
     if task.target or _is_clustering(task):
         return task
@@ -145,15 +145,15 @@ def chosen_target(task: TaskSpec, data: DataSummary, candidates: Sequence[str] =
 
 
 def completed(task: TaskSpec, data: DataSummary, find: Finder | None = None) -> TaskSpec:
-    """The task with problem, metric, split and budget decided; its target is known.
+    """Decides problem, metric, split and budget of a task with a known target.
 
     Args:
-        task: merged, its names resolved, its target chosen.
-        data: the columns.
-        find: finds the learners; None to accept every name.
+        task: A merged task with resolved names and a chosen target.
+        data: The columns.
+        find: Finds the learners; None to accept every name.
 
     Raises:
-        UserError: parts of it contradict each other or the data.
+        UserError: fields contradict each other or the data.
     """
     task = _with_problem(task, data)
     task = _with_metric(task)
@@ -169,10 +169,10 @@ def completed(task: TaskSpec, data: DataSummary, find: Finder | None = None) -> 
 
 
 def problems_for(column: ColumnSummary) -> tuple[tuple[str, ...], str]:
-    """The problems that a column can be the target of, the usual one first, and why.
+    """Returns the problems that can have the column as target, the default first, with the reason.
 
     Raises:
-        UserError: it can be the target of none.
+        UserError: the column cannot be a target.
     """
     count = "" if column.distinct is None else f" with {column.distinct} values"
     match column.kind:
@@ -204,7 +204,7 @@ def _with_problem(task: TaskSpec, data: DataSummary) -> TaskSpec:
             raise UserError(message, "Leave out one of them.", code="problem-misfit")
         return _with(task, {"problem": "classification"}, "default", "the threshold makes two classes")
     if column.distinct == 0 or (data.rows is not None and data.rows < FEW):
-        # Too little to know the kind of the column: the split refuses it and names the reason.
+        # The kind of the column is uncertain: the split refuses it and states the reason.
         reason = "the column is nearly empty"
         return task if task.problem else _with(task, {"problem": "classification"}, "default", reason)
     task = _without_idle_horizon(task, column, data)
@@ -230,7 +230,7 @@ def _with_problem(task: TaskSpec, data: DataSummary) -> TaskSpec:
 
 
 def _misfit(problem: str, column: ColumnSummary, data: DataSummary, fitting: Sequence[str], many: bool) -> UserError:
-    """That the data or the target are not for the problem."""
+    """Reports that the data or the target do not fit the problem."""
     kinds = {one.kind for one in data.columns} & STRUCTURE
     why = f"the data are a graph, whose nodes can be classified; {problems_for(column)[1]}" if kinds else ""
     needs = sorted(needs_of(problem) - {one.kind for one in data.columns})
@@ -246,7 +246,7 @@ def _is_forecast(task: TaskSpec) -> bool:
 
 
 def _without_idle_horizon(task: TaskSpec, column: ColumnSummary, data: DataSummary) -> TaskSpec:
-    """`Predict churn in the next 3 months` is no forecast: words alone make one of dated numbers only."""
+    """Ignores a horizon in sentences such as `Predict churn in the next 3 months`; only dated numbers are forecast."""
     given = [path for path in task.sources if path.startswith("forecast.")]
     source = task.sources.get("forecast.horizon")
     loose = len(given) == 1 and source is not None and source.origin == "sentence"
@@ -259,7 +259,7 @@ def _without_idle_horizon(task: TaskSpec, column: ColumnSummary, data: DataSumma
 
 
 def _with_forecast(task: TaskSpec, column: ColumnSummary, data: DataSummary) -> TaskSpec:
-    """With all targets, and the column of times: the one of dates, or a number that is named like one."""
+    """Adds the targets and the time column: datetimes, else numbers with a conventional name."""
     if column.kind not in ("number", "identifier", "constant"):
         message = f"A forecast is of numbers, and {column.name!r} is of the kind {column.kind}."
         raise UserError(message, "Name a column of numbers: --target COLUMN.", code="problem-misfit")
@@ -295,7 +295,7 @@ def _with_metric(task: TaskSpec) -> TaskSpec:
 
 
 def _with_learners(task: TaskSpec, learners: Learners) -> TaskSpec:
-    """Without wishes for learners that cannot be used; those of flags and files are mistakes."""
+    """Removes wishes for unavailable learners; raises `UserError` for those from flags or files."""
     lacking = [one for one in task.learners if one.name not in learners.available]
     wanted = [one for one in lacking if one.level != "forbidden" or one.name not in learners.registered]
     if wanted and task.sources["learners"].origin in ("flag", "file"):
@@ -309,7 +309,7 @@ def _with_learners(task: TaskSpec, learners: Learners) -> TaskSpec:
 
 
 def _with_split(task: TaskSpec, data: DataSummary) -> TaskSpec:
-    """The way of the split follows from the columns that it is by; a split by time has a column of times."""
+    """Derives the method of the split from the columns given, and adds a time column if it is missing."""
     if not task.split.by and (way := "time" if task.time else "group" if task.group_by else ""):
         field = {"time": "time", "group": "group_by"}[way]
         made = task.split.model_copy(update={"by": way})
@@ -330,7 +330,7 @@ def _with_split(task: TaskSpec, data: DataSummary) -> TaskSpec:
 
 
 def _require_sound(task: TaskSpec, data: DataSummary) -> None:
-    """Raises UserError where fields contradict each other."""
+    """Raises `UserError` if fields contradict each other."""
     wrong = [field for field in ("exclude", "known_after") if task.target in getattr(task, field)]
     if wrong:
         message = f"{task.target!r} is both to be predicted and excluded ({_shown(wrong[0])})."
@@ -351,7 +351,7 @@ def _require_sound(task: TaskSpec, data: DataSummary) -> None:
 
 
 def _usable(task: TaskSpec, data: DataSummary) -> set[str]:
-    """The columns that a model may use."""
+    """Returns the columns that a model may use."""
     left_out = {task.labels, "" if task.problem == "forecasting" else task.target, *task.exclude, *task.known_after}
     return {name for name in data.names if name not in left_out and (not task.include or name in task.include)}
 
@@ -363,7 +363,7 @@ def _require_value(value: str, column: ColumnSummary) -> None:
 
 
 def _likely(task: TaskSpec, data: DataSummary) -> tuple[str, ...]:
-    """Columns that may be the target: those named like one, then those that the sentence mentions, then the last."""
+    """Ranks possible targets: conventional names, then names mentioned in the sentence, then the last columns."""
     ruled_out = {*task.exclude, *task.known_after, task.group_by, task.time}
     usable = [one.name for one in data.columns if one.kind in ("number", "category", "boolean", "text")]
     sentence = task.sentence.casefold()
@@ -383,7 +383,7 @@ def _is_clustering(task: TaskSpec) -> bool:
 
 
 def _parts(name: str, data: DataSummary) -> list[str]:
-    """A name, or the names that it lists with commas."""
+    """Splits a comma-separated list of names, unless it is the name of a column."""
     parts = [part.strip() for part in name.split(",")]
     return [name] if data.column(name) else [part for part in parts if part]
 

@@ -1,4 +1,4 @@
-"""The parts of the rules' patterns: `{column}`, `{metric}`, `{compare}` and the like, for one sentence and its data."""
+"""Pattern parts for the rules, such as `{column}`, `{metric}` and `{compare}`, for a sentence and its data."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MONTHS = tuple(_MONTHS.casefold().split("|"))
 
 
 def plain_text(text: str) -> str:
-    """A text of the same length, with one kind of quotes, hyphens and blanks, and no dots inside abbreviations."""
+    """Normalizes quotes, hyphens, blanks, and dots in abbreviations; the length stays the same."""
     return _DOTS.sub(lambda found: found[0].replace(".", "_"), text.translate(_SAME_LENGTH))
 
 
 @cache
 def _parts() -> dict[str, str]:
-    """Parts in which a blank is white space: those of the vocabulary, numbers, values and comparisons."""
+    """Parts in which a blank matches any white space: vocabulary, numbers, values and comparisons."""
     known = vocabulary()
     comparisons = "|".join(sorted(sum(known.comparisons.values(), ()), key=len, reverse=True))
     plain, percent, time, size = (amount_pattern(unit) for unit in ("", "percent", "seconds", "bytes"))
@@ -45,7 +45,7 @@ def _parts() -> dict[str, str]:
 
 
 class Grammar:
-    """Compiles patterns for a sentence: names of columns that do not occur in it are left out."""
+    """Compiles patterns for a sentence; leaves out columns whose name does not occur in it."""
 
     def __init__(self, plain: str, data: DataSummary) -> None:
         self.data, known = data, vocabulary()
@@ -70,7 +70,7 @@ class Grammar:
         }
 
     def compiled(self, pattern: str) -> re.Pattern[str]:
-        """A rule's pattern for this sentence."""
+        """Compiles a rule's pattern for this sentence."""
         for name, part in _parts().items():
             pattern = pattern.replace(f"{{{name}}}", part)
         pattern = pattern.replace(" ?", r"\s*").replace(" ", r"\s+")
@@ -79,12 +79,12 @@ class Grammar:
         return re.compile(rf"(?<!\w)(?:{pattern})(?!\w)", re.I)
 
     def columns_in(self, text: str) -> tuple[str, ...] | None:
-        """The columns that a text lists; None where one name could be two columns."""
+        """Returns the columns listed in a text, or None if a name is ambiguous."""
         found = [self.named(written) for written in self.column.findall(text)]
         return None if None in found else tuple(dict.fromkeys(name for name in found if name))
 
     def named(self, written: str) -> str | None:
-        """The column that is written so: exactly, or but for case, blanks and a plural; None for none or several."""
+        """Returns the column of a written name, ignoring case, blanks and plurals; None unless there is exactly one."""
         bare = written.strip("\"'`")
         if (column := self.data.column(bare)) is not None:
             return column.name
@@ -94,7 +94,7 @@ class Grammar:
 
 
 def _alternatives(names: Iterable[str]) -> str:
-    """A pattern of columns' names, each as written or as its words; names that are small words only in quotes."""
+    """Returns a pattern for column names, as written or as words; names that are common words match only in quotes."""
     parts = []
     for name in names:
         words = name_words(name)

@@ -1,4 +1,4 @@
-"""Limits on scores, times and sizes, as flags and sentences write them."""
+"""Parses limits on scores, times and sizes from flags and sentences."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _LIMITS: Mapping[str, tuple[Quantity, str, str]] = {
     "size": ("size", "bytes", "5MB"),
     "parameters": ("parameters", "", "1e6"),
 }
-"""By name: the quantity, its unit, and an example."""
+"""Quantity, unit and example of each limit."""
 COMPARED = re.compile(r"\s*(?P<name>.+?)\s*(?P<sign>[<>]=?|≤|≥)\s*(?P<number>[^<>=≤≥]+?)\s*")
 _UPPER, _LOWER = ("<=", "<"), (">=", ">")
 
 
 def comparison_of(words: str, better: str = "") -> Comparison | None:
-    """The comparison that words name; `better` is the direction of a metric."""
+    """Returns the comparison expressed by words; `better` is the better direction of a metric."""
     for sign, patterns in vocabulary().comparisons.items():
         if re.fullmatch("|".join(patterns), " ".join(words.split()), re.I):
             own = {"better": (">=", "<="), "beyond": (">", "<")}.get(sign, (sign, sign))
@@ -32,7 +32,7 @@ def comparison_of(words: str, better: str = "") -> Comparison | None:
 
 
 def score_limit(metric: str, comparison: Comparison | None, number: str, words: str) -> Constraint | None:
-    """A limit on a score; None where unit or direction do not fit the metric."""
+    """Returns a limit on a score, or None if unit or direction do not fit the metric."""
     known, amount = vocabulary().metrics[metric], parse_amount(number)
     direction = _LOWER if known.better == "higher" else _UPPER
     comparison = comparison or cast("Comparison", direction[0])
@@ -48,7 +48,7 @@ def score_limit(metric: str, comparison: Comparison | None, number: str, words: 
 
 
 def parse_constraint(text: str) -> Constraint:
-    """A limit such as `latency<=20ms` or `accuracy >= 0.9`.
+    """Parses a limit such as `latency<=20ms` or `accuracy >= 0.9`.
 
     >>> str(parse_constraint("size <= 5MB")), str(parse_constraint("ROC AUC > 80 %"))
     ('size <= 5e+06', 'roc_auc > 0.8')

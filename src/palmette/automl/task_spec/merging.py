@@ -1,4 +1,4 @@
-"""Merges partial tasks: a stronger one wins field by field, and lists of wishes are put together."""
+"""Merges partial tasks: fields of stronger tasks win, and lists of wishes are combined."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _COLUMNS = ("exclude", "known_after")
 
 
 def merged(*tasks: TaskSpec) -> TaskSpec:
-    """One task of several partial ones, the strongest first.
+    """Merges partial tasks, given with the strongest first.
 
-    A field belongs to a task where its `sources` have it; nested ones are merged part by part.
+    A task sets the fields listed in its `sources`; nested fields are merged part by part.
     """
     return reduce(_over, tasks)
 
@@ -53,7 +53,7 @@ def _at(task: TaskSpec, field: str, part: str) -> Any:
 
 
 def _both(field: str, ours: Any, theirs: Any, strong: FieldSource, weak: FieldSource) -> tuple[Any, FieldSource]:
-    """What becomes of a field that both tasks give."""
+    """Merges a field that both tasks set."""
     if field in _COLUMNS:
         return tuple(dict.fromkeys((*ours, *theirs))), _together(strong, weak)
     if field in ("constraints", "learners"):
@@ -71,7 +71,7 @@ def _together(strong: FieldSource, weak: FieldSource) -> FieldSource:
 
 
 def _replacing(strong: FieldSource, lost: Sequence[Any], weak: FieldSource) -> FieldSource:
-    """The source of a value, which states the weaker ones that it replaces."""
+    """Returns the source of a value, which mentions the weaker values that it replaces."""
     if not lost:
         return strong
     replaced = f"instead of {', '.join(map(str, lost))}, {weak.origin}"
@@ -79,15 +79,15 @@ def _replacing(strong: FieldSource, lost: Sequence[Any], weak: FieldSource) -> F
 
 
 def _same_limit(strong: Constraint, weak: Constraint) -> bool:
-    """Whether two limits bound the same quantity from the same side."""
+    """Returns whether two limits bound the same quantity from the same side."""
     return (strong.quantity, strong.metric, strong.comparison[0]) == (weak.quantity, weak.metric, weak.comparison[0])
 
 
 def _decides(strong: LearnerWish, weak: LearnerWish) -> bool:
-    """Whether a stronger wish names the same learner, or both state what the model consists of."""
+    """Returns whether a stronger wish overrides a weaker one: both name the same learner, or both require learners."""
     return strong.name == weak.name or strong.level == weak.level == "required"
 
 
 def given(task: TaskSpec) -> Mapping[str, FieldSource]:
-    """The sources of the fields that a person gave, by field."""
+    """Returns the sources of the fields that a person set."""
     return {path: source for path, source in task.sources.items() if source.origin not in ("data", "default")}

@@ -1,4 +1,4 @@
-"""What a match of a rule means: the fields that it gives, or nothing where its words are not certain."""
+"""Interprets the matches of rules: returns the fields that they set, or nothing if the words are ambiguous."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from palmette.automl.task_spec.vocabulary import Rule, learner_named, metric_nam
 Values = Mapping[str, Any] | None
 _LIMITS: tuple[Quantity, ...] = ("batch_time", "latency", "training_time", "size", "parameters")
 _VERBS = {"classi": "classification", "regres": "regression", "foreca": "forecasting"}
-"""Problems by the first letters of the verb of a target."""
+"""Problems by the first six letters of a target's verb."""
 _PERCENTILE = re.compile(r"(?:\bp\d\d|percentile|median|average|mean|worst|peak)\s*$", re.I)
 _CLUSTERING = re.compile(r"\b(?:cluster|segment|unsupervised|group\b[^.]{1,60}\binto\b)", re.I)
 _ABOUT = re.compile(r"\b(?:and|or|than|most|least|about|around|roughly|maximum|minimum|not|max|min|to|the)\s*$", re.I)
-# What makes a number another one, and a point that may stand before decimals or between thousands.
+# Continuations that change a number, and numbers whose point may separate decimals or thousands.
 _GOES_ON = re.compile(r"\s*(?:and (?:a|one) (?:half|quarter)|(?:to|-|plus|times|or so)\b|/\d|\+-|\d)", re.I)
 _AMBIGUOUS = re.compile(r"(?<![\d.])[1-9]\d{0,2}\.\d{3}(?!\d)")
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """Words of the sentence and what they mean: fields with their values, parts of a field with a dot."""
+    """Words of the sentence and the values that they set; nested fields have dotted names."""
 
     values: tuple[tuple[str, Any], ...]
     start: int = 0
@@ -37,7 +37,7 @@ class Phrase:
 
 
 class Match(NamedTuple):
-    """A match of a rule's pattern in a sentence."""
+    """A match of a rule's pattern, and the text around it."""
 
     rule: Rule
     found: re.Match[str]
@@ -48,7 +48,7 @@ class Match(NamedTuple):
     grammar: Grammar
 
     def get(self, name: str) -> str:
-        """The text of a group; empty where the pattern has none of this name."""
+        """Returns the text of a group, or '' if the pattern has no such group."""
         return self.found.groupdict().get(name) or ""
 
     def has(self, name: str) -> bool:
@@ -56,13 +56,13 @@ class Match(NamedTuple):
 
     @property
     def is_of_learner(self) -> bool:
-        """Whether its first word is a part of a learner's name, as in `logistic regression`."""
+        """Whether its first word belongs to a learner's name, as in `logistic regression`."""
         start = self.found.start()
         return any(one.start() <= start < one.end() for one in self.grammar.learner.finditer(self.plain))
 
     @property
     def metric(self) -> str:
-        """The one metric that it names; empty where there is another, or a column of this name."""
+        """The metric that it names; empty if it names several, or if a column has the same name."""
         named = {metric_named(one[0]) for one in self.grammar.metric.finditer(self.words)}
         return named.pop() if len(named) == 1 and not self.grammar.named(self.get("metric")) else ""
 
@@ -106,7 +106,7 @@ def listed_columns(match: Match) -> Values:
     listed = match.get("columns") or match.get("column")
     names = match.grammar.columns_in(listed)
     loose = match.words.startswith(listed) and "," in listed and not re.search(r"\b(?:and|or|nor)\b", listed, re.I)
-    if not names or loose:  # words with a comma before a verb may belong to another clause
+    if not names or loose:  # names before a verb, separated by commas only, may belong to another clause
         return None
     if match.rule.field == "group_by":
         column = match.grammar.data.column(names[0])
@@ -127,7 +127,7 @@ def _target(match: Match) -> Values:
     is_input = verb == "classi" and re.match(r"\s*(?:into|by)\b", match.after, re.I)
     is_content = (column.kind == "text" or file_kind(column.kind)) and not re.match("target|label", verb)
     if is_comparison or is_input or is_content:
-        return None  # a threshold that was not read, or rows that are classified by another column
+        return None  # an unread threshold, or a column that rows are grouped by
     second = re.match(r"\s*(?:and|or|&)\s+(?:then\s+|also\s+|the\s+)*", match.after, re.I)
     if second and (named := match.grammar.column.match(match.after, second.end())):
         values["target"] += match.grammar.columns_in(named[0]) or ()
@@ -142,7 +142,7 @@ def _target(match: Match) -> Values:
 
 def _split(match: Match) -> Values:
     if re.match(r"\s*of\b", match.after, re.I) or (match.has("folds") and _ABOUT.search(match.before)):
-        return None  # of something else than the rows, or about so many
+        return None  # a share of something other than the rows, or an approximate number
     ways = {"by_time": "time", "date": "time", "stratified": "stratified", "random": "random"}
     made: dict[str, Any] = dict.fromkeys(["split.by"], next((ways[name] for name in ways if match.has(name)), ""))
     if match.has("column"):
@@ -174,7 +174,7 @@ def _learners(match: Match) -> Values:
     required = match.rule.level == "required"
     changed = r"\s*,?\s*(?:or|and/or)\b" if required else r"\s*(?:only|alone|exclusively)\b"
     if match.rule.level is None or re.match(changed, match.after, re.I):
-        return None  # an alternative that was not read, or `not only`
+        return None  # an unread alternative, or `not only`
     return {"learners": _wishes(match, match.rule.level)}
 
 
@@ -222,4 +222,4 @@ MEANINGS: Mapping[str, Callable[[Match], Values]] = {
     "ensemble": lambda match: {"ensemble": not (match.has("one") or match.has("only"))}, "prefer": _prefer,
     "clusters": _clusters, "horizon": _horizon, "problem": _problem, "target": _target, "unknown": _unknown,
 }  # fmt: skip
-"""By field, what gives the fields of a match, or None where it gives none with certainty; others list columns."""
+"""Interpreters by field: each returns the values of a match, or None if it is ambiguous. Other fields list columns."""

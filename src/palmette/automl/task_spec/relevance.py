@@ -1,4 +1,4 @@
-"""Whether a request is one for a model, and one that can be worked on."""
+"""Checks that a request asks for a model and that it is supported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MODELLING = re.compile(r"\b(?:predict|classif|estimat|regress|cluster|segment|m
 
 
 def require_relevant(request: Request, data: DataSummary, given: TaskSpec, reading: SentenceReading) -> None:
-    """Raises UserError for a request that is plainly for something else, or without data."""
+    """Raises `UserError` for a request for something other than a model, an unsupported problem or missing data."""
     goals = _GOALS & {*given.sources, *reading.task.sources}
     if not goals and not reading.candidates:
         for kind, patterns in vocabulary().other.items():
@@ -38,7 +38,7 @@ def require_relevant(request: Request, data: DataSummary, given: TaskSpec, readi
 
 
 def require_understood(request: Request, given: TaskSpec, reading: SentenceReading) -> None:
-    """Raises UserError where the rules understand nothing of a sentence, and no flag or file names a goal."""
+    """Raises `UserError` if the rules understand nothing of a sentence and no flag or file sets a goal."""
     if not request.text.strip() or reading.task.sources or reading.candidates or _GOALS & given.sources.keys():
         return
     if not _MODELLING.search(request.text):
@@ -48,7 +48,7 @@ def require_understood(request: Request, given: TaskSpec, reading: SentenceReadi
 
 
 def unsupported(what: str, remedy: str = "") -> UserError:
-    """The refusal of a problem that is not supported."""
+    """Returns the error for an unsupported problem."""
     return UserError(f"The request asks for {what}. Supported are {SUPPORTED}.", remedy, code="task-unsupported")
 
 

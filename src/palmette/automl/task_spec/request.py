@@ -1,4 +1,4 @@
-"""A request as it arrives: a sentence, the names of files, and the columns of the data."""
+"""An incoming request: a sentence, file names, and the columns of the data."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from palmette.documents import Model
 from palmette.errors import UserError, did_you_mean
 
 SHOWN = 12
-"""Columns that a message lists."""
+"""Most columns listed in a message."""
 
 
 class Request(Model):
-    """The sentence, and the names of the files that came with it."""
+    """A sentence and the names of the accompanying files."""
 
     text: str = ""
     files: tuple[str, ...] = ()
 
 
 class ColumnSummary(Model):
-    """A column, with what reading a request needs."""
+    """The properties of a column that are needed to read a request."""
 
     model_config = ConfigDict(extra="ignore")
 
     name: str
     source: str = ""
-    """Its name in the file, where that is another."""
+    """Its name in the file, if different."""
     kind: Kind
     distinct: int | None = None
-    """Number of different values; None where they were not counted."""
+    """Number of distinct values; None if not counted."""
     examples: tuple[str, ...] = ()
-    """Some values as text. They are data, never an instruction."""
+    """Some values as text. They are data, never instructions."""
 
     @property
     def values(self) -> tuple[str, ...]:
-        """All its values where the examples are complete, else none."""
+        """All distinct values if the examples are complete, else none."""
         return self.examples if self.distinct is not None and self.distinct <= len(self.examples) else ()
 
 
@@ -51,17 +51,16 @@ class DataSummary(Model):
 
     columns: tuple[ColumnSummary, ...] = ()
     rows: int | None = None
-    """Rows of the table; None where it is not read yet."""
+    """Number of rows; None if the table is not read yet."""
     targets: tuple[str, ...] = ()
-    """Columns that the data themselves mark as targets, e.g. those that a test file lacks."""
+    """Columns that the data mark as targets, e.g. those missing from a test file."""
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(one.name for one in self.columns)
 
     def column(self, name: str) -> ColumnSummary | None:
-        """The column of this name, in the table or the file: as written, else whatever its case; None where there is
-        none, or more than one."""
+        """Returns the column with a name or source name; ignores case if needed. None if missing or ambiguous."""
         exact = [one for one in self.columns if name and one.name == name]
         exact = exact or [one for one in self.columns if name and one.source == name]
         folded = [one for one in self.columns if name.casefold() in (one.name.casefold(), one.source.casefold())]
@@ -69,10 +68,10 @@ class DataSummary(Model):
         return found[0] if len(found) == 1 else None
 
     def require(self, name: str, field: str) -> ColumnSummary:
-        """The column of this name.
+        """Returns the column with a name.
 
         Raises:
-            UserError: there is none; the message gives the nearest name.
+            UserError: there is none; the message suggests the nearest name.
         """
         column = self.column(name)
         if column is None:
@@ -82,7 +81,7 @@ class DataSummary(Model):
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names for a message, the first dozen of them.
+    """Formats names for a message; shows at most a dozen.
 
     >>> listed(["a", "b"])
     "'a', 'b'"
@@ -92,7 +91,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def name_words(name: str) -> tuple[str, ...]:
-    """The words of a column's name, in lower case.
+    """Splits a column's name into lower-case words.
 
     >>> name_words("SalePrice"), name_words("heating_load"), name_words("PM2.5 level")
     (('sale', 'price'), ('heating', 'load'), ('pm2', '5', 'level'))
@@ -102,18 +101,18 @@ def name_words(name: str) -> tuple[str, ...]:
 
 
 def key_of(name: str) -> str:
-    """What names of columns are compared by: letters and digits in lower case."""
+    """Normalizes a column name for comparison: lower case, without blanks, hyphens and underscores."""
     return re.sub(r"[\s_-]+", "", name.strip("\"'`").casefold())
 
 
 class SentenceReading(NamedTuple):
-    """What was read in a sentence."""
+    """The interpretation of a sentence."""
 
     task: TaskSpec
-    """The fields that are in its `sources`, and `unread` and `unmet`."""
+    """A partial task: the fields in `sources`, `unread` and `unmet`."""
     candidates: tuple[str, ...] = ()
-    """Columns that may be the target, where the sentence names more than one."""
+    """Possible targets, if the sentence names several."""
     missing: tuple[str, ...] = ()
-    """Names that are marked as columns, and are none."""
+    """Names that the sentence uses as columns but the data lack."""
     refused: str = ""
-    """The name of an unsupported problem that is asked for."""
+    """Name of the unsupported problem that the sentence asks for."""

@@ -1,7 +1,7 @@
-"""Reads a request in plain English by the rules of `vocabulary.yaml`: what is certain, and a list of what is not.
+"""Reads a request in plain English by the rules of `vocabulary.yaml`, and lists the words that it does not understand.
 
-Nothing is guessed. A match is dropped where its clause has another negation, where its sentence is a condition, about
-the past or a question, and where two matches contradict each other. All words that no match covers are `unread`.
+Nothing is guessed. A match is dropped if its clause contains another negation, if its sentence is a condition, a
+question or about the past, or if two matches contradict each other. Words outside all matches are `unread`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _POLITE = re.compile(r"[\W]*(?:please |(?:can|could|would|will) you )", re.I)
 _SENTENCE = re.compile(r"[.!?;\n]+(?=\s|$)")
 _CLAUSE = re.compile(r"[,:()]|\bbut\b", re.I)
 _TURN = re.compile(r"\bbut\b|,\s*(?:so|therefore|hence|please|then|only)\b", re.I)
-"""After these words an earlier negation has ended."""
+"""Words that end the scope of an earlier negation."""
 _WORD = re.compile(r"[^\W_][\w'-]*|[<>]=?|[≤≥%]")
 _NO_FIELDS = frozenset({"unmet", "given", "unknown"})
 _SEVERAL = _NO_FIELDS | {"target", "exclude", "include", "known_after", "constraints", "learners", "prefer"}
@@ -30,14 +30,14 @@ _UNMET = Rule(field="unmet")
 
 @cache
 def _guard(name: str) -> re.Pattern[str]:
-    """Any of the words that the vocabulary lists under a name; those of an ending, where nothing else follows."""
+    """Returns a pattern for the words listed under a name; `after...` guards also match punctuation and the end."""
     words = rf"(?:{vocabulary().guards[name]})\b"
     return re.compile(rf"\s*(?:[.,;:!?()\n]|$|{words})" if name.startswith("after") else rf"\b{words}", re.I)
 
 
 @lru_cache(maxsize=8)
 def read_sentence(text: str, data: DataSummary, files: tuple[str, ...] = ()) -> SentenceReading:
-    """What a sentence states with certainty, the columns of the data given."""
+    """Reads what a sentence states with certainty, given the columns of the data."""
     reader = _Reader(text, data)
     reader.match(files)
     while reader.drop():
@@ -46,7 +46,7 @@ def read_sentence(text: str, data: DataSummary, files: tuple[str, ...] = ()) -> 
 
 
 def uncovered(text: str, data: DataSummary, quotes: Sequence[str]) -> tuple[str, ...]:
-    """Stretches of a sentence outside of some quotations that hold a number, a negation or a known name."""
+    """Returns the parts of a sentence outside some quotations that contain a number, a negation or a known name."""
     reader = _Reader(text, data)
     for quote in quotes:
         reader.claim(Phrase(()), r"\s+".join(map(re.escape, plain_text(quote).split())) or r"(?!)")
@@ -56,7 +56,7 @@ def uncovered(text: str, data: DataSummary, quotes: Sequence[str]) -> tuple[str,
 
 
 class _Reader:
-    """One sentence being read."""
+    """The state of reading one sentence."""
 
     def __init__(self, text: str, data: DataSummary) -> None:
         self.text, self.plain = text, plain_text(text)
@@ -67,7 +67,7 @@ class _Reader:
         self.sentences = list(zip([0, *ends], [*ends, len(text)], strict=True))
 
     def match(self, files: Sequence[str]) -> None:
-        """Applies the rules in their order; each takes its words from those that follow."""
+        """Applies the rules in order; later rules cannot match words that earlier ones used."""
         for rule in vocabulary().rules:
             for pattern in rule.patterns:
                 self._apply(rule, self.grammar.compiled(pattern))
@@ -76,7 +76,7 @@ class _Reader:
         self.claim(Phrase((("given", ()),)), names_pattern([*vocabulary().given, *map(re.escape, files)]))
 
     def claim(self, phrase: Phrase, pattern: str) -> None:
-        """Takes plain words, which have no value to find, for a phrase of this meaning."""
+        """Marks free occurrences of a pattern as a phrase with fixed values."""
         for found in re.finditer(rf"(?<![\w/])(?:{pattern})(?!\w)", self.plain, re.I):
             if self._is_free(*found.span()):
                 self.found.append(Phrase(phrase.values, *found.span(), phrase.rule))
@@ -96,7 +96,7 @@ class _Reader:
         return all(end <= one.start or one.end <= start for one in self.found)
 
     def _stands(self, rule: Rule, start: int, end: int) -> bool:
-        """Whether what is around a match leaves its meaning as it is."""
+        """Returns whether the words around a match leave its meaning unchanged."""
         is_followed = any(one.start >= end and not self.plain[end : one.start].strip() for one in self.found)
         if rule.after and not is_followed and _guard(f"after_{rule.after}").match(self.plain, end) is None:
             return False
@@ -108,7 +108,7 @@ class _Reader:
         return not rule.opening or all(word[0].casefold() in self.filler for word in _WORD.finditer(lead))
 
     def drop(self) -> bool:
-        """Takes back matches that something beside them makes doubtful; whether there were any."""
+        """Drops doubtful and contradictory matches; returns whether there were any."""
         free = {part: self._unclaimed(*part) for part in self.sentences}
         doubtful = {one for one in self.found if one.rule is not None and self._is_doubtful(one, one.rule, free)}
         given: dict[str, dict[Any, list[Phrase]]] = {}
@@ -118,7 +118,7 @@ class _Reader:
         for field, by_value in given.items():
             if len(by_value) > 1 and field not in _SEVERAL:
                 doubtful |= {one for phrases in by_value.values() for one in phrases}
-        if "target" in given:  # to predict outweighs to cluster
+        if "target" in given:  # a target takes precedence over clustering
             doubtful |= set(given.get("problem", {}).get("clustering", ()))
         self.found = [one for one in self.found if one not in doubtful]
         return bool(doubtful)
@@ -137,12 +137,12 @@ class _Reader:
         )
 
     def _is_chained(self, one: Phrase, other: Phrase) -> bool:
-        """Whether another negation follows or precedes with nothing that separates their clauses."""
+        """Returns whether another negation is in the same clause."""
         between = self.plain[min(one.end, other.end) : max(one.start, other.start)]
         return other.rule is not None and other.rule.negative and not re.search(r"[,;:.!?]|\b(?:and|or)\b", between)
 
     def _unclaimed(self, start: int, end: int) -> str:
-        """A part of the text with blanks in the place of what was read."""
+        """Returns part of the text, with blanks in place of the words already read."""
         chars = list(self.plain[start:end])
         for one in self.found:
             low, high = max(one.start, start) - start, min(one.end, end) - start
@@ -150,7 +150,7 @@ class _Reader:
         return "".join(chars)
 
     def reading(self) -> SentenceReading:
-        """What was found, as a partial task."""
+        """Returns the matches as a partial task."""
         named, missing = self._all("target"), tuple(self._all("unknown"))
         if len(named) > 1:
             self.found = [one for one in self.found if "target" not in dict(one.values)]
@@ -161,7 +161,7 @@ class _Reader:
         return SentenceReading(task, tuple(candidates), missing, self._refused())
 
     def _refused(self) -> str:
-        """The unsupported problem that is asked for, if any; not where it is denied, or the name of a column."""
+        """Returns the unsupported problem that the sentence asks for, or ''; ignores negations and column names."""
         for one in vocabulary().refused:
             for found in re.finditer(rf"\b(?:{'|'.join(one.words)})\b", self.plain, re.I):
                 before = _CLAUSE.split(self.plain[: found.start()])[-1]
@@ -170,11 +170,11 @@ class _Reader:
         return ""
 
     def _all(self, field: str) -> list[str]:
-        """The values of a field that can have several."""
+        """Returns the values of a field that can have several."""
         return list(dict.fromkeys(name for one in self.found for name in dict(one.values).get(field, ())))
 
     def _task(self) -> TaskSpec:
-        """The values with their sources."""
+        """Returns a task with the values and their sources."""
         values: dict[str, Any] = {}
         words: dict[str, list[str]] = {}
         nested: dict[str, dict[str, Any]] = {"split": {}, "clusters": {}, "forecast": {}}
@@ -198,7 +198,7 @@ class _Reader:
         return TaskSpec(sentence=self.text, sources=sources, **values)
 
     def unread(self) -> Iterator[str]:
-        """Stretches of words that no match covers, without the empty words at their ends."""
+        """Yields runs of unmatched words, without filler words at either end."""
         for start, end in self.sentences:
             run: list[re.Match[str]] = []
             for word in (*_WORD.finditer(self.plain, start, end), None):

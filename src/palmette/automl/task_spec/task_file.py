@@ -1,4 +1,4 @@
-"""A task as a person writes it: the fields of `task.yaml`, of the command's flags and of the Python call."""
+"""The user's form of a task: the fields of `task.yaml`, the command's flags and the Python call."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FROM = re.compile(r"(?:(?:19|20)\d\d(?:-\d\d){0,2}|--\d\d|P\d+[DWMY])")
 
 
 def parse_learner(text: str) -> LearnerWish:
-    """A learner with its level.
+    """Parses a learner with its level.
 
     >>> parse_learner("-xgboost").level, parse_learner("first:CatBoost").name
     ('forbidden', 'catboost')
@@ -48,7 +48,7 @@ def parse_learner(text: str) -> LearnerWish:
 
 
 def parse_threshold(text: str) -> Threshold:
-    """Two classes of a column of numbers, as `price > 5000`.
+    """Parses two classes of a numeric column, such as `price > 5000`.
 
     Raises:
         ValueError: the text is no comparison.
@@ -62,7 +62,7 @@ def parse_threshold(text: str) -> Threshold:
 
 
 def parse_clusters(text: str) -> Clusters:
-    """A number of clusters, or a range such as `3-6`.
+    """Parses a number of clusters, or a range such as `3-6`.
 
     Raises:
         ValueError: the text is neither.
@@ -75,7 +75,7 @@ def parse_clusters(text: str) -> Clusters:
 
 
 def parse_split(text: str) -> dict[str, Any]:
-    """The fields of a `SplitSpec` that a text gives, parts with commas between them.
+    """Parses the fields of a `SplitSpec`, separated by commas.
 
     >>> parse_split("time, 30%"), parse_split("from:2024-03"), parse_split("part")
     ({'by': 'time', 'test_share': 0.3}, {'by': 'time', 'test_from': '2024-03'}, {'by': 'column', 'column': 'part'})
@@ -104,12 +104,12 @@ def parse_split(text: str) -> dict[str, Any]:
 
 
 def parse_seconds(value: str | float) -> float:
-    """A time of a second or more, e.g. `90`, `120s`, `5min`, `1h` or 90.
+    """Parses a time of at least one second, e.g. `90`, `120s`, `5min`, `1h` or 90.
 
     Raises:
         ValueError: the value is no time.
     """
-    short = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*m\s*", str(value))  # minutes, which `parse_amount` has no letter for
+    short = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*m\s*", str(value))  # `m` is no unit of `parse_amount`
     amount = parse_amount(f"{short[1]} min" if short else str(value))
     if amount is None or amount.unit not in ("", "seconds") or amount.value < 1:
         raise ValueError(f"{value!r} is no time of a second or more; write for example 90, 120s, 5min or 1h")
@@ -151,53 +151,54 @@ Scalar = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | i
 
 
 class TaskFile(Model):
-    """A task, as a person writes it. Every field may be left out; what is left out is found or has a default."""
+    """A task as a user writes it. Every field is optional; missing ones have a default or follow from the data."""
 
     sentence: str = ""
-    """The request in plain words; the fields here win over it."""
+    """The request in plain words; explicit fields take precedence over it."""
     data: Texts = ()
-    """Paths of files and folders, or names of sets such as `sklearn:iris`; relative to the task file."""
+    """Paths of files and folders, relative to the task file, or names of data sets such as `sklearn:iris`."""
     table: str = ""
-    """Which sheet, table or file of an archive is meant."""
+    """The sheet, table or file of an archive to read."""
     arrays: Texts = ()
-    """Columns of numbers, or of lists, that are files: `image=pixel_*`."""
+    """Columns of numbers or lists that form files: `image=pixel_*`."""
     target: str = ""
-    """The column to predict; of a forecast, several with commas, or `all`."""
+    """The column to predict; a forecast may have several, separated by commas, or `all`."""
     problem: Annotated[str, AfterValidator(_known_problem)] = ""
-    """`classification`, `regression`, `clustering` or `forecasting`; follows from the target where it is left out."""
+    """`classification`, `regression`, `clustering` or `forecasting`; by default from the target."""
     metric: Annotated[str, AfterValidator(_known_metric)] = ""
-    """What candidates are compared by, e.g. `roc_auc` or `macro F1`."""
+    """Compares candidates, e.g. `roc_auc` or `macro F1`."""
     positive: Scalar = ""
-    """The value of the target that F1, precision and recall are about."""
+    """The positive class for F1, precision and recall."""
     threshold: Annotated[str, _checked(parse_threshold)] = ""
-    """Two classes of a column of numbers, which is then the target: `price > 5000`."""
+    """Two classes of a numeric column, which becomes the target: `price > 5000`."""
     clusters: Annotated[Scalar, _checked(parse_clusters)] = ""
-    """How many clusters: `4`, or a range such as `3-6`."""
+    """Number of clusters: `4`, or a range such as `3-6`."""
     labels: str = ""
-    """Of a clustering: the column that clusters are compared with."""
+    """Clustering: a column to compare clusters with."""
     include: Texts = ()
     """The only columns that a model may use."""
     exclude: Texts = ()
     """Columns that no model may use."""
     known_after: Texts = ()
-    """Columns that are known only after the outcome; no model uses them."""
+    """Columns known only after the outcome; no model uses them."""
     horizon: Scalar = ""
-    """Of a forecast: steps, or a time such as `24 hours`."""
+    """Forecast: steps, or a time such as `24 hours`."""
     frequency: str = ""
-    """Of a forecast: the distance of two rows as a pandas offset, e.g. `h`, `15min`, `MS`."""
+    """Forecast: the interval between rows as a pandas offset, e.g. `h`, `15min`, `MS`."""
     series: str = ""
-    """Of a forecast: the column that names the series of each row, where there are several."""
+    """Forecast: the column that names the series of each row, if there are several."""
     known_ahead: Texts = ()
-    """Of a forecast: columns whose values are known for the rows that are forecast."""
+    """Forecast: columns whose future values are known."""
     quantiles: tuple[float, ...] = ()
-    """Of a forecast: shares such as 0.1 and 0.9 that its bands stand for."""
+    """Forecast: quantiles of its intervals, such as 0.1 and 0.9."""
     group_by: str = ""
-    """A column whose equal values stay on one side of every split, e.g. the customer."""
+    """A column, e.g. the customer; rows with equal values stay on one side of every split."""
     time: str = ""
-    """The column of times; the hold-out is the latest rows."""
+    """The time column; the hold-out is the latest rows."""
     split: Annotated[Scalar, _checked(parse_split)] = ""
     """`random`, `stratified`, `group`, `time`, a column that names the parts, a share of test rows such as `0.3`, a
-    start of the test rows such as `2024-03` or `P3M`, `folds:5`; several with commas, e.g. `time, 30%`."""
+    start of the test rows such as `2024-03` or `P3M`, or `folds:5`; several with commas, e.g. `time, 30%`.
+    """
     constraints: Annotated[Texts, _checked(parse_constraint)] = ()
     """Limits such as `accuracy>=0.9`, `latency<=20ms`, `batch_time<=2s`, `size<=5MB`, `training_time<=60s`,
     `parameters<=1e6`."""
@@ -205,29 +206,29 @@ class TaskFile(Model):
     """Learners or families: `lightgbm` requires, `-lightgbm` or `not:lightgbm` forbids, `first:lightgbm` prefers,
     `baseline:linear` compares."""
     prefer: Annotated[tuple[Preference, ...], BeforeValidator(_in_list)] = ()
-    """What matters beside the score."""
+    """What matters besides the score."""
     tracks: Annotated[tuple[Track, ...], BeforeValidator(_in_list)] = ()
-    """Kinds of learners; all that are installed where it is empty."""
+    """Groups of learners; all installed ones by default."""
     ensemble: bool | None = None
-    """Whether several models are wanted together; decided by the score where it is left out."""
+    """Whether to deliver several models together; by default if they score better."""
     budget: Annotated[float, BeforeValidator(parse_seconds, json_schema_input_type=str | float), Field(gt=0)] = 120.0
     """Time for training and scoring: `90`, `120s`, `5min`, `1h`."""
     plans: int = Field(default=3, ge=1, le=8)
-    """Plans that are drafted."""
+    """Number of drafted plans."""
     seed: int = 0
-    """Of everything that is drawn at random."""
+    """The random seed."""
     out: str = ""
-    """Folder that the package is delivered to."""
+    """Folder for the package."""
 
 
 FLAGS: Mapping[str, str] = {
     "arrays": "array", "constraints": "constraint", "learners": "learner", "tracks": "track",
 }  # fmt: skip
-"""Flags that are named otherwise than their field."""
+"""Flags whose name differs from their field."""
 
 
 def task_of(file: TaskFile, origin: Origin) -> TaskSpec:
-    """The fields that were given, as a partial task with its sources."""
+    """Converts the given fields into a partial task with its sources."""
     values: dict[str, Any] = {}
     forecast: dict[str, Any] = {}
     sources: dict[str, FieldSource] = {}
@@ -250,7 +251,7 @@ def task_of(file: TaskFile, origin: Origin) -> TaskSpec:
 
 
 def _typed(field: str, value: Any) -> Any:
-    """A value as the task has it."""
+    """Converts a value to the type of the task's field."""
     match field:
         case "constraints":
             return tuple(map(parse_constraint, value))

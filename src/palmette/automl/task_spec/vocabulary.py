@@ -1,4 +1,4 @@
-"""The names of metrics and learners, and the rules of sentences, from `vocabulary.yaml`."""
+"""Names of metrics and learners, and the rules for sentences, from `vocabulary.yaml`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from palmette.errors import nearest
 class MetricWords(Model):
     problem: str
     also: tuple[str, ...] = ()
-    """Other problems that it is a metric of."""
+    """Other problems that the metric applies to."""
     better: Literal["higher", "lower"]
     share: bool = False
     ratio: bool = False
@@ -24,16 +24,16 @@ class MetricWords(Model):
 
 
 class Denied(Model):
-    """What is understood and cannot be done."""
+    """A wish that is understood but cannot be met."""
 
     name: str = ""
     words: tuple[str, ...]
     reason: str
-    """Why, or what can be done instead."""
+    """Why it cannot be met, or an alternative."""
 
 
 class Rule(Model):
-    """Patterns that fill a field; the file describes the options."""
+    """Patterns that set a field; the file explains the options."""
 
     field: str
     level: Level | None = None
@@ -62,12 +62,12 @@ class Vocabulary(Model):
 
 @cache
 def vocabulary() -> Vocabulary:
-    """The vocabulary, read once."""
+    """Returns the vocabulary, which is read once."""
     return read_document(Path(__file__).with_name("vocabulary.yaml"), Vocabulary)
 
 
 def names_pattern(names: Iterable[str]) -> str:
-    """A regular expression for any of some names, in which blanks and underscores are nothing, a blank, `-` or `_`."""
+    """Returns a regular expression for names; blanks and underscores match nothing, a blank, `-` or `_`."""
     return "|".join(sorted((re.sub("[ _]", r"[\\s_-]{0,2}", name) for name in names), key=len, reverse=True))
 
 
@@ -78,7 +78,7 @@ def _named(text: str, known: Mapping[str, Iterable[str]]) -> str:
 
 
 def metric_named(text: str) -> str:
-    """The metric that a text names, or ''.
+    """Returns the metric that a text names, or ''.
 
     >>> metric_named("macro F1"), metric_named("ROC-AUC"), metric_named("adjusted Rand"), metric_named("speed")
     ('f1_macro', 'roc_auc', 'adjusted_rand', '')
@@ -87,12 +87,12 @@ def metric_named(text: str) -> str:
 
 
 def learner_named(text: str) -> str:
-    """The learner or family that a text names, or '': `Random Forests` is `random_forest`."""
+    """Returns the learner or family that a text names, or '': `Random Forests` is `random_forest`."""
     return _named(text, vocabulary().learners)
 
 
 def nearest_metric(name: str, problem: str = "") -> str:
-    """The remedy for an unknown metric: the nearest one, and those there are."""
+    """Returns the remedy for an unknown metric: the nearest name and the available ones."""
     known = [one for one, words in vocabulary().metrics.items() if problem in ("", words.problem, *words.also)]
     hint = nearest(name, known)
     return (f"Did you mean {hint!r}? " if hint else "") + f"There are {', '.join(known)}."
