@@ -1,7 +1,7 @@
-"""Writing a feature view as PySpark source.
+"""Writes a feature view as PySpark source.
 
-`write_script` turns a resolved view into the script a team can merge; `format_source` lays it out with ruff.
-`function_source` and `module_docstring` are what the script shares with its template.
+`write_script` turns a resolved view into a script that a team can merge; `format_source` formats it with ruff.
+`function_source` and `module_docstring` are shared with the script's template.
 """
 
 from palmette.features.pyspark.code import format_source

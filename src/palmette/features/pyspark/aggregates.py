@@ -1,4 +1,4 @@
-"""Aggregations of the vocabulary as aggregate Columns."""
+"""Writes aggregations of the closed vocabulary as PySpark aggregate Columns."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from palmette.features.spec.view import ViewSource
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows that one feature aggregates, in code."""
+    """The rows that one feature aggregates, as code fragments."""
 
     scope: ScriptScope
     source: ViewSource
     dtype: SparkType
-    """Of the feature."""
+    """Type of the feature."""
     event: CodeFragment | None
-    """Event time as a timestamp."""
+    """Code of the event time as a timestamp."""
     condition: CodeFragment | None
-    """What the feature asks of a row beyond what its group has filtered already."""
+    """Code of the condition on rows, in addition to the group's filter."""
     define: Callable[[str, CodeFragment], CodeFragment]
-    """Gives a part of the code a name, for readability."""
+    """Assigns code to a variable, for readability."""
     position: str | None = None
-    """Column with the row's place in a mixed order, where there is one."""
+    """Column with each row's number in an order of mixed directions, if needed."""
 
     def sql(self, text: str | None) -> CodeFragment:
         assert text is not None
         return self.scope.sql(text, self.source.schema)
 
     def only(self, value: CodeFragment, *further: CodeFragment) -> CodeFragment:
-        """The value on the feature's rows, null elsewhere."""
+        """The value on the feature's rows, null on other rows."""
         condition = conjunction([item for item in (self.condition, *further) if item is not None])
         return value if condition is None else CodeFragment(f"F.when({condition.text}, {value.text})")
 
@@ -55,7 +55,7 @@ class Rows:
 
 
 def aggregation(aggregate: Aggregate, rows: Rows) -> CodeFragment:
-    """The aggregate Column of a feature that needs no group of its own, before the cast and the default."""
+    """The aggregate Column of a feature that shares its group, before the cast and the default."""
     return _FUNCTIONS[aggregate.function](aggregate, rows)
 
 
@@ -87,14 +87,14 @@ def _percentile(aggregate: Aggregate, rows: Rows) -> CodeFragment:
 
 @dataclass(frozen=True)
 class Order:
-    """How rows follow each other: by one struct of columns, upwards or downwards."""
+    """The order of rows: by one struct of columns, ascending or descending."""
 
     columns: tuple[str, ...]
     ascending: bool
 
 
 def directions(aggregate: Aggregate) -> list[tuple[str, bool]]:
-    """Columns and whether they ascend; those that the rows are grouped by order nothing."""
+    """The order's columns, each with whether it ascends; columns that the rows are grouped by are omitted."""
     parts = [(item.split()[0], not item.lower().endswith(" desc")) for item in aggregate.order or ()]
     return [part for part in parts if part[0] not in (aggregate.by or ())] or parts[:1]
 
@@ -123,7 +123,7 @@ def _edge(last: bool) -> Callable[[Aggregate, Rows], CodeFragment]:
 
 
 def _ordered(aggregate: Aggregate, rows: Rows, newest_first: bool) -> str:
-    """The array of values in order, empty where there is no row."""
+    """Code of the array of values in order; empty if there are no rows."""
     order = order_of(aggregate, rows)
     of = rows.sql(aggregate.of)
     struct = call("F.struct", name_arguments(order.columns), method(of, "alias", quoted("value")).text)
@@ -155,7 +155,7 @@ def _days_since_last(aggregate: Aggregate, rows: Rows) -> CodeFragment:
 
 
 def weight_of(aggregate: Aggregate, rows: Rows) -> CodeFragment:
-    """How much a row counts in a weighted mean."""
+    """Code of a row's weight in a weighted mean."""
     if aggregate.weight is not None:
         return rows.sql(aggregate.weight)
     assert aggregate.half_life is not None and rows.event is not None
@@ -165,7 +165,7 @@ def weight_of(aggregate: Aggregate, rows: Rows) -> CodeFragment:
 
 
 def weighted(aggregate: Aggregate, rows: Rows) -> list[CodeFragment]:
-    """Conditions under which a row counts, beside that it has a vector."""
+    """Conditions under which a row with a vector counts."""
     if aggregate.weight is None:
         return []
     weight = rows.sql(aggregate.weight).as_column
@@ -173,7 +173,7 @@ def weighted(aggregate: Aggregate, rows: Rows) -> list[CodeFragment]:
 
 
 def _vector(aggregate: Aggregate, rows: Rows) -> CodeFragment:
-    """One aggregate per position of a vector of registered length."""
+    """One aggregate per position, for vectors of registered length."""
     name = aggregate.of or ""
     vector = rows.only(column(name), *weighted(aggregate, rows))
     vector = vector if vector.column else rows.define(f"counted_{name}", vector)

@@ -1,4 +1,4 @@
-"""Fragments of Python source (text that knows how tightly it binds), and its layout by ruff."""
+"""Fragments of Python source that know their operator precedence, and formatting by ruff."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 OR, AND, SUM, PRODUCT, UNARY, ATOM = 2, 3, 4, 5, 6, 7
 COMPARISON = 1
-"""Binding strengths of Python's operators, loosest first: `|` and `&` bind tighter than comparisons."""
+"""Precedence of Python's operators, lowest first: `|` and `&` bind tighter than comparisons."""
 
 
 class CodeFragment(NamedTuple):
@@ -21,22 +21,22 @@ class CodeFragment(NamedTuple):
     text: str
     strength: int = ATOM
     column: str | None = None
-    """Name, when it is nothing but a column."""
+    """The column's name, if the fragment is just a column."""
     literal: bool = False
     """True for a Python value that is not a Column."""
 
     def within(self, strength: int) -> str:
-        """The text, in parentheses where an operator of this strength would tear it apart."""
+        """The text, in parentheses if an operator of this precedence would otherwise split it."""
         return self.text if self.strength >= strength else f"({self.text})"
 
     @property
     def as_column(self) -> CodeFragment:
-        """The same as a Column, so that methods and operators of Column apply."""
+        """The same value as a Column, so that the methods and operators of Column apply."""
         return CodeFragment(f"F.lit({self.text})") if self.literal else self
 
     @property
     def argument(self) -> str:
-        """As an argument of a function that takes a column or its name."""
+        """The text as an argument of a function that accepts a column or its name."""
         return quoted(self.column) if self.column is not None else self.as_column.text
 
 
@@ -46,7 +46,7 @@ def quoted(text: str) -> str:
 
 
 def renamed(line: str, name: str, new: str) -> str:
-    """A line of code with another name for a variable, not for a function, an attribute or the content of a text.
+    """Renames a variable in a line of code, but not functions, attributes or text inside strings.
 
     >>> renamed('day = as_of - F.expr("as_of")  # as_of', "as_of", "moment")
     'day = moment - F.expr("as_of")  # as_of'
@@ -71,7 +71,7 @@ def method(code: CodeFragment, name: str, *arguments: str) -> CodeFragment:
 
 
 def conjunction(conditions: Iterable[CodeFragment]) -> CodeFragment | None:
-    """All conditions by `&`; None when there is none."""
+    """All conditions joined by `&`; None if there are none."""
     parts = list(conditions)
     if len(parts) < 2:
         return parts[0] if parts else None
@@ -79,11 +79,11 @@ def conjunction(conditions: Iterable[CodeFragment]) -> CodeFragment | None:
 
 
 def literal(value: object) -> CodeFragment:
-    """A Python value as source; booleans and null as Columns, so that linters keep quiet about `== True`."""
+    """A Python value as source; booleans and null become Columns, so that linters do not report `== True`."""
     if value is None or isinstance(value, bool):
         return CodeFragment(f"F.lit({value})")
     if isinstance(value, Decimal):
-        # As text, which a cast to decimal reads exactly; whole numbers need no detour.
+        # As text, which a cast to decimal reads exactly; whole numbers do not need it.
         value = int(value) if value == int(value) else str(value)
     return CodeFragment(quoted(value) if isinstance(value, str) else repr(value), literal=True)
 
@@ -98,7 +98,7 @@ def name_arguments(columns: Iterable[str]) -> str:
 
 
 def with_columns(columns: Mapping[str, str]) -> list[str]:
-    """The call that adds columns, by name; none without any."""
+    """The call that adds columns by name; empty for no columns."""
     if len(columns) == 1:
         ((name, text),) = columns.items()
         return [f"withColumn({quoted(name)}, {text})"]
@@ -111,7 +111,7 @@ def indent(lines: Iterable[str], by: int = 1) -> list[str]:
 
 
 def chain(start: str, calls: Sequence[str]) -> str:
-    """A chain of method calls as one parenthesised expression, or `start` alone."""
+    """A chain of method calls as one parenthesized expression, or just `start`."""
     if not calls:
         return start
     return "(\n    " + "\n    ".join([start, *(f".{item}" for item in calls)]) + "\n)"
@@ -125,20 +125,20 @@ def function(name: str, parameters: Iterable[str], returns: str, doc: str, body:
 
 
 def docstring(text: str) -> str:
-    """Text that may stand between triple quotes."""
+    """Escapes text for use between triple quotes."""
     escaped = text.replace("\\", "\\\\").replace('"""', "'''")
     return escaped + " " if escaped.endswith('"') else escaped
 
 
 def format_source(text: str, line_length: int = 100) -> str:
-    """The source with sorted imports, in ruff's format; ValueError when it is not valid Python."""
+    """Sorts imports and formats the source with ruff; raises ValueError if it is not valid Python."""
     width = ["--line-length", str(line_length), "--isolated", "-"]
     tidied = _ruff(["check", "--fix-only", "--quiet", "--select", "I,F401", *width], text)
     return _ruff(["format", "--quiet", *width], tidied)
 
 
 def _ruff(arguments: list[str], text: str) -> str:
-    command = [sys.executable, "-P", "-m", "ruff", *arguments]  # not what the current folder has of that name
+    command = [sys.executable, "-P", "-m", "ruff", *arguments]  # -P: not a `ruff` in the current folder
     done = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=False)
     if done.returncode != 0:
         raise ValueError(f"ruff {arguments[0]} refused the source: {done.stderr.strip()[:500]}")

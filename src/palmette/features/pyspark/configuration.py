@@ -1,4 +1,4 @@
-"""How a script reads the view's configuration: YAML, JSON or TOML, made into an object of the team's class."""
+"""Writes code that reads the view's configuration (YAML, JSON or TOML) into an object of the team's class."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from palmette.features.pyspark.code import indent, quoted
 from palmette.features.team_document import format_of
 
 _ITEM = {"list": "[{}]", "tuple": "tuple({})", "set": "{{{}}}", "frozenset": "frozenset({})"}
-"""Collections as comprehensions."""
+"""Comprehensions for collections."""
 
 
 def config_lines(config: Config, text: str, names: Mapping[str, str]) -> list[str]:
-    """Statements that give the variable `config` the object.
+    """Statements that assign the configuration object to the variable `config`.
 
     Args:
         text: Code of the document's text.
-        names: What each of `config_classes` is called in the code.
+        names: The name in the script of each class in `config_classes`.
     """
     parsed = parsed_text(config, text)
     top = _top(config)
@@ -30,19 +30,19 @@ def config_lines(config: Config, text: str, names: Mapping[str, str]) -> list[st
 
 
 def parsed_text(config: Config, text: str) -> str:
-    """Code of the document in a text."""
+    """Code that parses the document."""
     parsers = {"json": "json.loads", "toml": "tomllib.loads", "yaml": "yaml.safe_load"}
     return f"{parsers[format_of(config.file.path)]}({text})"
 
 
 def config_classes(config: Config) -> list[str]:
-    """The classes that the statements mention, as `module:Class`; the view's own is the first."""
+    """The classes that the statements use, as `module:Class`; the view's own class comes first."""
     top = _top(config)
     return list(dict.fromkeys(_classes(top))) if top is not None else []
 
 
 def _top(config: Config) -> Construction | None:
-    """None where there is no class."""
+    """How to build the configuration object; None if the team has no class for it."""
     if config.construction is None and config.class_name:
         return Construction(kind="model", class_name=config.class_name)
     return config.construction
@@ -56,7 +56,7 @@ def _classes(part: Construction) -> Iterator[str]:
 
 
 def _fields(part: Construction, place: str, names: Mapping[str, str], depth: int) -> Iterator[str]:
-    """Statements that make, in the document, what the object at `place` is made of."""
+    """Statements that replace the parts of the object at `place` by objects of their classes."""
     for name, field in part.fields.items():
         at = f"{place}[{quoted(name)}]"
         lines = [*_fields(field, at, names, depth), f"{at} = {_made(field, at, names, depth)}"]
@@ -77,7 +77,7 @@ def _if_there(part: Construction, code: str) -> str:
 
 
 def _made(part: Construction, code: str, names: Mapping[str, str], depth: int) -> str:
-    """The expression that makes the object of what `code` gives, whose own parts are made."""
+    """The expression that builds an object from the value of `code`, whose parts have already been built."""
     if part.items is None:
         called = {"keywords": "(**{})", "model": ".model_validate({})", "enum": "({})"}[part.kind]
         return names[part.class_name] + called.format(code)

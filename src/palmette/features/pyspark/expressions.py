@@ -1,7 +1,7 @@
-"""Spark SQL expressions as PySpark's F-API.
+"""Translates Spark SQL expressions to PySpark functions (`F`).
 
-What is covered means exactly the same to Spark's analyser as the SQL text; everything else becomes `F.expr` with
-the author's own text. `/` and `%` give null on a zero divisor in both.
+Translated expressions mean exactly the same to Spark's analyzer as the SQL text; all others become `F.expr` with
+the author's own text. In both, `/` and `%` give null for a zero divisor.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ TRY_DIVIDE = "F.try_divide({numerator}, {denominator})"
 
 
 class _UncoveredError(Exception):
-    """The expression has no exact counterpart here."""
+    """Raised if the expression has no exact PySpark equivalent here."""
 
 
 def translate(sql: str, schema: Schema | None = None, divide: str = TRY_DIVIDE) -> CodeFragment:
-    """Source of the Column that `sql` means over columns of `schema`.
+    """Source of the Column for an SQL expression over the columns of `schema`.
 
     `divide` is the call for `/`, with `{numerator}` and `{denominator}` as Columns.
     """
@@ -53,12 +53,12 @@ def translate(sql: str, schema: Schema | None = None, divide: str = TRY_DIVIDE) 
 
 
 def expr(sql: str) -> CodeFragment:
-    """The author's text, by `F.expr`."""
+    """Wraps the author's text in `F.expr`."""
     return CodeFragment(f"F.expr({quoted(sql)})")
 
 
 def sql_name(name: str) -> str:
-    """A column's name in Spark SQL, in backticks where it could be read as something else.
+    """A column's name in Spark SQL, in backticks if it could be parsed as something else.
 
     >>> sql_name("offer_id"), sql_name("end"), sql_name("shop no")
     ('offer_id', '`end`', '`shop no`')
@@ -68,7 +68,7 @@ def sql_name(name: str) -> str:
 
 
 def safe_sql(sql: str) -> str:
-    """The text with `/` as try_divide and `%` as try_mod; as written where it has neither."""
+    """The text with `/` as try_divide and `%` as try_mod; unchanged if it contains neither."""
     tree = sqlglot.parse_one(sql, dialect="spark")
     if not tree.find(exp.Div, exp.Mod):
         return sql if re.search(r"['\"`]|--", sql) else " ".join(sql.split())
@@ -119,13 +119,13 @@ _FUNCTIONS: Mapping[type[exp.Expr], str] = {
     exp.DayOfMonth: "dayofmonth",
     exp.Day: "dayofmonth",
 }
-"""Functions of one argument."""
+"""Functions with one argument."""
 _VARIADIC: Mapping[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Greatest: "greatest", exp.Least: "least"}
 _BINARY: Mapping[type[exp.Expr], str] = {exp.Nullif: "nullif", exp.Pow: "pow", exp.DateDiff: "datediff"}
 
 
 class _Translator:
-    """One expression over columns of one schema."""
+    """Translates one expression over the columns of a schema."""
 
     def __init__(self, schema: Schema, divide: str) -> None:
         self._schema = schema
@@ -187,7 +187,7 @@ class _Translator:
         return self._handlers[kind](node)
 
     def _operands(self, node: exp.Expr) -> tuple[CodeFragment, CodeFragment]:
-        """Both sides; a decimal literal becomes a Python float only beside a floating-point column."""
+        """Both operands; a decimal literal becomes a Python float only next to a floating-point column."""
         floating = any(self._is_floating(side) for side in (node.this, node.expression))
         return self._side(node.this, floating), self._side(node.expression, floating)
 
@@ -200,7 +200,7 @@ class _Translator:
         return self.code(node)
 
     def _is_floating(self, node: exp.Expr) -> bool:
-        """Whether it surely is a float or double."""
+        """Whether the type is known to be float or double."""
         inner = node.unnest()
         if isinstance(inner, exp.Column):
             kind = self._schema.get(inner.name)
@@ -320,13 +320,13 @@ class _Translator:
 
 
 def _undated(node: exp.Expr) -> exp.Expr:
-    """The argument as written: the parser marks arguments of date functions as dates."""
+    """The argument as written, without the date cast that the parser adds in date functions."""
     inner: exp.Expr = node.this if isinstance(node, exp.TsOrDsToDate) and not node.args.get("safe") else node
     return inner
 
 
 def _only(node: exp.Expr, *names: str) -> bool:
-    """Whether no argument but these is given."""
+    """Whether only these arguments are given."""
     return all(not value or name in names for name, value in node.args.items())
 
 

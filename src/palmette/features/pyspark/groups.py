@@ -1,4 +1,4 @@
-"""Transforms that compute features: one `groupBy().agg()` per source and keys, one look-up per table and keys."""
+"""Writes transforms that compute features: a `groupBy().agg()` per source and keys, a lookup per table and keys."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from palmette.features.spec.view import ViewFeature
 
 @dataclass(frozen=True)
 class FeatureTransform:
-    """A transform that computes features."""
+    """A generated function that computes features."""
 
     function: str
     by: tuple[str, ...]
-    """What it is joined by, the cut-off included where each row has its own."""
+    """The columns it is joined on; includes the cut-off if each row has its own."""
     takes_as_of: bool
 
 
 def write_group(scope: ScriptScope, group: FeatureGroup, known: SourceTransforms) -> FeatureTransform:
-    """Adds the transform of a group to the script."""
+    """Adds the function for a group to the script."""
     writer = _Writer(scope, group, known)
     return writer.write_alone() if group.is_alone else writer.write_shared()
 
@@ -52,9 +52,9 @@ class _Writer:
         self.rows = identifier(group.source.name)
         self.by = (*group.by, *scope.row_keys)
         self.statements: dict[str, str] = {}
-        """Named conditions: name to code."""
+        """Code of named conditions, by variable name."""
         self.flags: dict[str, str] = {}
-        """Conditions that are columns, too: name of the column to that of the condition."""
+        """Conditions that are also added as columns: column name to variable name."""
 
     def write_shared(self) -> FeatureTransform:
         positions = self._positions()
@@ -125,11 +125,11 @@ class _Writer:
         return aggregation(feature.computation, rows)
 
     def _residual(self, feature: ViewFeature) -> CodeFragment | None:
-        """What the feature asks of a row beyond the group's filter."""
+        """The feature's condition on rows, in addition to the group's filter."""
         return conjunction(self._conditions(feature))
 
     def _conditions(self, feature: ViewFeature) -> list[CodeFragment]:
-        """The same by named conditions."""
+        """As `_residual`, as a list of named conditions."""
         computation = feature.computation
         assert isinstance(computation, Aggregate)
         parts = []
@@ -141,21 +141,21 @@ class _Writer:
         return parts
 
     def _counts_among_others(self, aggregate: Aggregate) -> bool:
-        """Whether other features of the group count the distinct values of the same column."""
+        """Whether other features of the group also count distinct values of the same column."""
         others = (one.computation for one in self.group.features if isinstance(one.computation, Aggregate))
         same = [one for one in others if (one.function, one.of) == ("count_distinct", aggregate.of)]
         return aggregate.function == "count_distinct" and aggregate.of in self.group.source.schema and len(same) > 1
 
     def _distinct_where(self, aggregate: Aggregate, conditions: list[CodeFragment]) -> CodeFragment:
-        """Distinct values in the rows that meet the conditions.
+        """Counts distinct values in the rows that satisfy the conditions.
 
-        Spark goes through the rows once for every expression that is counted distinct; with FILTER, once for a column.
+        Spark processes the rows once per distinct expression; with FILTER, only once per column.
         """
         flags = " AND ".join(self._flag(condition) for condition in conditions)
         return expr(f"count(DISTINCT {sql_name(aggregate.of or '')}) FILTER (WHERE {flags})")
 
     def _flags(self, columns: list[str]) -> dict[str, str]:
-        """The code of each flag; a condition that nothing else uses needs no variable of its own."""
+        """The code of each flag column; a condition used nowhere else gets no variable."""
         found: dict[str, str] = {}
         for name, condition in self.flags.items():
             others = [*columns, *(text for key, text in self.statements.items() if key != condition)]
@@ -164,7 +164,7 @@ class _Writer:
         return found
 
     def _flag(self, condition: CodeFragment) -> str:
-        """The column that holds a named condition."""
+        """The column that contains a named condition."""
         name, taken = condition.text, {column.lower() for column in self.group.source.schema}
         while name.lower() in taken or self.flags.get(name, condition.text) != condition.text:
             name += "_"
@@ -176,7 +176,7 @@ class _Writer:
         return in_window(window, self.known.event, self.scope.cutoff, self.scope.view.zone)
 
     def _named(self, wanted: str, code: CodeFragment) -> CodeFragment:
-        """A variable for the condition; one per distinct condition."""
+        """The variable for a condition; equal conditions share one."""
         for name, text in self.statements.items():
             if text == code.text:
                 return CodeFragment(name)
@@ -196,7 +196,7 @@ class _Writer:
         return [] if condition is None else [f"where({condition.text})"]
 
     def _positions(self) -> dict[str, str]:
-        """Windows that number rows in an order that goes both up and down, and the columns for the numbers."""
+        """Columns that number the rows in orders of mixed directions, with the code of their windows."""
         mixed = [
             feature.computation
             for feature in self.group.features
@@ -274,7 +274,7 @@ _LONGEST_NAME = 40
 
 
 def _condition_name(where: str, feature: str) -> str:
-    """A readable name for a condition: from plain comparisons, else after the feature that it is for.
+    """A readable name for a condition: from its comparisons if they are simple, else from the feature's name.
 
     >>> _condition_name("status = 'Pre-paid' and amount >= 2", "n"), _condition_name("a + b > c", "n")
     ('status_is_pre_paid_and_amount_at_least_2', 'counts_for_n')
@@ -294,7 +294,7 @@ def _condition_name(where: str, feature: str) -> str:
 
 
 def write_lookup(scope: ScriptScope, table: Table, on: dict[str, str], features: list[ViewFeature]) -> FeatureTransform:
-    """Adds the transform that gives the looked-up columns by grain keys (and cut-off, where each row has its own)."""
+    """Adds the transform that looks up columns by grain keys (and by cut-off, if each row has its own)."""
     timeless = not is_dated(table)
     row_keys = () if timeless else scope.row_keys
     columns = {
@@ -321,7 +321,7 @@ def write_lookup(scope: ScriptScope, table: Table, on: dict[str, str], features:
 def _body(
     scope: ScriptScope, table: Table, on: dict[str, str], columns: dict[str, str], row_keys: tuple[str, ...]
 ) -> list[str]:
-    """From the table's rows to one row a key with the looked-up columns; `columns` reads feature to column."""
+    """Reduces the table's rows to one per key with the looked-up columns; `columns` maps feature to column."""
     timeless, rows = not is_dated(table), identifier(table.name)
     statements: list[str] = []
     calls: list[str] = []

@@ -1,7 +1,7 @@
-"""Generated code in the shape of the team's own scripts: its names for modules, its docstrings, its set of functions.
+"""Adapts generated code to the style of the team's own scripts: module names, docstrings and functions.
 
-The writer of scripts uses one spelling for everything (`F`, `W`, `"bigint"`, public helpers with a line of docstring);
-here it becomes the team's, and goes into the hole of a skeleton.
+The script writer always uses the same spelling (`F`, `W`, `"bigint"`, public helpers with a one-line docstring). This
+module converts it to the team's and inserts it into the hole of a skeleton.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CANONICAL = {
     "timedelta": ("datetime.timedelta", "from datetime import timedelta"),
     "timezone": ("datetime.timezone", "from datetime import timezone"),
 }
-"""The writer's names: what they stand for, and the import that gives them."""
+"""Names used by the script writer: qualified name and import statement."""
 _TYPE_OBJECTS = {
     "bigint": "LongType", "int": "IntegerType", "smallint": "ShortType", "double": "DoubleType", "float": "FloatType",
     "string": "StringType", "boolean": "BooleanType", "date": "DateType", "timestamp": "TimestampType",
@@ -36,19 +36,19 @@ _TYPE_OBJECTS = {
 
 
 class ScriptParts(NamedTuple):
-    """What the writer of scripts adds to a skeleton."""
+    """The generated parts that are filled into a skeleton."""
 
     body: Sequence[str]
-    """Of the function that builds, unindented."""
+    """The statements of the build function, unindented."""
     helpers: Sequence[str]
-    """Sources of the functions that it calls."""
+    """Source of the functions that the body calls."""
     constants: Sequence[str]
     utilities: Mapping[str, str]
-    """Functions of the team that the code calls, to their modules."""
+    """Team functions that the code calls, each with its module."""
 
 
 def cast_to(column: str, name: str, kind: str) -> str:
-    """The code of an output column, cast whatever type it has.
+    """The code of an output column with an explicit cast.
 
     >>> cast_to('F.lit(0).alias("clicks")', "clicks", "bigint")
     'F.lit(0).cast("bigint").alias("clicks")'
@@ -62,7 +62,7 @@ def cast_to(column: str, name: str, kind: str) -> str:
 
 
 def fill(skeleton: str, parts: ScriptParts, view: View, conventions: Conventions) -> str:
-    """The skeleton with its hole filled, and with the functions, constants and imports that this takes."""
+    """Fills the hole of a skeleton and adds the required functions, constants and imports."""
     style = conventions.style
     module = ast.parse(skeleton)
     top, builder = _holding_hole(module)
@@ -95,7 +95,7 @@ def fill(skeleton: str, parts: ScriptParts, view: View, conventions: Conventions
 
 
 def _headed(lines: list[str], module: ast.Module, imports: Sequence[str], constants: Sequence[str]) -> str:
-    """The lines with more imports and constants after those that are there."""
+    """Inserts imports and constants after the existing ones."""
     heads = [node for node in module.body if isinstance(node, ast.Import | ast.ImportFrom)]
     doc = [module.body[0]] if ast.get_docstring(module) is not None else []
     at = max((node.end_lineno or 0 for node in [*heads, *doc]), default=0)
@@ -106,7 +106,7 @@ def _headed(lines: list[str], module: ast.Module, imports: Sequence[str], consta
 
 
 def _holding_hole(module: ast.Module) -> tuple[ast.stmt, ast.FunctionDef]:
-    """The function whose body is to be written, and the statement of the module that holds it."""
+    """The function to fill, and the top-level statement that contains it."""
     for top in module.body:
         for node in ast.walk(top):
             if isinstance(node, ast.FunctionDef) and ast.unparse(node.body[-1]) == HOLE:
@@ -115,7 +115,7 @@ def _holding_hole(module: ast.Module) -> tuple[ast.stmt, ast.FunctionDef]:
 
 
 def _bound(module: ast.Module) -> dict[str, str]:
-    """Local name to dotted name of all that a module imports."""
+    """The imports of a module: local name to qualified name."""
     found: dict[str, str] = {}
     for node in module.body:
         if isinstance(node, ast.Import):
@@ -126,7 +126,7 @@ def _bound(module: ast.Module) -> dict[str, str]:
 
 
 def _imports(code: str, style: ScriptStyle, bound: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """The import statements that generated code needs beside the skeleton's, and the team's names for the writer's."""
+    """The further import statements that generated code needs, and the team's name for each of the writer's names."""
     imports, renames = [], {}
     for name, (dotted, canonical) in _CANONICAL.items():
         if re.search(rf"(?<![\w.\"]){name}\b", code) is None:
@@ -143,7 +143,7 @@ def _imports(code: str, style: ScriptStyle, bound: Mapping[str, str]) -> tuple[l
 
 
 def _respelt(text: str, renames: Mapping[str, str], style: ScriptStyle) -> str:
-    """Generated code with the team's names for modules and its form of types."""
+    """Generated code with the team's module names and type notation."""
     for name, other in renames.items():
         text = "\n".join(_renamed_name(line, name, other) for line in text.split("\n"))
     if style.type_objects:
@@ -153,7 +153,7 @@ def _respelt(text: str, renames: Mapping[str, str], style: ScriptStyle) -> str:
 
 
 def _renamed_name(line: str, name: str, other: str) -> str:
-    """As `renamed`, also where the name is called: `datetime(2024, 1, 1)`."""
+    """As `renamed`, but also where the name is called: `datetime(2024, 1, 1)`."""
     text = r"""\"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\#.*"""
     return re.sub(rf"{text}|(?<![\w.]){name}(?!\w)", lambda found: other if found[0] == name else found[0], line)
 
@@ -174,7 +174,7 @@ def _private(text: str, name: str) -> str:
 
 
 def _documented(helper: str, style: ScriptStyle) -> str:
-    """A generated function with its docstring in the team's form."""
+    """A generated function with its docstring in the team's format."""
     node = ast.parse(helper).body[0]
     assert isinstance(node, ast.FunctionDef)
     doc = ast.get_docstring(node) or ""
@@ -185,7 +185,7 @@ def _documented(helper: str, style: ScriptStyle) -> str:
 
 
 def _docstring(node: ast.FunctionDef, summary: str, style: ScriptStyle) -> str:
-    """A docstring with its quotes: the summary, then parameters and result where the team describes them."""
+    """A quoted docstring: the summary, plus parameters and result if the team documents them."""
     arguments = {one.arg: _meaning(one) for one in node.args.args if one.arg not in ("self", "cls")}
     returns = "The rows." if "DataFrame" in ast.unparse(node.returns or ast.Constant("")) else "The column."
     summary = docstring(summary)
@@ -212,7 +212,7 @@ def _docstring(node: ast.FunctionDef, summary: str, style: ScriptStyle) -> str:
 
 
 def _meaning(argument: ast.arg) -> str:
-    """What a parameter of generated code is, for a docstring."""
+    """The description of a generated parameter, for a docstring."""
     kind = ast.unparse(argument.annotation) if argument.annotation else ""
     if kind.endswith("]") and "DataFrame" in kind:
         return "The tables by name."
@@ -224,7 +224,7 @@ def _meaning(argument: ast.arg) -> str:
 
 
 def _builder_docstring(node: ast.FunctionDef, view: View, style: ScriptStyle) -> tuple[int, int, str] | None:
-    """Lines of the docstring of the function that builds, and its text for this view; None where it has none."""
+    """The line range of the build function's docstring, and its text for this view; None if it has no docstring."""
     if ast.get_docstring(node) is None:
         return None
     keys = " and ".join(f"`{key}`" for key in view.grain)
@@ -233,9 +233,9 @@ def _builder_docstring(node: ast.FunctionDef, view: View, style: ScriptStyle) ->
 
 
 def inlined(body: str, helpers: Sequence[str]) -> tuple[str, list[str]]:
-    """Statements with the code of the functions that they call in place of the calls, and the functions that remain.
+    """Inlines calls of generated functions; returns the statements and the functions that could not be inlined.
 
-    A function stays where it does more than compute one value, or is called where no statement can stand before.
+    A function remains if it does more than compute one value, or is called where no statement can be inserted.
     """
     functions = {
         node.name: node for helper in helpers if isinstance(node := ast.parse(helper).body[0], ast.FunctionDef)
@@ -258,12 +258,12 @@ def _is_plain(node: ast.FunctionDef) -> bool:
 
 
 class _Inliner:
-    """Puts the code of functions in place of their calls."""
+    """Replaces calls by the code of the called functions."""
 
     def __init__(self, functions: Mapping[str, ast.FunctionDef]) -> None:
         self.functions = functions
         self.taken: set[str] = set()
-        """Names of variables."""
+        """Variable names in use."""
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         return [made for statement in statements for made in self._statement(statement)]
@@ -286,7 +286,7 @@ class _Inliner:
         return None
 
     def variable(self, call: ast.Call, before: list[ast.stmt]) -> ast.Name:
-        """A variable with the value of a call, whose statements go before."""
+        """Assigns the value of a call to a new variable; appends the statements to `before`."""
         assert isinstance(call.func, ast.Name)
         statements, value = self._body(call)
         name = self._fresh(call.func.id)
@@ -294,7 +294,7 @@ class _Inliner:
         return ast.Name(name, ast.Load())
 
     def _body(self, call: ast.Call) -> tuple[list[ast.stmt], ast.expr]:
-        """The statements of the called function with the call's arguments, and the value that it returns."""
+        """The statements of the called function with arguments substituted, and the expression it returns."""
         assert isinstance(call.func, ast.Name)
         function = self.functions[call.func.id]
         before: list[ast.stmt] = []
@@ -330,7 +330,7 @@ class _Inliner:
 
 
 class _Replace(ast.NodeTransformer):
-    """Puts variables in place of calls inside of an expression."""
+    """Replaces calls inside an expression by variables."""
 
     def __init__(self, inliner: _Inliner, before: list[ast.stmt]) -> None:
         self.inliner, self.before = inliner, before
@@ -346,7 +346,7 @@ class _Replace(ast.NodeTransformer):
 
 
 class _Rename(ast.NodeTransformer):
-    """Arguments in place of parameters, and other names for local variables."""
+    """Substitutes arguments for parameters and renames local variables."""
 
     def __init__(self, values: Mapping[str, ast.expr], names: Mapping[str, str]) -> None:
         self.values, self.names = values, names

@@ -1,4 +1,4 @@
-"""Functions around the transforms: their heads, and the bodies that read, write and parse the command line."""
+"""Writes the functions around the transforms: signatures, and bodies that read, write and parse the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from palmette.features.team_document import format_of
 
 
 def load_body(scope: ScriptScope, conventions: Conventions, config: Config) -> list[str]:
-    """Reads every table of the view, with only the columns that it mentions."""
+    """Reads the tables of the view, restricted to the columns it uses."""
     config = _as_named(config, scope.view, conventions, "load")
     readers = {
         name: f"{_reader(scope, table, config)}.select({name_arguments(needed_columns(scope.view, table))})"
@@ -53,7 +53,7 @@ def _reader(scope: ScriptScope, table: Table, config: Config) -> str:
 
 
 def _as_named(config: Config, view: View, conventions: Conventions, role: Role) -> Config:
-    """The configuration with accessors on the parameter by which the function with this role takes it."""
+    """The configuration, with its accessors on the parameter name that the function with this role uses."""
     name = next((bound.name for bound in signature(view, conventions, role) if bound.meaning == "config"), "config")
     accessors = {fact: re.sub(r"(?<![\w.'\"])config\b", name, code) for fact, code in config.accessors.items()}
     return config.model_copy(update={"accessors": accessors})
@@ -64,14 +64,14 @@ def constant_name(table: Table) -> str:
 
 
 def source_place(table: Table, config: Config) -> str:
-    """Where the table is, as code: from the configuration, or a constant of the script."""
+    """Code of the table's location: from the configuration, or a constant of the script."""
     return config.accessors.get(f"source:{table.name}") or constant_name(table)
 
 
 def needed_columns(view: View, table: Table) -> list[str]:
-    """Registered columns that the view's computation mentions, beside keys, times and partitions.
+    """Registered columns that the view's expressions mention, plus keys, times and partitions.
 
-    A mention under the same name for another table costs a column that is read and not used, nothing else.
+    Matches by name only: a column of the same name in another table may be read without need.
     """
     parts: list[Model] = [step for source in view.sources for step in source.early + source.late]
     parts += [feature.computation for feature in view.features if feature.computation is not None]
@@ -84,7 +84,7 @@ def needed_columns(view: View, table: Table) -> list[str]:
 
 
 def write_body(scope: ScriptScope, conventions: Conventions, config: Config) -> list[str]:
-    """Writes the frame; with a partition, dynamically, so that other days stay."""
+    """Writes the frame; with a partition, overwrites only the partitions it contains."""
     config = _as_named(config, scope.view, conventions, "write")
     frame = next(
         (bound.name for bound in signature(scope.view, conventions, "write") if bound.meaning in ("frame", "table")),
@@ -116,7 +116,7 @@ def write_body(scope: ScriptScope, conventions: Conventions, config: Config) -> 
 
 
 def main_body(scope: ScriptScope, conventions: Conventions, config: Config) -> list[str]:
-    """Parses the options, builds the session, and calls the other functions."""
+    """Parses the options, creates the session, and calls the other functions."""
     view = scope.view
     option, as_of = conventions.config_option, conventions.as_of_option
     has_cutoff, form = view.cutoff != "spine", format_of(config.file.path).upper()
@@ -169,7 +169,7 @@ def _config(scope: ScriptScope, config: Config, path: str) -> list[str]:
 
 
 def _call(view: View, conventions: Conventions, role: Role, each: dict[str, str]) -> str:
-    """A call of a predefined function with what its parameters mean."""
+    """A call of a predefined function; each parameter gets the value for its meaning."""
     values: dict[Meaning, str] = {
         "spark": "spark",
         "config": "config",
@@ -201,7 +201,7 @@ _CUTOFFS = {
 
 
 def module_docstring(view: View, conventions: Conventions) -> str:
-    """The module's docstring with its quotes: what the view is about, its grain, sources and cut-off."""
+    """The module's quoted docstring: the view's purpose, grain, sources and cut-off."""
     about = docstring(" ".join(view.description.split())) or f"Feature view `{view.name}`."
     about = about if about.endswith((".", "!", "?")) else f"{about}."
     grain = f"one row per {_listed(view.grain)}"

@@ -1,4 +1,4 @@
-"""Which features are computed together: one group per source and keys, wherever one aggregation can serve them all."""
+"""Groups features that are computed together: one group per source and keys, if one aggregation is enough."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class FeatureGroup:
     where: str | None
     """The condition that all features share."""
     is_alone: bool = False
-    """Whether its one feature needs an aggregation of its own."""
+    """Whether the group has a single feature that needs its own aggregation."""
     is_distinct: bool = False
-    """Whether it is the distinct counts of a source whose other features are computed without them."""
+    """Whether the group contains the distinct counts that were separated from a source's other features."""
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What tells it from the other groups of the view."""
+        """Identifies the group within the view."""
         return tuple(feature.name for feature in self.features)
 
 
@@ -80,9 +80,9 @@ def _group(view: View, source: ViewSource, by: tuple[str, ...], features: Iterab
 
 
 def _apart_from_vectors(features: list[ViewFeature]) -> list[ViewFeature]:
-    """Distinct counts beside several vectors.
+    """The distinct counts to separate from several vector aggregates, if any.
 
-    Spark groups by what is counted, too, and would carry the sums of all elements through that grouping.
+    Spark also groups by the counted column and would carry the sums of all vector elements through that grouping.
     """
     computed = {feature.name: feature.computation for feature in features}
     functions = {name: one.function for name, one in computed.items() if isinstance(one, Aggregate)}
@@ -95,7 +95,7 @@ def _windows(features: Iterable[ViewFeature]) -> list[Window]:
 
 
 def _needs_own_group(view: View, source: ViewSource, feature: ViewFeature) -> bool:
-    """top_k counts twice, and vectors of unknown length are taken apart by position."""
+    """Whether the feature cannot share a group: top_k groups twice, and vectors of unknown length are exploded."""
     aggregate = feature.computation
     if not isinstance(aggregate, Aggregate):
         return False
@@ -104,7 +104,7 @@ def _needs_own_group(view: View, source: ViewSource, feature: ViewFeature) -> bo
 
 
 def vector_length(view: View, source: ViewSource, name: str) -> int | None:
-    """The registered length of a column that is as a table has it: the source's own, or one that it joins."""
+    """The registered length of an unchanged table column, from the source's table or a joined one."""
     steps = (*source.early, *source.late)
     step = next((step for step in reversed(steps) if name in set_by(step)), None)
     column = source.table.column(name) if step is None else None
@@ -114,7 +114,7 @@ def vector_length(view: View, source: ViewSource, name: str) -> int | None:
 
 
 def changed_columns(source: ViewSource) -> frozenset[str]:
-    """Columns that some step of the source sets."""
+    """Columns that any step of the source sets."""
     return frozenset(name for step in (*source.early, *source.late) for name in set_by(step))
 
 
@@ -129,7 +129,7 @@ def set_by(step: Step) -> frozenset[str]:
 
 
 def longest_window(view: View, source: ViewSource, by: tuple[str, ...] | None = None) -> Window | None:
-    """The longest window that features take from the source (those of these keys, if any are given); None for all."""
+    """The longest window of the source's features (only of those grouped by `by`, if given); None for all history."""
     features = [
         feature
         for feature in view.features
@@ -140,12 +140,12 @@ def longest_window(view: View, source: ViewSource, by: tuple[str, ...] | None = 
 
 
 def containing_window(view: View, source: ViewSource) -> Window | None:
-    """A window that surely contains those of all features of the source; None for all history."""
+    """A window that is certain to contain the windows of all features of the source; None for all history."""
     return containing(_windows(feature for feature in view.features if feature.source == source.name), view.zone)
 
 
 def own_columns(view: View) -> dict[str, str]:
-    """Lookup features that are columns of the spine's own row: feature to column."""
+    """Lookup features that can be read from the spine's own rows: feature to column."""
     table = None if view.spine is None or view.cutoff == "spine" else view.tables[view.spine.table]
     if table is None or is_dated(table):
         return {}

@@ -1,4 +1,4 @@
-"""The rows of a view without a spine: the keys that visible rows have."""
+"""The rows of a view without a spine: the keys observed in visible rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from palmette.features.spec.view import View, ViewSource
 
 
 def observing(view: View) -> list[ViewSource]:
-    """The event sources whose keys make up the rows of a view without a spine; none that another one covers."""
+    """The event sources that define the rows of a view without a spine, without sources covered by others."""
     grain = tuple(view.grain)
     sources = [
         source
@@ -32,10 +32,10 @@ def observing(view: View) -> list[ViewSource]:
 
 
 def _covers(view: View, wide: ViewSource, narrow: ViewSource) -> bool:
-    """Whether each visible row of `narrow` in its longest window is one of `wide` in its own, with the same keys.
+    """Whether the longest window of `wide` contains every visible row of `narrow`'s, with the same keys.
 
-    Beyond the steps that both begin with, all that `wide` drops rows by must drop them from `narrow`, too, and neither
-    may change the columns that decide it, or the keys. Times are never changed by steps.
+    After the common initial steps, every step with which `wide` drops rows must also be a step of `narrow`, and neither
+    may change the keys or the columns that these steps use. Steps never change times.
     """
     if wide.table != narrow.table or not _contains(view, wide, narrow):
         return False
@@ -49,26 +49,26 @@ def _covers(view: View, wide: ViewSource, narrow: ViewSource) -> bool:
 
 
 def _contains(view: View, wide: ViewSource, narrow: ViewSource) -> bool:
-    """Whether the longest window of one source contains that of the other."""
+    """Whether the longest window of `wide` contains that of `narrow`."""
     mine, others = (longest_window(view, source, tuple(view.grain)) for source in (wide, narrow))
     return mine is None or (others is not None and containing([mine, others], view.zone) == mine)
 
 
 def _drops_by(step: Step) -> set[str] | None:
-    """The columns by which a step drops rows; None for one that keeps them all."""
+    """The columns that decide which rows a step drops; None if it keeps all rows."""
     if isinstance(step, FilterStep):
         return set(parse(step.filter).columns)
     return set(pairs(step.join.on)) if isinstance(step, JoinStep) and step.join.unmatched == "drop" else None
 
 
 def observing_groups(view: View) -> list[FeatureGroup]:
-    """Groups whose rows together have the keys of the output, so that nothing else need find them; else none."""
+    """Groups that together contain all keys of the output, so that no separate pass is needed; else none."""
     found = [_observing_group(view, source) for source in observing(view)]
     return [group for group in found if group is not None] if all(found) else []
 
 
 def _observing_group(view: View, source: ViewSource) -> FeatureGroup | None:
-    """The group that sees every visible row of the source's longest window."""
+    """The group that contains every visible row of the source's longest window."""
     grain = tuple(view.grain)
     longest = longest_window(view, source, grain)
     return next(
@@ -82,7 +82,7 @@ def _observing_group(view: View, source: ViewSource) -> FeatureGroup | None:
 
 
 def write_observed(scope: ScriptScope, known: dict[str, SourceTransforms]) -> str:
-    """Adds the transform that finds the keys of the output among the visible rows of `observing`; gives its name."""
+    """Adds the transform that collects the output's keys from the visible rows; returns its name."""
     grain = tuple(scope.view.grain)
     sources = observing(scope.view)
     selects = []

@@ -1,4 +1,4 @@
-"""The rows of a spine, and the columns of the output: the final select that is the contract."""
+"""Writes the rows of a spine, and the final select, which is the output contract."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ _EMPTY_ARRAY_NAMES = ("collect_list", "collect_set", "array_agg")
 
 
 def empty_value(sql: str, schema: Schema | None = None) -> str | None:
-    """The value over no rows as a Spark SQL expression without columns; None when it is surely null.
+    """The value for zero rows, as a Spark SQL expression without columns; None if it is null.
 
-    Empty arrays have the type that `schema`, of the rows, gives them.
+    Empty arrays get their type from `schema`, which describes the rows.
     """
     tree = exp.Paren(this=sqlglot.parse_one(sql, dialect="spark"))
     for node in reversed(list(tree.find_all(exp.AggFunc, exp.Filter, exp.WithinGroup, exp.Anonymous))):
@@ -64,19 +64,19 @@ def empty_value(sql: str, schema: Schema | None = None) -> str | None:
 
 
 def never_null(sql: str) -> bool:
-    """Whether it is a bare count, or ends in a constant for null."""
+    """Whether the expression is a bare count, or a COALESCE with a constant at the end."""
     tree = sqlglot.parse_one(sql, dialect="spark")
     last = tree.expressions[-1].unnest() if isinstance(tree, exp.Coalesce) and tree.expressions else None
     return isinstance(tree, _ZERO) or isinstance(last.this if isinstance(last, exp.Neg) else last, exp.Literal)
 
 
 def presence_column(feature: ViewFeature) -> str:
-    """Name of the column that tells that the group of an SQL aggregate had rows."""
+    """Name of the column that marks whether an SQL aggregate's group had rows."""
     return f"{feature.name}_has_rows"
 
 
 def needs_presence(feature: ViewFeature) -> bool:
-    """Whether nothing but such a column can tell the value over no rows from a null."""
+    """Whether a presence column is needed to distinguish the value for zero rows from a null result."""
     computation = feature.computation
     return (
         isinstance(computation, Expression)
@@ -100,7 +100,7 @@ def _of_aggregate(node: exp.Expr, schema: Schema) -> exp.Expr | None:
 
 
 def _fold(node: exp.Expr) -> exp.Expr:
-    """The expression with operations on null folded to null."""
+    """Folds operations on null to null."""
     for child in list(node.iter_expressions()):
         folded = _fold(child)
         if folded is not child:
@@ -120,11 +120,11 @@ def _fold(node: exp.Expr) -> exp.Expr:
 
 
 _NEVER_NULL = {"count": "bigint", "count_distinct": "bigint", "approx_count_distinct": "bigint", "exists": "boolean"}
-"""Aggregates that have a value over any rows, with its type."""
+"""Aggregates that are never null, each with its result type."""
 
 
 def write_spine(scope: ScriptScope) -> str:
-    """Adds the transform that selects the spine's rows with their cut-offs; gives its name."""
+    """Adds the transform that selects the spine's rows with their cut-offs; returns its name."""
     view, spine = scope.view, scope.view.spine
     assert spine is not None
     table = view.tables[spine.table]
@@ -151,9 +151,9 @@ def _cast(name: str, have: SparkType, want: SparkType) -> str:
 
 
 def finished(feature: ViewFeature, computed: CodeFragment, *, joined: bool = True) -> CodeFragment:
-    """The feature's column: cast to its type, null replaced by its default.
+    """Casts a computed feature to its type and replaces null by its default.
 
-    `joined` is true when the column was joined to the keys, so that other keys have null there.
+    `joined` states whether the column was joined to the keys, which leaves null for keys without rows.
     """
     exact = _never_null(feature)
     code = computed if exact == str(feature.dtype) else method(computed, "cast", quoted(str(feature.dtype)))
@@ -162,18 +162,18 @@ def finished(feature: ViewFeature, computed: CodeFragment, *, joined: bool = Tru
 
 
 def default_of(feature: ViewFeature) -> str | None:
-    """Source of the value that replaces null; counts are 0 and `exists` is false where there are no rows."""
+    """Source of the value that replaces null; 0 for counts and false for `exists`."""
     default: object = {"bigint": 0, "boolean": False, None: feature.default}[_never_null(feature)]
     return None if default is None else typed_literal(default, feature.dtype)
 
 
 def _never_null(feature: ViewFeature) -> str | None:
-    """The type of the feature's aggregate where that has a value over any rows."""
+    """The result type of the feature's aggregate if it is never null."""
     return _NEVER_NULL.get(feature.computation.function) if isinstance(feature.computation, Aggregate) else None
 
 
 def typed_literal(value: object, kind: SparkType) -> str:
-    """A Column of exactly this type."""
+    """A literal Column of exactly this type."""
     if isinstance(value, Decimal):
         value = int(value) if value == value.to_integral_value() else str(value)
     if isinstance(value, tuple | list):
@@ -191,7 +191,7 @@ def typed_literal(value: object, kind: SparkType) -> str:
 
 
 def computed_code(view: View, feature: ViewFeature) -> CodeFragment:
-    """The joined column; for an SQL aggregate with a value over no rows, that value where nothing was joined."""
+    """The joined column; for an SQL aggregate with a value for zero rows, that value if nothing was joined."""
     found = CodeFragment(f"F.col({quoted(feature.name)})", column=feature.name)
     if isinstance(feature.computation, Expression):
         empty = empty_value(feature.computation.sql, view.source(feature.computation.source).schema)
@@ -210,7 +210,7 @@ def computed_code(view: View, feature: ViewFeature) -> CodeFragment:
 
 
 def _may_lack_cutoff(view: View) -> bool:
-    """Whether a row of the spine may have no cut-off; then it sees nothing, not even what has no time."""
+    """Whether rows of the spine may have no cut-off; no table is visible to such rows, not even one without times."""
     if view.cutoff != "spine" or view.spine is None:
         return False
     registered = view.tables[view.spine.table].column(view.spine.cutoff or "")
@@ -218,7 +218,7 @@ def _may_lack_cutoff(view: View) -> bool:
 
 
 def derive_levels(view: View) -> list[list[ViewFeature]]:
-    """Derived features in rounds: each uses only features of earlier rounds."""
+    """Derived features in rounds, such that each round uses only features of earlier rounds."""
     levels: dict[str, int] = {}
     for name in view.derivation_order:
         feature = view.feature(name)

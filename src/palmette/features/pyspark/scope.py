@@ -1,4 +1,4 @@
-"""What every part of the writer knows: the view, the cut-off as code, chosen utilities, and which names are taken."""
+"""State shared by all parts of the script writer: the view, the cut-off as code, chosen utilities, and used names."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ RESERVED = {
 
 @dataclass
 class IdentifierPool:
-    """Identifiers of one script, each given once."""
+    """The identifiers of one script; each is used once."""
 
     taken: set[str] = field(default_factory=set)
 
     def fresh(self, wanted: str) -> str:
-        """`wanted` as an identifier that nothing else has."""
+        """Reserves `wanted`, or a variant of it that is still unused."""
         name = identifier(wanted)
         number = 2
         while name in self.taken:
@@ -58,7 +58,7 @@ class IdentifierPool:
 
 
 def identifier(text: str) -> str:
-    """A usable Python variable name.
+    """Converts text to a valid Python variable name.
 
     >>> identifier("class"), identifier("2nd try")
     ('class_', '_2nd_try')
@@ -74,13 +74,13 @@ class ScriptScope:
     utilities: Utilities
     names: IdentifierPool
     functions: list[str] = field(default_factory=list)
-    """Source of the transforms, in the order of the file."""
+    """Source of the transforms, in file order."""
     used: set[Need] = field(default_factory=set)
-    """Needs that utilities were called for."""
+    """The needs that a utility was called for."""
     constants: dict[str, str] = field(default_factory=dict)
-    """Module constants that the transforms mention: name to value as source."""
+    """Module constants that the transforms use: name to value as source."""
     classes: dict[str, str] = field(default_factory=dict)
-    """Classes of the team that the script imports to make objects of: `module:Class` to what it calls them."""
+    """Team classes that the script imports and instantiates: `module:Class` to the name in the script."""
 
     @property
     def per_row(self) -> bool:
@@ -93,11 +93,11 @@ class ScriptScope:
 
     @property
     def row_keys(self) -> tuple[str, ...]:
-        """What, beside the keys, tells groups apart: the cut-off where each row has its own."""
+        """Grouping keys in addition to the entity's: the cut-off if each row has its own."""
         return (AS_OF,) if self.per_row else ()
 
     def class_names(self, wanted: Iterable[str]) -> dict[str, str]:
-        """What the script calls classes, given as `module:Class`: as they are called, unless something else is."""
+        """The script's names for classes given as `module:Class`; a class is renamed only if its name is in use."""
         found = {}
         for class_name in wanted:
             module, _, path = class_name.partition(":")
@@ -109,7 +109,7 @@ class ScriptScope:
         return found
 
     def constant(self, wanted: str, value: str) -> str:
-        """The module constant with this value, of this name or one like it."""
+        """The name of the module constant with this value; adds it if needed, as `wanted` or a variant."""
         name, number = wanted, 2
         while self.constants.get(name, value) != value:
             name, number = f"{wanted}_{number}", number + 1
@@ -120,7 +120,7 @@ class ScriptScope:
         return next((utility for utility in self.utilities.chosen if utility.need == need), None)
 
     def utility_call(self, need: Need, **arguments: str) -> str | None:
-        """Source of a call of the repository's function for `need`; None when there is none that takes these."""
+        """A call of the repository's function for `need`; None if there is none that accepts these arguments."""
         utility = self.utility(need)
         if utility is None or not set(re.findall(r"{(\w+)}", utility.call)) <= set(arguments):
             return None
@@ -128,7 +128,7 @@ class ScriptScope:
         return utility.call.format(**arguments)
 
     def utility_transform(self, need: Need, **arguments: str) -> str | None:
-        """As `utility_call`, for a function of a data frame, as a call in a chain: `transform(latest_per_key, ...)`."""
+        """As `utility_call`, for functions on a data frame, as a call in a chain: `transform(latest_per_key, ...)`."""
         utility = self.utility(need)
         match = re.fullmatch(r"([\w.]+)\({df}, (.*)\)", utility.call) if utility else None
         if utility is None or match is None or not set(re.findall(r"{(\w+)}", match[2])) <= set(arguments):
@@ -137,7 +137,7 @@ class ScriptScope:
         return f"transform({match[1]}, {match[2].format(**arguments)})"
 
     def sql(self, text: str, schema: Schema) -> CodeFragment:
-        """The expression as code, with the repository's own division where it has one."""
+        """Translates an expression, with the repository's own division if it has one."""
         divide = self.utility("divide")
         code = translate(text, schema, divide.call if divide else TRY_DIVIDE)
         if divide and re.search(rf"\b{divide.name}\(", code.text):
@@ -145,7 +145,7 @@ class ScriptScope:
         return code
 
     def keys_name(self, keys: tuple[str, ...]) -> str:
-        """The keys in a name: by entity where they make up whole entities, e.g. `user_offer`."""
+        """A name for a set of keys; complete entities are named by entity, e.g. `user_offer`."""
         rest, parts = set(keys), []
         for entity in self.view.spec.entities:
             if set(entity.keys) <= rest:

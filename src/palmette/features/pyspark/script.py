@@ -1,4 +1,4 @@
-"""The whole script: transforms around the predefined functions of the team."""
+"""Writes the whole script: transforms around the team's predefined functions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MICROS = {"SECOND": "1_000_000", "MINUTE": "60_000_000", "HOUR": "3_600_000_000
 
 
 def write_script(view: View, template: Template, config: Config, utilities: Utilities) -> str:
-    """Source of the feature script: the template's predefined functions with bodies, and the transforms they use."""
+    """Source of the feature script: the template's functions with bodies, and the transforms they use."""
     conventions = template.conventions
     scope = ScriptScope(
         view,
@@ -78,7 +78,7 @@ def write_script(view: View, template: Template, config: Config, utilities: Util
 
 
 def _beside(called: Collection[str], lines: list[str]) -> list[str]:
-    """Lines of code whose variables hide none of the functions that they call."""
+    """Renames variables that would shadow a called function."""
     nodes = ast.walk(ast.parse("\n".join(lines)))
     variables = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     for name in sorted(variables & set(called)):
@@ -99,9 +99,9 @@ def _constants(scope: ScriptScope, config: Config, code: str) -> list[str]:
 
 
 def _imports(scope: ScriptScope, config: Config, template: Template, code: str) -> str:
-    """Standard library, then pyspark and yaml, then the repository; only what the code mentions.
+    """Imports of what the code uses: standard library, then pyspark and yaml, then the repository.
 
-    What else the team's own annotations are made of is imported as the template has it.
+    Other names in the team's annotations are imported as in the template.
     """
 
     def used(name: str) -> bool:
@@ -128,7 +128,7 @@ def _imports(scope: ScriptScope, config: Config, template: Template, code: str) 
 
 
 def _own_imports(scope: ScriptScope, config: Config, used: Callable[[str], bool]) -> list[str]:
-    """What the repository gives; a class that something else in the script is called like has a line of its own."""
+    """Imports from the repository; a class whose name is taken is imported under another name."""
     own: dict[str, set[str]] = {}
     lines = []
     if config.class_name:
@@ -149,14 +149,14 @@ def _own_imports(scope: ScriptScope, config: Config, used: Callable[[str], bool]
 
 
 def _imported(text: str) -> Iterator[tuple[str, str]]:
-    """Module and name of what a file imports by name, `__future__` aside."""
+    """Module and name of everything a file imports by name, without `__future__`."""
     for node in ast.parse(text).body:
         if isinstance(node, ast.ImportFrom) and node.module and node.module != "__future__":
             yield from ((node.module, one.name) for one in node.names if one.asname is None)
 
 
 def _import(block: list[str], module: str, name: str) -> None:
-    """Adds a name to the line of its module, or such a line."""
+    """Adds a name to the import of its module, or adds an import."""
     head = f"from {module} import "
     line = next((line for line in block if line.startswith(head)), None)
     if line is None:
@@ -166,7 +166,7 @@ def _import(block: list[str], module: str, name: str) -> None:
 
 
 class _Build:
-    """The body of the function that turns tables into features, writing the transforms as it goes."""
+    """Writes the body of the build function, and the transforms it calls."""
 
     def __init__(self, scope: ScriptScope, conventions: Conventions) -> None:
         self.scope, self.view, self.conventions = scope, scope.view, conventions
@@ -174,9 +174,9 @@ class _Build:
         self.lines: list[str] = []
         self.known: dict[str, SourceTransforms] = {}
         self.rows: dict[tuple[str, tuple[str, ...]], str] = {}
-        """Variables with the known rows, by source and keys of the features."""
+        """Variables that hold visible rows, by source and keys of the features."""
         self.base: list[FeatureGroup] = []
-        """The groups whose rows together are the rows of the output, where there are such."""
+        """The groups that together define the output's rows; empty if the rows are found separately."""
 
     def body(self) -> list[str]:
         start = [self._spine()] if self.view.spine is not None else []
@@ -191,12 +191,12 @@ class _Build:
         return [*parsed, *(renamed(line, "as_of", name) for line in lines)]
 
     def with_cutoff(self, code: str) -> str:
-        """Code of a transform with the team's name for the cut-off."""
+        """Code of a transform, with the team's name for the cut-off."""
         name = next((bound.name for bound in self.parameters if bound.meaning == "as_of"), "as_of")
         return "\n".join(renamed(line, "as_of", name) for line in code.split("\n"))
 
     def _cutoff(self) -> tuple[list[str], str]:
-        """The cut-off by the name that the team's function gives it, made an instant first where it may be none."""
+        """Statements that make the cut-off a timestamp, if needed, and its name in the team's function."""
         bound = next((bound for bound in self.parameters if bound.meaning == "as_of"), None)
         if bound is None:
             return [], "as_of"
@@ -213,7 +213,7 @@ class _Build:
         return [], bound.name
 
     def _table(self, name: str) -> str:
-        """The data frame of a table inside `build`."""
+        """The data frame of a table inside the build function."""
         for bound in self.parameters:
             if bound.meaning == "tables":
                 return f"{bound.name}[{quoted(name)}]"
@@ -228,7 +228,7 @@ class _Build:
         ]
 
     def _spine(self) -> str:
-        """The rows of the spine, as the expression that joins start from."""
+        """The expression for the spine's rows, which the joins start from."""
         assert self.view.spine is not None
         call = f"{write_spine(self.scope)}({self._table(self.view.spine.table)})"
         if not self.scope.per_row:
@@ -237,7 +237,7 @@ class _Build:
         return "spine"
 
     def _observed(self) -> list[str]:
-        """The keys that visible rows have, as an expression and calls; by the groups that see them all, if they do."""
+        """The observed keys, as an expression and calls; uses groups that already contain all keys if possible."""
         grain = tuple(self.view.grain)
         self.base = observing_groups(self.view)
         if self.base:
@@ -249,7 +249,7 @@ class _Build:
         return [f"{name}({', '.join(rows + ['as_of'] * self._takes_as_of(name))})"]
 
     def _known_rows(self) -> None:
-        """A variable for the known rows of each source, by source and keys of the features."""
+        """Assigns the visible rows of each source to variables."""
         for name, item in self.known.items():
             start = self._table(item.source.table.name)
             if item.prepared:
@@ -283,7 +283,7 @@ class _Build:
             self.rows[name, by] = variables[call]
 
     def _variable(self, wanted: str) -> str:
-        """A name for a local variable that hides neither a parameter nor a function."""
+        """A name for a local variable that shadows no parameter or function."""
         name = identifier(wanted)
         sources = {identifier(source.name) for source in self.view.sources}
         if name in {bound.name for bound in self.parameters}:
@@ -309,7 +309,7 @@ class _Build:
         return joins
 
     def _group(self, group: FeatureGroup) -> tuple[FeatureTransform, list[str]]:
-        """The transform of a group, and the rows that it is called with."""
+        """The transform of a group, and its arguments."""
         return write_group(self.scope, group, self.known[group.source.name]), [self.rows[group.source.name, group.by]]
 
     def _call(self, written: FeatureTransform, arguments: list[str]) -> str:
@@ -320,7 +320,7 @@ class _Build:
         return f"join({self._call(written, arguments)}, on={join_keys(list(written.by))}, how={quoted(how)})"
 
     def _contract(self, joined: str) -> list[str]:
-        """The statements from the joined frame to the returned one."""
+        """The statements that turn the joined frame into the output."""
         view = self.view
         keys = [quoted(name) for name in (*view.grain, *view.kept)]
         cutoff = quoted(AS_OF) if self.scope.per_row else 'F.lit(as_of).alias("as_of")'
@@ -343,7 +343,7 @@ class _Build:
         return [*lines, self._last([*keys, quoted(AS_OF), *columns, *self._day('F.col("as_of")')])]
 
     def _last(self, columns: list[str]) -> str:
-        """The statement that returns the output, with casts and in the order that the team's scripts have."""
+        """The statement that returns the output, with casts and ordering if the team's scripts have them."""
         style = self.conventions.style
         if style.casts:
             typed = zip(columns, self.view.output.items(), strict=True)
@@ -352,7 +352,7 @@ class _Build:
         return _select("return features", columns) + order
 
     def _day(self, cutoff: str) -> list[str]:
-        """The partition column: the day of the last instant before the cut-off."""
+        """The partition column: the day of the last microsecond before the cut-off."""
         if self.view.partition is None:
             return []
         return [f'F.to_date({cutoff} - F.expr("INTERVAL 1 MICROSECOND")).alias({quoted(self.view.partition)})']

@@ -1,4 +1,4 @@
-"""The rows of each source that are known at the cut-off: small named transforms per source."""
+"""Writes the rows of each source that are visible at the cut-off, as small named transforms."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from palmette.features.spec.values import Window
 from palmette.features.spec.view import AS_OF, ViewSource
 
 _SHORT = 6
-"""So many calls are still read at one glance; longer chains are cut in two."""
+"""Maximum number of calls in a readable chain; longer chains are split in two."""
 
 By = tuple[str, ...]
 
 
 @dataclass
 class SourceTransforms:
-    """How `build` gets at the rows of a source: which transforms it calls with what."""
+    """The transforms of a source that the build function calls, with their arguments."""
 
     source: ViewSource
     event: CodeFragment | None = None
-    """The event time after all steps, as a timestamp."""
+    """Code of the event time after all steps, as a timestamp."""
     prepared: str | None = None
-    """Transform that applies the early steps, where it is a separate one."""
+    """Name of the transform that applies the early steps, if it is separate."""
     early_tables: list[str] = field(default_factory=list)
-    """Joined tables that it takes after the source's own."""
+    """Joined tables that `prepared` takes after the source's own."""
     function: str = ""
-    """Transform that narrows the rows to those known at the cut-off and applies the late steps."""
+    """Name of the transform that keeps the visible rows and applies the late steps."""
     tables: list[str] = field(default_factory=list)
     takes_as_of: bool = False
     window: Window | None = None
-    """The window that its rows are narrowed to already; None for all history."""
+    """The window that the rows are already restricted to; None for all history."""
     fan_out: dict[By, By] = field(default_factory=dict)
-    """With a cut-off per row: the keys by which cut-offs meet rows, for each `by` of the features."""
+    """With a cut-off per row: for each `by` of the features, the keys on which rows are joined to cut-offs."""
     by_relatives: dict[By, str] = field(default_factory=dict)
-    """Transforms in place of `function` for a `by` that shares no key with the late steps."""
+    """Transforms that replace `function` for a `by` without keys of the late steps."""
 
 
 def write_source(scope: ScriptScope, source: ViewSource) -> SourceTransforms:
@@ -131,7 +131,7 @@ def _per_row(scope: ScriptScope, known: SourceTransforms, late: Pipeline) -> Non
 
 
 def _meet_relatives(scope: ScriptScope, source: ViewSource, by: By, rows: str) -> list[str]:
-    """Calls that give rows the cut-offs of every entity that late steps look at, where `by` names another entity."""
+    """Calls that join rows to the cut-offs of all entities that late steps look at, if `by` names another entity."""
     entity = source.late_by or tuple(source.table.keys)
     name = scope.names.fresh(f"cutoffs_of_{scope.keys_name(entity)}")
     columns = [f"F.col({quoted(key)}).alias({quoted('cutoff_' + key)})" for key in entity]
@@ -159,7 +159,7 @@ def _meet_relatives(scope: ScriptScope, source: ViewSource, by: By, rows: str) -
 
 
 def fan_out_keys(source: ViewSource, by: By) -> By:
-    """The keys by which a cut-off must meet rows, so that late steps and states see all the rows they depend on."""
+    """The keys on which cut-offs are joined to rows, so that late steps and states see all the rows they need."""
     found = set(by)
     if source.late_by is not None:
         found &= set(source.late_by)
@@ -169,12 +169,12 @@ def fan_out_keys(source: ViewSource, by: By) -> By:
 
 
 def looks_back(source: ViewSource) -> bool:
-    """Whether rows before the windows of the features matter, too."""
+    """Whether rows before the features' windows matter too."""
     return source.late_by is not None or not source.is_event or source.table.event_time in changed_columns(source)
 
 
 def _narrow(pipeline: Pipeline, window: Window | None) -> None:
-    """The rows that count at the cut-off, in the widest window."""
+    """Keeps the rows that are visible at the cut-off and in the widest window."""
     table, scope = pipeline.table, pipeline.scope
     if table.kind in ("snapshot", "scd2"):
         statements, calls = current_state(scope, table, pipeline.schema, "")
@@ -194,7 +194,7 @@ def _narrow(pipeline: Pipeline, window: Window | None) -> None:
 
 
 def _by_utility(pipeline: Pipeline, window: Window | None) -> str | None:
-    """The repository's own way to keep the rows before the cut-off; its days are taken as 24 hours."""
+    """A call of the repository's own function that keeps the rows before the cut-off; it counts days as 24 hours."""
     scope, event = pipeline.scope, pipeline.event()
     utility = scope.utility("before_cutoff")
     takes_days = utility is not None and "{days}" in utility.call

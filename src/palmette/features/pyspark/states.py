@@ -1,4 +1,4 @@
-"""Tables that hold states: what was known of a key at an instant."""
+"""Writes lookups in tables of states: what was known about a key at a given time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from palmette.features.spec.view import Schema
 class JoinCode(NamedTuple):
     calls: list[str]
     parameter: str
-    """The data frame of the table, as the calls name it."""
+    """The parameter with the table's data frame."""
     table: str
 
 
@@ -33,7 +33,7 @@ def join_keys(keys: list[str]) -> str:
 
 
 def join_calls(scope: ScriptScope, join: Join, table: Table, moment: CodeFragment, schema: Schema) -> JoinCode:
-    """The calls that take columns of `table` as known at `moment`."""
+    """The calls that join columns of `table` as known at `moment`."""
     how = {"keep": "left", "drop": "inner"}[join.unmatched]
     on = pairs(join.on)
     taken = {new: there for new, there in pairs(join.columns).items() if not (new in on and on[new] == there)}
@@ -65,7 +65,7 @@ def current_name(table: Table) -> str:
 
 
 def current_function(scope: ScriptScope, table: Table) -> str:
-    """Name of the transform that gives each key's state at the run's cut-off; written at its first use."""
+    """Name of the transform that returns each key's state at the run's cut-off; writes it on first use."""
     name = current_name(table)
     if name not in scope.names.taken:
         scope.names.taken.add(name)
@@ -85,7 +85,7 @@ def current_function(scope: ScriptScope, table: Table) -> str:
 
 
 def current_state(scope: ScriptScope, table: Table, schema: Schema, start: str) -> tuple[list[str], list[str]]:
-    """Statements and calls that narrow rows of a state table to those known at the cut-off."""
+    """Statements and calls that keep the states known at the cut-off."""
     statements: list[str] = []
     calls: list[str] = []
     if start == identifier(table.name) and (days := pruning(scope, table, None)):
@@ -112,14 +112,14 @@ def current_state(scope: ScriptScope, table: Table, schema: Schema, start: str) 
 
 
 def newest_first(scope: ScriptScope, table: Table) -> str:
-    """Window over the states of one key, the newest first; ties are broken by the other columns."""
+    """A window over the states of one key, newest first; ties are broken by the other columns."""
     order = [f"F.col({quoted(name)}).desc()" for name in recency(table)]
     keys = (*table.keys, *scope.row_keys)
     return f"W.partitionBy({name_arguments(keys)}).orderBy({', '.join(order)})"
 
 
 def recency(table: Table) -> list[str]:
-    """Columns that order the states of one key; where keys may repeat, all columns that can be compared."""
+    """Columns that order the states of one key: all comparable columns if keys may repeat."""
     first = [name for name in (event_column(table), table.available_time) if name]
     if table.keys_enforced:
         return first[:1]
@@ -128,7 +128,7 @@ def recency(table: Table) -> list[str]:
 
 
 def states_function(scope: ScriptScope, table: Table, on: dict[str, str], taken: dict[str, str]) -> str:
-    """Writes the transform that gives every state with the span in which it was the latest known."""
+    """Writes the transform that returns every state with the period in which it was the latest known."""
     parameter = identifier(table.name)
     name = scope.names.fresh(f"{table.name}_states")
     statements, calls = _spans(table, scope.view.zone)
@@ -157,7 +157,7 @@ def _span_columns(table: Table) -> tuple[str, str]:
 
 
 def _spans(table: Table, zone: str) -> tuple[list[str], list[str]]:
-    """Statements and calls that add from when to when each state was the latest known of its key."""
+    """Statements and calls that add the period in which each state was the latest known of its key."""
     schema = registered_schema(table)
     known_from, known_until = _span_columns(table)
     start = timestamp(event_column(table) or table.available_time or "", schema, table, zone)

@@ -1,4 +1,4 @@
-"""Steps of a source as method calls on a data frame."""
+"""Writes the steps of a source as method calls on a data frame."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ _DATE_PARTS = {
 
 @dataclass
 class Pipeline:
-    """The calls that steps become, as they accumulate."""
+    """Accumulates the calls for the steps of a source."""
 
     scope: ScriptScope
     source: ViewSource
     schema: dict[str, SparkType]
-    """Columns so far."""
+    """The current columns."""
     statements: list[str] = field(default_factory=list)
-    """What is defined before the chain of calls."""
+    """Definitions before the chain of calls."""
     calls: list[str] = field(default_factory=list)
     parameters: dict[str, str] = field(default_factory=dict)
-    """Further data frames that the calls use: parameter name to the code that is passed for it."""
+    """Further data frames that the calls use: parameter name to argument."""
 
     @property
     def table(self) -> Table:
@@ -65,19 +65,19 @@ class Pipeline:
         self.schema.update({name: self.source.schema.get(name, SparkType("string")) for name in columns})
 
     def know_cutoff(self) -> None:
-        """Makes the cut-off a column, where it is none."""
+        """Adds the cut-off as a column, unless it is one."""
         self.schema[AS_OF] = SparkType("timestamp")
         if not self.scope.per_row:
             self.calls += with_columns({AS_OF: self.scope.cutoff.text})
 
     def event(self) -> CodeFragment:
-        """The event time as a timestamp."""
+        """Code of the event time as a timestamp."""
         name = event_column(self.table)
         assert name is not None
         return timestamp(name, self.schema, self.table, self.scope.view.zone)
 
     def entity_window(self, by: tuple[str, ...]) -> str:
-        """A variable that holds the entity's events in order."""
+        """A variable for the window over an entity's events in order."""
         keys = (*by, *self.scope.row_keys)
         name = identifier(f"{self.scope.keys_name(by)}_events")
         order = dict.fromkeys([event_column(self.table) or "", *(key for key in self.table.keys if key not in keys)])
@@ -110,7 +110,7 @@ def _replace(pipeline: Pipeline, step: fsc_steps.ReplaceStep) -> None:
 
 
 def _typed(text: str, kind: SparkType) -> str:
-    """A value of a column's type that is written as text."""
+    """A text value converted to a column's type."""
     if kind.name == "boolean":
         return f"F.lit({text.lower() == 'true'})"
     if kind.is_integer or kind.name in ("float", "double"):
@@ -139,7 +139,7 @@ def _convert(pipeline: Pipeline, step: fsc_steps.ConvertStep) -> None:
 
 
 def _parsed(name: str, target: SparkType, pattern: str, lenient: bool) -> str:
-    """Text read by a pattern."""
+    """Parses text by a pattern."""
     if lenient:
         parsed = f"F.try_to_timestamp({quoted(name)}, F.lit({quoted(pattern)}))"
         return parsed if target.name == "timestamp" else f"{parsed}.cast({quoted(str(target))})"
@@ -212,7 +212,7 @@ def _previous(pipeline: Pipeline, step: fsc_steps.PreviousStep) -> None:
 
 
 def _elapsed(pipeline: Pipeline, by: tuple[str, ...]) -> str:
-    """Microseconds since the entity's previous event."""
+    """Code of the microseconds since the entity's previous event."""
     window = pipeline.entity_window(by)
     micros = call("F.unix_micros", pipeline.event().argument).text
     return f"{micros} - F.lag({micros}).over({window})"

@@ -1,4 +1,4 @@
-"""Times, visibility and windows as conditions on columns, partition columns among them."""
+"""Conditions on times, visibility, windows and partition columns."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def is_utc(zone: str) -> bool:
 
 
 def timestamp(name: str, schema: Schema, table: Table, zone: str) -> CodeFragment:
-    """The column as a timestamp; dates and wall clock readings are of the session's zone, which is the view's.
+    """The column as a timestamp; dates and local times are in the session's zone, which is the view's.
 
-    Spark compares readings as readings, although they are cast: one that the clock skipped would come before instants
-    that it comes after. Through microseconds they are compared as what they stand for.
+    Spark compares cast timestamp_ntz values as local times, which misplaces those that the clock skipped.
+    The conversion through microseconds prevents that.
     """
     kind = schema.get(name, SparkType("timestamp"))
     if kind.name == "timestamp":
@@ -41,12 +41,12 @@ def timestamp(name: str, schema: Schema, table: Table, zone: str) -> CodeFragmen
 
 
 def event_column(table: Table) -> str | None:
-    """The column with the time of the event, or the start of a state's validity."""
+    """The column with the event's time, or the start of a state's validity."""
     return table.event_time or table.valid_from
 
 
 def is_dated(table: Table) -> bool:
-    """Whether the table's content depends on the time of the lookup."""
+    """Whether the table's content depends on when it is looked up."""
     return table.kind != "dimension" or table.available_time is not None
 
 
@@ -55,7 +55,7 @@ def before(left: CodeFragment, right: CodeFragment) -> CodeFragment:
 
 
 def visible(table: Table, schema: Schema, cutoff: CodeFragment, zone: str) -> list[CodeFragment]:
-    """Conditions under which a row (of an scd2 table: a state) counts at `cutoff`."""
+    """Conditions under which a row (for an scd2 table: a state) is visible at `cutoff`."""
     conditions = []
     if table.kind == "scd2":
         assert table.valid_from is not None
@@ -71,7 +71,7 @@ def visible(table: Table, schema: Schema, cutoff: CodeFragment, zone: str) -> li
 
 
 def micros(length: Duration) -> str:
-    """A length in microseconds, as code: `90 * MICROS_PER_MINUTE`."""
+    """A duration in microseconds, as code: `90 * MICROS_PER_MINUTE`."""
     seconds = length.timedelta // timedelta(seconds=1)
     size, unit = next((size, unit) for size, unit in _SECONDS if seconds % size == 0)
     return f"{seconds // size} * MICROS_PER_{unit}"
@@ -81,7 +81,7 @@ _SECONDS = ((86400, "DAY"), (3600, "HOUR"), (60, "MINUTE"), (1, "SECOND"))
 
 
 def window_start(window: Window, cutoff: CodeFragment, zone: str) -> CodeFragment:
-    """The first instant of the window; days are calendar days of the session's zone, the rest is elapsed time."""
+    """Code of the window's start; days are calendar days of the session's zone, the rest is elapsed time."""
     if is_utc(zone) and cutoff.text == "F.lit(as_of)":
         parts = {"days": window.days, **dict(zip(("hours", "minutes", "seconds"), _clock(window), strict=True))}
         given = ", ".join(f"{unit}={amount}" for unit, amount in parts.items() if amount)
@@ -96,7 +96,7 @@ def window_start(window: Window, cutoff: CodeFragment, zone: str) -> CodeFragmen
 
 
 def _clock(window: Window) -> tuple[int, int, int]:
-    """Hours, minutes and seconds of a window beside its days."""
+    """Hours, minutes and seconds of a window, without its days."""
     return window.seconds // 3600, window.seconds % 3600 // 60, window.seconds % 60
 
 
@@ -105,19 +105,19 @@ def in_window(window: Window, event: CodeFragment, cutoff: CodeFragment, zone: s
 
 
 def window_name(window: Window) -> str:
-    """Name of the condition that a row lies in the window: `last_30_days`."""
+    """Name of the condition that a row is in the window: `last_30_days`."""
     return f"last_{length(window).replace(' ', '_')}"
 
 
 def widest(windows: list[Window]) -> Window:
-    """The longest window, a day taken as 24 hours."""
+    """The longest window, counting a day as 24 hours."""
     return max(windows, key=lambda window: timedelta.max if window == Window.ALL else window.timedelta)
 
 
 def containing(windows: list[Window], zone: str) -> Window | None:
-    """The widest window, when it surely contains all others; None for all history.
+    """The widest window if it is certain to contain all others; None for all history.
 
-    Where clocks change, windows of nearly the same length may each be the longer one if their days differ in number.
+    With daylight saving, either of two similar windows may be longer if they have different numbers of days.
     """
     longest = widest(windows)
     if longest == Window.ALL:
@@ -128,12 +128,12 @@ def containing(windows: list[Window], zone: str) -> Window | None:
 
 
 def _differ(one: Window, other: Window) -> bool:
-    """Whether it depends on clocks which of two windows is the longer one."""
+    """Whether clock changes decide which window is longer."""
     return one.days != other.days and bool(one.seconds or other.seconds)
 
 
 class Pruning(NamedTuple):
-    """A condition on the partition column that no visible row fails, and what it is written with."""
+    """A condition on the partition column that holds for all visible rows, and the statements it uses."""
 
     statements: list[str]
     condition: str
@@ -142,10 +142,10 @@ class Pruning(NamedTuple):
 def pruning(
     scope: ScriptScope, table: Table, window: Window | None, changed: frozenset[str] = frozenset()
 ) -> Pruning | None:
-    """The days of `table` that can hold rows of `window` (None: all history) before the cut-off.
+    """Restricts `table` to the days that can contain rows of `window` (None: all history) before the cut-off.
 
-    A day of event time is bounded on both sides, a day of availability from above only: rows may arrive late.
-    None where no partition column holds a day, or where a step changes the time it is the day of.
+    Days of the event time are bounded on both sides, days of availability only from above because rows may arrive late.
+    Returns None if no partition column contains a day, or if a step changes the time that the day belongs to.
     """
     for partition in table.partitions:
         registered = table.column(partition.column)
@@ -183,7 +183,7 @@ def _bounds(scope: ScriptScope, table: Table, partition: Partition, window: Wind
 
 
 def _per_row(scope: ScriptScope, column: str, text: bool, days: int | None, slack: int) -> Pruning:
-    """Bounds by the earliest and the latest cut-off, as scalar subqueries: Spark still opens only those days."""
+    """Bounds by the earliest and the latest cut-off, as scalar subqueries; Spark still reads only those days."""
     moment = quoted("as_of") if is_utc(scope.view.zone) else 'F.to_utc_timestamp("as_of", ZONE)'
     cast = '.cast("string")' if text else ""
     latest = f"F.max(F.to_date({moment}))"
@@ -206,8 +206,8 @@ _ZONED = re.compile(
 
 
 def depends_on_zone(view: View, code: str) -> bool:
-    """Whether the session's time zone may change what the code computes; true where that is not plain to see."""
-    code = re.sub(r"""F\.\w+\("?as_of"?\)\.cast\("timestamp"\)""", "", code)  # which it is already
+    """Whether the result of the code may depend on the session's time zone; true in case of doubt."""
+    code = re.sub(r"""F\.\w+\("?as_of"?\)\.cast\("timestamp"\)""", "", code)  # already a timestamp
     kinds = {
         f"{table.name}.{column.name}": str(column.type) for table in view.tables.values() for column in table.columns
     }
