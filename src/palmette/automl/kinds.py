@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import re
 from collections.abc import Mapping, Sequence
@@ -128,7 +127,8 @@ TITLES = 20
 
 def kind_of(column: pd.Series[Any], name: str, distinct: int | None = None) -> Kind:
     """Infers the kind of a column of typed values; its name matters only if the values leave it open."""
-    types = importlib.import_module("pandas").api.types
+    from pandas.api import types
+
     present = column.dropna()
     distinct = present.nunique() if distinct is None else distinct
     if distinct == 0 or (distinct == 1 and len(present) == len(column)):
