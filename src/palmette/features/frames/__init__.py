@@ -1,4 +1,4 @@
-"""Adversarial tables for a view: few, rich, legal for the registry, made to provoke every known mistake."""
+"""Adversarial tables for a view: small, valid for the registry, and built to expose typical errors."""
 
 from palmette.features.frames.scenarios import Scenario, scenarios
 

@@ -1,4 +1,4 @@
-"""Hundreds of random events of a few entities, before and after the cut-off."""
+"""Hundreds of random events for a few entities, before and after the cut-off."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENTITIES = 6
 
 
 def bulk_rows(builder: ScenarioBuilder) -> None:
-    """One part with everything in it: the entities meet each other."""
+    """Adds one part in which all tables share a few entities, so that their rows match at random."""
     factory = builder.factory
     rows: dict[str, list[Row]] = {name: [] for name in factory.view.tables}
     for name, table in factory.view.tables.items():
@@ -37,7 +37,7 @@ def bulk_rows(builder: ScenarioBuilder) -> None:
 
 
 def _distance(builder: ScenarioBuilder, reach: timedelta) -> timedelta:
-    """How long before the cut-off; whole days and hours are as frequent as anything else."""
+    """A random time before the cut-off; often a whole number of days or hours."""
     randomness = builder.factory.random
     scale = randomness.choice([DAY, 3 * DAY, reach, reach * 1.3])
     ago = randomness.random() * scale - 0.02 * scale

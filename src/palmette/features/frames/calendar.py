@@ -1,4 +1,4 @@
-"""Cut-offs worth trying, and instants as values of a table's time columns."""
+"""Cut-offs to test, and timestamps as values of time columns."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from palmette.features.oracle.clock import at_wall, day_of, micros, midnight, wa
 from palmette.features.spec.dfr import RegisteredColumn
 
 YEAR = 2024
-"""The usual one: it has a 29 February."""
+"""The default year; a leap year."""
 OFF_MIDNIGHT = timedelta(minutes=30)
-"""So near to midnight that zones an hour apart are on different days."""
+"""Close enough to midnight that zones an hour apart are on different days."""
 
 
 class CutOffs(NamedTuple):
-    """Instants at which features are computed."""
+    """The cut-offs of the scenarios. If cut-offs must be ends of days, all of them are midnights."""
 
     plain: datetime
-    """An ordinary afternoon (a midnight where cut-offs are ends of days)."""
+    """An ordinary afternoon."""
     spring: datetime
-    """Midnight soon after the clock was changed (any midnight in a zone without)."""
+    """A midnight two days after the year's first clock change, or on 2 April if there is none."""
     autumn: datetime
     leap: datetime
-    """Late on 29 February, when it is 1 March further east (the midnight after it where cut-offs are ends of days)."""
+    """Late on 29 February, when it is already 1 March further east."""
     year: datetime
-    """Early on New Year's Day, when it is still the old year further west (its midnight likewise)."""
+    """Early on New Year's Day, when it is still the old year further west."""
 
 
 def years_around(named: Iterable[int]) -> list[int]:
-    """The usual year; then, around each that conditions name, such after it, in it and before it, a leap year first."""
+    """The default year, then for each named year: the next leap year, the year after it, itself, the year before."""
     around = [year for one in sorted(named) for year in ((one // 4 + 1) * 4, one + 1, one, one - 1)]
     return [year for year in dict.fromkeys([YEAR, *around]) if MINYEAR + 10 < year < MAXYEAR - 10]
 
 
 def cut_offs(zone: ZoneInfo, midnights: bool, year: int = YEAR) -> CutOffs:
-    """`midnights`: only ends of days will do."""
+    """The cut-offs in a year; with `midnights`, only ends of days."""
     changes = clock_changes(zone, year)
     first, last = (changes[0], changes[-1]) if changes else (date(year, 3, 31), date(year, 10, 27))
     day = date(year, 5, 17)
@@ -53,7 +53,7 @@ def cut_offs(zone: ZoneInfo, midnights: bool, year: int = YEAR) -> CutOffs:
 
 
 def clock_changes(zone: ZoneInfo, year: int = YEAR) -> list[date]:
-    """Days of the year that do not have 24 hours."""
+    """Days of the year that are not 24 hours long."""
     days = [date(year, 1, 1) + timedelta(days=i) for i in range(366)]
     return [day for day in days if midnight(day + timedelta(days=1), zone) - midnight(day, zone) != timedelta(days=1)]
 
@@ -68,7 +68,7 @@ def resolution(column: RegisteredColumn) -> timedelta:
 
 
 def as_value(timestamp: datetime | None, column: RegisteredColumn, zone: ZoneInfo) -> Any:
-    """An instant as the column holds it: at its resolution, rounded down."""
+    """A timestamp in the column's type, rounded down to its resolution."""
     if timestamp is None:
         return None
     kind = column.type.parsed
@@ -88,7 +88,7 @@ def as_value(timestamp: datetime | None, column: RegisteredColumn, zone: ZoneInf
 
 
 def partition_value(timestamp: datetime | None, column: RegisteredColumn) -> Any:
-    """The UTC day of an instant, in the partition column's type."""
+    """The UTC day of a timestamp, in the partition column's type."""
     if timestamp is None:
         return None
     day = timestamp.astimezone(UTC).date()

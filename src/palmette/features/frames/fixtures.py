@@ -1,4 +1,4 @@
-"""Rows that count (for every feature an entity with a value), and scenarios made of such entities."""
+"""Fixtures (entities for which features have values), and the builder that makes scenarios of them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Fixture:
     """An entity's values, without its keys and times."""
 
     values: Mapping[str, Values]
-    """By table."""
+    """Values by table."""
     features: frozenset[str]
-    """Those whose value is neither null nor the default, nor nothing (0, false, empty) where it can be something."""
+    """The features with a value other than null, the default and, if another entity has one, 0, false or empty."""
     later: Mapping[str, Values] = field(default_factory=dict)
-    """By table of states that are looked up both at events and at the cut-off: the state between the two."""
+    """For tables whose states are looked up both at events and at the cut-off: the values of the later state."""
     quiet: Mapping[str, Values] = field(default_factory=dict)
-    """By table: values with which an entity is there, and as few of these features as can be have a value."""
+    """Values by table for which the entity has an output row, but as few of these features as possible have a value."""
 
     def rows(
         self,
@@ -42,9 +42,9 @@ class Fixture:
         *,
         without: Sequence[str] = (),
     ) -> dict[str, list[Row]]:
-        """One row in each table: states valid since long ago, events shortly before the cut-off, a spine row at it.
+        """The entity's rows by table: old states, events shortly before the cut-off, and a spine row at the cut-off.
 
-        A state that changes in between has two. `changed` are other values, by table.
+        A state that changes in between has two rows. `changed` overrides values, by table.
         """
         return {
             name: self.rows_of(factory, table, entity, cutoff, changed.get(name, {}))
@@ -55,12 +55,12 @@ class Fixture:
     def rows_of(
         self, factory: RowFactory, table: Table, entity: EntityNumbers, cutoff: datetime, changed: Values
     ) -> list[Row]:
-        """Those of one table."""
+        """The entity's rows in one table."""
         values, later = {**self.values[table.name], **changed}, self.later.get(table.name)
         return usual_rows(factory, table, entity, values, None if later is None else {**later, **changed}, cutoff)
 
     def contrast(self, factory: RowFactory, table: Table) -> Values:
-        """Another value in every column that can have one."""
+        """The values, with a different one in every column whose pool has another."""
         given = self.values[table.name]
         others = {
             column.name: [
@@ -71,7 +71,7 @@ class Fixture:
         return {**given, **{name: values[0] for name, values in others.items() if values}}
 
     def varied(self, factory: RowFactory, table: Table, number: int) -> dict[str, Any]:
-        """The same values, but the `number`-th of each numeric palette."""
+        """The values, with the `number`-th of the pool in every numeric column."""
         given = dict(self.values[table.name])
         for column in factory.free(table):
             value_pool = factory.value_pools[table.name, column.name]
@@ -88,7 +88,7 @@ def usual_row(
     cutoff: datetime,
     until: datetime | None = None,
 ) -> Row:
-    """A row as it should count at the cut-off."""
+    """A row that counts at the cut-off."""
     if table == factory.spine and table not in factory.events():
         return factory.row(table, entity, values, cutoff)
     if table.kind in ("snapshot", "scd2"):
@@ -99,7 +99,7 @@ def usual_row(
 def usual_rows(
     factory: RowFactory, table: Table, entity: EntityNumbers, values: Values, later: Values | None, cutoff: datetime
 ) -> list[Row]:
-    """The usual row; of a state that changes between the usual event and the cut-off, both rows."""
+    """The usual row or, for a state that changes between the usual event and the cut-off, both rows."""
     first = usual_row(factory, table, entity, values, cutoff)
     if later is None:
         return [first]
@@ -110,7 +110,7 @@ def usual_rows(
 
 
 def find_fixtures(factory: RowFactory, cutoff: datetime, most: int = 4) -> list[Fixture]:
-    """A few entities that together give as many features as possible a value, the richest first."""
+    """Chooses a few entities that together give values to as many features as possible, the richest first."""
     prune(factory, cutoff)
     entities = [EntityNumbers(i) for i in range(TRIES)]
     tables = factory.view.tables
@@ -155,7 +155,7 @@ def _grain(factory: RowFactory, entity: EntityNumbers) -> list[Any]:
 
 
 def _scores(factory: RowFactory, rows: dict[str, list[Row]], cutoff: datetime) -> dict[str, frozenset[str]]:
-    """By grain: the features with a value; 0, false and empty are values where no entity has another."""
+    """By grain: the features with a value. 0, false and empty count only if no entity has another value."""
     view = factory.view
     try:
         output = expected(view, factory.frames(rows, cutoff), None if view.cutoff == "spine" else cutoff)
@@ -175,7 +175,7 @@ def _scores(factory: RowFactory, rows: dict[str, list[Row]], cutoff: datetime) -
 
 
 def prune(factory: RowFactory, cutoff: datetime) -> None:
-    """Removes values that make Spark fail, such as text that is cast to a number, from the value pools."""
+    """Removes values that make Spark fail from the pools, such as text that cannot be cast to a number."""
     for table in factory.view.tables.values():
         usual = {
             column.name: next(iter(factory.value_pools[table.name, column.name]), None)
@@ -214,18 +214,18 @@ Rows = Mapping[str, Sequence[Row]]
 
 @dataclass(frozen=True)
 class EntityRows:
-    """The rows of one entity."""
+    """The rows of one entity in a scenario."""
 
     theme: str
-    """What it is about, in snake case, e.g. `redemptions_at_the_edges`."""
+    """The topic in snake case, e.g. `redemptions_at_the_edges`."""
     note: str
-    """What is peculiar about it, as a phrase, e.g. `redemptions exactly at the cut-off`."""
+    """The special property as a phrase, e.g. `redemptions exactly at the cut-off`."""
     rows: Rows
 
 
 @dataclass
 class ScenarioBuilder:
-    """Parts that do not touch each other, at one cut-off."""
+    """Collects independent parts of a scenario, at one cut-off."""
 
     factory: RowFactory
     fixtures: list[Fixture]
@@ -234,7 +234,7 @@ class ScenarioBuilder:
     count: int = 0
 
     def entity(self) -> EntityNumbers:
-        """One that no other part has."""
+        """A new entity that no other part uses."""
         self.count += 1
         return EntityNumbers(self.count - 1)
 
@@ -244,7 +244,7 @@ class ScenarioBuilder:
     def case(
         self, fixture: Fixture, table: Table, entity: EntityNumbers, rows: Sequence[Row], about: tuple[str, str]
     ) -> None:
-        """The exemplar's rows for the entity, but in `table` the given ones; `about` is theme and note."""
+        """Adds the fixture's rows for the entity, but with `rows` in `table`; `about` is theme and note."""
         factory, spine = self.factory, self.factory.spine
         given = {name: list(each) for name, each in fixture.rows(factory, entity, self.cutoff).items()}
         given[table.name] = list(rows)

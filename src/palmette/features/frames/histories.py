@@ -1,4 +1,4 @@
-"""Runs of events of one entity, and successive states of tables that keep them."""
+"""Sequences of events of one entity, and successive states of tables that keep them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palmette.features.spec.dfr import Table
 
 
 def histories(builder: ScenarioBuilder) -> None:
-    """Runs of events at telling distances."""
+    """Adds sequences of events whose distances are at, below and above the relevant lengths."""
     factory = builder.factory
     for table in factory.events():
         if not any(source.table == table and source.late_by for source in factory.view.sources):
@@ -37,7 +37,7 @@ def histories(builder: ScenarioBuilder) -> None:
 
 
 def _gaps_of_knowledge(builder: ScenarioBuilder, table: Table, fixture: Fixture, about: str) -> None:
-    """Histories whose second event of three lacks a value."""
+    """Adds histories of three events in which the second lacks a value."""
     factory = builder.factory
     for column in factory.free(table):
         if column.nullable:
@@ -51,7 +51,7 @@ def _gaps_of_knowledge(builder: ScenarioBuilder, table: Table, fixture: Fixture,
 
 
 def _across(builder: ScenarioBuilder, table: Table, fixture: Fixture, about: str) -> None:
-    """Histories that the cut-off cuts, and with an event that is known too late."""
+    """Adds histories that span the cut-off, and histories with an event that becomes available too late."""
     factory = builder.factory
     entity = builder.entity()
     rows = [
@@ -75,7 +75,7 @@ def _across(builder: ScenarioBuilder, table: Table, fixture: Fixture, about: str
 
 
 def states(builder: ScenarioBuilder) -> None:
-    """Successive states whose times touch the cut-off or an event."""
+    """Adds successive states that begin or end at, or next to, the cut-off or an event."""
     factory, none = builder.factory, timedelta(0)
     for table in factory.tables("snapshot", "scd2"):
         asked = state_moments(factory.view, table)
@@ -105,7 +105,7 @@ def states(builder: ScenarioBuilder) -> None:
 
 
 def _overtaken(builder: ScenarioBuilder, table: Table, what: str, moment: datetime) -> None:
-    """An old state that is known only after a newer one."""
+    """Adds an old state that becomes available only after a newer one."""
     factory, entity = builder.factory, builder.entity()
     old, new = _two(builder, table, entity)
     rows = [
@@ -117,7 +117,7 @@ def _overtaken(builder: ScenarioBuilder, table: Table, what: str, moment: dateti
 
 
 def _meanwhile(builder: ScenarioBuilder, table: Table) -> None:
-    """Events that a join looks up states for, and that are known only after the next state has begun."""
+    """Adds joined events that become available only after the next state has begun."""
     factory, fixture = builder.factory, builder.fixtures[0]
     for events in joined_to(factory.view, table):
         if events.available_time is None:
@@ -145,7 +145,7 @@ def _successive(
 
 
 def _two(builder: ScenarioBuilder, table: Table, entity: EntityNumbers) -> tuple[Values, Values]:
-    """Values that differ in every column that can."""
+    """Two sets of values that differ in every column that has another value."""
     factory, first = builder.factory, builder.fixtures[0].values[table.name]
     second = dict(first)
     for column in factory.free(table):

@@ -1,4 +1,4 @@
-"""Which columns of which tables hold the same keys, so that rows made for one entity find each other."""
+"""Finds columns that hold the same keys, so that rows generated for one entity match each other."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class ColumnRef(NamedTuple):
 
 
 GRAIN = ""
-"""The table of a place that is a key of the grain."""
+"""The table name of columns that stand for keys of the grain."""
 
 
 def links_of(view: View) -> dict[ColumnRef, ColumnRef]:
-    """Every linked column to the representative of its link; the grain's keys are places of the table ''."""
+    """Maps every linked column to the representative of its link; keys of the grain are columns of the table ''."""
     parents: dict[ColumnRef, ColumnRef] = {}
 
     def root(place: ColumnRef) -> ColumnRef:
@@ -69,14 +69,14 @@ def _source_links(view: View, source: ViewSource) -> Iterator[tuple[ColumnRef, C
 
 
 class KeyFactory:
-    """Gives the value of a linked column for the number of an entity."""
+    """Generates key values from entity numbers."""
 
     def __init__(self, view: View) -> None:
         self.links = links_of(view)
         self.texts: dict[ColumnRef, bool] = {}
-        """By link: whether all its columns hold text, so that keys need not look like numbers."""
+        """By link: whether all its columns are text, so that keys need not be numeric."""
         self.named: dict[ColumnRef, tuple[str | int | bool, ...]] = {}
-        """By link: the closed set of values of its columns, if there is one."""
+        """By link: the closed set of values of its columns, if any."""
         for place, link in self.links.items():
             if place.table:
                 column = view.tables[place.table].column(place.column)
@@ -93,10 +93,9 @@ class KeyFactory:
         return frozenset(link for column in table.columns if (link := self.link(table, column.name)) is not None)
 
     def value(self, link: ColumnRef, column: RegisteredColumn, number: int) -> Any:
-        """The key number `number` (from 0) as a value of the column.
+        """The key with index `number` (from 0) as a value of the column.
 
-        The first are those that a closed set has; where there are more entities, the others have keys of their own:
-        entities of one key would be one.
+        The first keys come from the closed set, if any. Further keys are outside of it, so that entities stay distinct.
         """
         named = self.named.get(link, ())
         if number < len(named):

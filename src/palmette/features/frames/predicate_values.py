@@ -1,8 +1,8 @@
-"""The values that matter in a view's expressions: literals, patterns, JSON paths, separators, by column.
+"""Collects the values in a view's expressions by column: literals, patterns, JSON paths, separators.
 
-A column that a step computes passes what is known about it on to the columns that it is computed from, so that a
-condition on a category finds the raw values that lead to it. So does a feature that is a value of rows or nearly one (a
-lookup, the largest, a sum), so that a condition on it in a derived feature finds the rows on both sides.
+The values of a column that a step computes also apply to the columns it is computed from, so that a condition on a
+category leads to the raw values behind it. The same holds for features close to a raw value (a lookup, a maximum, a
+sum), so that a condition in a derived feature gets rows on both sides.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from palmette.features.spec.view import View
 Literal = str | int | float | bool
 _DATED = re.compile(r"'(\d{4})-\d\d?-\d\d?")
 _COUNTING = ("count", "count_distinct", "approx_count_distinct", "exists", "share", "days_since_last")
-"""Aggregates that do not depend on the values themselves."""
+"""Aggregates that do not depend on the magnitude of values."""
 
 
 @dataclass
 class PredicateValues:
-    """By column name, over all tables; names that steps and joins give count as names of their own."""
+    """Values by column name, across all tables; columns of steps and joins count under their new names."""
 
     literals: dict[str, list[Literal]] = field(default_factory=lambda: defaultdict(list))
-    """Values that the column is compared with, or that stand in an expression with it."""
+    """Literals that the column is compared or combined with."""
     patterns: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """Java regular expressions that it is matched with."""
+    """Java regular expressions that it is matched against."""
     likes: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     separators: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     json_paths: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     formats: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """Date patterns that it is read by."""
+    """Date patterns that parse it."""
     numbers: set[str] = field(default_factory=set)
-    """Text columns that are converted to something else."""
+    """Text columns that are converted to other types."""
     years: set[int] = field(default_factory=set)
-    """Those of dates that expressions name."""
+    """Years of the dates in expressions."""
     bases: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """Column or feature to the columns and features that it is made from."""
+    """Column or feature to the columns and features it is computed from."""
 
     def closed(self) -> PredicateValues:
-        """What is known of derived columns, passed on to those they come from."""
+        """Propagates the values of derived columns to the columns they are computed from."""
         for _ in range(len(self.bases)):
             for name, bases in self.bases.items():
                 for base in bases - {name}:
@@ -63,7 +63,7 @@ def _extend(target: list[Any], values: Iterable[Any]) -> None:
 
 
 def predicate_values_of(view: View) -> PredicateValues:
-    """Reads all steps, conditions and computations of the view."""
+    """Collects from all steps, conditions and computations of the view."""
     predicate_values = PredicateValues()
     for source in view.sources:
         for step in (*source.early, *source.late):
@@ -108,7 +108,7 @@ def _step(predicate_values: PredicateValues, step: fsc_steps.Step) -> None:
 
 
 def _relation(predicate_values: PredicateValues, step: fsc_steps.Step) -> None:
-    """Columns that come from other rows."""
+    """Records which columns a step takes from other rows."""
     if isinstance(step, fsc_steps.PreviousStep):
         predicate_values.bases[step.previous.column] |= _read(predicate_values, step.previous.of)
     if isinstance(step, fsc_steps.JoinStep) and isinstance(step.join.columns, dict):
@@ -138,7 +138,7 @@ def _extract(predicate_values: PredicateValues, rule: fsc_steps.Extract) -> None
 
 
 def _read(predicate_values: PredicateValues, text: str | None) -> set[str]:
-    """Notes the values in an expression; returns the columns that it names."""
+    """Records the values in an expression; returns the columns it uses."""
     if text is None:
         return set()
     try:
@@ -177,7 +177,7 @@ def _names(node: Any) -> set[str]:
 
 
 def _own_literals(node: Any) -> Iterator[Literal]:
-    """Literals directly under a node, a minus sign, a bracket or a list."""
+    """Literals directly under a node, also in a negation, a bracket or a list."""
     for child in node.iter_expressions():
         match child:
             case exp.Literal():

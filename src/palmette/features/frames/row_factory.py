@@ -1,4 +1,4 @@
-"""Makes rows: legal for the registry, linked by keys, placed in time."""
+"""Generates rows that are valid for the registry, linked by keys and placed in time."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from palmette.features.spec.view import View
 
 Row = dict[str, Any]
 Values = Mapping[str, Any]
-"""Column to value, for the columns that are neither keys nor times."""
+"""Column to value, without keys and times."""
 SAME = timedelta(0)
 
 
 @dataclass(frozen=True)
 class EntityNumbers:
-    """Numbers of an entity's keys, by link."""
+    """The numbers of an entity's keys, by link."""
 
     number: int
     others: Mapping[ColumnRef, int] = field(default_factory=dict)
-    """Links whose key has another number."""
+    """Links whose key has a number other than `number`."""
 
     def key(self, link: ColumnRef) -> int:
         return self.others.get(link, self.number)
 
 
 class RowFactory:
-    """What all scenarios of a view are made with."""
+    """Generates rows and frames for all scenarios of a view."""
 
     def __init__(self, view: View, seed: int) -> None:
         self.view = view
@@ -69,7 +69,7 @@ class RowFactory:
         ]
 
     def free(self, table: Table) -> list[RegisteredColumn]:
-        """Columns that are neither keys nor times nor partitions by time."""
+        """Columns that are neither keys, nor times, nor partitions by time."""
         taken = {
             table.event_time,
             table.available_time,
@@ -87,7 +87,7 @@ class RowFactory:
         ]
 
     def wild(self, table: Table) -> Values:
-        """Any legal values."""
+        """Random valid values."""
         return {column.name: self._pick(table, column) for column in self.free(table)}
 
     def _pick(self, table: Table, column: RegisteredColumn) -> Any:
@@ -106,7 +106,7 @@ class RowFactory:
         available: datetime | None = None,
         until: datetime | None = None,
     ) -> Row:
-        """A row of the entity that happened (or begins to be valid) at `at`, with `available` as its availability."""
+        """A row with event time (or start of validity) `at`, available at `available` or by default at `at`."""
         row: Row = {}
         for column in table.columns:
             row[column.name] = self._value(table, column, entity, values)
@@ -136,7 +136,7 @@ class RowFactory:
             row[name] = value if value is not None or column.nullable else row[name]
 
     def dated(self, table: Table, row: Row) -> Row:
-        """The row with its partition columns as its times demand."""
+        """The row, with partition columns derived from its times."""
         for part in table.partitions:
             column, source = table.column(part.column), table.column(getattr(table, part.of or "", "") or "")
             if column is not None and source is not None:
@@ -151,11 +151,11 @@ class RowFactory:
         return resolution(column) if column is not None else timedelta(microseconds=1)
 
     def earliest(self, table: Table, cutoff: datetime) -> datetime:
-        """Rows before this are no longer kept."""
+        """The earliest time that the table's retention allows."""
         return cutoff - (table.retention.timedelta if table.retention else timedelta(days=3650))
 
     def frames(self, rows: Mapping[str, Iterable[Row]], cutoff: datetime) -> dict[str, Frame]:
-        """All tables of the view; rows that the registry does not allow are left out."""
+        """All tables of the view; drops rows that violate retention or unique keys."""
         frames = {}
         for name, table in self.view.tables.items():
             schema = {column.name: column.type.parsed for column in table.columns}
@@ -184,7 +184,7 @@ class RowFactory:
 
 
 def _zero(column: RegisteredColumn) -> Any:
-    """A value for a column that must have one."""
+    """A default for a column that cannot be null."""
     from decimal import Decimal
 
     kind = column.type.parsed.name

@@ -1,4 +1,4 @@
-"""The scenarios of a view: tables that put every boundary, absence and tie to the test."""
+"""The scenarios of a view: tables that test every boundary, absence and tie."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from palmette.features.spec.view import View
 
 @dataclass(frozen=True)
 class Scenario:
-    """Tables and a cut-off on which a view can be computed."""
+    """Tables and a cut-off for computing a view."""
 
     name: str
     why: str
-    """What it puts to the test, as one sentence."""
+    """What the scenario tests, in one sentence."""
     frames: Mapping[str, Frame]
     as_of: datetime | None
-    """None when the spine carries the cut-offs."""
+    """None if the spine contains the cut-offs."""
 
 
 class NamedScenario(NamedTuple):
-    """A scene with its name and purpose."""
+    """A scenario under construction, with its name and purpose."""
 
     name: str
     why: str
@@ -47,31 +47,31 @@ class NamedScenario(NamedTuple):
 
 
 def scenarios(view: View, seed: int = 0, count: int = 13) -> list[Scenario]:
-    """At most `count` scenarios, the most telling first; the same for the same view and seed.
+    """At most `count` scenarios, the most informative first; deterministic for a view and seed.
 
-    All values are legal for the registry: types, nulls, keys that are declared unique, closed sets, lengths, retention,
-    and partition columns that agree with the times they are of. None makes Spark fail on a correct script.
+    All values are valid for the registry: types, nulls, unique keys, closed sets, lengths, retention, and partition
+    columns that match their times. No scenario makes Spark fail on a correct script.
     """
-    return list(_scenarios(_Same(view), seed))[:count]
+    return list(_scenarios(_ViewIdentity(view), seed))[:count]
 
 
-class _Same:
-    """A view, equal only to itself, so that its scenarios can be kept."""
+class _ViewIdentity:
+    """Wraps a view to compare it by identity, for use as a cache key."""
 
     def __init__(self, view: View) -> None:
         self.view = view
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.view is other.view
+        return isinstance(other, _ViewIdentity) and self.view is other.view
 
     def __hash__(self) -> int:
         return id(self.view)
 
 
 @lru_cache(maxsize=4)
-def _scenarios(same: _Same, seed: int) -> tuple[Scenario, ...]:
-    found = [staged.scenario() for staged in stage(same.view, seed)]
-    return tuple(scenario for scenario in found if _runs(same.view, scenario))
+def _scenarios(identity: _ViewIdentity, seed: int) -> tuple[Scenario, ...]:
+    found = [each.scenario() for each in named_scenarios(identity.view, seed)]
+    return tuple(scenario for scenario in found if _runs(identity.view, scenario))
 
 
 def _runs(view: View, scenario: Scenario) -> bool:
@@ -84,7 +84,7 @@ def _runs(view: View, scenario: Scenario) -> bool:
     return True
 
 
-_SCENES: tuple[tuple[str, Callable[[ScenarioBuilder], None], str, str], ...] = (
+_DEFINITIONS: tuple[tuple[str, Callable[[ScenarioBuilder], None], str, str], ...] = (
     (
         "boundaries",
         test_scenarios.boundaries,
@@ -136,8 +136,8 @@ _SCENES: tuple[tuple[str, Callable[[ScenarioBuilder], None], str, str], ...] = (
 )
 
 
-def _set(view: View, seed: int) -> tuple[RowFactory, list[Fixture], CutOffs]:
-    """Studio, exemplars and cut-offs in the year in which most features have a value: conditions may name dates."""
+def _prepare(view: View, seed: int) -> tuple[RowFactory, list[Fixture], CutOffs]:
+    """Row factory, fixtures and cut-offs for the year in which most features have a value."""
     found = []
     for year in years_around(RowFactory(view, seed).predicate_values.years):
         factory = RowFactory(view, seed)
@@ -146,13 +146,13 @@ def _set(view: View, seed: int) -> tuple[RowFactory, list[Fixture], CutOffs]:
     return max(found, key=lambda each: len(frozenset[str]().union(*(one.features for one in each[1]))))
 
 
-def stage(view: View, seed: int = 0) -> list[NamedScenario]:
-    """The scenes of a view, each entity with its own rows; scenes that do not apply are left out."""
-    factory, fixtures, cutoffs = _set(view, seed)
-    staged = []
-    for name, fill, when, why in _SCENES:
+def named_scenarios(view: View, seed: int = 0) -> list[NamedScenario]:
+    """Builds the scenarios of a view, each with separate entities; skips scenarios that do not apply."""
+    factory, fixtures, cutoffs = _prepare(view, seed)
+    builders = []
+    for name, fill, when, why in _DEFINITIONS:
         builder = ScenarioBuilder(factory, fixtures, getattr(cutoffs, when))
         fill(builder)
         if builder.parts or name == "empty":
-            staged.append(NamedScenario(name, why, builder))
-    return staged
+            builders.append(NamedScenario(name, why, builder))
+    return builders

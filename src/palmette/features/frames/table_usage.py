@@ -1,4 +1,4 @@
-"""What a view asks of a table: how far back, at which moments, about which distances between events."""
+"""How a view uses a table: its windows, the times of state lookups, and the distances between events that matter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palmette.features.spec.view import View
 
 
 def windows_of(view: View, table: Table) -> list[Window]:
-    """The windows that features take from a table, each once."""
+    """The distinct windows of features on a table."""
     found = []
     for feature in view.features:
         computation = feature.computation
@@ -22,7 +22,7 @@ def windows_of(view: View, table: Table) -> list[Window]:
 
 
 def state_moments(view: View, table: Table) -> set[str]:
-    """When states of the table are looked up: at `event`, at `cutoff`."""
+    """The times at which states of the table are looked up: `event`, `cutoff` or both."""
     moments = {
         "cutoff"
         for feature in view.features
@@ -49,7 +49,7 @@ def joined_to(view: View, table: Table) -> list[Table]:
 
 
 def columns_joined(view: View, table: Table) -> dict[str, set[str]]:
-    """By name of another table: the columns that rows of the table take from it."""
+    """By joined table: the columns that rows of the table take from it."""
     found: dict[str, set[str]] = {}
     for source in view.sources:
         for step in (*source.early, *source.late):
@@ -60,7 +60,7 @@ def columns_joined(view: View, table: Table) -> dict[str, set[str]]:
 
 
 def lengths_of(view: View, table: Table) -> list[timedelta]:
-    """Lengths of time between events that the view's sessions and gaps ask about."""
+    """The durations between events that matter to session and gap steps."""
     found: list[timedelta] = []
     for source in view.sources:
         for step in source.late:

@@ -1,4 +1,4 @@
-"""What scenarios put to the test, one entity a case: edges of windows, values, absences, repeats, states, histories."""
+"""Test scenarios with one entity per case: window edges, values, absences, repetitions and midnights."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ DAY, HOUR, SECOND, MICROSECOND = (
     timedelta(microseconds=1),
 )
 STRANGERS = 1000
-"""From here on, numbers of entities that have no rows but those which name them."""
+"""Offset for the numbers of entities that appear only as keys in rows of others."""
 
 
 class EventTiming(NamedTuple):
-    """When an event happens and is known, with a note for the reader."""
+    """When an event happens and becomes available, with a description."""
 
     note: str
     at: datetime
@@ -33,16 +33,16 @@ class EventTiming(NamedTuple):
 
 
 class CompanionEvent(NamedTuple):
-    """An event within all windows, with a note for the reader."""
+    """An event inside all windows, with a description."""
 
     note: str
     values: Values
     others: tuple[ColumnRef, ...] = ()
-    """Links by which it is of another entity, which has no rows in other tables."""
+    """Links on which it belongs to a different entity, which has no rows in other tables."""
 
 
 def boundaries(builder: ScenarioBuilder) -> None:
-    """An event at every telling instant: alone, as the second of two, and beside another that brings the row."""
+    """Adds events at every critical time: alone, second of two, and next to an event that produces the output row."""
     factory = builder.factory
     for table in factory.events():
         backwards, bare = _looks_back(builder, table), factory.view.spine is None
@@ -71,7 +71,7 @@ def _at(
     second: bool = False,
     beside: CompanionEvent | None = None,
 ) -> None:
-    """An event at the instant; perhaps with another an hour before, or one within all windows."""
+    """Adds an event at a given time, optionally with another an hour before it or inside all windows."""
     factory, entity, given = builder.factory, builder.entity(), fixture.values[table.name]
     rows = [factory.row(table, entity, given, timestamp.at, available=timestamp.available)]
     if second:
@@ -82,7 +82,7 @@ def _at(
 
 
 def _companions(builder: ScenarioBuilder, fixture: Fixture, table: Table) -> Iterator[CompanionEvent]:
-    """Events that bring the row of the output: one alike, one that differs, one that counts for little."""
+    """Events that produce the output row: an equal one, a different one, and one that contributes little."""
     yield CompanionEvent("one within", fixture.values[table.name])
     yield CompanionEvent("one within", fixture.contrast(builder.factory, table))
     others = other_links(builder, table)
@@ -92,22 +92,22 @@ def _companions(builder: ScenarioBuilder, fixture: Fixture, table: Table) -> Ite
 
 
 def other_links(builder: ScenarioBuilder, table: Table) -> tuple[ColumnRef, ...]:
-    """By what rows of a table find those of other tables, the keys of the grain aside."""
+    """Links on which rows of a table match other tables, except the grain."""
     return tuple(sorted(link for link in builder.factory.keys.links_of(table) if link.table != GRAIN))
 
 
 def stranger(entity: EntityNumbers, links: Iterable[ColumnRef], number: int = 1) -> EntityNumbers:
-    """The entity with another one's keys by these links."""
+    """The entity with different keys on these links."""
     return EntityNumbers(entity.number, {link: entity.number + number * STRANGERS for link in links})
 
 
 def _looks_back(builder: ScenarioBuilder, table: Table) -> bool:
-    """Whether some source of the table has steps that look at the event before."""
+    """Whether a source of the table has steps that look at previous events."""
     return any(source.table == table and source.late_by is not None for source in builder.factory.view.sources)
 
 
 def relevant(builder: ScenarioBuilder, table: Table) -> list[Fixture]:
-    """Exemplars that add something for the features of a table."""
+    """The fixtures that add coverage for features of a table."""
     view = builder.factory.view
     names = {
         feature.name
@@ -159,7 +159,7 @@ def _late(builder: ScenarioBuilder, table: Table) -> Iterator[EventTiming]:
 
 
 def _more_cutoffs(builder: ScenarioBuilder) -> None:
-    """Where every row of the spine has its own cut-off: entities with several."""
+    """Adds entities with several cut-offs, if each spine row has its own."""
     factory, spine = builder.factory, builder.factory.spine
     if spine is None or factory.view.cutoff != "spine":
         return
@@ -172,7 +172,7 @@ def _more_cutoffs(builder: ScenarioBuilder) -> None:
 
 
 def values(builder: ScenarioBuilder) -> None:
-    """Every value of every palette."""
+    """Adds every value of every pool."""
     for table in builder.factory.view.tables.values():
         for column in builder.factory.free(table):
             for value in builder.factory.value_pools[table.name, column.name]:
@@ -193,7 +193,7 @@ def _one_value(builder: ScenarioBuilder, fixture: Fixture, table: Table, column:
 
 
 def absences(builder: ScenarioBuilder) -> None:
-    """Nulls, and entities that lack rows."""
+    """Adds nulls, and entities without rows in some tables."""
     fixture, factory = builder.fixtures[0], builder.factory
     for table in factory.view.tables.values():
         entity = builder.entity()
@@ -207,7 +207,7 @@ def absences(builder: ScenarioBuilder) -> None:
                 entity = builder.entity()
                 rows = fixture.rows_of(factory, table, entity, builder.cutoff, {})
                 if column.name in (table.valid_from, table.valid_to):
-                    rows = rows[-1:]  # of two states one would hold as long as the other
+                    rows = rows[-1:]  # with both states, one of them would still be valid
                 nulls = [factory.dated(table, {**row, column.name: None}) for row in rows]
                 builder.case(fixture, table, entity, nulls, (f"nulls_in_{table.name}", f"null {column.name}"))
     _alone(builder)
@@ -223,7 +223,7 @@ def _alone(builder: ScenarioBuilder) -> None:
 
 
 def _strangers(builder: ScenarioBuilder) -> None:
-    """Rows in which one key belongs to another entity."""
+    """Adds rows in which one key belongs to a different entity."""
     fixture, keys = builder.fixtures[0], builder.factory.keys
     for table in builder.factory.view.tables.values():
         links = {column.name: link for column in table.columns if (link := keys.link(table, column.name)) is not None}
@@ -236,7 +236,7 @@ def _strangers(builder: ScenarioBuilder) -> None:
 
 
 def _neighbours(builder: ScenarioBuilder) -> None:
-    """Two entities that differ in one key of several, with events in turn."""
+    """Adds pairs of entities that differ in a single key, with alternating events."""
     factory = builder.factory
     links = {key: factory.keys.links[ColumnRef(GRAIN, key)] for key in factory.view.grain}
     for key, link in links.items() if len(links) > 1 else ():
@@ -256,7 +256,7 @@ def _neighbours(builder: ScenarioBuilder) -> None:
 
 
 def repeats(builder: ScenarioBuilder) -> None:
-    """Several events of one entity: equal values, equal frequencies, equal times, repeated rows."""
+    """Adds several events per entity: equal values, equal frequencies, equal times, repeated rows."""
     factory = builder.factory
     for table in factory.events():
         about = f"repeated_{table.name}"
@@ -290,7 +290,7 @@ def repeats(builder: ScenarioBuilder) -> None:
 
 
 def _of_several(builder: ScenarioBuilder, table: Table) -> None:
-    """Events of one entity that find different values in another table."""
+    """Adds events of one entity that match different values in another table."""
     factory = builder.factory
     for name, columns in columns_joined(factory.view, table).items():
         links = factory.keys.links_of(factory.view.tables[name]).intersection(other_links(builder, table))
@@ -310,7 +310,7 @@ def _found_by(
     links: Set[ColumnRef],
     changes: Sequence[Mapping[str, Values]],
 ) -> Rows:
-    """Events of one entity, each with rows of its own in the tables that it finds by the links."""
+    """Events of one entity, each with its own rows in the tables that it matches on the links."""
     factory, entity = builder.factory, builder.entity()
     rows = {name: list(each) for name, each in fixture.rows(factory, entity, builder.cutoff, changes[0]).items()}
     alone = [each.name for each in factory.view.tables.values() if not factory.keys.links_of(each) & links]
@@ -330,7 +330,7 @@ def _twice(builder: ScenarioBuilder, table: Table, entity: EntityNumbers, given:
 
 
 def midnights(builder: ScenarioBuilder) -> None:
-    """Events at midnights of the zone and of UTC, and one step before."""
+    """Adds events at midnight in the zone and in UTC, and just before."""
     factory = builder.factory
     today = day_of(builder.cutoff, factory.zone)
     for table in factory.events():
@@ -355,7 +355,7 @@ def midnights(builder: ScenarioBuilder) -> None:
 
 
 def empty(builder: ScenarioBuilder) -> None:
-    """No rows, but for a spine with two."""
+    """Adds nothing but two spine rows."""
     spine = builder.factory.spine
     if spine is not None and spine not in builder.factory.events():
         for _ in range(2):

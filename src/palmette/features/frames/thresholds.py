@@ -1,4 +1,4 @@
-"""As many events, and events as long ago, as conditions on features of the view name."""
+"""Numbers and ages of events on both sides of the thresholds in conditions on other features."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from palmette.features.spec.view import ViewFeature
 
 _COUNTS = ("count", "count_distinct", "approx_count_distinct")
 MOST_EVENTS = 12
-"""Conditions on higher counts are left to chance: cases are for people to read."""
+"""Conditions on higher counts are left to the random scenarios; these cases must stay readable."""
 MOST_THRESHOLDS = 6
-"""Of one feature."""
+"""Maximum number of thresholds per feature."""
 
 
 def thresholds(builder: ScenarioBuilder) -> None:
-    """For each count and recency that something is computed from, rows on both sides of every number it meets there."""
+    """For counts and recencies that other expressions use, adds rows on both sides of every threshold."""
     for feature in builder.factory.view.features:
         computed = feature.computation
         known = builder.factory.predicate_values.literals.get(feature.name, [])
@@ -60,7 +60,7 @@ def _counts(builder: ScenarioBuilder, feature: ViewFeature, table: Table, fixtur
 def _several(
     builder: ScenarioBuilder, feature: ViewFeature, table: Table, fixture: Fixture, entity: EntityNumbers
 ) -> Iterator[Row]:
-    """Events that count, each at its own time; where distinct values are counted, each with its own."""
+    """Events that count, at distinct times and, if the function counts distinct values, with distinct values."""
     factory, apart = builder.factory, max(HOUR, builder.factory.step(table))
     assert isinstance(feature.computation, Aggregate)
     column = table.column(feature.computation.of or "")

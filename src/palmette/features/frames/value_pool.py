@@ -1,4 +1,4 @@
-"""The values that a column can take in a frame: legal for the registry, and chosen to provoke mistakes."""
+"""The values that a column can take in a frame: valid for the registry, and likely to expose errors."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _DAYS = (date(2024, 2, 29), date(2023, 12, 31), date(2024, 1, 1), date(2024, 3, 
 
 
 def value_pool(column: RegisteredColumn, predicate_values: PredicateValues) -> list[Any]:
-    """Values of the column that are not null, plain ones first, each once."""
+    """Distinct non-null values for the column, ordinary ones first."""
     kind = column.type.parsed
     if column.values:
         return [_typed(kind, value) for value in column.values]
-    return _legal(kind, [*_from_clues(column, kind, predicate_values), *_usual(column, kind, predicate_values)])
+    return _legal(kind, [*_near_literals(column, kind, predicate_values), *_usual(column, kind, predicate_values)])
 
 
 def _legal(kind: SparkType, values: Iterable[Any]) -> list[Any]:
@@ -47,7 +47,7 @@ def _fits(kind: SparkType, value: Any) -> bool:
 
 
 def _typed(kind: SparkType, value: Literal) -> Any:
-    """A literal as a value of the type; None where it is none."""
+    """Converts a literal to the type; None if that fails."""
     try:
         match kind.name:
             case "string":
@@ -69,8 +69,8 @@ def _typed(kind: SparkType, value: Literal) -> Any:
     return None
 
 
-def _from_clues(column: RegisteredColumn, kind: SparkType, predicate_values: PredicateValues) -> list[Any]:
-    """Values at, just below and just above the literals; text that fits and misses the patterns."""
+def _near_literals(column: RegisteredColumn, kind: SparkType, predicate_values: PredicateValues) -> list[Any]:
+    """Values at, just below and just above the literals; texts that match and miss the patterns."""
     literals = predicate_values.literals.get(column.name, [])
     if kind.name == "string":
         return _texts(column.name, literals, predicate_values)
@@ -118,7 +118,7 @@ def _texts(name: str, literals: list[Literal], predicate_values: PredicateValues
 
 
 def _documents(paths: list[str], words: list[str]) -> list[str]:
-    """JSON objects that hold each word at each path; others without the part; and no JSON at all."""
+    """JSON objects with each word at each path, objects without the path, and invalid JSON."""
     documents = []
     for word in [*words, "alpha", "beta"]:
         document: dict[str, Any] = {}
@@ -145,7 +145,7 @@ def _like_examples(pattern: str) -> list[str]:
 
 
 def _usual(column: RegisteredColumn, kind: SparkType, predicate_values: PredicateValues) -> list[Any]:
-    """What columns of the type usually hold, with the values that break things."""
+    """Typical values of the column's type, including problematic ones."""
     match kind.name:
         case "boolean":
             return [True, False]
@@ -191,7 +191,7 @@ def _arrays(column: RegisteredColumn, kind: SparkType) -> list[Any]:
 
 
 def example_of(pattern: str) -> str | None:
-    """A text that a simple regular expression matches; None for one that is not simple."""
+    """A text that matches a simple regular expression; None if it is too complex."""
     text = re.sub(r"\(\?i\)|(?<!\[)\^|\$|\\b", "", pattern)
     text = re.sub(r"\(\?(?::|<\w+>)", "(", text)
     for _ in range(10):
@@ -214,7 +214,7 @@ _REPEATED = r"\{\d+(?:,\d*)?\}|[*+?]"
 
 
 def _times(count: str | None) -> int:
-    """How often something stands that `{2}`, `+` and the like follow: as often as it must, but once at least."""
+    """How often to repeat a token followed by a quantifier: its minimum, but at least once."""
     return max(int(match[1]), 1) if (match := re.match(r"\{(\d+)", count or "")) else 1
 
 

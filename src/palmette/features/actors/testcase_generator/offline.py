@@ -24,7 +24,7 @@ from palmette.features.frame import Frame
 from palmette.features.frame_json import decode_row, encode_row, frame_of_unit_test, timestamp_of, timestamp_text
 from palmette.features.frames.fixtures import Rows
 from palmette.features.frames.row_factory import Row, RowFactory
-from palmette.features.frames.scenarios import NamedScenario, stage
+from palmette.features.frames.scenarios import NamedScenario, named_scenarios
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
 from palmette.features.spec.author_tests import is_midnight
@@ -49,7 +49,7 @@ class CaseSelector:
 
     @cached_property
     def staged(self) -> list[NamedScenario]:
-        found = [staged for staged in stage(self.view, self.seed) if staged.name in SCENES]
+        found = [staged for staged in named_scenarios(self.view, self.seed) if staged.name in SCENES]
         factory = found[0].builder.factory
         midnights = self.view.zone != "UTC" or any(factory.step(table) >= DAY for table in factory.events())
         return [staged for staged in found if midnights or staged.name not in CLOCKS]
