@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from palmette.features.checks.metamorphic import relations
-from palmette.features.checks.metamorphic.inputs import MetamorphicInput, at_or_after, ground_of
+from palmette.features.checks.metamorphic.inputs import MetamorphicInput, at_or_after, input_at_one_cutoff
 from palmette.features.frame import Frame
 from palmette.features.oracle.clock import timestamp_of
 from palmette.features.spec.dfr import RegisteredColumn
@@ -40,7 +40,7 @@ def ground(view: View) -> MetamorphicInput:
         name: Frame.of({c.name: c.type.parsed for c in table.columns}, rows[name])
         for name, table in view.tables.items()
     }
-    found = ground_of(view, frames, T)
+    found = input_at_one_cutoff(view, frames, T)
     assert found is not None
     return found
 
@@ -157,7 +157,7 @@ def test_a_spine_with_cutoffs_keeps_the_rows_of_one(view: View) -> None:
             ],
         )
     }
-    found = ground_of(spined, frames, None)
+    found = input_at_one_cutoff(spined, frames, None)
     assert found is not None
     assert (found.cutoff, found.as_of) == (early, None)
     assert [row["order_id"] for row in found.frames["orders"].rows] == [1, 3]

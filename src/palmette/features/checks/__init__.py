@@ -1,4 +1,4 @@
-"""What a feature script is held to: each check is one class, measured, with evidence and an owner."""
+"""Checks of a feature script: each is one class with a measured result, evidence and an owner."""
 
 from palmette.features.checks.base import Check, CheckResult, Owner, ScriptUnderTest
 from palmette.features.checks.suite import ALL, OWNERS, registered, run_checks

@@ -1,4 +1,4 @@
-"""What a check is: one small class with a code, an owner for routing, and evidence."""
+"""The check protocol: a small class with a code, an owner for routing, and evidence."""
 
 from __future__ import annotations
 
@@ -23,47 +23,47 @@ Owner = Literal[
     "testcase_coder",
     "code_generator",
 ]
-"""The actor that most probably caused a failure of this class."""
+"""The actor that most likely caused a failure of a check."""
 
 
 class Outputs(NamedTuple):
-    """What the script makes of the frames that several checks look at, in their order."""
+    """The script's output for the frames that several checks use, in their order."""
 
     examples: Sequence[CaseResult]
     scenarios: Sequence[CaseResult]
-    """The first has its plan, too."""
+    """Only the first includes its query plan."""
 
 
 @dataclass(frozen=True)
 class ScriptUnderTest:
-    """A script under check, and all that is known about what it should do."""
+    """A script to check, with everything known about its expected behavior."""
 
     view: View
     script: Path
-    """The file, inside `root`."""
+    """The script file, inside `root`."""
     root: Path
-    """Folder of the repository (or of the script alone) from which it is imported."""
+    """Folder that the script is imported from: the repository, or the script's own folder."""
     entry: str
     """Name of the function that builds the features."""
     harness: ConnectHarness
     tests: Path | None = None
-    """The generated test file, if there is one."""
+    """The generated test file, if any."""
     python_path: tuple[Path, ...] = ()
     seed: int = 0
 
     @cached_property
     def examples(self) -> Sequence[Example]:
-        """The unit tests of the specification."""
+        """The examples in the specification."""
         return examples(self.view)
 
     @cached_property
     def scenarios(self) -> Sequence[Scenario]:
-        """Frames made to provoke mistakes."""
+        """Adversarial frames."""
         return scenarios(self.view, seed=self.seed)
 
     @cached_property
     def outputs(self) -> Outputs:
-        """The script on all examples and scenarios; run once, at first use."""
+        """The script's output for all examples and scenarios; runs once, on first use."""
         given = [ScriptCase(one.name, one.frames, one.as_of) for one in self.examples]
         made = [ScriptCase(one.name, one.frames, one.as_of, plan=not at) for at, one in enumerate(self.scenarios)]
         results = self.run([*given, *made])
@@ -76,13 +76,13 @@ class ScriptUnderTest:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What one check found."""
+    """The result of one check."""
 
     violations: tuple[Violation, ...] = ()
     skipped: str = ""
-    """Why nothing was checked; a skipped check is never a passed one."""
+    """Reason for skipping; a skipped check never counts as passed."""
     detail: str = ""
-    """What was measured, in a few words: `96 frames, 8 features`."""
+    """A short description of what was measured: `96 frames, 8 features`."""
 
 
 class Check(Protocol):
@@ -90,7 +90,7 @@ class Check(Protocol):
 
     code: ClassVar[str]
     codes: ClassVar[tuple[str, ...]]
-    """All codes that its violations carry."""
+    """All codes that its violations can have."""
     owner: ClassVar[Owner]
     cost: ClassVar[int]
     """Checks run by ascending cost; 0 needs no Spark."""

@@ -1,4 +1,4 @@
-"""The script against the independent oracle, on frames made to provoke mistakes."""
+"""Compares the script with the independent oracle on adversarial frames."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DifferentialCheck:
 
 
 def _skipped(wanted: Sequence[ExpectedFrame]) -> str:
-    """Features that were skipped, and in how many scenarios when not in all that have rows."""
+    """Lists the skipped features; includes the number of scenarios unless it is all that have rows."""
     wanted = [frame for frame in wanted if frame.rows]
     counts = Counter(name for frame in wanted for name in frame.skipped)
     reasons = {name: reason for frame in wanted for name, reason in frame.skipped.items()}

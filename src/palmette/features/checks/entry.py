@@ -1,4 +1,4 @@
-"""Which function of a hand-written script builds the features."""
+"""Finds the function of a hand-written script that builds the features."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from palmette.errors import UserError, did_you_mean
 from palmette.features.harness.binding import bind
 
 NAMES = ("build", "build_features", "compute", "compute_features", "transform", "create_features", "features")
-"""What such functions are usually called, the most usual first."""
+"""Common names of such functions, most common first."""
 
 
 def find_entry(text: str, tables: Collection[str], *, name: str | None = None, file: str = "the script") -> str:
     """The name of the function that takes the view's tables and returns a data frame.
 
     Args:
-        name: The name that the user gave; only checked.
+        name: A name given by the user; only validated.
 
     Raises:
-        UserError: the script is not Python, the named function is missing, or none or several could be meant.
+        UserError: the script is not Python, the named function is missing, or no single function qualifies.
     """
     try:
         functions = _functions(ast.parse(text))
@@ -54,7 +54,7 @@ def find_entry(text: str, tables: Collection[str], *, name: str | None = None, f
 
 
 def _functions(module: ast.Module) -> dict[str, ast.FunctionDef]:
-    """The functions of a module and the public methods of its classes, these as `Class.method`."""
+    """Functions of a module, and public methods of its classes as `Class.method`."""
     owned = [(f"{top.name}.", node) for top in module.body if isinstance(top, ast.ClassDef) for node in top.body]
     return {
         f"{owner}{node.name}": node
@@ -68,7 +68,7 @@ def _plain(name: str) -> str:
 
 
 def _fits(text: str, name: str, function: ast.FunctionDef, tables: Collection[str]) -> bool:
-    """Whether tables can be passed to the function and it may return a data frame."""
+    """Whether the function accepts tables and may return a data frame."""
     bindings = bind(text, name, tables)
     takes = any(item.meaning in ("table", "tables") for item in bindings.bound)
     returns = ast.unparse(function.returns) if function.returns is not None else ""

@@ -1,4 +1,4 @@
-"""What the checks that run the script share: the author's examples as frames, and comparing outputs."""
+"""Shared by checks that run the script: the author's examples as frames, and the comparison of outputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from palmette.features.oracle import NotCovered, WouldFail, differences, expecte
 from palmette.features.spec.view import View
 
 EVIDENCE = 4000
-"""Most characters of evidence that a violation carries."""
+"""Maximum number of characters of evidence in a violation."""
 
 
 class Example(NamedTuple):
@@ -25,18 +25,18 @@ class Example(NamedTuple):
     frames: Mapping[str, Frame]
     as_of: datetime | None
     expect: Frame
-    """Only the columns that its rows name."""
+    """Contains only the columns that any expected row names."""
     named: tuple[frozenset[str], ...]
-    """By row of `expect`: the columns that are compared."""
+    """For each row of `expect`, the columns to compare."""
 
     def without(self, names: Container[str]) -> Example:
-        """The example as far as it does not name these columns."""
+        """The example without expectations for these columns."""
         kept = {name: kind for name, kind in self.expect.schema.items() if name not in names}
         named = tuple(frozenset(name for name in row if name not in names) for row in self.named)
         return self._replace(expect=Frame.of(kept, self.expect.rows), named=named)
 
     def completed(self, view: View, actual: Frame) -> Frame:
-        """The expected rows, with the values of the actual row of the same identity where a row names none."""
+        """The expected rows, with unnamed values taken from the matching actual row."""
         identity = {*view.grain, *view.kept, "as_of"}
         free, rows = list(actual.rows), []
         for row, named in zip(self.expect.rows, self.named, strict=True):
@@ -61,10 +61,10 @@ def examples(view: View) -> list[Example]:
 def rows_expected(
     view: View, given: Mapping[str, Iterable[Mapping[str, Any]]], as_of: str | None
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """The right rows on given ones, as JSON values; and the features without an answer, with the reason.
+    """Computes the correct output for given input rows, as JSON values; also returns unsupported features with reasons.
 
     Raises:
-        UserError: a row does not fit its table, or the oracle has no answer at all.
+        UserError: a row does not fit its table, or the oracle cannot compute any output.
     """
     if unknown := [name for name in given if name not in view.tables]:
         message = f"The view reads no table {unknown[0]!r}.{did_you_mean(unknown[0], view.tables)}"
@@ -77,12 +77,12 @@ def rows_expected(
 
 
 def unlike(view: View, example: Example, actual: Frame) -> str:
-    """How an output differs from what the author expects, as text; empty when it does not."""
+    """Describes how an output differs from the author's example; empty if it does not."""
     return difference(view, example.completed(view, actual), actual)
 
 
 def difference(view: View, wanted: Frame, actual: Frame) -> str:
-    """How two outputs differ, as text; empty when they do not. Columns that `wanted` lacks do not count."""
+    """Describes how two outputs differ; empty if they do not. Ignores columns that are missing from `wanted`."""
     if missing := [name for name in wanted.schema if name not in actual.schema]:
         return f"columns missing from the output: {', '.join(missing)}"
     cut = Frame.of({name: actual.schema[name] for name in wanted.schema}, actual.rows)
@@ -90,6 +90,6 @@ def difference(view: View, wanted: Frame, actual: Frame) -> str:
 
 
 def failure(result: CaseResult) -> Violation:
-    """The violation of a call that raised."""
+    """The violation for a case on which the script raised."""
     message = f"The script fails on case {result.name!r}: {result.error}"
     return Violation(code="crash", subject=result.name, message=message, evidence=result.trace[:EVIDENCE])

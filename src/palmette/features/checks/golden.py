@@ -1,4 +1,4 @@
-"""The author's own examples: against the oracle, and against the script."""
+"""Checks the author's own examples against the oracle and against the script."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SpecCheck:
 
 
 def contradictions(view: View) -> tuple[Violation, ...]:
-    """The author's examples that the author's definitions do not fulfil, by the oracle; `subject` is the example."""
+    """Examples that contradict the specification's definitions, according to the oracle; `subject` is the example."""
     return tuple(
         Violation(
             code=SpecCheck.code,
@@ -48,7 +48,7 @@ def contradictions(view: View) -> tuple[Violation, ...]:
 
 
 def _judged(view: View) -> Iterator[tuple[Example, str, dict[str, str]]]:
-    """Each example; how the definitions differ from it; what of it the oracle cannot judge, with the reasons."""
+    """Yields each example, its difference from the definitions, and what the oracle cannot check, with reasons."""
     for example in examples(view):
         try:
             output = expected(view, example.frames, example.as_of)

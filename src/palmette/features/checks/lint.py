@@ -1,4 +1,4 @@
-"""The team's own linters on the files that a run adds."""
+"""Runs the team's own linters on the files that a run adds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LintCheck:
     sandbox: Sandbox
     environment: Callable[[Path], Mapping[str, str]]
     linters: Sequence[Sequence[str]]
-    """Commands, to be followed by files."""
+    """Commands; the files are appended."""
     files: Sequence[str]
     """Python files, relative to the checkout."""
 

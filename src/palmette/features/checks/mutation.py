@@ -1,4 +1,4 @@
-"""How much of the script the generated tests would notice if it were wrong."""
+"""Mutation testing: how many small errors in the script the generated tests detect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from palmette.sandbox.temporary import temporary_folder
 
 ORIGINAL = "original"
 _CHANGE = "in scenario "
-"""Begins what a mutant changes of the output."""
+"""Start of the description of a mutant's changed output."""
 
 
 class MutationCheck:
@@ -85,16 +85,16 @@ class MutationCheck:
 
 
 class OutputChange(NamedTuple):
-    """How the output of a mutant differs from the script's."""
+    """How a mutant's output differs from the script's."""
 
     text: str = ""
-    """In the first scenario where it does; empty where in none: then the mutant is presumed to be equivalent."""
+    """The difference in the first scenario that has one; if empty, the mutant is presumed to be equivalent."""
     noticeable: bool = True
-    """Whether tests can notice: whether the oracle has an answer for a feature that differs."""
+    """Whether tests could detect it, because the oracle supports a feature that differs."""
 
 
 def changed_outputs(subject: ScriptUnderTest, alive: Sequence[Mutant]) -> dict[str, OutputChange]:
-    """What each mutant changes, by its name."""
+    """The output change of each mutant, by name."""
     if not alive:
         return {}
     found = subject.scenarios
@@ -121,7 +121,7 @@ def changed_outputs(subject: ScriptUnderTest, alive: Sequence[Mutant]) -> dict[s
 
 
 def _without_oracle(view: View, scenario: Scenario) -> Collection[str]:
-    """Features that the oracle has no answer for: no test can state their value."""
+    """Features that the oracle does not support, so that no test can state their value."""
     try:
         return expected(view, scenario.frames, scenario.as_of).skipped
     except (NotCovered, WouldFail):
@@ -129,7 +129,7 @@ def _without_oracle(view: View, scenario: Scenario) -> Collection[str]:
 
 
 def _change(subject: ScriptUnderTest, original: CaseResult, changed: CaseResult, without: Collection[str]) -> str:
-    """How the outputs differ, but for some columns."""
+    """Describes how the outputs differ, ignoring the columns in `without`."""
     if original.frame is None:
         return ""
     schema = {name: kind for name, kind in original.frame.schema.items() if name not in without}
@@ -149,7 +149,7 @@ def _survivor(mutant: Mutant, change: str, subject: ScriptUnderTest) -> Violatio
 
 
 def output_change(survivor: Violation) -> str:
-    """How the output of a surviving mutant differs, without a line of the script."""
+    """Describes how a surviving mutant's output differs, without showing the script."""
     _, found, change = survivor.evidence.partition(f"\n{_CHANGE}")
     return f"{found}{change}".strip()
 

@@ -1,4 +1,4 @@
-"""The plan of the script's result: its schema, its joins, and the partitions that it would read."""
+"""Checks the query plan of the script's result: schema, joins, and partition pruning."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PlanCheck:
 
 
 def schema_violations(expected: Schema, actual: Schema) -> Iterator[Violation]:
-    """Where names, types or the order of the columns differ from the contract."""
+    """Differences from the contract in names, types or order of columns."""
     evidence = f"contract: {_shown(expected)}\nscript:   {_shown(actual)}"
 
     def violation(message: str, name: str = "") -> Violation:
@@ -77,7 +77,7 @@ def _shown(schema: Schema) -> str:
 
 
 def analysed(plan: str) -> str:
-    """The analysed plan: names are resolved, and no constant is folded away yet."""
+    """The analyzed plan, in which names are resolved and constants are not folded yet."""
     _, _, rest = plan.partition("== Analyzed Logical Plan ==")
     return (rest or plan).partition("== Optimized Logical Plan ==")[0]
 
@@ -96,7 +96,7 @@ def _plan_violations(result: CaseResult) -> Iterable[Violation]:
 
 
 def prunable(view: View) -> list[Table]:
-    """Event tables partitioned by the day of the event, of which only a bounded stretch is needed."""
+    """Event tables partitioned by the day of the event, if all windows on them are bounded."""
     if view.cutoff == "spine":
         return []
     tables = []
@@ -110,7 +110,7 @@ def prunable(view: View) -> list[Table]:
 
 
 def prunes(table: Table, plan: str) -> bool:
-    """Whether some filter compares nothing but the table's partition columns, so that files are skipped."""
+    """Whether a filter uses only the table's partition columns, so that Spark skips files."""
     columns = {partition.column for partition in table.partitions}
     for line in analysed(plan).splitlines():
         match = _FILTER.match(line)
@@ -126,7 +126,7 @@ def _conjuncts(condition: str) -> list[str]:
 
 
 def _pruned_elsewhere(table: Table, text: str, subject: ScriptUnderTest) -> bool:
-    """Whether rows are filtered by a partition column outside the transforms: then reading may prune already."""
+    """Whether code outside the transforms filters by a partition column; pruning may then happen while reading."""
     source = parse(text, subject.view, subject.entry)
     inside = {id(node) for node in source.transform_nodes}
     columns = {partition.column for partition in table.partitions}

@@ -1,4 +1,4 @@
-"""All checks, cheapest first, and the actors that answer for their violations."""
+"""All checks, cheapest first, and the actors that are responsible for their violations."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ ALL: tuple[Check, ...] = (
     MetamorphicCheck(),
     MutationCheck(),
 )
-"""Every check that needs nothing but a subject, by ascending cost."""
+"""Checks that need no configuration, by ascending cost."""
 TOLERATED = frozenset({"mutant-survived", "failed-before", "team-lint"})
-"""Violations that fail nothing by themselves: what a reviewer should know."""
+"""Violations for reviewers that do not fail the run."""
 EXPENSIVE = 20
-"""Checks of this cost or more do not run once a cheaper one has failed: it would be the same fault again."""
+"""Checks with at least this cost are skipped after a cheaper one fails, since they would report the same error."""
 
 
 def registered() -> tuple[Check, ...]:
@@ -49,9 +49,9 @@ def run_checks(
     *,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Verdict:
-    """Runs the checks by ascending cost; the verdict is ok when nothing but tolerated violations was found.
+    """Runs the checks by ascending cost; the verdict is ok if all violations are tolerated.
 
-    One measurement per check. Checks that did not run are reported as skipped, with the reason.
+    Returns one measurement per check. Checks that did not run are reported as skipped, with the reason.
     """
     violations: list[Violation] = []
     measurements: list[Measurement] = []
@@ -72,7 +72,7 @@ def run_checks(
 
 
 def measured(check: Check, outcome: CheckResult, seconds: float) -> Measurement:
-    """What came out of one check, as a measurement."""
+    """The result of a check as a measurement."""
     if outcome.skipped:
         return Measurement(name=check.code, status="skipped", detail=outcome.skipped, seconds=seconds)
     serious = [violation for violation in outcome.violations if violation.code not in TOLERATED]
@@ -85,10 +85,10 @@ def measured(check: Check, outcome: CheckResult, seconds: float) -> Measurement:
 
 
 _TRIAL = ("script-failed", "no-data-written", "output-schema", "partition-lost", "sample-mismatch")
-"""Codes of running the script as in production."""
+"""Codes of the trial run under production conditions."""
 OWNERS: Mapping[str, Owner] = {
     **{code: check.owner for check in ALL for code in check.codes},
     **dict.fromkeys((*TeamSuiteCheck.codes, *LintCheck.codes), TeamSuiteCheck.owner),
     **dict.fromkeys((*_TRIAL, import_policy.CODE), "code_generator"),
 }
-"""Code of a violation to the actor that answers for it."""
+"""Violation code to the responsible actor."""

@@ -1,4 +1,4 @@
-"""The team's whole test suite, in a checkout that has the new files."""
+"""Runs the team's whole test suite in a checkout with the new files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, relative_
 from palmette.sandbox.suite import Suite, run_suite
 
 NOTHING_COLLECTED = 5
-"""Exit code of pytest where there are no tests."""
+"""Exit code of pytest if there are no tests."""
 
 
 @dataclass(frozen=True)
@@ -26,20 +26,20 @@ class TeamSuiteCheck:
 
     code: ClassVar[str] = "team-suite"
     codes: ClassVar[tuple[str, ...]] = ("team-suite", "failed-before")
-    """Beside the code of failing generated tests."""
+    """In addition to the code of failing generated tests."""
     owner: ClassVar[Owner] = "code_generator"
     cost: ClassVar[int] = 50
 
     sandbox: Sandbox
     environment: Callable[[Path], Mapping[str, str]]
-    """What a checkout's commands need, so that each imports its own files."""
+    """Environment variables for a checkout, so that its commands import its own files."""
     scratch: Path
-    """A folder outside the checkout, for the report."""
+    """A folder outside the checkout, for the test report."""
     command: str | None = None
-    """Of the run file; pytest when there is none."""
+    """The run file's test command; None for pytest."""
     seconds: float = 600
     before: Callable[[], Path] | None = None
-    """Makes a checkout without the new files; asked for where the suite fails."""
+    """Creates a checkout without the new files; called only if the suite fails."""
 
     def check(self, subject: ScriptUnderTest) -> CheckResult:
         found = self._run(subject.root, subject)
@@ -93,14 +93,14 @@ def _how(result: ExecutionResult) -> str:
 
 
 def _as_before(violation: Violation) -> Violation:
-    """A failure that the new files have no part in."""
+    """Marks a failure that also occurs without the new files."""
     what = f"The test {violation.subject}" if violation.subject else "The team's test suite"
     message = f"{what} fails without the new files, too."
     return violation.model_copy(update={"code": "failed-before", "message": message})
 
 
 def _violation(test: str, evidence: str, subject: ScriptUnderTest, message: str = "") -> Violation:
-    """A failure of the generated tests is theirs, not the team's."""
+    """The violation for a failing test; failures of generated tests have their own code."""
     generated = subject.tests is not None and subject.tests.stem in test.split(".")
     return Violation(
         code=FAILED if generated else TeamSuiteCheck.code,

@@ -1,4 +1,4 @@
-"""The generated tests on the script itself."""
+"""Runs the generated tests on the script."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TestsCheck:
     codes: ClassVar[tuple[str, ...]] = (FAILED,)
     owner: ClassVar[Owner] = "testcase_coder"
     cost: ClassVar[int] = 25
-    """Above the differential check: when that fails, the tests are not to blame."""
+    """Runs after the differential check: if that fails, the tests are not to blame."""
 
     def check(self, subject: ScriptUnderTest) -> CheckResult:
         if subject.tests is None:

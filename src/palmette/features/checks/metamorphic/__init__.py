@@ -1,4 +1,4 @@
-"""Metamorphic relations: what must not change the features."""
+"""Metamorphic relations: changes of the input that must not change the features."""
 
 from palmette.features.checks.metamorphic.check import MetamorphicCheck
 

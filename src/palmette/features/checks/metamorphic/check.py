@@ -1,4 +1,4 @@
-"""The metamorphic check: the script against itself, on inputs whose difference must not matter."""
+"""The metamorphic check: compares the script's outputs for inputs whose difference must not matter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palmette.engine.actor import Violation
 from palmette.features.checks.base import CheckResult, Owner, ScriptUnderTest
 from palmette.features.checks.examples import EVIDENCE, difference, failure
 from palmette.features.checks.metamorphic import relations
-from palmette.features.checks.metamorphic.inputs import MetamorphicInput, Relation, ground_of
+from palmette.features.checks.metamorphic.inputs import MetamorphicInput, Relation, input_at_one_cutoff
 from palmette.features.frame import Frame
 from palmette.features.harness.connect import CaseResult, ScriptCase
 from palmette.features.oracle.states import Times
@@ -28,9 +28,9 @@ RELATIONS: Mapping[str, Relation] = {
     "unused-columns": relations.unused_columns,
     "row-order": relations.shuffled_rows,
 }
-"""Code of the violation to the change that must change nothing."""
+"""Violation code to a relation, which changes the input without changing the output."""
 ZONES = ("Asia/Kolkata", "Europe/Berlin")
-"""Session zones that must give what UTC gives: one without full hours, one with daylight saving."""
+"""Session zones that must give the same result as UTC: one with a half-hour offset, one with daylight saving."""
 MANY_ROWS = 250
 SPINE, REPEAT, ZONE = "spine-rows", "run-twice", "session-zone"
 _PROMISES = {
@@ -43,12 +43,12 @@ _PROMISES = {
 
 @dataclass(frozen=True)
 class MetamorphicCase:
-    """One call of the script that must give what the plain call gives."""
+    """A call of the script that must give the same result as the unchanged call."""
 
     code: str
     case: ScriptCase
     known_rows_only: bool = False
-    """Compare only the rows of entities that the plain output has."""
+    """Compare only rows of entities that are in the unchanged output."""
 
 
 class MetamorphicCheck:
@@ -60,7 +60,7 @@ class MetamorphicCheck:
     cost: ClassVar[int] = 30
 
     def check(self, subject: ScriptUnderTest) -> CheckResult:
-        grounds = _grounds(subject)
+        grounds = _inputs(subject)
         if not grounds:
             return CheckResult(skipped="no scenario has a row with a cut-off")
         first = next(iter(grounds))
@@ -77,7 +77,7 @@ class MetamorphicCheck:
 def _results(
     subject: ScriptUnderTest, grounds: Mapping[str, MetamorphicInput], trials: Mapping[str, Sequence[MetamorphicCase]]
 ) -> dict[str, list[CaseResult]]:
-    """By scenario: what the plain call gave, then what each trial did."""
+    """By scenario: the result of the unchanged call, followed by the results of the trials."""
     plain = {name: ScriptCase(f"{name}/plain", ground.frames, ground.as_of) for name, ground in grounds.items()}
     results = iter(
         subject.run([case for name in grounds for case in (plain[name], *(trial.case for trial in trials[name]))])
@@ -88,7 +88,7 @@ def _results(
 def _violations(
     name: str, ground: MetamorphicInput, trials: Sequence[MetamorphicCase], base: CaseResult, *results: CaseResult
 ) -> dict[str, Violation]:
-    """What differs in one scenario, by code."""
+    """The differences in one scenario, by code."""
     if base.frame is None:
         return {"crash": failure(base)}
     violations: dict[str, Violation] = {}
@@ -100,26 +100,26 @@ def _violations(
     return violations
 
 
-def _grounds(subject: ScriptUnderTest) -> dict[str, MetamorphicInput]:
-    """The most informative scenario, then the most informative about clock changes; each at one cut-off."""
+def _inputs(subject: ScriptUnderTest) -> dict[str, MetamorphicInput]:
+    """The most informative scenario overall and the one for clock changes, each reduced to one cut-off."""
     found: list[tuple[str, MetamorphicInput]] = []
     for scenario in subject.scenarios:
-        ground = ground_of(subject.view, scenario.frames, scenario.as_of)
+        ground = input_at_one_cutoff(subject.view, scenario.frames, scenario.as_of)
         if ground is not None:
             found.append((scenario.name, ground))
     if not found:
         return {}
-    return dict(max(found, key=lambda pair: measure(pair[1])) for measure in (_says, _says_of_clocks))
+    return dict(max(found, key=lambda pair: measure(pair[1])) for measure in (_size_score, _clock_changes_covered))
 
 
-def _says(ground: MetamorphicInput) -> int:
-    """Number of rows; many similar rows add little and take long."""
+def _size_score(ground: MetamorphicInput) -> int:
+    """Number of rows, negated above a limit: many similar rows add little and take long."""
     rows = sum(len(frame.rows) for frame in ground.frames.values())
     return rows if rows < MANY_ROWS else -rows
 
 
-def _says_of_clocks(ground: MetamorphicInput) -> int:
-    """Number of events near a window's start from which the clocks of some zone change until the cut-off."""
+def _clock_changes_covered(ground: MetamorphicInput) -> int:
+    """Number of events near the start of a window that contains a clock change of any zone."""
     count = 0
     for feature in ground.view.features:
         length = feature.window.timedelta if feature.window is not None else None
@@ -138,7 +138,7 @@ def _clocks_change(start: datetime, end: datetime) -> bool:
 
 
 def _trials(name: str, ground: MetamorphicInput, *, everything: bool) -> list[MetamorphicCase]:
-    """All trials, or only those of clocks."""
+    """All trials, or only those for session zones."""
     trials = [
         MetamorphicCase(ZONE, ScriptCase(f"{name}/{zone}", ground.frames, ground.as_of, session_zone=zone))
         for zone in ZONES

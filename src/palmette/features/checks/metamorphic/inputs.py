@@ -1,4 +1,4 @@
-"""Frames of one cut-off, and the ways to add rows to them that must not matter."""
+"""Frames at one cut-off, and ways to add rows to them that must not matter."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from palmette.features.spec.dfr import RegisteredColumn, Table
 from palmette.features.spec.view import View
 
 _FAR = 9_000_000
-"""Added to integers so that they equal no value of the frames."""
+"""Added to integers to get values that do not occur in the frames."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class MetamorphicInput:
     view: View
     frames: Mapping[str, Frame]
     cutoff: datetime
-    """Aware. For `cutoff: spine`, the cut-off of every spine row that was kept."""
+    """Time zone aware. For `cutoff: spine`, the cut-off of all spine rows kept."""
 
     @property
     def zone(self) -> ZoneInfo:
@@ -36,26 +36,26 @@ class MetamorphicInput:
 
     @property
     def as_of(self) -> datetime | None:
-        """What the script is called with; None where the spine carries the cut-off."""
+        """The cut-off argument of the script; None if the spine contains the cut-off."""
         return None if self.view.cutoff == "spine" else self.cutoff
 
     def with_rows(self, added: Mapping[str, Sequence[Row]]) -> MetamorphicInput | None:
-        """With further rows in some tables; None when there are none to add."""
+        """The input with further rows; None if there are none to add."""
         if not any(added.values()):
             return None
         frames = {name: frame.with_rows([*frame.rows, *added.get(name, ())]) for name, frame in self.frames.items()}
         return replace(self, frames=frames)
 
     def tables(self, *kinds: str) -> list[Table]:
-        """The view's tables of these kinds that are not its spine: their rows are never output rows."""
+        """The view's tables of these kinds, without the spine, whose rows are always output rows."""
         spine = self.view.spine.table if self.view.spine else None
         return [table for name, table in sorted(self.view.tables.items()) if table.kind in kinds and name != spine]
 
 
-def ground_of(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> MetamorphicInput | None:
-    """The frames at one cut-off; where the spine carries cut-offs, with the rows of the most frequent one.
+def input_at_one_cutoff(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> MetamorphicInput | None:
+    """The frames at one cut-off; if the spine contains cut-offs, only its rows with the most frequent one.
 
-    None when the spine has no row with a cut-off.
+    Returns None if no spine row has a cut-off.
     """
     if as_of is not None:
         return MetamorphicInput(view, dict(frames), as_of)
@@ -73,7 +73,7 @@ def ground_of(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -
 
 
 def at_or_after(column: RegisteredColumn, timestamp: datetime, zone: ZoneInfo) -> Any:
-    """The earliest value of a time column that stands for this timestamp or a later one."""
+    """The earliest value of a time column that is not before this timestamp."""
     value = as_value(timestamp, column, zone)
     if isinstance(value, datetime) or timestamp_of(value, column.unit, zone) == timestamp:
         return value
@@ -81,7 +81,7 @@ def at_or_after(column: RegisteredColumn, timestamp: datetime, zone: ZoneInfo) -
 
 
 def moved(table: Table, row: Row, name: str, timestamp: datetime, zone: ZoneInfo) -> dict[str, Any]:
-    """The row at another time; partition columns follow the time that they hold the day of."""
+    """The row with another time; partition columns of that time are updated."""
     column = table.column(name)
     assert column is not None
     changed = {**row, name: at_or_after(column, timestamp, zone)}
@@ -95,7 +95,7 @@ def moved(table: Table, row: Row, name: str, timestamp: datetime, zone: ZoneInfo
 
 
 def fresh(value: Any, number: int) -> Any:
-    """A value of the same type that the frames do not have; None for a type without an obvious one."""
+    """A value of the same type that does not occur in the frames; None for unsupported types."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int):
@@ -106,7 +106,7 @@ def fresh(value: Any, number: int) -> Any:
 
 
 def renewed(table: Table, rows: Sequence[dict[str, Any]], held: Sequence[str]) -> list[dict[str, Any]]:
-    """Rows whose keys are new, but for the columns `held`, so that a key that is enforced stays unique."""
+    """Gives rows new keys, except in the columns `held`, so that enforced keys stay unique."""
     free = [key for key in table.keys if key not in held and key != table.event_time]
     result = []
     for number, row in enumerate(rows):
@@ -116,7 +116,7 @@ def renewed(table: Table, rows: Sequence[dict[str, Any]], held: Sequence[str]) -
 
 
 def distinct_by(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[dict[str, Any]]:
-    """The first row of every combination of values."""
+    """The first row for each combination of values."""
     seen: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
         seen.setdefault(tuple(row[column] for column in columns), row)

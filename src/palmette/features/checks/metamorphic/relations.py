@@ -1,6 +1,6 @@
-"""Changes of the input that must change nothing: each takes the ground and gives the changed one.
+"""Relations: each changes the input in a way that must not change the output.
 
-None means that the relation does not apply to this view: there is no such table, time or key.
+A relation returns None if it does not apply to the view because a table, time or key is missing.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _TIMED = ("event", "snapshot")
 
 
 class _Moment(NamedTuple):
-    """When copied rows happen and become available, relative to the cut-off."""
+    """Event and availability times of copied rows, relative to the cut-off."""
 
     event: timedelta
     available: timedelta = timedelta(days=-1)
-    """Early, unless the availability time has to keep the rows out."""
+    """In the past, except for relations that test the availability time."""
     apart: timedelta = timedelta(0)
-    """How much earlier each row happens than the one before it."""
+    """How much earlier each row happens than the previous one."""
 
 
 def future_rows(ground: MetamorphicInput) -> MetamorphicInput | None:
@@ -55,7 +55,7 @@ def _from_the_cutoff(ground: MetamorphicInput, *offsets: timedelta) -> Metamorph
 
 
 def _next_states(ground: MetamorphicInput, table: Table) -> list[Row]:
-    """For every key, one more state that begins well after the cut-off."""
+    """For every key, an additional state that begins well after the cut-off."""
     assert table.valid_from is not None
     start = ground.cutoff + timedelta(days=30)
     rows = distinct_by([dict(row) for row in ground.frames[table.name].rows], table.keys)
@@ -83,9 +83,9 @@ def ancient_rows(ground: MetamorphicInput) -> MetamorphicInput | None:
 
 
 def _copies(ground: MetamorphicInput, table: Table, moments: Sequence[_Moment]) -> list[Row]:
-    """The rows of a table once more at each moment.
+    """Copies of a table's rows, one set for each moment.
 
-    Keys are new where that leaves the entity the same; what still repeats an enforced key is left out.
+    Keys are renewed unless that changes the entity; copies that would still repeat an enforced key are dropped.
     """
     assert table.event_time is not None
     cutoff, zone = ground.cutoff, ground.zone
@@ -106,7 +106,7 @@ def _copies(ground: MetamorphicInput, table: Table, moments: Sequence[_Moment]) 
 
 
 def _widest(view: View, table: Table) -> timedelta | None:
-    """The longest window over the table; None when it is all history, or steps look further back."""
+    """The longest window over the table; None if it is all history, or if steps look further back."""
     sources = {source.name for source in view.sources if source.table.name == table.name}
     if any(source.late for source in view.sources if source.name in sources):
         return None
@@ -123,7 +123,7 @@ def other_entities(ground: MetamorphicInput) -> MetamorphicInput | None:
         if not keys or any(column.values for key in keys if (column := table.column(key))):
             continue
         if not all(set(by) & set(keys) for by in _groupings(ground.view, table.name)):
-            continue  # entities that a join names may be there already
+            continue  # entities that are joined may already exist
         copies = []
         for number, row in enumerate(ground.frames[table.name].rows):
             values = {key: fresh(row[key], number) for key in keys}
@@ -134,7 +134,7 @@ def other_entities(ground: MetamorphicInput) -> MetamorphicInput | None:
 
 
 def _groupings(view: View, table: str) -> Iterator[tuple[str, ...]]:
-    """The keys that features over rows of a table are grouped by."""
+    """The keys by which features over the table's rows are grouped."""
     sources = {source.name for source in view.sources if source.table.name == table}
     for feature in view.features:
         if isinstance(feature.computation, Aggregate | Expression) and feature.computation.source in sources:
@@ -194,7 +194,7 @@ def shuffled_rows(ground: MetamorphicInput) -> MetamorphicInput | None:
 
 
 def spine_mismatch(ground: MetamorphicInput, output: Sequence[Row]) -> str:
-    """What the output has more or fewer of than the spine, as text; empty when rows in are rows out.
+    """Describes missing and extra output rows compared to the spine; empty if there are none.
 
     A spine with a `where` is left to the differential check, which evaluates it.
     """

@@ -1,4 +1,4 @@
-"""Rules on the syntax tree: what a script must not do is seen before anything runs."""
+"""Static rules: forbidden constructs are found in the syntax tree before anything runs."""
 
 from palmette.features.checks.static.check import StaticCheck
 

@@ -1,4 +1,4 @@
-"""Rules on what a feature script may call and import."""
+"""Rules for the calls and imports of a feature script."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _is_grouped(source: ScriptTree, receiver: ast.expr) -> bool:
 
 
 def _is_foreign(source: ScriptTree, receiver: ast.expr) -> bool:
-    """Whether the receiver is plainly no data frame: a constant or a collection."""
+    """Whether the receiver is certainly not a data frame: a constant or a collection."""
     return isinstance(source.value_of(receiver), ast.Constant | ast.List | ast.Tuple | ast.Dict)
 
 
@@ -113,7 +113,7 @@ def outside_imports(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _imported(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """The imports of a script: each statement with the first part of what it imports."""
+    """The imports of a script: each statement with the top-level module."""
     for node in source.nodes:
         if isinstance(node, ast.Import):
             yield from ((node, alias.name.split(".")[0]) for alias in node.names)

@@ -1,4 +1,4 @@
-"""The static check: every rule on one syntax tree."""
+"""The static check: applies all rules to one syntax tree."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from palmette.features.checks.static import calls, names, rows, writes
 from palmette.features.script_tree import ScriptTree, parse
 
 Rule = Callable[[ScriptTree], Iterator[tuple[ast.AST, str]]]
-"""A rule yields the places that break it, each with a message."""
+"""A rule yields the nodes that violate it, each with a message."""
 RULES: Mapping[str, Rule] = {**writes.RULES, **calls.RULES, **rows.RULES, **names.RULES}
-"""By the code of its violations."""
+"""Rules by the code of their violations."""
 
 
 class StaticCheck:
@@ -39,7 +39,7 @@ class StaticCheck:
 
 
 def violations(source: ScriptTree, name: str) -> Iterator[Violation]:
-    """What the rules find, each place and code once, in the order of the file."""
+    """The violations of all rules in file order, without duplicates."""
     found = {
         (getattr(node, "lineno", 0), code, message): node
         for code, rule in RULES.items()

@@ -1,4 +1,4 @@
-"""Rules on the columns, tables and dates that a script mentions."""
+"""Rules for the columns, tables and dates that a script mentions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _READERS = frozenset({
     "select", "groupBy", "groupby", "partitionBy", "orderBy", "sort", "col", "column", "asc", "desc", "drop",
     "dropDuplicates", "sum", "avg", "mean", "min", "max", "count", "countDistinct", "count_distinct",
 })  # fmt: skip
-"""Methods and functions whose text arguments are names of columns."""
+"""Methods and functions whose string arguments are column names."""
 _NAMED_BY_SPARK = frozenset({"count", "pos", "col", "key", "value", "window"})
 """Names that Spark gives to the results of count(), posexplode, explode and window."""
 _DATE = re.compile(r"^(\d{4})-\d{2}-\d{2}([T ].*)?$")
@@ -41,12 +41,12 @@ def forbidden_columns(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _texts(source: ScriptTree) -> Iterator[tuple[ast.Constant, str]]:
-    """The texts in the transforms that are no documentation."""
+    """The strings in transforms, except docstrings."""
     return ((node, text) for node, text in texts(source.transform_nodes) if id(node) not in source.docstrings)
 
 
 def _forbidden_names(source: ScriptTree) -> set[str]:
-    """Forbidden column names that nothing allowed shares."""
+    """Forbidden column names that no allowed column shares."""
     allowed = set(source.view.kept) | set(source.view.output)
     names: set[str] = set()
     for entry in source.view.forbidden:
@@ -86,7 +86,7 @@ def _hint(name: str, known: Iterable[str]) -> str:
 
 
 def _made_by_pattern(source: ScriptTree, names: set[str]) -> set[str]:
-    """The names that some f-string of the script could make."""
+    """The names that an f-string of the script could produce."""
     made: set[str] = set()
     for node in source.nodes:
         if isinstance(node, ast.JoinedStr):
@@ -98,7 +98,7 @@ def _made_by_pattern(source: ScriptTree, names: set[str]) -> set[str]:
 
 
 def _reads(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """Where columns are read by name, and the names."""
+    """Nodes that read columns by name, with the names."""
     for node in calls(source.transform_nodes, _READERS):
         if _reads_columns(source, node):
             for argument in node.args:
@@ -116,7 +116,7 @@ def _reads_columns(source: ScriptTree, node: ast.Call) -> bool:
 
 
 def _columns_of_sql(text: str) -> list[str]:
-    """Column names in a Spark SQL expression; none when it cannot be parsed."""
+    """Column names in a Spark SQL expression; empty if it cannot be parsed."""
     try:
         tree = sqlglot.parse_one(text, dialect="spark")
     except sqlglot.errors.SqlglotError:

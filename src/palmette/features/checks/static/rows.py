@@ -1,4 +1,4 @@
-"""Rules on operations that multiply, lose or arbitrarily choose rows."""
+"""Rules for operations that multiply rows, lose rows or choose them arbitrarily."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _is_cross(join: ast.Call) -> bool:
 
 
 def _is_frame(source: ScriptTree, node: ast.expr) -> bool:
-    """Whether the value is a data frame for sure."""
+    """Whether the value is certainly a data frame."""
     if any(name in _FRAME_METHODS for name in source.methods(node)):
         return True
     bottom = source.value_of(node)
@@ -108,7 +108,7 @@ def _order_does_not_matter(source: ScriptTree, node: ast.Call) -> bool:
 
 
 class _Order(NamedTuple):
-    """What rows are set apart by, and what they are ordered by within that."""
+    """The partitioning and ordering columns of a window."""
 
     within: frozenset[str]
     by: frozenset[str]
@@ -133,12 +133,12 @@ def tied_orders(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _decides(order: _Order, keys: frozenset[str]) -> bool:
-    """Whether the order is unique where `keys` identify a row: by more than what sets rows apart."""
+    """Whether the order is unique, given that `keys` identify a row."""
     return keys <= order.within | order.by and not keys <= order.within
 
 
 def _unique_sets(source: ScriptTree) -> list[frozenset[str]]:
-    """Column sets that identify a row: keys of the tables, and whatever the script itself groups by."""
+    """Column sets that identify a row: keys of the tables, and sets that the script groups by."""
     sets = []
     for table in source.view.tables.values():
         time = (table.event_time or table.valid_from) if table.kind in ("snapshot", "scd2") else None
@@ -150,7 +150,7 @@ def _unique_sets(source: ScriptTree) -> list[frozenset[str]]:
 
 
 def _order_of(source: ScriptTree, window: ast.expr) -> _Order | None:
-    """How the window orders rows; None when that cannot be read or it has no order."""
+    """The order of a window; None if it has none or cannot be determined."""
     found: dict[str, frozenset[str]] = {}
     for call in source.chain(window):
         if called(call) in ("partitionBy", "orderBy"):
@@ -162,7 +162,7 @@ def _order_of(source: ScriptTree, window: ast.expr) -> _Order | None:
 
 
 def _plain_columns(source: ScriptTree, node: ast.expr) -> frozenset[str]:
-    """Column names in an expression; empty when part of it is unknown."""
+    """Column names in an expression; empty if part of it is unknown."""
     node = node.value if isinstance(node, ast.Starred) else node
     value = source.value_of(node)
     unknown = isinstance(value, ast.Name) or any(
@@ -176,7 +176,7 @@ def _plain_columns(source: ScriptTree, node: ast.expr) -> frozenset[str]:
 
 
 def _ranked(source: ScriptTree, node: ast.expr) -> ast.expr:
-    """The order in `when(condition, order)`: the condition ranks nothing."""
+    """The ordering part of `when(condition, order)`; the condition does not affect the order."""
     value = source.value_of(node)
     return value.args[1] if isinstance(value, ast.Call) and called(value) == "when" and len(value.args) == 2 else node
 

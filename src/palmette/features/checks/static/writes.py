@@ -1,4 +1,4 @@
-"""Rules on the shape of the script and on how it writes."""
+"""Rules for the structure of the script and for its writes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from palmette.features.script_tree import ScriptTree, called, calls, method_call
 
 _SINKS = frozenset({"parquet", "orc", "csv", "json", "save", "saveAsTable", "insertInto"})
 _ADDING = frozenset({"append", "", "error", "errorifexists", "ignore"})
-"""Write modes that do not leave the same data at a second run."""
+"""Write modes for which a second run does not leave the same data."""
 
 
 def missing_functions(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
@@ -43,7 +43,7 @@ def deleted_partitions(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _writes(source: ScriptTree) -> Iterator[tuple[ast.Call, str]]:
-    """Calls that end a `write`, and their modes; those whose mode cannot be read are left out."""
+    """Calls that end a `write`, with their modes; calls with an unknown mode are omitted."""
     for node, method in method_calls(source.nodes, _SINKS):
         if not any(isinstance(item, ast.Attribute) and item.attr == "write" for item in ast.walk(method)):
             continue
@@ -56,14 +56,14 @@ def _writes(source: ScriptTree) -> Iterator[tuple[ast.Call, str]]:
 
 
 def _writes_to(source: ScriptTree, names: set[str]) -> Iterator[ast.Call]:
-    """Calls of these names that end a `writeTo`."""
+    """Calls with these names that end a `writeTo`."""
     for node, method in method_calls(source.nodes, names):
         if any(calls(ast.walk(method), {"writeTo"})):
             yield node
 
 
 def _mode(source: ScriptTree, node: ast.Call) -> str | None:
-    """The write mode: empty where none is given, None where it cannot be read from the source."""
+    """The write mode: empty if not given, None if unknown."""
     for call in source.chain(node):
         value = call.args[0] if called(call) == "mode" and call.args else _keyword(call, "mode")
         if value is not None:
@@ -84,7 +84,7 @@ def _is_dynamic(source: ScriptTree) -> bool:
 
 
 def _one_partition(source: ScriptTree, node: ast.Call) -> bool:
-    """Whether the path is that of one partition: `.../day=...`."""
+    """Whether the path names a single partition: `.../day=...`."""
     given = [text for one in (*node.args, *(word.value for word in node.keywords)) for text in source.literals(one)]
     return any(f"{source.view.partition}=" in text for text in given)
 
