@@ -1,4 +1,4 @@
-"""Mutants: the script with one small change each, which good tests notice."""
+"""Mutants: copies of the script with one small change each, which good tests detect."""
 
 from palmette.features.mutation.mutants import Mutant, mutants, sample
 

@@ -1,4 +1,4 @@
-"""Every mutant of a script, and a sample of them that treats all functions and operators alike."""
+"""All mutants of a script, and samples balanced over functions and operators."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ class Mutant(NamedTuple):
     """The script with one change."""
 
     name: str
-    """`place operator number`: unique and stable."""
+    """`location operator number`; unique and stable."""
     operator: str
     function: str
     line: int
     before: str
     after: str
     text: str
-    """The whole script, changed."""
+    """The changed script."""
 
 
 def mutants(source: ScriptTree) -> list[Mutant]:
-    """All mutants of the transforms that are valid Python and differ from the script and each other."""
+    """The mutants of the transforms that are valid Python, distinct, and different from the script."""
     original = ast.dump(source.tree)
     seen = {original}
     found: list[Mutant] = []
@@ -44,7 +44,7 @@ def mutants(source: ScriptTree) -> list[Mutant]:
 
 
 def _is_excluded(source: ScriptTree, node: ast.expr) -> bool:
-    """What changes no feature: names of outputs, signatures, session settings."""
+    """Whether a node affects no feature: output names, signatures, session settings."""
     for item in [node, *source.ancestors(node)]:
         if isinstance(item, ast.arguments | ast.JoinedStr):
             return True
@@ -81,7 +81,7 @@ def _mutant(source: ScriptTree, node: ast.expr, operator: str, after: str) -> Mu
 
 
 def spliced(text: str, node: ast.expr, after: str) -> str:
-    """The text with the node's place taken by `after`; columns count UTF-8 bytes, as the parser does."""
+    """Replaces a node's source by `after`; columns count UTF-8 bytes, as in the parser."""
     assert node.end_lineno is not None and node.end_col_offset is not None
     lines = text.encode().splitlines(keepends=True)
     head = b"".join(lines[: node.lineno - 1]) + lines[node.lineno - 1][: node.col_offset]
@@ -97,7 +97,7 @@ def _dump(text: str) -> str | None:
 
 
 def sample(found: list[Mutant], size: int, seed: int) -> list[Mutant]:
-    """At most `size` mutants, taken in turn from every function and operator, in the order of the file."""
+    """At most `size` mutants, chosen in turn from every function and operator; returned in file order."""
     groups: dict[tuple[str, str], list[Mutant]] = defaultdict(list)
     for mutant in found:
         groups[mutant.function, mutant.operator].append(mutant)

@@ -1,6 +1,6 @@
-"""The small changes: each operator looks at one node and yields what could stand there instead.
+"""Mutation operators: each looks at one node and yields replacements for its source text.
 
-An operator knows PySpark's vocabulary, not the script: it yields source text for the node's place.
+Operators know the vocabulary of PySpark, not the script.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ _INTERVAL = re.compile(r"(?i)^(.*?\bINTERVAL\s+'?)(\d+)(.*)$", re.DOTALL)
 
 
 def comparisons(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
-    """The other side of a boundary."""
+    """Moves the boundary of a comparison."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
         changed = ast.Compare(node.left, [_COMPARE[type(node.ops[0])]()], node.comparators)
         yield ast.unparse(changed)
 
 
 def arithmetic(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
-    """Another arithmetic or logical operator."""
+    """Replaces an arithmetic or logical operator."""
     if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
         yield ast.unparse(ast.BinOp(node.left, _ARITHMETIC[type(node.op)](), node.right))
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
@@ -105,13 +105,13 @@ def arithmetic(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
 
 
 def negations(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
-    """A condition without its negation."""
+    """Removes a negation."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
         yield ast.unparse(node.operand)
 
 
 def constants(source: ScriptTree, node: ast.AST) -> Iterator[str]:
-    """Numbers one off, the other truth value, another length of time, all values or all rows in a count in SQL."""
+    """Changes numbers by one, booleans, durations, and DISTINCT or the operand of a count in SQL."""
     if not isinstance(node, ast.Constant) or id(node) in source.docstrings or _is_neutral(source, node):
         return
     if isinstance(node.value, bool):
@@ -126,7 +126,7 @@ def constants(source: ScriptTree, node: ast.AST) -> Iterator[str]:
 
 
 def _is_neutral(source: ScriptTree, node: ast.Constant) -> bool:
-    """Constants of formatting and layout, which do not change features."""
+    """Whether a constant only concerns formatting or layout and does not affect features."""
     parent = source.parents.get(id(node))
     if isinstance(parent, ast.keyword):
         return parent.arg not in ("days", "hours", "minutes", "offset", "default")
@@ -134,7 +134,7 @@ def _is_neutral(source: ScriptTree, node: ast.Constant) -> bool:
 
 
 def functions(source: ScriptTree, node: ast.AST) -> Iterator[str]:
-    """A sibling of a Spark function or column method."""
+    """Replaces a Spark function or column method by a related one."""
     if not isinstance(node, ast.Call):
         return
     if is_spark_function(source, node):
@@ -151,7 +151,7 @@ def _with_func(node: ast.Call, func: ast.expr) -> str:
 
 
 def dropped_calls(source: ScriptTree, node: ast.AST) -> Iterator[str]:
-    """Without a filter, a distinct, a cast, a fill of nulls."""
+    """Removes a filter, a distinct, a cast or a fill of nulls."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not is_spark_function(source, node):
         name = node.func.attr
         if name in ("where", "filter", "distinct", "dropDuplicates", "dropna", "fillna", "cast") or (
@@ -161,7 +161,7 @@ def dropped_calls(source: ScriptTree, node: ast.AST) -> Iterator[str]:
 
 
 def dropped_defaults(source: ScriptTree, node: ast.AST) -> Iterator[str]:
-    """Without the value that replaces null."""
+    """Removes the value that replaces null."""
     if (
         isinstance(node, ast.Call)
         and called(node) in ("coalesce", "nvl", "ifnull")
@@ -172,7 +172,7 @@ def dropped_defaults(source: ScriptTree, node: ast.AST) -> Iterator[str]:
 
 
 def conditions(source: ScriptTree, node: ast.AST) -> Iterator[str]:
-    """`when` without its condition: F.when(a, b) where b does not depend on a any more."""
+    """Makes the condition of `when` independent of its column."""
     if (
         isinstance(node, ast.Call)
         and called(node) == "when"
@@ -186,7 +186,7 @@ def conditions(source: ScriptTree, node: ast.AST) -> Iterator[str]:
 
 
 def joins(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
-    """Another kind of join; fewer keys."""
+    """Changes the type of a join, or removes keys."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "join":
         return
     for place in ("how", 2):
@@ -213,14 +213,14 @@ def _with_argument(node: ast.Call, place: str | int, value: ast.expr) -> str:
 
 
 def grouping_keys(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
-    """A group or a window without one of its keys."""
+    """Removes a key from a group or a window."""
     if isinstance(node, ast.Call) and called(node) in ("groupBy", "partitionBy", "orderBy") and len(node.args) > 1:
         for i in range(len(node.args)):
             yield ast.unparse(ast.Call(node.func, node.args[:i] + node.args[i + 1 :], []))
 
 
 def columns(source: ScriptTree, node: ast.AST) -> Iterator[str]:
-    """Another column of the same table and type."""
+    """Uses another column of the same table and type."""
     if not isinstance(node, ast.Call) or not is_spark_function(source, node) or len(node.args) != 1:
         return
     argument = node.args[0]
@@ -231,7 +231,7 @@ def columns(source: ScriptTree, node: ast.AST) -> Iterator[str]:
 
 
 def _siblings(source: ScriptTree, name: str) -> list[str]:
-    """The next column of the same type in the table of the view that has `name`."""
+    """The next column of the same type, for each table of the view that has the column `name`."""
     for item in source.view.sources:
         kind: SparkType | None = item.table_schema.get(name)
         names = [other for other, of in item.table_schema.items() if of == kind]

@@ -1,4 +1,4 @@
-"""Computations in free words: what the built-in phrasings leave open, a model puts into the specification's terms."""
+"""Computations in free words: a model interprets phrasings that the built-in grammar does not cover."""
 
 from palmette.features.words.reader import WordsReader
 

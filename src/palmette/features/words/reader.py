@@ -1,4 +1,4 @@
-"""Reads words with a model; its answers must pass the resolver and the author's examples, and it may ask the author."""
+"""Reads words with a model, whose answers must pass the resolver and the author's examples; it may ask the author."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from palmette.llm.prompt import load_prompt
 from palmette.llm.tokens import estimate_tokens
 
 ROUNDS = 4
-"""How often the model is asked: its answers can be mistaken, or questions."""
+"""Maximum number of model calls, including corrections and questions."""
 
 Validate = Callable[[Mapping[str, WordsReading]], Sequence[Problem]]
-"""What is wrong with the specification when words are read so."""
+"""Returns the problems of the specification with these readings."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class WordsReader:
     def read(
         self, spec: Located[FeatureSpec], text: str, registry: Registry, open: Sequence[Problem], validate: Validate
     ) -> dict[str, WordsReading]:
-        """The readings of the features that `open` is about; `text` is the specification as written.
+        """Reads the features named in `open`; `text` is the specification as written.
 
         Raises:
-            InputError: an unanswered question, or words without a valid reading.
+            InputError: a question was not answered, or the words have no valid reading.
         """
         asked = {feature.name: (feature, problem) for problem in open if (feature := _of(spec, problem)) is not None}
         tried: list[str] = []
@@ -62,7 +62,7 @@ class WordsReader:
         raise InputError([_unreadable(problem, last) for problem in open])
 
     def _asked(self, question: OpenQuestion, asked: Mapping[str, tuple[Feature, Problem]]) -> str:
-        """The author's answer; it is remembered by the run, as the answers of models are."""
+        """Asks the author; the run remembers the answer like that of a model."""
         if question.feature not in asked:
             return f"A question about {question.feature!r}, which is not asked for."
         feature, problem = asked[question.feature]
@@ -101,7 +101,7 @@ class WordsReader:
 
 
 def _of(spec: Located[FeatureSpec], problem: Problem) -> Feature | None:
-    """The feature that a question is about."""
+    """The feature that a problem concerns."""
     found = re.match(r"features\[(\d+)\]", problem.field)
     return spec.value.features[int(found[1])] if found else None
 
@@ -115,7 +115,7 @@ def _feature(feature: Feature, problem: Problem) -> str:
 
 
 def _form(answer: WordsAnswer, asked: Mapping[str, object]) -> list[Problem]:
-    """Features that are missing, too many, or without one computation."""
+    """Problems of the answer's form: missing or extra features, and features without exactly one computation."""
     names = [one.name for one in answer.features]
     counts = {name: names.count(name) for name in (*asked, *names)}
     found = [
@@ -138,14 +138,14 @@ def _forms(part: FeatureReading | HelperFeature) -> list[str]:
 
 
 def _refused(answer: WordsAnswer, problems: Iterable[Problem], spec: Located[FeatureSpec]) -> str:
-    """An answer with what is wrong with it."""
+    """Formats a rejected answer with its problems."""
     given = answer.model_dump(mode="json", exclude_defaults=True, exclude={"reason", "fix"})
     lines = [f"- {_located(problem, spec)}" for problem in problems]
     return "\n".join([f"You answered: {json.dumps(given, ensure_ascii=False)}", "It was refused:", *lines])
 
 
 def _located(problem: Problem, spec: Located[FeatureSpec]) -> str:
-    """A problem without the place in the author's file."""
+    """Formats a problem without its location in the author's file."""
     names = spec.value.features
     field = re.sub(r"features\[(\d+)\]", lambda found: names[int(found[1])].name, problem.field)
     hint = f" Did you mean {problem.nearest!r}?" if problem.nearest else ""
@@ -153,7 +153,7 @@ def _located(problem: Problem, spec: Located[FeatureSpec]) -> str:
 
 
 def _question(problem: Problem, question: str) -> Problem:
-    """The model's question in the place of the rules'."""
+    """Replaces the question in a problem by the model's."""
     return Problem(
         "ambiguous-words",
         f"The words {problem.value or ''!r} can be read in several ways. {question}",
