@@ -1,6 +1,6 @@
-"""The AutoML environment: from a request and data to a verified model, as readable code.
+"""The AutoML environment: from a request and data to a verified model with readable code.
 
-`palmette.automl(data="iris.csv", target="species")` runs it: a package that can be called.
+The package itself is callable: `palmette.automl(data="iris.csv", target="species")` starts a run.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ __all__ = ["AutoMLRun", "automl"]
 
 
 class _Environment(ModuleType):
-    """This package, which can be called."""
+    """Makes this package callable."""
 
     def __call__(self, *arguments: Any, **options: Any) -> AutoMLRun:
         return automl(*arguments, **options)
 
 
 def _signature() -> inspect.Signature:
-    """That of `automl` with its options one by one, for help and completion."""
+    """The signature of `automl` with each option listed, for help and completion."""
     given = [one for one in inspect.signature(automl).parameters.values() if one.kind is not one.VAR_KEYWORD]
     names = {name: kind.__forward_arg__ for name, kind in AutoMLOptions.__annotations__.items()}
     options = [given[-1].replace(name=name, annotation=kind) for name, kind in names.items()]

@@ -140,18 +140,18 @@ def _path(place: Place, folder: Path, number: int) -> str:
 
 
 def _is_mixed(values: pd.Series[Any]) -> bool:
-    """Whether a column has values of several types; Parquet refuses those."""
+    """Returns whether a column mixes types, which Parquet does not support."""
     return values.dtype == object and values.dropna().map(type).nunique() > 1
 
 
 @dataclass(frozen=True)
 class ReportPage(os.PathLike[str]):
-    """The path of a report; notebooks show the report itself."""
+    """The path of a report; notebooks display the report itself."""
 
     path: Path
 
     def open(self) -> None:
-        """Opens it in the browser."""
+        """Opens the report in the browser."""
         webbrowser.open(self.path.as_uri())
 
     def __fspath__(self) -> str:
@@ -178,7 +178,7 @@ class AutoMLRun:
 
     @classmethod
     def open(cls, run: str | Path = "latest") -> AutoMLRun:
-        """An earlier run, by its id or folder; `latest` is the newest one with a model."""
+        """Opens an earlier run by id or folder; `latest` is the newest run with a model."""
         from palmette.automl.endpoint.delivered import run_of
         from palmette.engine import RunResult, run_state
 
@@ -192,7 +192,7 @@ class AutoMLRun:
 
     @cached_property
     def task(self) -> TaskSpec:
-        """How the request was read."""
+        """The interpreted request."""
         from palmette.automl.task_spec.spec import TaskSpec
 
         return self.result.artefact("task", TaskSpec)
@@ -227,14 +227,14 @@ class AutoMLRun:
         return made.rename(self._package.blueprint.target or "cluster")
 
     def explain(self, rows: pd.DataFrame, permutations: int = 20) -> pd.DataFrame:
-        """Sampled Shapley values: how much each column adds to the prediction of each row.
+        """Returns sampled Shapley values: the contribution of each column to the prediction of each row.
 
         The result has the columns `explained` (the target, or the class whose probability is explained), `base` (the
         mean prediction of training rows), one for each column of the data, and `prediction`, their sum.
 
         Args:
             rows: Tens of rows, as `pd.read_csv` makes them.
-            permutations: Orders in which the columns of each row are replaced; more are more exact.
+            permutations: Orders in which the columns of each row are replaced; more give more exact values.
 
         Raises:
             UserError: The model makes clusters, or the training data are missing.

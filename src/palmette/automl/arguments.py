@@ -1,4 +1,4 @@
-"""The arguments of the environment `automl`, from a command or a Python call; light, so that commands start quickly."""
+"""Arguments of the environment `automl`, from a command or a Python call; imports little, so commands start fast."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from palmette.knowledge.datasets import is_named
 
 STAGES = {"plan": "guideline_writer", "deploy": "deployer"}
-"""What a person may want to agree to, and the actor that waits for it."""
+"""Stages that a person can approve, and the actor that waits for approval."""
 RUN_OPTIONS = ("topology", "model", "models", "planner", "human", "tokens", "money")
-"""Options that say how the run works; every other one is a field of the task."""
+"""Options for the run; all others are fields of the task."""
 
 
 def arguments_of(
@@ -24,16 +24,16 @@ def arguments_of(
     dry_run: bool = False,
     **options: Any,
 ) -> dict[str, Any]:
-    """The arguments, with absolute paths.
+    """Returns the arguments of the environment, with absolute paths.
 
     Args:
-        request: the sentence; may be empty.
-        data: paths of files and folders, or names of sets.
-        task: path of a task file.
-        approve: stages or actors that a person must agree to.
-        holdout: share of the rows that are held out; also a part of `split`.
-        dry_run: whether the run ends with the plans.
-        options: `RUN_OPTIONS`, and fields of `TaskFile`; those that are None or empty are not given.
+        request: The sentence; may be empty.
+        data: Paths of files and folders, or names of data sets.
+        task: Path of a task file.
+        approve: Stages or actors that a person must approve.
+        holdout: Share of the rows in the hold-out; a shorthand for a part of `split`.
+        dry_run: Whether to stop after planning.
+        options: `RUN_OPTIONS` and fields of `TaskFile`; None and empty values are ignored.
     """
     given = {name: _plain(value) for name, value in options.items() if value not in (None, "", (), [], {})}
     run = {name: given.pop(name) for name in RUN_OPTIONS if name in given}
@@ -55,18 +55,18 @@ def arguments_of(
 
 
 def _place(place: str, folder: Path | None = None) -> str:
-    """A path that holds from anywhere; an empty one, as of a variable that is not set, is no path."""
+    """Makes a path absolute; data set names and blank texts, e.g. from an unset variable, stay as they are."""
     is_path = place.strip() and not is_named(place)
     return str((folder or Path.cwd()) / place) if is_path else place
 
 
 def places_of(named: Sequence[str], file: Path) -> tuple[str, ...]:
-    """The places that a task file names, relative to it, with absolute paths."""
+    """Returns the paths in a task file as absolute paths, resolved relative to the file."""
     return tuple(_place(place, file.parent) for place in named)
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON has."""
+    """Converts a value to JSON types."""
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, tuple | list):

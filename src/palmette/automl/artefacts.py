@@ -1,6 +1,6 @@
-"""What the actors of the AutoML environment hand to one another, in their order: from knowledge to the delivery.
+"""Artefacts that the actors of the AutoML environment exchange, in order from knowledge to delivery.
 
-The `task` (`TaskSpec`), the `samples`, the `profile` and the `blueprint` have modules of their own.
+The `task` (`TaskSpec`), the `samples`, the `profile` and the `blueprint` have their own modules.
 """
 
 from __future__ import annotations
@@ -22,48 +22,48 @@ Status = Literal["pass", "partly", "fail"]
 
 
 class Insight(Model):
-    """Something that is known to help on data or tasks like this one."""
+    """Something known to help on similar data or tasks."""
 
     text: str
     """One sentence."""
     source: str
     """E.g. a paper with its year, or an earlier run."""
     because: str
-    """What in the task or the profile makes it apply here."""
+    """Why it applies: a property of the task or profile."""
     learners: tuple[str, ...] = ()
-    """What it speaks for."""
+    """Learners and families that it recommends."""
     candidates: tuple[SuggestedCandidate, ...] = ()
-    """What it proposes to train."""
+    """Candidates that it recommends."""
 
 
 class Knowledge(Model):
-    """What was found that bears on the task."""
+    """Insights relevant to the task."""
 
     insights: tuple[Insight, ...] = ()
     sources: tuple[str, ...] = ()
-    """Where was looked, and what came of it."""
+    """Searched sources, with the outcome of each search."""
 
 
 class Plan(Model):
-    """An ordered list of candidates, shares of the budget, and a policy for ensembles."""
+    """An ordered list of candidates, shares of the budget, and an ensembling policy."""
 
     name: str
     """A few words, kebab-case; unique among the plans of a run."""
     idea: str
-    """What it bets on, in one sentence."""
+    """Its assumption about the data, in one sentence."""
     candidates: tuple[Candidate, ...] = Field(min_length=1)
-    """In the order in which they are trained."""
+    """In training order."""
     shares: Mapping[Track, float] = Field(default_factory=dict)
-    """Of the training time, by track; equal where it is empty."""
+    """Share of the training time by track; empty for equal shares."""
     ensembling: Ensembling = "best"
     tuning: bool = True
-    """Whether time that is left is spent on the settings of `tuned` candidates."""
+    """Whether the remaining time is spent on tuning the settings of `tuned` candidates."""
     reasons: tuple[str, ...] = ()
-    """The facts and insights that it rests on."""
+    """The facts and insights that it is based on."""
     insights: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """By source of an insight: the candidates that follow from it."""
+    """Names of the candidates that follow from an insight, by the insight's source."""
     revision: int = 0
-    """How often plans had been revised before this one."""
+    """Number of earlier revisions."""
 
 
 class MeasuredCandidate(Model):
@@ -73,104 +73,106 @@ class MeasuredCandidate(Model):
     score: float
     """Out of fold."""
     seconds: float
-    """Of all its fits."""
+    """Total time of its fits."""
 
 
 class MeasuredRound(Model):
-    """Measured numbers of a plan that missed a constraint. `planning.rounds.measured_round` makes one; as JSON it is
-    the evidence of the violation `constraint-missed` or `score-missed` that sends the run back to the plans."""
+    """Measurements of an executed plan, made by `planning.rounds.measured_round`.
+
+    As JSON they are the evidence of the violation `constraint-missed` or `score-missed` that leads to new plans.
+    """
 
     plan: str
-    """Name of the plan that was carried out."""
+    """Name of the executed plan."""
     candidates: tuple[MeasuredCandidate, ...]
-    """The strongest first."""
+    """Best first."""
     members: tuple[str, ...]
     """Names of the candidates in the delivered model."""
     milliseconds: float | None = None
-    """To answer a request for one row, median; None where the endpoint did not start."""
+    """Median time to answer a one-row request; None if the endpoint did not start."""
     megabytes: float
-    """Of the delivered model."""
+    """Size of the delivered model."""
     seconds: float
-    """That search and final fit took of the budget."""
+    """Part of the budget that search and final fit used."""
     missed: tuple[Constraint, ...] = ()
     score: float | None = None
-    """Of the delivered model, out of fold."""
+    """Out-of-fold score of the delivered model."""
     selection: Selection | None = None
-    """What was delivered, so that it can be again."""
+    """The delivered model, so that a later round can restore it."""
     store: str = ""
-    """Of its out-of-fold outputs."""
+    """Name of the store with its out-of-fold outputs."""
 
     @property
     def excess(self) -> float:
-        """By what factor the delivered model misses the limits on latency and size at most, in steps of a tenth."""
+        """The largest ratio of latency or size to a missed limit, to one decimal."""
         measured = {"latency": (self.milliseconds or 0.0) / 1000, "size": self.megabytes * 1e6}
         ratios = (measured.get(one.quantity, 0.0) / one.value for one in self.missed if one.value > 0)
         return round(max(ratios, default=0.0), 1)
 
 
 class Plans(Model):
-    """Plans that were drafted independently of one another."""
+    """Independently drafted plans."""
 
     plans: tuple[Plan, ...] = Field(min_length=1)
     rounds: tuple[MeasuredRound, ...] = ()
-    """What earlier plans measured: estimates, and the seconds that are left, follow from it."""
+    """Measurements of earlier plans, which estimates and the remaining time are based on."""
     tried: tuple[str, ...] = ()
-    """Digests of earlier plans that were rejected or carried out; none is drafted again."""
+    """Digests of earlier plans that were rejected or executed; none is drafted again."""
 
 
 class Treatment(Model):
-    """What is done with a column, and why."""
+    """How a column is used, and why."""
 
     column: str
     kind: Kind | Literal["drop"]
-    """What it is taken for; another kind than it was read as where every value allows for that."""
+    """Differs from the detected kind only if every value allows it."""
     reason: str
 
 
 class DataPlan(Model):
-    """A plan's data steps: what the rows become before a learner sees them."""
+    """A plan's data steps: treatments, derived features and encoders."""
 
     plan: str
-    """The plan's name."""
+    """Name of the plan."""
     treatments: tuple[Treatment, ...]
-    """One for each column but the target."""
+    """One for each column except the target."""
     derived: tuple[Derived, ...] = ()
     encoders: Mapping[Kind, str] = Field(default_factory=dict)
-    """By kind: the encoder for every candidate of the plan that names none itself."""
+    """By kind, the encoder of candidates that specify none."""
     reason: str = ""
 
 
 class DataPlans(Model):
-    """One for each plan, in the same order."""
+    """One data plan for each plan, in the same order."""
 
     data_plans: tuple[DataPlan, ...]
 
 
 class Estimate(Model):
-    """A candidate, and what it is expected to be without training (training-free search)."""
+    """The expected score and cost of a candidate, without training it (training-free search)."""
 
     candidate: Candidate
     score: float | None
-    """In the metric of the run; None where nothing comparable was measured."""
+    """In the metric of the run; None if nothing comparable was measured."""
     seconds: float
-    """To train in all folds on one thread."""
+    """Time to train on all folds on one thread."""
     megabytes: float
     milliseconds: float
-    """To answer for one row."""
+    """Time to answer a one-row request."""
     reason: str
 
 
 class Proposal(Model):
-    """A plan with its data steps and the candidates that are worth training, the most promising first."""
+    """A plan with its data steps and the candidates worth training, most promising first."""
 
     plan: Plan
     data: DataPlan
     estimates: tuple[Estimate, ...] = Field(min_length=1)
-    """Of the candidates that are trained, in this order."""
+    """Estimates of the candidates to train, in training order."""
 
 
 class Proposals(Model):
-    """One for each plan that leaves a candidate."""
+    """One proposal for each plan that still has a candidate."""
 
     proposals: tuple[Proposal, ...]
 
@@ -183,7 +185,7 @@ class RejectedPlan(Model):
 
 
 class Choice(Model):
-    """The proposal that is carried out, and why the others are not."""
+    """The proposal to execute, and why the others were rejected."""
 
     proposal: Proposal
     reason: str
@@ -191,61 +193,61 @@ class Choice(Model):
 
 
 class CodeRepair(Model):
-    """A module of own code that was written anew, or left out, because it failed."""
+    """A module of own code that was rewritten or left out because it failed."""
 
     path: str
     failure: Literal["contract-unfulfilled", "contract-misused", "other"]
-    """unfulfilled: features are not what was agreed; misused: a learner takes them for something else."""
+    """unfulfilled: the features break the contract; misused: a learner uses them wrongly."""
     reason: str
     replaced: str = ""
-    """Digest of the text that was there before."""
+    """Digest of the text before the repair."""
     by: Literal["model", "rules"] = "model"
-    """rules: the module is left out, and the run goes on with registered plug-ins alone."""
+    """rules: the module is left out, and the run continues without it."""
 
 
 class WrittenCode(Model):
-    """Own code for the task: classes that a model has written, and candidates that use them. Empty by the rules."""
+    """Classes that a language model wrote for the task, and candidates that use them; empty by rule."""
 
     modules: tuple[OwnCode, ...] = ()
     candidates: tuple[Candidate, ...] = ()
-    """Beside those of the plan."""
+    """Candidates in addition to the plan's."""
     repairs: tuple[CodeRepair, ...] = ()
 
 
 class TrackCode(WrittenCode):
-    """Own learners of a track, and whether the track can be used here."""
+    """Own learners of a track, and whether the track is usable."""
 
     track: Track
     unavailable: str = ""
-    """Why the track cannot be used, and what would help; empty where it can."""
+    """Why the track is unusable, and a remedy; empty if it is usable."""
 
 
 class TrackRun(Model):
-    """What came of training a track."""
+    """The outcome of training a track."""
 
     track: Track
     seconds: float
-    """Wall time of its fits, shared by those that ran side by side."""
+    """Wall-clock time of its fits, divided among parallel ones."""
     candidates: int
-    """That finished."""
+    """Number of finished candidates."""
     failed: tuple[str, ...] = ()
-    """Candidates that did not, with the reason."""
+    """Candidates that did not finish, with reasons."""
 
 
 class Assembly(Model):
-    """What the search left in the store of the run."""
+    """The results of a search, kept in the run's store."""
 
     store: str
-    """Name of the folder in the store: job, trials, out-of-fold outputs."""
+    """Name of the folder in the store, with trials and out-of-fold outputs."""
     tracks: tuple[TrackRun, ...]
     modules: tuple[OwnCode, ...] = ()
-    """Own code as it ran."""
+    """Own code as executed."""
     repairs: tuple[CodeRepair, ...] = ()
     seconds: float = 0.0
-    """Of the search, by the clock."""
+    """Wall-clock time of the search."""
     processor_seconds: float = 0.0
     overrun: float = 0.0
-    """Seconds beyond its share of the budget."""
+    """Seconds by which it exceeded its share of the budget."""
     failures: tuple[Violation, ...] = ()
     """Why nothing was trained."""
 
@@ -259,10 +261,10 @@ class LeaderboardRow(Model):
     learner: str
     score: float
     low: float
-    """Of the 95 % bootstrap interval."""
+    """Lower bound of the 95 % bootstrap interval."""
     high: float
     error_reduction: float
-    """Share of the dummy's error that is removed."""
+    """Share of the dummy's error that it removes."""
     seconds: float
     chosen: bool = False
     candidate: Candidate | None = None
@@ -270,35 +272,35 @@ class LeaderboardRow(Model):
 
 
 class Comparison(Model):
-    """What was chosen, and what it was chosen from."""
+    """The selection and the leaderboard behind it."""
 
     selection: Selection
     leaderboard: tuple[LeaderboardRow, ...]
     reason: str
     measured: str = "out of fold"
-    """Where these scores are from, in words."""
+    """Origin of the scores, in words."""
     package: str
-    """Folder of the built package with its fitted model, in the store of the run."""
+    """Folder of the package and its fitted model in the run's store."""
     store: str = ""
-    """Of the out-of-fold outputs, where they are of an earlier round."""
+    """Store of the out-of-fold outputs, if they come from an earlier round."""
     baseline: str
-    """Folder of the fitted best baseline, in the store of the run; empty where there is none."""
+    """Folder of the fitted best baseline in the run's store; empty if there is none."""
     files: tuple[TextFile, ...]
-    """The package's own files."""
+    """The source files of the package."""
     fit_seconds: float
-    """Of the final fit."""
+    """Time of the final fit."""
 
 
 class ConstraintResult(Model):
-    """A constraint or wish, and whether what was measured keeps it."""
+    """A constraint or wish, and whether the measurements meet it."""
 
     constraint: Constraint | None = None
     wish: str
-    """In words."""
+    """The constraint in words."""
     measured: str
-    """The number with its unit; why there is none, where nothing could be measured."""
+    """The measured value with its unit, or the reason why there is none."""
     status: Status
-    """partly: the limit lies within the spread of the measurement."""
+    """partly: the limit lies within the uncertainty of the measurement."""
 
 
 class Score(Model):
@@ -309,71 +311,71 @@ class Score(Model):
     low: float
     high: float
     baseline: float | None = None
-    """Of the best baseline, on the same rows."""
+    """Score of the best baseline on the same rows."""
 
 
 class Occlusion(Model):
-    """What covering parts of a held-out row's file does to the answer."""
+    """The effect of covering parts of a held-out row's file on the prediction."""
 
     row: int
     """Position in the hold-out."""
     changes: tuple[float, ...]
-    """By part: what the probability of the predicted class loses, or how far a predicted number moves."""
+    """By part: the drop in the probability of the predicted class, or the change of a predicted number."""
 
 
 class FeatureImportance(Model):
-    """How much worse the metric becomes when a column is shuffled."""
+    """How much worse the metric becomes if a column is shuffled."""
 
     column: str
     drop: float
-    """On average; below 0 where the metric becomes better."""
+    """Mean drop; negative if the metric improves."""
     deviation: float
 
 
 class Latency(Model):
-    """Of a request for one row over HTTP, in milliseconds, after a warm-up."""
+    """Milliseconds to answer a one-row request over HTTP, after a warm-up."""
 
     p50: float
     p95: float
     low: float
-    """Of the medians of blocks of requests: the spread of the measurement."""
+    """Lowest median over blocks of requests, to show the spread."""
     high: float
     requests: int
     batch_seconds: float | None = None
-    """To answer all rows of the hold-out; None where nothing asks for it."""
+    """Time to predict all hold-out rows; None if no constraint needs it."""
 
 
 class Assessment(Model):
-    """The one verdict: what is delivered, measured once. Screen, report, card and JSON show this object."""
+    """The verdict: the delivered model, measured once. Screen, report, card and JSON all show this object."""
 
     rows: int
-    """Of the hold-out; 0 where there is none, and scores are out of fold."""
+    """Number of hold-out rows; 0 if there is no hold-out and scores are out of fold."""
     scores: tuple[Score, ...]
-    """The metric of the run first, unless it is `unmeasured`."""
+    """The run's metric comes first, unless it is `unmeasured`."""
     unmeasured: str = ""
-    """Why the metric of the run has no value on the hold-out, in a sentence; empty where it has one."""
+    """Why the run's metric has no value on the hold-out, as a sentence; empty if it has one."""
     better: bool
     """Whether the delivered model beats the best baseline on the hold-out by more than noise."""
     better_reason: str
-    """In a sentence, with the numbers."""
+    """The reason as a sentence with numbers."""
     results: tuple[ConstraintResult, ...] = ()
     status: Status
-    """Of all constraints together; pass where there are none."""
+    """Combined status of all constraints; pass if there are none."""
     training_seconds: float
-    """Searches and final fits of all rounds."""
+    """Total time of searches and final fits, over all rounds."""
     megabytes: float
     latency: Latency | None = None
-    """None where the endpoint did not start."""
+    """None if the endpoint did not start."""
     parameters: int | None = None
     importances: tuple[FeatureImportance, ...] = ()
     occlusions: tuple[Occlusion, ...] = ()
-    """Of some files, where rows have files."""
+    """Occlusions of some rows, if rows have files."""
     answers: TextFile | None = None
-    """Predictions of the hold-out as the package writes them, without the truth."""
+    """The package's predictions for the hold-out, without the true values."""
 
 
 class Delivery(Model):
-    """What was handed over."""
+    """The delivered files."""
 
     folder: str
     package: str

@@ -1,7 +1,7 @@
 """Estimators as data: a class with its arguments, built in the driver and written as source in the delivered package.
 
-A `Call` stands for `sklearn.linear_model.Ridge(alpha=10.0)` without importing scikit-learn. `build` makes the object;
-`source` makes the expression and the imports. Both come from the same tree, so what is delivered is what was searched.
+A `Call` represents `sklearn.linear_model.Ridge(alpha=10.0)` without importing scikit-learn. `build` creates the object;
+`source` returns the expression. Both use the same tree, so the delivered code equals the searched one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Value = Any
 
 @dataclass(frozen=True)
 class Name:
-    """Something that is imported and used as it is, e.g. the function `numpy.log1p`."""
+    """An imported object used as it is, e.g. the function `numpy.log1p`."""
 
     path: str
 
@@ -28,39 +28,39 @@ class Call:
     """A class or function with its keyword arguments."""
 
     path: str
-    """Where it is imported from, e.g. `sklearn.linear_model.Ridge`."""
+    """Its import path, e.g. `sklearn.linear_model.Ridge`."""
     arguments: dict[str, Value] = field(default_factory=dict)
     positional: tuple[Value, ...] = ()
-    """Arguments without a name, before the others."""
+    """Positional arguments."""
 
     def where(self, **arguments: Value) -> Call:
-        """The same with other arguments beside."""
+        """Returns a copy with added or changed arguments."""
         return Call(self.path, {**self.arguments, **arguments}, self.positional)
 
     @property
     def short(self) -> str:
-        """The class's own name."""
+        """The name of the class."""
         return self.path.rpartition(".")[2]
 
 
 def pipeline(*steps: tuple[str, Call]) -> Call:
-    """A scikit-learn `Pipeline` of named steps."""
+    """Returns a scikit-learn `Pipeline` of named steps."""
     return Call("sklearn.pipeline.Pipeline", {"steps": list(steps)})
 
 
 def with_arguments(path: str, **arguments: Value) -> Call | Name:
-    """A function, with some of its arguments given."""
+    """Returns a function with some of its arguments bound."""
     return Call("functools.partial", arguments, (Name(path),)) if arguments else Name(path)
 
 
 def function_step(path: str, **arguments: Value) -> Call:
-    """A function of rows as a step of a pipeline, which learns nothing."""
+    """Returns a stateless pipeline step that applies a function to the rows."""
     given = {"kw_args": arguments} if arguments else {}
     return Call("sklearn.preprocessing.FunctionTransformer", given, (Name(path),))
 
 
 def build(value: Value) -> Any:
-    """The object that a value stands for."""
+    """Builds the object that a value represents."""
     match value:
         case Call(path=path, arguments=arguments, positional=positional):
             return _imported(path)(*map(build, positional), **{name: build(one) for name, one in arguments.items()})
@@ -71,7 +71,7 @@ def build(value: Value) -> Any:
 
 
 def source(value: Value) -> str:
-    """The Python expression of a value; `paths_of` gives what it needs imported.
+    """Returns the Python expression of a value; see `paths_of` for its imports.
 
     >>> source(Call("sklearn.linear_model.Ridge", {"alpha": 10.0, "solver": "lsqr"}))
     'Ridge(alpha=10.0, solver="lsqr")'
@@ -97,7 +97,7 @@ def source(value: Value) -> str:
 
 
 def calls_in(value: Value) -> Iterator[Call | Name]:
-    """All calls and names in a value, outer ones first; each as often as it occurs."""
+    """Yields all calls and names in a value, outer ones first, with repetitions."""
     if isinstance(value, Call | Name):
         yield value
     for one in _parts(value):
@@ -105,12 +105,12 @@ def calls_in(value: Value) -> Iterator[Call | Name]:
 
 
 def paths_of(value: Value) -> Iterator[str]:
-    """The import paths of a value, the outermost first; each as often as it occurs."""
+    """Yields the import paths of a value, outer ones first, with repetitions."""
     return (one.path for one in calls_in(value))
 
 
 def mapped(value: Value, change: Callable[[Value], Value]) -> Value:
-    """The value with each value directly in it changed."""
+    """Applies a function to each direct child of a value."""
     match value:
         case Call(path=path, arguments=arguments, positional=positional):
             return Call(path, {name: change(one) for name, one in arguments.items()}, tuple(map(change, positional)))
@@ -123,7 +123,7 @@ def mapped(value: Value, change: Callable[[Value], Value]) -> Value:
 
 
 def _parts(value: Value) -> Iterable[Value]:
-    """The values directly in a value."""
+    """Returns the direct children of a value."""
     match value:
         case Call(arguments=arguments, positional=positional):
             return (*positional, *arguments.values())
@@ -141,7 +141,7 @@ def _imported(path: str) -> Any:
 
 
 def _spelt(path: str) -> str:
-    """`np.log1p` for functions of numpy, as usual; else the bare name."""
+    """Returns `np.log1p` for functions of numpy, else the bare name."""
     return f"np.{path.removeprefix('numpy.')}" if path.startswith("numpy.") else path.rpartition(".")[2]
 
 

@@ -1,4 +1,4 @@
-"""Candidates and the blueprint: what is trained, on which columns, how it is validated. Plain data, no estimators."""
+"""Candidates and the blueprint: what is trained on which columns, and how it is validated. Contains no estimators."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from palmette.documents import Model
 
 Setting = str | bool | int | float | None
 Ensembling = Literal["single", "best", "mean", "weighted", "stacking", "voting"]
-"""single: one model, whatever an ensemble would score; best: as `weighted`, but one model unless the ensemble is better
-by more than noise; mean: equal weights of the best few; weighted: greedy selection; stacking: a linear model of their
-outputs; voting: a majority of their labels."""
+"""single: one model, even if an ensemble scores better; best: like `weighted`, but one model unless the ensemble is
+better by more than noise; mean: equal weights for the best few; weighted: greedy selection; stacking: a linear model
+of their outputs; voting: the majority of their labels.
+"""
 Operation = Literal[
     "sum", "difference", "product", "ratio", "mean", "least", "greatest", "square", "log", "elapsed", "missing",
     "hour", "weekday", "day", "month",
@@ -25,43 +26,43 @@ Operation = Literal[
 
 
 class Strategy(Model):
-    """What is done around a learner, whatever it is."""
+    """Processing around any learner."""
 
     target_transform: Literal["none", "log", "log1p"] = "none"
-    """Regression: the scale on which the target is learnt."""
+    """Regression: the scale on which the target is learned."""
     class_weights: Literal["none", "balanced"] = "none"
     resampling: Literal["none", "oversample", "undersample"] = "none"
-    """Classification: of the training rows of a fold."""
+    """Classification: resampling of a fold's training rows."""
 
 
 class Candidate(Model):
-    """One model to train: encoders, a learner, its settings, and the strategy around it."""
+    """A model to train: encoders, a learner, its settings, and a strategy."""
 
     name: str = Field(pattern=r"^[a-z0-9_]+(-[a-z0-9_]+)*$")
-    """Unique in a plan; begins with the learner's name."""
+    """Unique in a plan; starts with the learner's name."""
     learner: str
-    """A registered learner, or the class of one that a model has written."""
+    """A registered learner, or a class that a language model wrote."""
     encoders: Mapping[Kind, str] = Field(default_factory=dict)
-    """By kind of column: a registered encoder, where it is not the usual one for the learner's layout."""
+    """Registered encoders by column kind, if different from the default for the learner's layout."""
     settings: Mapping[str, Setting] = Field(default_factory=dict)
-    """Parameters of the learner that differ from its defaults."""
+    """Parameters that differ from the learner's defaults."""
     strategy: Strategy = Strategy()
     features: str = ""
-    """The class of an own encoder (written by a model) that adds features; empty for none."""
+    """An own encoder class, written by a language model, that adds features; empty for none."""
     derived: bool = True
-    """Whether it is given the derived features of the blueprint."""
+    """Whether it uses the blueprint's derived features."""
     tuned: bool = False
-    """Whether its settings are searched once all candidates are trained."""
+    """Whether its settings are tuned once all candidates are trained."""
     reason: str = ""
 
 
 def substance(candidate: Candidate) -> str:
-    """What makes two candidates the same model, whatever their names."""
+    """Returns a key that is equal for candidates that are the same model under different names."""
     return json.dumps(candidate.model_dump(mode="json", exclude={"name", "reason", "tuned"}), sort_keys=True)
 
 
 def first_of_each(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """The first candidate of each learner, in their order."""
+    """Returns the first candidate of each learner, in order."""
     found: dict[str, Candidate] = {}
     for one in candidates:
         found.setdefault(one.learner, one)
@@ -84,76 +85,76 @@ class Derived(Model):
 
 
 class ColumnUse(Model):
-    """A column that models are given."""
+    """A column that models use."""
 
     name: str
-    """As people and requests write it."""
+    """The name used in requests."""
     source: str = ""
-    """Its name in the user's file, where that is another."""
+    """Its name in the user's file, if different."""
     kind: Kind
     reading: Reading = Reading(form="native")
-    """How its values are written in the file."""
+    """The format of its values in the file."""
     note: str = ""
-    """What was found and why it is used so: a comment in the delivered features.py."""
+    """Findings, and why it is used this way: a comment in the delivered features.py."""
     categories: tuple[str, ...] = ()
-    """The values seen, of a category with few."""
+    """The known values of a category, if there are few."""
     parts: tuple[str, ...] = ()
-    """Of a datetime: what is made of it, e.g. month, weekday, hour, days."""
+    """Datetime: the extracted parts, e.g. month, weekday, hour, days."""
     words: float = 0.0
-    """Of a text: their mean number."""
+    """Text: the mean number of words."""
     array: ArrayUse | None = None
-    """Columns of the file whose numbers may stand for it."""
+    """File columns whose numbers may replace it."""
     examples: tuple[str | bool | float | None, ...] = ()
-    """A few values for documentation and tests."""
+    """Some values for documentation and tests."""
 
     @property
     def in_file(self) -> str:
-        """Its name in the frame that `pd.read_csv` makes of the user's file."""
+        """Its name in the frame that `pd.read_csv` returns for the user's file."""
         return self.source or self.name
 
 
 class Dropped(Model):
-    """A column that no model is given."""
+    """A column that models do not use."""
 
     name: str
     reason: str
 
 
 class Folds(Model):
-    """How training rows are divided for out-of-fold predictions."""
+    """How training rows are split for out-of-fold predictions."""
 
     count: int = Field(default=5, ge=2)
     kind: Literal["stratified", "random", "grouped", "time"] = "random"
     by: str = ""
-    """The column of the groups, or of the time."""
+    """The column of groups or times."""
 
 
 class SeriesUse(Model):
-    """What is forecast of which columns, decided by request and data."""
+    """The horizon and columns of a forecast, decided from request and data."""
 
     targets: tuple[str, ...]
     time: str = ""
-    """The column of time stamps; empty where each row is a step."""
+    """The timestamp column; empty if each row is a step."""
     frequency: str = "1"
-    """A pandas offset, or the distance of numbered steps."""
+    """A pandas offset, or the interval between numbered steps."""
     series: str = ""
-    """The column that names the series; empty for one series."""
+    """The column that names the series; empty for a single series."""
     known: tuple[str, ...] = ()
-    """Covariates whose values are known ahead."""
+    """Covariates with known future values."""
     past: tuple[str, ...] = ()
-    """Covariates whose values are known up to the origin of a forecast."""
+    """Covariates known only up to the origin of a forecast."""
     horizon: int = Field(ge=1)
-    """Steps that are forecast."""
+    """Number of steps to forecast."""
     seasons: tuple[int, ...] = ()
-    """Steps of the seasons that show in the data, the strongest first."""
+    """Lengths of the detected seasons in steps, strongest first."""
     quantiles: tuple[float, ...] = ()
     shortest: int = 0
-    """Steps of the shortest series in training."""
+    """Length of the shortest training series, in steps."""
     longest: int = 0
     count: int = 1
-    """Series, each with all targets."""
+    """Number of series, each with all targets."""
     context: int = 0
-    """Rows of each series that a forecast is asked with."""
+    """Rows of each series that a forecast needs as input."""
     is_positive: bool = False
 
     @property
@@ -162,51 +163,51 @@ class SeriesUse(Model):
 
 
 class Blueprint(Model):
-    """What is built: the contract between the coders, the search and the delivered package."""
+    """The specification of the model: a contract between the coders, the search and the delivered package."""
 
     package: str
-    """Name of the delivered package: a Python identifier made of target or data."""
+    """Name of the delivered package: a Python identifier derived from target or data."""
     title: str
     problem: str
     """A registered problem."""
     target: str = ""
-    """Empty where there is none."""
+    """Empty if there is none."""
     target_in_file: str = ""
     target_reading: Reading = Reading(form="native")
     threshold: Threshold | None = None
-    """Makes the classes of the target's numbers."""
+    """Turns a numeric target into two classes."""
     metric: str
     classes: tuple[str, ...] = ()
-    """In the order of the probabilities: numbers by size, others by name."""
+    """In the order of the probabilities: numbers by value, others by name."""
     positive: str | None = None
     bounds: tuple[float, float] | None = None
-    """Predicted numbers are kept within."""
+    """Lower and upper limit of predicted numbers."""
     clusters: tuple[int, ...] = ()
-    """Numbers of clusters that are tried."""
+    """Numbers of clusters to try."""
     labels: str = ""
-    """Of a clustering: the column that clusters are compared with; never given to a model."""
+    """Clustering: the column to compare clusters with; models never see it."""
     series: SeriesUse | None = None
-    """Of a forecast."""
+    """Set for forecasts."""
     rows: int = Field(ge=1)
-    """Training rows."""
+    """Number of training rows."""
     columns: tuple[ColumnUse, ...] = Field(min_length=1)
     dropped: tuple[Dropped, ...] = ()
     derived: tuple[Derived, ...] = ()
     format: TableFormat = TableFormat()
-    """How files like the user's are read."""
+    """How to read files like the user's."""
     folds: Folds = Folds()
     candidates: tuple[Candidate, ...] = Field(min_length=1)
-    """What is trained, in this order; the chosen plan's."""
+    """The chosen plan's candidates, in training order."""
     shares: Mapping[Track, float] = Field(default_factory=dict)
-    """Of the training time, by track; equal where it is empty."""
+    """Share of the training time by track; empty for equal shares."""
     ensembling: Ensembling = "best"
     tuning: bool = True
-    """Whether time that is left is spent on the settings of `tuned` candidates."""
+    """Whether the remaining time is spent on tuning the settings of `tuned` candidates."""
     seconds: float = Field(gt=0)
-    """For search and final fit."""
+    """Time for search and final fit."""
     seed: int = 0
     remarks: tuple[str, ...] = ()
-    """What matters for training and evaluation, in words, uncut: the coders read it."""
+    """Remarks on training and evaluation for the coders, in full."""
 
     @property
     def file_columns(self) -> tuple[ColumnUse, ...]:
@@ -214,15 +215,15 @@ class Blueprint(Model):
         return tuple(one for one in self.columns if file_kind(one.kind))
 
     def column(self, name: str) -> ColumnUse:
-        """The column of this name; it exists."""
+        """Returns the column with a name, which must exist."""
         return next(one for one in self.columns if one.name == name)
 
 
 class OwnCode(Model):
-    """Classes with the scikit-learn interface that a model has written for this task."""
+    """Classes with the scikit-learn interface that a language model wrote for this task."""
 
     path: str
-    """The module in the package, e.g. `own_features.py`."""
+    """File name of the module in the package, e.g. `own_features.py`."""
     text: str
     classes: tuple[str, ...]
-    """Encoders or learners in it."""
+    """The encoders or learners in it."""

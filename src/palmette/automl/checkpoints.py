@@ -1,7 +1,7 @@
-"""Pretrained networks by request: candidates of the hub for a kind of column, and their files in $PALMETTE_MODELS.
+"""Pretrained networks on request: candidates from the hub for a kind of column, and their files in $PALMETTE_MODELS.
 
-Only safetensors of architectures that `weights.yaml` lists are offered: no remote code, no pickles. A fetched folder is
-a candidate of every later run with such columns, and works offline.
+Only safetensors of architectures listed in `weights.yaml` are offered: no remote code and no pickles. A fetched network
+is a candidate in every later run with such columns, and works offline.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ TASKS = {
     "audio": "audio-classification",
     "series": "time-series-forecasting",
 }
-"""By kind of column: the hub's task of networks that encode it."""
+"""The hub's task of networks that encode a kind of column."""
 TOKENS = {"text": 128, "image": 197, "audio": 500, "series": 64}
-"""That a row becomes, about."""
+"""Approximate tokens per row."""
 OPERATIONS = 2e10
-"""A second, of one core on matrices, about."""
+"""Approximate matrix operations per second and core."""
 EXAMINED = 10
-"""Networks of a search whose files are looked at."""
+"""Number of search results examined in detail."""
 
 
 class Checkpoint(Model):
-    """A network of the hub, and what it would cost here."""
+    """A network of the hub, with its estimated cost."""
 
     record: Record
     seconds: float
-    """To encode all rows on this machine, about; a factor of three either way."""
+    """Rough time to encode all rows on this machine, within a factor of three."""
     concerns: tuple[str, ...] = ()
-    """What keeps it from being used here."""
+    """Reasons why it cannot be used here."""
 
 
 def checkpoints(kind: str, rows: int, budget: float) -> list[Checkpoint]:
-    """Networks for columns of a kind, usable ones first, then the most downloaded.
+    """Finds networks for a kind of column; usable ones first, then by downloads.
 
     Args:
-        kind: of the column: text, image, audio or series.
-        rows: that are encoded.
-        budget: seconds of the run; half of them may be spent on encoding.
+        kind: Kind of the column: text, image, audio or series.
+        rows: Number of rows to encode.
+        budget: Seconds of the run; encoding may take half of them.
 
     Raises:
         PalmetteError: the hub cannot be used.
@@ -81,7 +81,7 @@ def _concerns(record: Record, kind: str, seconds: float, budget: float) -> Itera
 
 
 def fetch_checkpoint(id: str) -> Path:
-    """The folder of a network in $PALMETTE_MODELS, fetched where it is not there.
+    """Returns a network's folder in $PALMETTE_MODELS, after downloading it if necessary.
 
     Raises:
         UserError: the variable is not set, or the network has no safetensors.
