@@ -227,11 +227,11 @@ class TrackRun(Model):
 
     track: Track
     seconds: float
-    """Wall-clock time of its fits, divided among parallel ones."""
+    """Its part of the search's wall-clock time, in proportion to the time of its fits."""
     candidates: int
     """Number of finished candidates."""
     failed: tuple[str, ...] = ()
-    """Candidates that did not finish, with reasons."""
+    """Candidates that failed, with reasons."""
 
 
 class Assembly(Model):

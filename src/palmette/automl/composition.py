@@ -1,4 +1,4 @@
-"""Blueprint and candidate into estimators as data: which encoders and learner, put together; nothing is fitted."""
+"""Turns a blueprint and a candidate into estimators as data, composed of encoders and a learner; fits nothing."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ from palmette.automl.problem_traits import learning_task
 from palmette.engine.registry import create, load, names
 
 ORDER: tuple[Kind, ...] = ("number", "boolean", "datetime", "category")
-"""Of the features; columns of other kinds follow."""
+"""Order of the features; other kinds follow."""
 COLUMNS = "palmette.automl.encoders.columns"
 DERIVED = "palmette.automl.encoders.derived"
 ARRAYS = "palmette.automl.encoders.number_arrays.with_arrays"
 OPERATIONS = {"difference": "numpy.subtract", "elapsed": "numpy.subtract", "ratio": "numpy.divide"} | {
     "square": "numpy.square", "sum": f"{DERIVED}.total"
 }  # fmt: skip
-"""The functions of derived features that are called otherwise than the operation."""
+"""Functions of derived features that are not named after their operation."""
 REBALANCED = "palmette.automl.learners.rebalancing.Rebalanced"
 USUAL_WORDS = 10.0
-"""Of a text whose length was not measured."""
+"""Assumed length of a text column that was not measured."""
 ALIKE = 1.5
-"""Factor by which texts that are compared differ in length at most."""
+"""Largest ratio of the lengths of two texts that count as comparable."""
 CODE_LENGTH = 3
-"""Digits from which leading zeros make a code."""
+"""Fewest digits of a code with leading zeros."""
 
 
 class EncodedColumns(NamedTuple):
-    """Columns that are encoded together."""
+    """Columns that share a transformer."""
 
     name: str
     transformer: Transformer
     columns: list[str] | str
-    """A name stands for the column as a series."""
+    """A plain name passes the column as a series."""
     categorical: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
 class OwnLearner(Learner):
-    """A class that a model has written: any scikit-learn estimator, on dense features."""
+    """A class written by a language model: any scikit-learn estimator on dense features."""
 
     path: str
     name = "own"
@@ -66,20 +66,20 @@ class OwnLearner(Learner):
 
 
 def learner_named(name: str) -> Learner:
-    """The registered learner, or one for the path of a class such as `own_models.Spline`.
+    """Returns the registered learner, or a learner for a class path such as `own_models.Spline`.
 
     Raises:
-        UserError: there is none.
+        UserError: there is no such learner.
     """
     learner: Learner = OwnLearner(name) if "." in name else _learner(name)
     return learner
 
 
 def encoder_named(name: str) -> Encoder:
-    """The registered encoder.
+    """Returns the registered encoder.
 
     Raises:
-        UserError: there is none.
+        UserError: there is no such encoder.
     """
     encoder: Encoder = create("encoder", name)
     return encoder
@@ -92,26 +92,26 @@ def _learner(name: str) -> Learner:
 
 
 def learners() -> tuple[Learner, ...]:
-    """All registered learners."""
+    """Returns all registered learners."""
     return tuple(learner_named(name) for name in names("learner"))
 
 
 @cache
 def encoders() -> tuple[Encoder, ...]:
-    """All registered encoders."""
+    """Returns all registered encoders."""
     return tuple(encoder_named(name) for name in names("encoder"))
 
 
 def available_learners(
     problem: str, kinds: Iterable[Kind], tracks: Iterable[Track] = (), rows: int = 0
 ) -> tuple[str, ...]:
-    """Names of the learners that can train here on such columns, the most promising first; the dummy aside.
+    """Returns the names of learners that can train here on such columns, most promising first, without the dummy.
 
     Args:
         problem: A registered problem.
-        kinds: Of the columns.
-        tracks: Tracks that are wanted; empty for all.
-        rows: Training rows.
+        kinds: Kinds of the columns.
+        tracks: Requested tracks; empty for all.
+        rows: Number of training rows.
     """
     usable = tuple(one for one in dict.fromkeys(kinds) if one not in UNUSABLE and one not in STRUCTURE)
     wanted, solving = frozenset(tracks), {problem, learning_task(problem)}
@@ -133,49 +133,49 @@ def available_learners(
 
 
 def _tracks_of(learner: Learner, facts: DataFacts) -> set[Track]:
-    """The track of a learner, and `pretrained` where it can start on vectors by trained weights."""
+    """Returns a learner's track, and `pretrained` if it can use vectors from pretrained weights."""
     on_vectors = any(encoder.weights for encoder, _ in encoder_starts(learner.name, facts))
     return {learner.track, "pretrained"} if on_vectors else {learner.track}
 
 
 def usable_learners(blueprint: Blueprint, track: Track) -> tuple[str, ...]:
-    """The learners of a track that can train here on the columns of a blueprint."""
+    """Returns the learners of a track that can train here on a blueprint's columns."""
     return available_learners(blueprint.problem, [one.kind for one in blueprint.columns], (track,), blueprint.rows)
 
 
 def unavailable(track: Track) -> str:
-    """Why no learner of a track can train on this machine, and the remedy; empty where one can."""
+    """Returns why no learner of a track can train on this machine, with a remedy; empty if one can."""
     reasons = [_unavailable(one) for one in learners() if one.track == track]
     return "" if "" in reasons else reasons[0] if reasons else f"No learner of the track {track!r} is registered."
 
 
 def meant(name: str) -> frozenset[str]:
-    """The learners that a request means by the name of a learner or of a family; empty where it names none."""
+    """Returns the learners that a learner's or family's name in a request refers to."""
     word = name.casefold().replace(" ", "_").replace("-", "_")
     return frozenset(one.name for one in learners() if word == one.name or word in one.families)
 
 
 def usual_encoder(kind: Kind, layout: Layout, kinds: Iterable[Kind] = ()) -> Encoder | None:
-    """The encoder of a kind for a layout, where a candidate names none; `kinds` are those of all columns."""
+    """Returns the default encoder of a kind for a layout; `kinds` are those of all columns."""
     found = [one for one in encoders() if one.kind == kind and layout in one.layouts and not one.unavailable()]
     beside = [one for one in found if one.usual_beside] if {*kinds} - {kind} else []
     return next((one for one in (*beside, *found) if one in beside or one.usual), None)
 
 
 def encoder_starts(learner: str, facts: DataFacts) -> tuple[tuple[Encoder, EncoderStart], ...]:
-    """The starting points of a learner with encoders that are not the usual ones."""
+    """Returns a learner's starting points with encoders other than the defaults."""
     layout = learner_named(learner).layout
     usable = [one for one in encoders() if one.kind in facts.kinds and layout in one.layouts and not one.unavailable()]
     return tuple((one, start) for one in usable for start in one.starts(facts) if start.learner == learner)
 
 
 def encoding_seconds(candidate: Candidate, facts: DataFacts) -> float:
-    """Expected seconds to encode all training rows once for a candidate, on one thread."""
+    """Returns the expected seconds to encode all training rows once, on one thread."""
     return sum(one.seconds(facts) for one in encoders_of(candidate, facts))
 
 
 def encoders_of(candidate: Candidate, facts: DataFacts) -> list[Encoder]:
-    """The registered encoders of a candidate."""
+    """Returns the registered encoders that a candidate uses."""
     layout = learner_named(candidate.learner).layout
     named = ((kind, candidate.encoders.get(kind)) for kind in dict.fromkeys(facts.kinds))
     found = (encoder_named(name) if name else usual_encoder(kind, layout, facts.kinds) for kind, name in named)
@@ -183,13 +183,13 @@ def encoders_of(candidate: Candidate, facts: DataFacts) -> list[Encoder]:
 
 
 def candidate_track(candidate: Candidate) -> Track:
-    """`pretrained` where an encoder uses trained weights, else the learner's track."""
+    """Returns `pretrained` if an encoder uses pretrained weights, else the learner's track."""
     trained = any(encoder_named(name).weights for name in candidate.encoders.values())
     return "pretrained" if trained else learner_named(candidate.learner).track
 
 
 def facts_of(blueprint: Blueprint) -> DataFacts:
-    """What costs and starting points depend on."""
+    """Returns the facts that costs and starting points depend on."""
     count = len(blueprint.classes)
     columns = [one for one in blueprint.columns if one.kind not in STRUCTURE]
     texts = [one for one in columns if one.kind == "text"]
@@ -211,13 +211,13 @@ def facts_of(blueprint: Blueprint) -> DataFacts:
 
 
 def _width(column: ColumnUse) -> int:
-    """Columns of numbers that one counts as."""
+    """Returns how many numeric columns a column counts as."""
     kind = file_kind(column.kind)
     return kind.width if kind else 1
 
 
 def reader_of(blueprint: Blueprint) -> Call:
-    """The first step: rows as `pandas.read_csv` or JSON gives them, or typed rows, into typed columns."""
+    """Returns the first step, from raw rows (of `pandas.read_csv` or JSON) or typed rows to typed columns."""
     given: dict[str, Any] = {"readers": readers_of(blueprint.columns)}
     if in_file := {one.name: one.in_file for one in blueprint.columns if one.in_file != one.name}:
         given["in_file"] = in_file
@@ -234,7 +234,7 @@ def reader_of(blueprint: Blueprint) -> Call:
 
 
 def readers_of(columns: Sequence[ColumnUse]) -> list[tuple[Kind, Value, list[str]]]:
-    """Columns that are read alike, by kind: the argument of `read_columns`."""
+    """Groups columns by kind and reader, as the argument of `read_columns`."""
     found: list[tuple[Kind, Value, list[str]]] = []
     for kind in dict.fromkeys((*ORDER, *(one.kind for one in columns))):
         for one in (column for column in columns if column.kind == kind):
@@ -248,7 +248,7 @@ def readers_of(columns: Sequence[ColumnUse]) -> list[tuple[Kind, Value, list[str
 
 
 def cell_reader(column: ColumnUse) -> Call | Name:
-    """The function that reads a cell of a column."""
+    """Returns the function that parses a cell of a column."""
     if kind := file_kind(column.kind):
         return Name(kind.reader)
     reading, given = column.reading, dict[str, Value]()
@@ -274,7 +274,7 @@ def cell_reader(column: ColumnUse) -> Call | Name:
 
 
 def encoder_of(candidate: Candidate, blueprint: Blueprint) -> Call:
-    """Typed columns into features of the learner's layout: a ColumnTransformer, in what the problem puts around it."""
+    """Returns the encoder from typed columns to features: a ColumnTransformer, possibly wrapped by the problem."""
     if learner_named(candidate.learner).layout == "rows":
         return Call("sklearn.preprocessing.FunctionTransformer")
     transformers = [(one.name, one.transformer, one.columns) for one in _parts(candidate, blueprint)]
@@ -284,13 +284,13 @@ def encoder_of(candidate: Candidate, blueprint: Blueprint) -> Call:
 
 
 def learner_of(candidate: Candidate, blueprint: Blueprint, rounds: int | None = None, threads: int = 1) -> Call:
-    """The estimator of encoded features, with the class weights or the resampling of the candidate's strategy.
+    """Returns the estimator for encoded features, with the class weights or resampling of the candidate's strategy.
 
     Args:
         candidate: The candidate.
         blueprint: The blueprint.
-        rounds: Fixes the number of steps of a learner that stops early.
-        threads: That it may use.
+        rounds: A fixed number of steps for a learner that stops early.
+        threads: Number of threads that it may use.
     """
     learner = learner_named(candidate.learner)
     parts = _parts(candidate, blueprint) if learner.layout == "tree" else []
@@ -309,7 +309,7 @@ def learner_of(candidate: Candidate, blueprint: Blueprint, rounds: int | None = 
 
 
 def fit_fold(candidate: Candidate, estimator: Any, fold: FoldData, deadline: float) -> int | None:
-    """Fits the estimator that `learner_of` describes, before `deadline` (time.monotonic()) where it learns in steps.
+    """Fits an estimator from `learner_of`; iterative learners stop at `deadline`, a value of `time.monotonic()`.
 
     Returns the number of steps for `learner_of`, to repeat the fit without validation rows.
     """
@@ -344,7 +344,7 @@ def _parts(candidate: Candidate, blueprint: Blueprint) -> list[EncodedColumns]:
 def _encoded(
     candidate: Candidate, kind: Kind, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts
 ) -> list[EncodedColumns]:
-    """The columns of a kind; an encoder that treats them apart has a part for each."""
+    """Encodes the columns of a kind; an encoder that splits them returns several parts."""
     named = candidate.encoders.get(kind)
     encoder = encoder_named(named) if named else usual_encoder(kind, layout, facts.kinds)
     if encoder is None:
@@ -361,7 +361,7 @@ def _encoded(
 
 
 def _merged(parts: Iterable[EncodedColumns]) -> list[EncodedColumns]:
-    """Whole kinds beside each other with the same transformer as one part."""
+    """Merges adjacent kinds that have the same transformer."""
     found: list[EncodedColumns] = []
     for part in parts:
         last = found[-1] if found else None
@@ -375,14 +375,14 @@ def _merged(parts: Iterable[EncodedColumns]) -> list[EncodedColumns]:
 
 
 def _unavailable(learner: Learner) -> str:
-    """Why a learner cannot train here, and the remedy; empty where it can."""
+    """Returns why a learner cannot train here, with a remedy; empty if it can."""
     if module := missing_requirement(learner.requires):
         return f"{learner.name} needs the package {module!r}: install it with `pip install {module}`."
     return learner.unavailable()
 
 
 def _code_length(column: ColumnUse) -> int:
-    """The length of codes such as 00501, whose zeros matter; else 0."""
+    """Returns the length of codes with leading zeros such as 00501; 0 for other columns."""
     texts = [str(one) for one in (*column.categories, *column.examples)] if column.kind == "category" else []
     length = len(texts[0]) if texts else 0
     codes = all(text.isdecimal() and len(text) == length for text in texts)

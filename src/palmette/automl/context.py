@@ -1,6 +1,6 @@
-"""Prompt context of the agents: the request, the task, the figures of columns, the plan, the settings of learners.
+"""Prompt context of the agents: the request, the task, column statistics, the plan, and the learners' settings.
 
-Everything here is data for a model to read, cut nowhere. Excluded columns do not occur.
+All of it is data for a language model and is never truncated. Excluded columns are omitted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FIGURES = (
 )
 EXAMPLES = 3
 FEW = 0.0005
-"""Shares below this are not worth a word."""
+"""Smaller shares are not mentioned."""
 MEANING = {
     "latency": "seconds to answer a request for one row",
     "batch_time": "seconds to predict all hold-out rows",
@@ -40,24 +40,24 @@ ADVANTAGES = {
 
 
 def request(known: PlanContext) -> Section:
-    """Words, limits, wishes, and what earlier rounds measured."""
+    """The request in words, limits, wishes, and measurements of earlier rounds."""
     return section("request", "\n".join(_request(known)), rank=NEEDED)
 
 
 def task(blueprint: Blueprint, profile: Profile, spec: TaskSpec | None = None) -> Section:
-    """What is predicted from how many rows, how it is scored, and the remarks; with `spec`, the request in words."""
+    """The target, the number of rows, the scoring and the remarks; with `spec`, also the request in words."""
     words = _words(spec) if spec else ()
     return section("task", "\n".join([*words, *_task(blueprint, profile)]), rank=NEEDED)
 
 
 def findings(profile: Profile) -> Section:
-    """What the profile has found about the target and the rows as a whole."""
+    """Findings of the profile about the target and the rows as a whole."""
     whole = ("", profile.target.name if profile.target else "")
     return section("findings", "\n".join(one.text for one in profile.suggestions if one.subject in whole), rank=1)
 
 
 def columns(blueprint: Blueprint, profile: Profile) -> Section:
-    """A line for each column that is used, the strongest first, then the features that are derived already."""
+    """A line for each used column, strongest first, then the existing derived features."""
     known = {one.name: one for one in profile.columns}
     ranked = sorted(blueprint.columns, key=lambda one: known[one.name].rank if one.name in known else 0)
     lines = [f"({FIGURES})", *(_column(one, known.get(one.name), noted(one.name, profile)) for one in ranked)]
@@ -69,30 +69,30 @@ def columns(blueprint: Blueprint, profile: Profile) -> Section:
 
 
 def dropped(blueprint: Blueprint) -> Section:
-    """The columns that no model is given, with the reasons."""
+    """Excluded columns, with reasons."""
     return section("dropped", *(f"{one.name}: {one.reason}" for one in blueprint.dropped), rank=1)
 
 
 def leaks(known: PlanContext) -> Section:
-    """Leaks that are reported and kept, about columns that are used."""
+    """Reported leaks of columns that are still used."""
     used = {one.name for one in known.blueprint.columns}
     found = (one.text for one in known.profile.leaks if not one.columns or used.issuperset(one.columns))
     return section("leaks", *found, rank=1)
 
 
 def insights(knowledge: Knowledge | None) -> Section:
-    """What is known to help on such data."""
+    """Insights about similar data."""
     found = knowledge.insights if knowledge else ()
     return section("insights", *(f"{one.text} (applies: {one.because})" for one in found), rank=2)
 
 
 def plan(blueprint: Blueprint) -> Section:
-    """The candidates that are trained anyway, in their order."""
+    """The plan's candidates, in order."""
     return section("plan", "\n".join(map(described, blueprint.candidates)))
 
 
 def learners(names: Iterable[str]) -> Section:
-    """Learners with the settings that each accepts."""
+    """Learners, with the settings that they accept."""
     lines = []
     for one in map(learner_named, names):
         accepted = "; ".join(f"{name}: {words}" for name, words in one.settings().items())
@@ -101,7 +101,7 @@ def learners(names: Iterable[str]) -> Section:
 
 
 def measured(plans: Plans | None) -> Section:
-    """Every candidate that earlier rounds of the run have trained, own features among them, with its score."""
+    """All candidates trained in earlier rounds, including those with own features, with their scores."""
     lines = [
         f"{described(one.candidate)}: {one.score:.5g} in {one.seconds:.1f} s"
         + (", with own features" if one.candidate.features else "")
@@ -112,7 +112,7 @@ def measured(plans: Plans | None) -> Section:
 
 
 def noted(name: str, profile: Profile) -> str:
-    """Figures of a column in a few words, as the delivered code shows them."""
+    """Summarizes a column's statistics, as in the delivered code."""
     found, words = profile.column(name), list[str]()
     if found and found.numbers:
         words.append(f"{found.numbers.least:.4g} to {found.numbers.most:.4g}")
@@ -126,7 +126,7 @@ def noted(name: str, profile: Profile) -> str:
 
 
 def described(candidate: Candidate) -> str:
-    """A candidate in a line."""
+    """Describes a candidate in one line."""
     given = json.dumps(dict(candidate.settings), ensure_ascii=False) if candidate.settings else "usual settings"
     strategy = candidate.strategy.model_dump(exclude_defaults=True)
     around = f", {json.dumps(strategy)}" if strategy else ""
@@ -135,7 +135,7 @@ def described(candidate: Candidate) -> str:
 
 
 def _words(task: TaskSpec) -> Iterator[str]:
-    """The request in words, and the words that were not understood, which every reader has to heed."""
+    """Yields the request in words, and the words that were not understood."""
     if task.sentence:
         yield f"request in words: {task.sentence}"
     yield from (f"not understood so far, heed it where it concerns your part: {words!r}" for words in task.unread)

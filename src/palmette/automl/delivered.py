@@ -1,4 +1,4 @@
-"""Loads a delivered package into this process; explains predictions of any model by Shapley values."""
+"""Loads a delivered package into this process, and explains predictions of any model by Shapley values."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ class DeliveredPackage:
             return cls(module, module.load(folder / "model"), blueprint)
 
     def predictions(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """A frame with `prediction` and, for a classification, the probability of each class."""
+        """Returns a frame with `prediction` and, for classifications, the probability of each class."""
         made: pd.DataFrame = self.module.predictions(self.model, rows)
         return made
 
 
 @contextmanager
 def _modules_of(folder: Path, name: str) -> Iterator[ModuleType]:
-    """Imports the package of this name in a folder.
+    """Imports the package `name` from a folder.
 
-    It stays in `sys.modules`, so that its models can be pickled, unless another package has that name there.
+    It stays in `sys.modules`, so that its models can be pickled, unless another package already has this name.
     """
     with _importing:
         others = {key: one for key, one in sys.modules.items() if key == name or key.startswith(f"{name}.")}
@@ -92,13 +92,13 @@ def _remove(name: str) -> None:
 def explanation(
     package: DeliveredPackage, rows: pd.DataFrame, background: pd.DataFrame, permutations: int
 ) -> pd.DataFrame:
-    """See `AutoMLRun.explain`.
+    """Computes Shapley values; see `AutoMLRun.explain`.
 
     Args:
         package: The delivered package.
-        rows: Rows as the file has them.
+        rows: Rows in the format of the file.
         background: Training rows with the used columns.
-        permutations: Orders of the columns for each row.
+        permutations: Number of column orders for each row.
     """
     import pandas as pd
 
@@ -136,7 +136,7 @@ def _explained(package: DeliveredPackage, totals: Floats) -> tuple[np.ndarray, l
 def shapley_values(
     predict: Predict, rows: pd.DataFrame, background: pd.DataFrame, permutations: int, seed: int
 ) -> tuple[Floats, Floats]:
-    """The mean output of the background (k,), and contributions (n, columns, k) that sum to the difference from it.
+    """Returns the mean output of the background (k,), and contributions (n, columns, k) that add up to the difference.
 
     In random orders and their reverses, columns of background rows are replaced by those of the row, one by one.
     """
@@ -154,12 +154,12 @@ def shapley_values(
         steps = np.diff(made.reshape(len(orders), count + 1, -1), axis=1)
         for order, step in zip(orders, steps, strict=True):
             values[place, order] += step / len(orders)
-    # The donors' mean is not quite that of the whole background: every column bears its share of the difference.
+    # The mean over the donors differs from that over the background; the difference is spread over the columns.
     return base, values + ((outputs - base - values.sum(axis=1)) / count)[:, None, :]
 
 
 def _mixed(row: pd.DataFrame, donors: pd.DataFrame, moved: np.ndarray) -> pd.DataFrame:
-    """The donors, with values of the row where `moved` (m, columns)."""
+    """Returns the donors, with the row's values where `moved` (m, columns) is true."""
     import pandas as pd
 
     made = {}

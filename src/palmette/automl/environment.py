@@ -1,4 +1,4 @@
-"""Puts an AutoML run together: what is asked for, where the data are, and who works with what."""
+"""Sets up an AutoML run: the request, the data, and the actors with their services."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from palmette.sandbox import Sandbox
 
 TOPOLOGIES = Path(__file__).with_name("topologies")
 MOST_TEXT = 10_000
-"""Characters of a request."""
+"""Most characters of a request."""
 OVERHEAD = 1800.0
-"""Seconds that a run may take beyond its training, before it is ended."""
+"""Seconds beyond the training time after which a run is stopped."""
 _SET = re.compile(rf"\b(?:{'|'.join(DATASET_SOURCES)}):[\w-]+(?:[./][\w-]+)*")
 _NUMBERED = re.compile(
     r"\b(ucimlrepo|openml)\b[^.]{0,60}\bid\W{0,3}(\d+)|\bid\W{0,3}(\d+)[^.]{0,60}\b(ucimlrepo|openml)\b", re.I
@@ -43,16 +43,16 @@ _FILE = re.compile(r"(?<!\w)[\w./~-]+\.(?:csv|tsv|parquet|json|jsonl|xlsx|xls|zi
 
 
 class RunArguments(Model):
-    """The arguments of the environment, as `arguments_of` makes them."""
+    """The arguments of the environment, as returned by `arguments_of`."""
 
     request: str = ""
     """The request in words."""
     task: str = ""
     """Absolute path of a task file."""
     flags: TaskFile = TaskFile()
-    """Fields of the task that were given as flags or in Python."""
+    """Task fields given as flags or in Python."""
     topology: str = "automl"
-    """Name of a built-in topology, or the path of a file."""
+    """Name of a built-in topology, or path of a topology file."""
     model: str = "offline"
     models: dict[str, str] = Field(default_factory=dict)
     planner: str | None = None
@@ -63,11 +63,11 @@ class RunArguments(Model):
 
 
 def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
-    """The environment `automl`; `arguments` are those of `RunArguments`.
+    """Sets up the environment `automl`; `arguments` are the fields of `RunArguments`.
 
     Raises:
         InputError: the data or the task file cannot be read; the message names file, reason and remedy.
-        UserError: a named set, topology or model cannot be had, or the folder for the package is taken.
+        UserError: a data set, topology or model is unavailable, or the folder for the package is taken.
     """
     wanted = _arguments(arguments)
     task = _given_task(wanted)
@@ -135,7 +135,7 @@ def _arguments(arguments: dict[str, JsonValue]) -> RunArguments:
 
 
 def _given_task(wanted: RunArguments) -> TaskSpec:
-    """Flags and task file as a partial task, with the sentence of the command, else of the file."""
+    """Merges flags and task file into a partial task; the command's sentence takes precedence over the file's."""
     flags = task_of(wanted.flags, "flag")
     file = TaskSpec()
     if wanted.task:
@@ -145,7 +145,7 @@ def _given_task(wanted: RunArguments) -> TaskSpec:
         if file.out:
             file = file.model_copy(update={"out": str(path.parent / file.out)})
     task = merged(flags, file)
-    sentence = unicodedata.normalize("NFC", wanted.request or task.sentence)  # as names of columns are
+    sentence = unicodedata.normalize("NFC", wanted.request or task.sentence)  # like the names of columns
     named = () if task.data else _named_in(sentence)
     if named:
         source = FieldSource(origin="sentence", words=", ".join(named))
@@ -154,15 +154,15 @@ def _given_task(wanted: RunArguments) -> TaskSpec:
 
 
 def topology_file(name: str) -> Path:
-    """The file of a built-in topology, or of a path.
+    """Returns the file of a built-in topology, or the path itself if it is a file.
 
     Raises:
-        UserError: there is neither.
+        UserError: it is neither.
     """
     built_in = {path.stem: path for path in TOPOLOGIES.glob("*.yaml")}
     if name in built_in:
         return built_in[name]
-    with suppress(OSError):  # longer than a path can be
+    with suppress(OSError):  # the path is too long
         if Path(name).is_file():
             return Path(name)
     raise UserError(
@@ -173,7 +173,7 @@ def topology_file(name: str) -> Path:
 
 
 def _available_tracks() -> tuple[Track, ...]:
-    """The tracks that some learner here belongs to; traditional where nothing is registered."""
+    """Returns the tracks with usable learners, or `traditional` if there are none."""
     from palmette.automl.composition import unavailable
 
     tracks: tuple[Track, ...] = get_args(Track)
@@ -181,7 +181,7 @@ def _available_tracks() -> tuple[Track, ...]:
 
 
 def _data(task: TaskSpec, human: Human) -> tuple[DataSource, Samples | None]:
-    """Where the data are, and what is in them; nothing where none are given or named in the request."""
+    """Locates and loads the data; asks a person if a file holds several tables. Loads nothing if no data are given."""
     if not task.data:
         return DataSource(named=()), None
     try:
@@ -203,7 +203,7 @@ def _read(task: TaskSpec, table: str) -> tuple[DataSource, Samples]:
 
 
 def _named_in(text: str) -> tuple[str, ...]:
-    """Files that the request names and that exist, else the first set of a hub."""
+    """Returns the existing files that the request names, else the first data set of a hub."""
     files = tuple(str(Path(name).absolute()) for name in _FILE.findall(text) if _is_there(name))
     sets = _SET.findall(text)
     for hub, after, before, hub_after in _NUMBERED.findall(text):
@@ -214,5 +214,5 @@ def _named_in(text: str) -> tuple[str, ...]:
 def _is_there(name: str) -> bool:
     try:
         return Path(name).exists()
-    except OSError:  # longer than a path can be
+    except OSError:  # the path is too long
         return False

@@ -1,7 +1,7 @@
-"""The estimator contract of own code, checked in the sandbox: `python -m palmette.automl.estimator_contract FOLDER`.
+"""Tests own code in the sandbox for the estimator contract: `python -m palmette.automl.estimator_contract FOLDER`.
 
 The folder holds `job.json` (blueprint and candidate), `rows.parquet` (typed training rows), and `own/`, the modules.
-A class that breaks the contract, or raises, ends the program with a traceback.
+If a class breaks the contract or raises an exception, the program exits with a traceback.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from palmette.automl.problems.registry import problem_of
 
 MOST_FEATURES = 50
 RELATIVE, ABSOLUTE = 1e-6, 1e-9
-"""By which values of a row may differ: sums are taken in another order for many rows than for one."""
+"""Tolerances for repeated outputs of a row: sums over many rows may add up in a different order."""
 SEVERAL = 5
-"""Rows that are asked about one by one."""
+"""Number of rows that are also predicted individually."""
 HALF = 2
 
 
 class ContractError(Exception):
-    """A class does not keep the contract; the message states which part."""
+    """Raised if a class breaks the contract; the message names the part."""
 
 
 def main(folder: Path) -> None:
-    """Checks the own classes of the candidate in a folder."""
+    """Checks the candidate's own classes."""
     job = json.loads((folder / "job.json").read_text("utf-8"))
     blueprint, candidate = Blueprint.model_validate(job["blueprint"]), Candidate.model_validate(job["candidate"])
     sys.path.insert(0, str(folder / "own"))
@@ -56,9 +56,9 @@ def main(folder: Path) -> None:
 
 
 def check_features(transformer: Any, frame: pd.DataFrame, nothing: pd.DataFrame) -> None:
-    """A transformer of typed columns: float columns that depend on the row and on what `fit` has learnt.
+    """Requires that a transformer adds float columns that depend only on the row and on what `fit` learned.
 
-    `nothing` is a row without any value.
+    `nothing` is a row of missing values.
     """
     before, fitted = frame.copy(), clone(transformer).fit(frame)
     made = fitted.transform(frame)
@@ -85,9 +85,9 @@ def check_features(transformer: Any, frame: pd.DataFrame, nothing: pd.DataFrame)
 
 
 def check_learner(learner: Any, features: Any, target: Any, outputs: Callable[[Any, Any], Any]) -> None:
-    """An estimator: sound outputs that depend on the row and the fit alone.
+    """Requires that an estimator's outputs are sound and depend only on the row and the fit.
 
-    `outputs` makes outputs of a fitted estimator and rows, and raises `ContractError` where they are not sound.
+    `outputs` takes a fitted estimator and rows, and raises `ContractError` if the outputs are unsound.
     """
     before, fitted = np.array(features, dtype=float), clone(learner).fit(features, target)
     _require(np.array_equal(np.asarray(features, dtype=float), before, equal_nan=True), "fit changes X")
@@ -100,7 +100,7 @@ def check_learner(learner: Any, features: Any, target: Any, outputs: Callable[[A
 
 
 def sound_outputs(problem: Problem, strategy: Strategy, fitted: Any, features: Any) -> Any:
-    """The outputs of a fitted estimator, as the search takes them."""
+    """Returns a fitted estimator's outputs in the form that the search uses."""
     if problem.blueprint.classes:
         _require(hasattr(fitted, "classes_"), "fit does not set `classes_`, the sorted class numbers")
     made = problem.outputs(fitted, features, strategy)

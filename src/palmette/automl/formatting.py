@@ -1,4 +1,4 @@
-"""How numbers and names are written: the same kind of number in the same way on the screen and in the report."""
+"""Formats numbers and names consistently on the screen and in the report."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from palmette.automl.task_spec.spec import Constraint
 from palmette.engine import Spend
 
 LONGEST = 64
-"""Characters of a name that are shown; the whole is in its title."""
+"""Most characters shown of a name; the full name is in its title."""
 FEWEST_DECIMALS, MOST_DECIMALS = 0, 4
 COMPARISONS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
 SPACE = re.compile(r"\s+")
 GROUPED = 10_000
-"""The least number whose thousands are set apart; years are not."""
+"""Smallest number with thousands separators, so that years have none."""
 MINUS = "\N{MINUS SIGN}"
 METRICS = {
     "accuracy": "Accuracy",
@@ -79,7 +79,7 @@ LEARNERS = {
     "boosted_forecast": "LightGBM on lags",
     "linear_forecast": "Ridge on lags",
 }
-"""Others are shown by their name."""
+"""Display names; other learners are shown by their name."""
 QUANTITIES = {
     "latency": "answer for one row",
     "batch_time": "answers for all held-out rows",
@@ -90,18 +90,18 @@ QUANTITIES = {
 
 
 def clean(text: str) -> str:
-    """The text on one line, with characters that are invisible or turn the direction of writing spelt out."""
+    """Puts a text on one line, and escapes characters that are invisible or change the writing direction."""
     return "".join(map(_visible, SPACE.sub(" ", text)))
 
 
 def _visible(character: str) -> str:
     kind = unicodedata.category(character)
-    joins = character in "\u200c\u200d"  # within words of some scripts, and within emoji
+    joins = character in "\u200c\u200d"  # both occur in words of some scripts, and in emoji
     return f"\\u{ord(character):04x}" if kind in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and not joins else character
 
 
 def short(text: str, most: int = LONGEST) -> str:
-    """The text, its middle left out where it is too long."""
+    """Shortens a long text by omitting its middle."""
     text = clean(text)
     if len(text) <= most:
         return text
@@ -110,18 +110,18 @@ def short(text: str, most: int = LONGEST) -> str:
 
 
 def metric(name: str) -> str:
-    """A metric, as people write it."""
+    """Returns the display name of a metric."""
     return METRICS.get(name, name.replace("_", " "))
 
 
 def learner(name: str) -> str:
-    """A learner, as people write it; several have commas between them, each is named once."""
+    """Returns the display name of a learner, or of several, separated by commas."""
     parts = dict.fromkeys(name.split(", "))
     return ", ".join(LEARNERS.get(part, part.replace("_", " ").capitalize()) for part in parts)
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """To so many significant digits, whole thousands apart; very large and very small ones as powers of ten."""
+    """Formats a number to significant digits, with thousands separators; extreme values in scientific notation."""
     if value is None or not math.isfinite(value):
         return "–" if value is None or math.isnan(value) else ("∞" if value > 0 else f"{MINUS}∞")
     if value == 0:
@@ -137,7 +137,7 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def fixed(value: float | None, decimals: int) -> str:
-    """With so many decimals."""
+    """Formats a number with a fixed number of decimals."""
     if value is None or not math.isfinite(value) or abs(value) >= 1e15:
         return number(value) if value is None or not math.isfinite(value) else f"{value:.3e}"
     apart = "," if abs(value) >= GROUPED else ""
@@ -146,7 +146,7 @@ def fixed(value: float | None, decimals: int) -> str:
 
 
 def decimals(widths: Sequence[float]) -> int:
-    """How many decimals numbers are worth whose intervals are so wide: two digits of half the middle one."""
+    """Returns the number of decimals that suits intervals of these widths: two digits of half the median width."""
     real = [width for width in widths if math.isfinite(width) and width > 0]
     if not real:
         return 3
@@ -155,7 +155,7 @@ def decimals(widths: Sequence[float]) -> int:
 
 
 def measured(value: float, low: float, high: float) -> tuple[str, str, int]:
-    """A score and its interval as they are written, and the number of decimals that the interval is worth.
+    """Formats a score and its interval; also returns the number of decimals that suits the interval.
 
     >>> measured(0.8125, 0.75, 0.875)
     ('0.812', '0.750 to 0.875', 3)
@@ -165,7 +165,7 @@ def measured(value: float, low: float, high: float) -> tuple[str, str, int]:
 
 
 def share(value: float | None) -> str:
-    """A share, as per cent."""
+    """Formats a share as a percentage."""
     if value is None or not math.isfinite(value):
         return "–"
     if value in (0, 1):
@@ -176,7 +176,7 @@ def share(value: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """A time, from milliseconds to hours."""
+    """Formats a duration, from milliseconds to hours."""
     if value is None or not math.isfinite(value):
         return "–"
     if value == 0:
@@ -193,19 +193,19 @@ def seconds(value: float | None) -> str:
 
 
 def size(megabytes: float) -> str:
-    """A size of files."""
+    """Formats a size in megabytes."""
     if megabytes < 1:
         return f"{number(1000 * megabytes, 2)} kB"
     return f"{number(megabytes, 3)} MB" if megabytes < 1000 else f"{number(megabytes / 1000, 3)} GB"
 
 
 def money(value: float) -> str:
-    """An amount in US dollars."""
+    """Formats an amount in US dollars."""
     return "$0" if value == 0 else f"${value:,.2f}" if value >= 0.01 else "< $0.01"
 
 
 def price(spend: Spend) -> str:
-    """The price of calls of language models; an unknown price is not shown as free."""
+    """Formats the cost of language model calls; states unknown prices."""
     if spend.calls and spend.unpriced == spend.calls:
         return "price not known"
     known = money(spend.money)
@@ -213,12 +213,12 @@ def price(spend: Spend) -> str:
 
 
 def many(count: int, one: str, several: str = "") -> str:
-    """A count with its noun."""
+    """Formats a count with its noun."""
     return f"{fixed(count, 0)} {one if count == 1 else several or one + 's'}"
 
 
 def constraint(wanted: Constraint) -> str:
-    """What a constraint asks for."""
+    """Describes the condition of a constraint."""
     what = QUANTITIES.get(wanted.quantity) or (metric(wanted.metric) if wanted.metric else "score")
     match wanted.quantity:
         case "latency" | "batch_time" | "training_time":

@@ -1,4 +1,4 @@
-"""What own code of a model may use: libraries that compute and learn. It reads and writes nothing.
+"""The import policy for own code: modules may use libraries that compute and learn, but read and write nothing.
 
 `palmette.sandbox.import_policy` checks a module against the lists of `import_policy.yaml` before it is executed.
 """
@@ -17,7 +17,7 @@ from palmette.sandbox import import_policy
 
 
 class ImportLists(import_policy.AllowLists):
-    """The lists of `import_policy.yaml`, where each is explained."""
+    """The lists of `import_policy.yaml`, which are explained there."""
 
     outlets: import_policy.WordSet
 
@@ -26,7 +26,7 @@ LISTS = parse_document(read_text(Path(__file__).with_suffix(".yaml")), ImportLis
 
 
 def _texts_as_code(node: ast.AST) -> Iterator[str]:
-    """`frame.eval(text)`; a network's `eval()` has no text."""
+    """Finds `frame.eval(text)`, but not `eval()` of a network, which takes no text."""
     match node:
         case ast.Call(func=ast.Attribute(attr="eval")) if node.args or node.keywords:
             yield "'eval' reads a text as code"
@@ -39,7 +39,7 @@ def _outlets(node: ast.AST) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class ImportPolicy(import_policy.CodePolicy):
-    """What own code may use."""
+    """The policy for own code."""
 
     own: frozenset[str] = frozenset()
 
@@ -49,7 +49,7 @@ class ImportPolicy(import_policy.CodePolicy):
 
 
 def objections(modules: Iterable[OwnCode]) -> list[Violation]:
-    """Why modules may not be executed; none where they may."""
+    """Returns why modules may not be executed; empty if they may."""
     policy = ImportPolicy()
     files = [TextFile(path=one.path, text=one.text) for one in modules]
     return [violation for file in files for violation in policy.violations(file, rows_alone=True)]

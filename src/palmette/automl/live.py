@@ -14,7 +14,7 @@ from palmette.engine import ArtefactStore, Entry
 from palmette.engine import events as e
 
 KEPT = 40
-"""Most lines in a notebook."""
+"""Most lines shown in a notebook."""
 
 
 def task_of(event: e.Event, folder: Path | None) -> JsonValue:

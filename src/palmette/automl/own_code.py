@@ -1,4 +1,4 @@
-"""Own code of a model: modules with scikit-learn classes, read, tried on sample rows, repaired, blamed or left out."""
+"""Own code of a language model: modules of scikit-learn classes, which are parsed, tested, repaired or left out."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from palmette.sandbox import Sandbox, relative_to_root
 
 FEATURES = "own_features.py"
 SAMPLE = 300
-"""Training rows that own code is tried on."""
+"""Training rows in the sample that own code is tested on."""
 SECONDS = 60.0
-"""For the trial; a class that takes longer on so few rows is refused."""
+"""Time limit of the test; slower classes are refused."""
 LEADING = 2
-"""Learners of the plan that own features are tried with."""
+"""Number of the plan's learners that own features are added to."""
 BY_RULE = ("elapsed",)
-"""Operations of the features that rules derive."""
+"""Operations that only rules use for derived features."""
 ANSWERS = 2
-"""Answers of a model that may be refused before its module is left out: own code never fails a run."""
+"""Refused answers after which a module is left out, so that own code never fails a run."""
 AT_WORK = frozenset(
     {
         "fit-failed", "prediction-failed", "predictions-differ", "endpoint-unhealthy", "bad-request-accepted",
         "openapi-missing", "tests-failed",
     }
 )  # fmt: skip
-"""Codes of a package that breaks its promises; their subject is a module of own code, or open."""
+"""Codes of failures in a package; their subject is a module of own code, or empty."""
 SIDES = ("contract-unfulfilled", "contract-misused")
 FRAME = re.compile(r'File "([^"\n]+\.py)", line \d+|^([\w./-]+\.py):\d+: ', re.MULTILINE)
-"""A line of a traceback, as Python writes it, or pytest."""
+"""A traceback line of Python or pytest."""
 
 
 def learner_module(track: Track) -> str:
-    """The module of a track's own learners."""
+    """Returns the file name of a track's own learners."""
     return f"own_{track}.py"
 
 
 def module_of(path: str, text: str, method: str) -> OwnCode:
-    """A module with those of its public classes that have a method."""
+    """Returns a module with its public classes that define `method`."""
     classes = tuple(
         node.name
         for node in ast.parse(text).body
@@ -59,7 +59,7 @@ def module_of(path: str, text: str, method: str) -> OwnCode:
 
 
 def with_features(blueprint: Blueprint, module: OwnCode, reason: str) -> tuple[Candidate, ...]:
-    """The plan's leading candidates, of one learner each, with own features added; named after them."""
+    """Returns copies of the plan's leading candidates, one per learner, with own features added."""
     features = f"{Path(module.path).stem}.{module.classes[0]}"
     return tuple(
         one.model_copy(update={"name": f"{one.name}-own", "features": features, "reason": reason})
@@ -68,9 +68,9 @@ def with_features(blueprint: Blueprint, module: OwnCode, reason: str) -> tuple[C
 
 
 def composed(blueprint: Blueprint, own: Iterable[Candidate], modules: Sequence[OwnCode]) -> Blueprint:
-    """The blueprint with own candidates behind the plan's leading ones, but for those whose module was left out.
+    """Inserts own candidates behind the plan's leading ones; skips those whose module was left out.
 
-    The leading ones are trained without a model's derived features, too, so that these are measured.
+    The leading candidates are also trained without a language model's derived features, to measure these.
     """
     stems = {Path(one.path).stem for one in modules}
     first, rest = blueprint.candidates[:LEADING], blueprint.candidates[LEADING:]
@@ -83,19 +83,19 @@ def composed(blueprint: Blueprint, own: Iterable[Candidate], modules: Sequence[O
 
 
 def used_modules(candidates: Iterable[Candidate], modules: Iterable[OwnCode]) -> tuple[OwnCode, ...]:
-    """The modules whose classes candidates use."""
+    """Returns the modules with classes that the candidates use."""
     stems = frozenset[str]().union(*map(_stems, candidates))
     return tuple(one for one in modules if Path(one.path).stem in stems)
 
 
 def track_of(candidate: Candidate) -> Track:
-    """The track of a candidate; that of its module, where its learner is own code."""
+    """Returns a candidate's track; own learners have the track of their module."""
     own: Mapping[str, Track] = {Path(learner_module(track)).stem: track for track in get_args(Track)}
     return own.get(candidate.learner.partition(".")[0]) or candidate_track(candidate)
 
 
 class ContractCheck(NamedTuple):
-    """Runs own code on sample rows, held to the estimator contract."""
+    """Runs own code on sample rows and checks the estimator contract."""
 
     blueprint: Blueprint
     splits: DataSplits
@@ -103,7 +103,7 @@ class ContractCheck(NamedTuple):
     folder: Path
 
     def violations(self, modules: Sequence[OwnCode], candidate: Candidate, subject: str) -> list[Violation]:
-        """What the module `subject`, which the candidate uses, does wrong on sample rows: at most one violation."""
+        """Tests the module `subject`, which the candidate uses, on sample rows; returns at most one violation."""
         (self.folder / "own").mkdir(parents=True, exist_ok=True)
         for module in modules:
             (self.folder / "own" / module.path).write_text(module.text, encoding="utf-8")
@@ -120,35 +120,35 @@ class ContractCheck(NamedTuple):
 
 
 def sampled(blueprint: Blueprint, splits: DataSplits) -> DataSplits:
-    """Some training rows, with a few of each class."""
+    """Returns a sample of training rows, with some of each class."""
     classes = splits.train[blueprint.target].astype(str).to_numpy() if blueprint.classes else None
     return splits.sample(SAMPLE, blueprint.seed, classes, least=2 * blueprint.folds.count)
 
 
 def failure_of(trace: str, last: str, modules: Iterable[OwnCode], subject: str) -> Violation:
-    """A failure on the sample: of the innermost module of the traceback, or of `subject` where it names none."""
+    """Describes a failure on the sample, blaming the innermost own module of the traceback, else `subject`."""
     blamed = blamed_in(trace, modules) or subject
     message = f"{blamed} fails on a sample of rows: {last[:400]}"
     return Violation(code=side_of(blamed), message=message, evidence=trace[-4000:], subject=blamed)
 
 
 def side_of(path: str) -> str:
-    """The code of a failure of a module: features do not keep the contract, or a learner misuses it."""
+    """Returns the code for a failure of a module: features break the contract, learners misuse it."""
     return SIDES[path != FEATURES]
 
 
 def blamed_in(trace: str, modules: Iterable[OwnCode]) -> str:
-    """The innermost module of own code that a traceback goes through; empty for none."""
+    """Returns the innermost own module in a traceback, or ''."""
     paths = {one.path for one in modules}
     names = (Path(first or second).name for first, second in reversed(FRAME.findall(trace)))
     return next((name for name in names if name in paths), "")
 
 
 def located(wrong: Iterable[Violation], folder: Path, modules: Sequence[OwnCode]) -> tuple[Violation, ...]:
-    """Failures of a package in a folder, each with the module of own code that it comes from as its subject.
+    """Sets the subject of a package's failures to the module of own code that caused them.
 
-    That is the innermost module of the traceback, or the only one there is. Of several the subject stays open, so the
-    writers are asked one after the other; without own code it stays as it is.
+    That is the innermost own module of the traceback, or the only one. If several are possible, the subject is
+    empty and the writers are asked one after the other. Without own code it is unchanged.
     """
     made = []
     for one in wrong:
@@ -159,16 +159,16 @@ def located(wrong: Iterable[Violation], folder: Path, modules: Sequence[OwnCode]
 
 
 def answers_for(violation: Violation, paths: Collection[str], codes: Collection[str]) -> bool:
-    """Whether the writer of the modules at these paths answers for a violation of these codes, or of one at work."""
+    """Returns whether the writer of the modules at `paths` answers for a violation of `codes` or of the package."""
     if violation.subject:
         return violation.subject in paths and violation.code in {*codes, *AT_WORK}
     return bool(paths) and violation.code in AT_WORK
 
 
 def retries_exhausted(context: Context) -> Violation | None:
-    """The failure after which a module is left out; None while a model may try again.
+    """Returns the failure that leads to leaving a module out, or None while the model may try again.
 
-    A module that failed in the delivered package is left out at once: each further try would cost a whole training.
+    A module that failed in the delivered package is left out at once, because each retry would cost a full training.
     """
     at_work = [one for one in context.evidence if one.code in AT_WORK]
     refused = [one for past in context.attempts[-1:] for one in past.violations]
@@ -176,11 +176,11 @@ def retries_exhausted(context: Context) -> Violation | None:
 
 
 def left_out(path: str, failure: Violation) -> CodeRepair:
-    """The repair by which a module is left out."""
+    """Returns the repair that leaves a module out."""
     side = failure.code if failure.code in SIDES else "other"
     return CodeRepair.model_validate({"path": path, "failure": side, "reason": failure.message, "by": "rules"})
 
 
 def _stems(candidate: Candidate) -> set[str]:
-    """The names of the own modules that a candidate uses."""
+    """Returns the names of the own modules that a candidate uses."""
     return {path.partition(".")[0] for path in (candidate.features, candidate.learner) if "." in path}

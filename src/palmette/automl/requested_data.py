@@ -1,4 +1,4 @@
-"""Data for a request that names none: found in the sources of data sets, and chosen by a person or by rule."""
+"""Finds data for a request that names none; a person or a rule chooses among the results."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _METHOD = re.compile(
 )
 """Words about the model rather than the data."""
 SHOWN = 5
-"""Candidates that a person chooses from."""
+"""Number of candidates offered to a person."""
 
 
 def with_found_data(task: TaskSpec, human: Human) -> TaskSpec:
-    """The task with a data set that fits its sentence; unchanged where none is asked for and none fits.
+    """Adds a data set that fits the sentence; returns the task unchanged if none fits.
 
     Raises:
-        UserError: data are asked for ("find data about ..."), and no set fits.
+        UserError: the sentence asks for data ("find data about ..."), and no set fits.
     """
     asked = _ASKED.search(task.sentence)
     words = asked["words"] if asked else _METHOD.sub(" ", task.sentence)
@@ -54,7 +54,7 @@ def with_found_data(task: TaskSpec, human: Human) -> TaskSpec:
 
 
 def _answered(human: Human, words: str, found: list[DatasetCandidate], listed: str) -> str:
-    """The place that a person names, by number or name; empty where nobody answers."""
+    """Returns the place that a person chooses by number or name, or '' without an answer."""
     answer = human.ask(f"Which data about {words.strip()!r}? Answer with a number or a name.\n{listed}") or ""
     if answer.strip().isdecimal() and 1 <= int(answer) <= len(found[:SHOWN]):
         return found[int(answer) - 1].record.place

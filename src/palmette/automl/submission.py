@@ -1,4 +1,4 @@
-"""Predictions of the inference rows, in the form of the sample submission where there is one."""
+"""Predictions of the inference rows, in the form of the sample submission if there is one."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""How a cell begins that a spreadsheet executes."""
+"""First characters of cells that a spreadsheet evaluates as formulas."""
 SUBMISSION, PREDICTIONS = "submission.csv", "predictions.csv"
 
 
 def answered(loaded: Loaded, made: Predictions, target: str, positive: str | None = None) -> tuple[str, pd.DataFrame]:
-    """The name of the file, and its rows.
+    """Returns the file name and its rows.
 
-    A submission has the rows and columns of the sample, in their order. A column for each class takes its probability;
-    a single column takes labels, in the words of the sample where those are another yes and no, or the probability of
-    the positive class where the sample has numbers between.
+    A submission has the rows and columns of the sample, in the same order. If there are several columns, each is filled
+    with the probability of its class. A single column holds the probability of the positive class if the sample has
+    fractions, else labels, spelled like the sample's yes and no.
     """
     import pandas as pd
 
@@ -44,9 +44,9 @@ def answered(loaded: Loaded, made: Predictions, target: str, positive: str | Non
 
 
 def formulas(frame: pd.DataFrame) -> int:
-    """How many cells, names of columns included, a spreadsheet would take for formulas and execute.
+    """Counts cells, including column names, that a spreadsheet would evaluate as formulas.
 
-    They stay as they are: a file of predictions is data, which programs join by its cells.
+    They are kept, because programs join predictions by their exact values.
     """
     import pandas as pd
 
@@ -56,7 +56,7 @@ def formulas(frame: pd.DataFrame) -> int:
 
 
 def _of_class(name: str, made: Predictions) -> object:
-    """The probability of the class that a column is named after, the longest of several; labels where it is of none."""
+    """Returns the probability of the class that a column is named after, or labels if there is none."""
     found = [one for one in made.classes if name == one or name.endswith(f"_{one}")]
     if made.probabilities is None or not found:
         return made.values
@@ -64,7 +64,7 @@ def _of_class(name: str, made: Predictions) -> object:
 
 
 def _single(sample: pd.Series, made: Predictions, positive: str | None) -> object:
-    """Labels, or the probability of the positive class where the sample has numbers between."""
+    """Returns labels, or the probability of the positive class if the sample has fractions."""
     if made.probabilities is None or positive is None:
         return made.values
     if _has_fractions(sample):
@@ -74,7 +74,7 @@ def _single(sample: pd.Series, made: Predictions, positive: str | None) -> objec
 
 
 def _words(sample: pd.Series, classes: Sequence[str]) -> tuple[str, str] | None:
-    """The sample's words for yes and no; None where it has the classes, or words for neither."""
+    """Returns the sample's spellings of yes and no; None if it uses the class names or neither word."""
     shown = {str(one).strip() for one in sample.dropna()}
     pairs = [pair for pair in YES_AND_NO if {one.casefold() for one in shown} <= set(pair)]
     if shown <= set(classes) or not pairs:
@@ -85,7 +85,7 @@ def _words(sample: pd.Series, classes: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _has_fractions(sample: pd.Series) -> bool:
-    """Whether the sample shows numbers that are no class: probabilities are asked for."""
+    """Returns whether the sample contains fractions, so that probabilities are expected."""
     import pandas as pd
 
     numbers = pd.to_numeric(sample, errors="coerce")

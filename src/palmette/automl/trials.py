@@ -1,4 +1,4 @@
-"""What the driver reports of a candidate, and what was chosen. Scores of the driver guide the search only."""
+"""The driver's report on candidates, and the selection. Scores of the driver only guide the search."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Trial(Model):
     candidate: Candidate
     status: Literal["finished", "stopped", "failed"]
     note: str = ""
-    """Why it was stopped, or failed."""
+    """Why it stopped or failed."""
     score: float | None = None
-    """A guide for the search, greater is better; never a verdict."""
+    """Guides the search, greater is better; not used for the verdict."""
     fold_scores: tuple[float | None, ...] = ()
     rounds: tuple[Rounds | None, ...] = ()
-    """By fold: steps that a learner took before it stopped early."""
+    """Steps of early-stopping learners, by fold."""
     seconds: float
-    """Of all its fits and the encoding of its features on one worker, whichever candidate has encoded them."""
+    """Time of its fits and of encoding its features on one worker, even if another candidate encoded them."""
     encoding: float = 0.0
-    """Seconds for features of all rows that are computed once for all fits, and again in the final fit."""
+    """Time to encode all rows with stateless encoders, which the final fit repeats."""
 
 
 class ChosenMember(Model):
@@ -35,22 +35,22 @@ class ChosenMember(Model):
 
     candidate: Candidate
     rounds: int | None = None
-    """Steps of the final fit, by those of the folds."""
+    """Steps of the final fit, derived from the folds."""
     weight: float
 
 
 class Selection(Model):
-    """What is delivered."""
+    """The model to deliver."""
 
     metric: str
     score: float
-    """Out of fold, by the harness; of few rows, cross-fitted: each fold by a choice that is made on the other folds."""
+    """Out-of-fold score by the harness; with few rows, each fold is scored by a selection made on the others."""
     apparent_score: float
-    """Out of fold on the rows that the choice is made on."""
+    """Out-of-fold score on the rows that the selection was made on."""
     members: tuple[ChosenMember, ...]
     ensembling: Ensembling = "best"
-    """How the members are put together; `single` for one."""
+    """How the members are combined; `single` for one."""
     class_weights: tuple[float, ...] | None = None
     best_single: str
     reason: str = ""
-    """Why one model, or why several, with the numbers."""
+    """Why one model or an ensemble was selected, with numbers."""
