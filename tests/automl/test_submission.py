@@ -15,7 +15,7 @@ import numpy as np  # noqa: E402 - comes with pandas
 from palmette.automl.measure import Predictions  # noqa: E402 - needs pandas
 from palmette.automl.samples.artefacts import Loaded  # noqa: E402 - as above
 from palmette.automl.samples.load import in_classes, load  # noqa: E402 - as above
-from palmette.automl.submission import answered, formulas  # noqa: E402 - as above
+from palmette.automl.submission import formulas, prediction_file  # noqa: E402 - as above
 from palmette.automl.task_spec.spec import Threshold  # noqa: E402 - as above
 from palmette.errors import InputError  # noqa: E402 - as above
 
@@ -40,7 +40,7 @@ def contest(folder: Path, sample: str, test: str = "7,1.5\n8,2.5\n9,3.5\n") -> L
     ids=["labels", "probabilities"],
 )
 def test_a_submission_has_the_rows_and_the_form_of_the_sample(sample: str, expected: dict, tmp_path: Path) -> None:
-    name, made = answered(contest(tmp_path, sample), SAID, "paid", "yes")
+    name, made = prediction_file(contest(tmp_path, sample), SAID, "paid", "yes")
     assert name == "submission.csv" and list(made) == list(expected)
     assert [int(one) for one in made["id"]] == expected["id"] and list(made["paid"]) == expected["paid"]
 
@@ -66,7 +66,7 @@ def test_a_sample_of_other_rows_is_refused_when_the_data_are_read(
 
 def test_a_key_that_comes_again_in_the_same_order_is_none_to_stumble_over(tmp_path: Path) -> None:
     loaded = contest(tmp_path, "id,paid\n7,no\n7,no\n8,no\n", "7,1.5\n7,2.5\n8,3.5\n")
-    assert list(answered(loaded, SAID, "paid", "yes")[1]["paid"]) == ["yes", "no", "yes"]
+    assert list(prediction_file(loaded, SAID, "paid", "yes")[1]["paid"]) == ["yes", "no", "yes"]
 
 
 def test_a_date_as_key_is_found_as_it_is_written(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_date_as_key_is_found_as_it_is_written(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text(f"day,size,sold\n{rows}", "utf-8")
     (tmp_path / "test.csv").write_text("day,size\n1/2/2025,1.5\n1/13/2025,2.5\n", "utf-8")
     (tmp_path / "sample_submission.csv").write_text("day,sold\n1/13/2025,0\n1/2/2025,0\n", "utf-8")
-    _, made = answered(load([tmp_path]), Predictions(np.array([2.0, 13.0])), "sold")
+    _, made = prediction_file(load([tmp_path]), Predictions(np.array([2.0, 13.0])), "sold")
     assert made.to_dict("list") == {"day": ["1/13/2025", "1/2/2025"], "sold": [13.0, 2.0]}
 
 
@@ -90,12 +90,12 @@ def test_a_threshold_is_answered_in_the_words_of_the_sample(shown: str, expected
     threshold = Threshold(column="price", comparison=">", value=3)
     loaded, (asked, other) = in_classes(load([tmp_path]), threshold), threshold.classes
     said = Predictions(np.array([asked, other, asked]), SAID.probabilities, (other, asked))
-    _, made = answered(loaded, said, "price", asked)
+    _, made = prediction_file(loaded, said, "price", asked)
     assert list(made["price"])[: len(expected)] == expected
 
 
 def test_without_a_sample_every_row_has_its_prediction(tmp_path: Path) -> None:
-    name, made = answered(contest(tmp_path, ""), SAID, "paid", "yes")
+    name, made = prediction_file(contest(tmp_path, ""), SAID, "paid", "yes")
     assert name == "predictions.csv" and list(made["prediction"]) == ["yes", "no", "yes"] and "size" in made
 
 
@@ -112,8 +112,8 @@ def test_a_single_column_has_labels_whatever_it_is_called_and_several_have_proba
     chances = np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.6]])
     numbers = Predictions(np.array(["1", "0", "1"]), chances, ("0", "1"))
     single = replace(loaded, submission=pd.DataFrame({"id": rows, "risk_1": ["0", "0", "0"]}))
-    assert list(answered(single, numbers, "risk_1", "1")[1]["risk_1"]) == ["1", "0", "1"]
+    assert list(prediction_file(single, numbers, "risk_1", "1")[1]["risk_1"]) == ["1", "0", "1"]
     names = Predictions(np.array(["or", "b_or", "or"]), chances, ("or", "b_or"))
     several = replace(loaded, submission=pd.DataFrame({"id": rows, "p_or": ["0"] * 3, "p_b_or": ["0"] * 3}))
-    _, made = answered(several, names, "paid")
+    _, made = prediction_file(several, names, "paid")
     assert (list(made["p_or"]), list(made["p_b_or"])) == ([0.1, 0.8, 0.4], [0.9, 0.2, 0.6])

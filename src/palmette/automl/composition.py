@@ -35,7 +35,7 @@ OPERATIONS = {"difference": "numpy.subtract", "elapsed": "numpy.subtract", "rati
 REBALANCED = "palmette.automl.learners.rebalancing.Rebalanced"
 USUAL_WORDS = 10.0
 """Assumed length of a text column that was not measured."""
-ALIKE = 1.5
+COMPARABLE_LENGTHS = 1.5
 """Largest ratio of the lengths of two texts that count as comparable."""
 CODE_LENGTH = 3
 """Fewest digits of a code with leading zeros."""
@@ -206,7 +206,7 @@ def facts_of(blueprint: Blueprint) -> DataFacts:
         clusters=blueprint.clusters,
         series=blueprint.series,
         words=sum(words),
-        pairs=len(words) > 1 and max(words) <= ALIKE * min(words),
+        pairs=len(words) > 1 and max(words) <= COMPARABLE_LENGTHS * min(words),
     )
 
 

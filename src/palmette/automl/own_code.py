@@ -25,11 +25,11 @@ SECONDS = 60.0
 """Time limit of the test; slower classes are refused."""
 LEADING = 2
 """Number of the plan's learners that own features are added to."""
-BY_RULE = ("elapsed",)
+RULE_OPERATIONS = ("elapsed",)
 """Operations that only rules use for derived features."""
-ANSWERS = 2
+MOST_REFUSALS = 2
 """Refused answers after which a module is left out, so that own code never fails a run."""
-AT_WORK = frozenset(
+PACKAGE_FAILURES = frozenset(
     {
         "fit-failed", "prediction-failed", "predictions-differ", "endpoint-unhealthy", "bad-request-accepted",
         "openapi-missing", "tests-failed",
@@ -75,7 +75,7 @@ def composed(blueprint: Blueprint, own: Iterable[Candidate], modules: Sequence[O
     stems = {Path(one.path).stem for one in modules}
     first, rest = blueprint.candidates[:LEADING], blueprint.candidates[LEADING:]
     usable = [one for one in own if _stems(one) <= stems]
-    by_model = any(one.operation not in BY_RULE for one in blueprint.derived)
+    by_model = any(one.operation not in RULE_OPERATIONS for one in blueprint.derived)
     without = first_of_each(first) if by_model else ()
     plain = [one.model_copy(update={"name": f"{one.name}-plain", "derived": False}) for one in without]
     unique = {one.name: one for one in (*first, *usable, *plain, *rest)}
@@ -161,8 +161,8 @@ def located(wrong: Iterable[Violation], folder: Path, modules: Sequence[OwnCode]
 def answers_for(violation: Violation, paths: Collection[str], codes: Collection[str]) -> bool:
     """Returns whether the writer of the modules at `paths` answers for a violation of `codes` or of the package."""
     if violation.subject:
-        return violation.subject in paths and violation.code in {*codes, *AT_WORK}
-    return bool(paths) and violation.code in AT_WORK
+        return violation.subject in paths and violation.code in {*codes, *PACKAGE_FAILURES}
+    return bool(paths) and violation.code in PACKAGE_FAILURES
 
 
 def retries_exhausted(context: Context) -> Violation | None:
@@ -170,9 +170,9 @@ def retries_exhausted(context: Context) -> Violation | None:
 
     A module that failed in the delivered package is left out at once, because each retry would cost a full training.
     """
-    at_work = [one for one in context.evidence if one.code in AT_WORK]
+    at_work = [one for one in context.evidence if one.code in PACKAGE_FAILURES]
     refused = [one for past in context.attempts[-1:] for one in past.violations]
-    return next(iter(at_work or refused), None) if at_work or len(context.attempts) >= ANSWERS else None
+    return next(iter(at_work or refused), None) if at_work or len(context.attempts) >= MOST_REFUSALS else None
 
 
 def left_out(path: str, failure: Violation) -> CodeRepair:

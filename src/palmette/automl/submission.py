@@ -20,7 +20,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 SUBMISSION, PREDICTIONS = "submission.csv", "predictions.csv"
 
 
-def answered(loaded: Loaded, made: Predictions, target: str, positive: str | None = None) -> tuple[str, pd.DataFrame]:
+def prediction_file(
+    loaded: Loaded, made: Predictions, target: str, positive: str | None = None
+) -> tuple[str, pd.DataFrame]:
     """Returns the file name and its rows.
 
     A submission has the rows and columns of the sample, in the same order. If there are several columns, each is filled

@@ -17,11 +17,11 @@ from palmette.automl.learners.learner import Cost
 
 REQUEST = 6.0
 """Milliseconds of a one-row request outside the model: HTTP, and reading and encoding the row."""
-ENSEMBLE = 4
+ENSEMBLE_SIZE = 4
 """Number of members assumed for the estimate of an ensemble."""
-SEVERAL = 3
+LEAST_MEASURED = 3
 """Number of measured learners required before their times correct the estimates of others."""
-FARTHEST = 5.0
+LARGEST_CORRECTION = 5.0
 """Largest factor by which other learners' times correct an estimate."""
 
 
@@ -44,7 +44,7 @@ class Costs:
 
     def together(self, candidates: Sequence[Candidate]) -> Cost:
         """Returns the cost of an ensemble of the cheapest candidates; training time is that of the fastest alone."""
-        members, (megabytes, milliseconds) = sorted(map(self._expected, candidates))[:ENSEMBLE], self._factors
+        members, (megabytes, milliseconds) = sorted(map(self._expected, candidates))[:ENSEMBLE_SIZE], self._factors
         due = _sum(members)
         return _rounded(
             min(self.of(one).seconds for one in candidates), due.megabytes * megabytes, due.milliseconds * milliseconds
@@ -72,7 +72,7 @@ class Costs:
         """Returns the factor for a learner's times, from its own measurements, else from those of several others."""
         if learner in self._ratios:
             return self._ratios[learner]
-        return _clipped(self._ratios.values()) if len(self._ratios) >= SEVERAL else 1.0
+        return _clipped(self._ratios.values()) if len(self._ratios) >= LEAST_MEASURED else 1.0
 
     @cached_property
     def _factors(self) -> tuple[float, float]:
@@ -102,7 +102,7 @@ def _ratio(measured: float, expected: float) -> float:
 
 
 def _clipped(ratios: Iterable[float]) -> float:
-    return min(max(median(ratios), 1 / FARTHEST), FARTHEST)
+    return min(max(median(ratios), 1 / LARGEST_CORRECTION), LARGEST_CORRECTION)
 
 
 def _rounded(seconds: float, megabytes: float, milliseconds: float) -> Cost:

@@ -31,7 +31,7 @@ VARIED = 2
 """Number of leading candidates that are also trained with other strategies for target and classes."""
 LEADERS = 4
 """Number of measured candidates that a revised plan keeps, so that its model is not worse."""
-ROUGH = 1.5
+ENSEMBLE_TOLERANCE = 1.5
 """Factor by which a single model's estimate may exceed a limit if only an ensemble was measured."""
 NEAR = 2.0
 """After a round, factor by which the closest candidate's estimate may exceed a limit and still be tried."""
@@ -39,7 +39,7 @@ RESERVE = 0.1
 """Share of the budget that revisions may use beyond it, because the first round may use all of it."""
 LEAST = 0.04
 """Least share of the budget, reserve included, that another round needs."""
-FITTING = 0.9
+TRAINING_SHARE = 0.9
 """Share of a limit on training time that search and final fit may use."""
 NOTHING_KNOWN = Knowledge()
 VARIATIONS: tuple[tuple[bool, Ensembling], ...] = tuple(product((True, False), ("best", "stacking", "single")))
@@ -96,13 +96,13 @@ class PlanContext:
     @property
     def round_seconds(self) -> float:
         """The time for search and final fit in the next round: what is left, within a limit on training time."""
-        limits = [FITTING * one.value for one in self.constraints.limits if one.quantity == "training_time"]
+        limits = [TRAINING_SHARE * one.value for one in self.constraints.limits if one.quantity == "training_time"]
         return round(min([max(self.seconds, LEAST * self.task.budget), *limits]), 1)
 
     @property
     def tolerance(self) -> float:
         """Factor by which an estimate may exceed a limit."""
-        return MARGIN if not self.rounds else ROUGH if len(self.rounds[-1].members) > 1 else 1.0
+        return MARGIN if not self.rounds else ENSEMBLE_TOLERANCE if len(self.rounds[-1].members) > 1 else 1.0
 
     @property
     def too_large(self) -> frozenset[str]:

@@ -20,7 +20,7 @@ MOST_RECALLED = 4
 """Most candidates of earlier runs that are trained before the defaults; limits the cost of misleading memories."""
 MOST_CITED = 3
 """Most insights that a plan cites, and most candidates listed for each."""
-PLACE = 2
+POSITION = 2
 """Position of the informed strategy: wrong insights do not displace the first two, which need none."""
 _BETTER = re.compile(r"\b(?:outperforms?|beats?|is better than|are better than|surpass(?:es)?)\b", re.I)
 
@@ -101,7 +101,7 @@ def informed(strategies: Sequence[PlanStrategy], knowledge: Knowledge) -> list[P
         return list(strategies)
     learners = tuple(name for name, _ in votes.most_common())
     idea = f"What is known of such data speaks for {', '.join(learners[:3])}."
-    return [*strategies[:PLACE], PlanStrategy("as-retrieved", idea, learners, each=2), *strategies[PLACE:]]
+    return [*strategies[:POSITION], PlanStrategy("as-retrieved", idea, learners, each=2), *strategies[POSITION:]]
 
 
 def resting_on(knowledge: Knowledge, candidates: Sequence[Candidate]) -> list[RestsOn]:

@@ -15,7 +15,7 @@ from palmette.documents import Model, read_document
 
 NEAREST = 3
 """Number of measured sets that an estimate uses."""
-CLOSE = 0.25
+DISTANCE_OFFSET = 0.25
 """Added to distances before weighting, so that sets closer than this count nearly alike."""
 NORMAL_MAE = 0.8
 """Mean absolute deviation of a normal distribution, in standard deviations."""
@@ -91,7 +91,7 @@ def expected_score(learner: str, profile: Profile, metric: Metric) -> ExpectedSc
     )
     if not near:
         return UNKNOWN
-    weights = [1 / (CLOSE + distance) for distance, _ in near[:NEAREST]]
+    weights = [1 / (DISTANCE_OFFSET + distance) for distance, _ in near[:NEAREST]]
     reduction = sum(weight * found for weight, (_, found) in zip(weights, near, strict=False)) / sum(weights)
     reason = f"removed {max(reduction, 0):.0%} of the dummy's error on the {len(weights)} most similar measured sets"
     dummy = dummy_score(metric, profile)

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 PARTS = {"month": "months", "day": "days of the month", "weekday": "weekdays", "hour": "times of day"}
 """Recurring calendar parts, in words; the remaining part is `days` since 1970."""
 MOST_ELAPSED = 6
-FEWEST = 0.1
+LEAST_DATED = 0.1
 """Least share of rows with both timestamps for the days between them to be a feature."""
-SAME = 0.999
+DUPLICATE = 0.999
 """Correlation above which the days between two timestamps duplicate one of them."""
 TREND = 0.1
 """Rank correlation above which the target moves with time."""
 MOST_CLASSES = 20
 """Number of frequent classes tested for such a move."""
-ALONG = 0.9
+TIMES_MOVE_TOGETHER = 0.9
 """Rank correlation above which two timestamps move together."""
 
 
@@ -64,7 +64,7 @@ def drift_of(column: str, rows: pd.DataFrame, target: str, time: str) -> float |
     import pandas as pd
 
     ranks = rows[column].rank()
-    if not time or not target or not ranks.corr(rows[time].rank()) > ALONG:
+    if not time or not target or not ranks.corr(rows[time].rank()) > TIMES_MOVE_TOGETHER:
         return None
     if pd.api.types.is_numeric_dtype(rows[target]):
         values = [rows[target].astype(float).rank()]
@@ -102,9 +102,9 @@ def elapsed(dated: Iterable[str], rows: pd.DataFrame, taken: Iterable[str]) -> I
 
 def _informative(first: pd.Series, last: pd.Series) -> bool:
     between = last - first
-    if between.notna().mean() < FEWEST or between.nunique() < 2:
+    if between.notna().mean() < LEAST_DATED or between.nunique() < 2:
         return False
-    return all(abs(between.corr(one)) < SAME for one in (first, last) if one[between.notna()].nunique() > 1)
+    return all(abs(between.corr(one)) < DUPLICATE for one in (first, last) if one[between.notna()].nunique() > 1)
 
 
 def _free(wanted: str, taken: set[str]) -> str:

@@ -84,17 +84,19 @@ def read_results(
         log = SearchLog.model_validate_json(read_made(folder, LOG, LOG_BYTES))
     except (OSError, ValidationError) as error:
         return CandidateLoad(violations=(_violation("trials-unreadable", LOG, f"cannot be read: {str(error)[:300]}"),))
-    strange = [one for one in log.trials if expected and not _is_expected(one.candidate, expected)]
-    violations = [_violation("trials-unreadable", one.candidate.name, "is no candidate of the job") for one in strange]
+    unexpected = [one for one in log.trials if expected and not _is_expected(one.candidate, expected)]
+    violations = [
+        _violation("trials-unreadable", one.candidate.name, "is no candidate of the job") for one in unexpected
+    ]
     results = []
     for trial in log.trials:
-        if trial.status == "finished" and trial not in strange:
+        if trial.status == "finished" and trial not in unexpected:
             made = _outputs(folder, trial, problem, rows, whole)
             if isinstance(made, Violation):
                 violations.append(made)
             else:
                 results.append(CandidateResult(trial, made))
-    trials = tuple(one for one in log.trials if one not in strange)
+    trials = tuple(one for one in log.trials if one not in unexpected)
     if not results and not violations:
         notes = "; ".join(f"{trial.candidate.name}: {trial.note}" for trial in trials if trial.note)
         violations.append(_violation("no-candidate", LOG, f"has no candidate that finished: {notes}"))

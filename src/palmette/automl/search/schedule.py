@@ -31,15 +31,15 @@ LARGEST_SHARE = 0.5
 """Share of the remaining time within which an iterative learner has to end."""
 LEAST_SECONDS = 1.5
 """Least time for each fit of the candidate that must finish, however little remains."""
-LACKING = 3.0
+MOST_OVERDUE = 3.0
 """Largest expected time of a candidate, as a multiple of the remaining time, if no other candidate fits in."""
 LEAST_COST = 0.01
 """Estimates below this many seconds are not used to correct others."""
-RISK = 5.0
+SAMPLE_MULTIPLE = 5.0
 """Largest estimate of features, as a multiple of the remaining time, for which a sample is timed."""
-REFIT = 0.2
+REFIT_SHARE = 0.2
 """Time for the final fit after the search, as a share of the search time."""
-ENOUGH = 3
+LEAST_FINISHED = 3
 """Number of finished candidates needed before a tuned one can be stopped for its first folds."""
 
 
@@ -89,7 +89,7 @@ class Schedule:
     def __init__(self, job: SearchJob, folds: NDArray[np.int64], rating: Rating, start: float, end: float) -> None:
         """Takes `start` and `end` as values of `time.monotonic()`."""
         self.job, self.folds, self.rating, self.start, self.end = job, folds, rating, start, end
-        self._middle, self._limit = (start + end) / 2, end + REFIT * (end - start)
+        self._middle, self._limit = (start + end) / 2, end + REFIT_SHARE * (end - start)
         """Earliest end of the search, and the time by which a final fit has to end."""
         self.waiting = list(job.candidates)
         self.needed = next((one.name for one in job.candidates if one.name not in job.baselines), "")
@@ -200,7 +200,7 @@ class Schedule:
     def _shortened(self, now: float) -> CandidateProgress | None:
         """Starts the cheapest waiting candidate if none fits the time; its deadline may end it early."""
         least = min((one for one in self.waiting if self._affords(one, now)), key=self.expected, default=None)
-        if least is None or self.expected(least) > LACKING * (self.end - now) * self.job.workers:
+        if least is None or self.expected(least) > MOST_OVERDUE * (self.end - now) * self.job.workers:
             return None
         self.waiting.remove(least)
         return self._started(least, now, is_tuned=False)
@@ -215,7 +215,7 @@ class Schedule:
 
     def _next_sample(self, now: float) -> FoldTask | None:
         """Returns a task that times unknown features on a sample of rows, if they may be affordable."""
-        most = RISK * (self.end - now) * self.job.workers
+        most = SAMPLE_MULTIPLE * (self.end - now) * self.job.workers
         found = (one for one in self.waiting if self._encoding.begins_sample(one, most))
         return next((FoldTask(one, SAMPLE, 0.0) for one in found), None)
 
@@ -285,7 +285,7 @@ class Schedule:
         others = [
             one for one in self._fold_scores.values() if all(one.get(fold) is not None for fold in progress.scores)
         ]
-        if len(others) < ENOUGH or None in progress.scores.values():
+        if len(others) < LEAST_FINISHED or None in progress.scores.values():
             return False
         own = statistics.fmean(one for one in progress.scores.values() if one is not None)
         means = [statistics.fmean(one[fold] or 0.0 for fold in progress.scores) for one in others]

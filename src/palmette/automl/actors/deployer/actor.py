@@ -97,7 +97,7 @@ class Deployer(BaseActor):
     def _answers(self, input: DeployerInput, project: Path, scratch: Path) -> Measurement | None:
         """Writes predictions of the rows that came without the target; None where there are no such rows."""
         from palmette.automl.samples.load import reload
-        from palmette.automl.submission import answered, formulas
+        from palmette.automl.submission import formulas, prediction_file
 
         loaded = reload(input.samples)
         if loaded.inference is None:
@@ -106,7 +106,7 @@ class Deployer(BaseActor):
         if isinstance(made, ExecutionResult):
             detail = f"the {len(loaded.inference)} rows without a target cannot be predicted: {made.last_line}"
             return Measurement(name="new rows", status="warning", detail=detail, evidence=made.stderr[-2000:])
-        name, frame = answered(loaded, made, input.blueprint.target, input.blueprint.positive)
+        name, frame = prediction_file(loaded, made, input.blueprint.target, input.blueprint.positive)
         frame.to_csv(project / name, index=False)
         detail = f"{len(frame)} rows in {name}"
         if count := formulas(frame):
