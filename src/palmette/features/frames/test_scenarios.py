@@ -355,7 +355,7 @@ def midnights(builder: ScenarioBuilder) -> None:
 
 
 def empty(builder: ScenarioBuilder) -> None:
-    """Adds nothing but two spine rows."""
+    """Adds only two spine rows, and no others."""
     spine = builder.factory.spine
     if spine is not None and spine not in builder.factory.events():
         for _ in range(2):

@@ -210,13 +210,13 @@ STEP_KINDS = ("filter", "compute", "replace", "convert", "categorise", "extract"
 
 
 def step_kind(value: Any) -> str | None:
-    """The key that tells which step a mapping (or a step) is; None when there is none."""
+    """The key that identifies the type of a step, given as a mapping or as a step; None if there is none."""
     keys = value if isinstance(value, dict) else type(value).model_fields if isinstance(value, Model) else ()
     return next((kind for kind in STEP_KINDS if kind in keys), None)
 
 
 def pairs(names: Mapping[str, str] | tuple[str, ...]) -> dict[str, str]:
-    """A mapping or a list of names as a mapping.
+    """Converts a list of names to a mapping of each name to itself; mappings are returned as a dict.
 
     >>> pairs(("user_id",))
     {'user_id': 'user_id'}

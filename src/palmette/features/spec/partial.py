@@ -1,4 +1,4 @@
-"""Documents of which some parts are malformed: the other parts can still be checked.
+"""Documents with malformed parts: the other parts can still be checked.
 
 This way one run reports both the unknown key in one feature and the unknown column in another.
 """

@@ -55,18 +55,18 @@ def load_view(fsc: Path, dfr: Path, *, answers: Answers | None = None) -> View:
     try:
         registry = read_located(dfr, Registry)
     except InputError as error:
-        problems += sorted([*error.problems, *_of_the_other_tables(dfr, error.problems)], key=_line)
+        problems += sorted([*error.problems, *_problems_of_other_tables(dfr, error.problems)], key=_line)
     try:
         spec = read_located(fsc, FeatureSpec)
     except InputError as error:
-        found = [*error.problems, *_of_the_rest(fsc, error.problems, registry, answers)]
+        found = [*error.problems, *_problems_of_other_parts(fsc, error.problems, registry, answers)]
         problems += sorted(found, key=_line)
     if problems or registry is None or spec is None:
         raise InputError(problems)
     return resolve_located(spec, registry, answers=answers)
 
 
-def _of_the_rest(
+def _problems_of_other_parts(
     fsc: Path, form: Sequence[Problem], registry: Located[Registry] | None, answers: Answers | None
 ) -> list[Problem]:
     """Further problems of a specification that is malformed in some parts."""
@@ -80,7 +80,7 @@ def _of_the_rest(
     return []
 
 
-def _of_the_other_tables(dfr: Path, form: Sequence[Problem]) -> list[Problem]:
+def _problems_of_other_tables(dfr: Path, form: Sequence[Problem]) -> list[Problem]:
     """Further problems of a registry with malformed tables."""
     rest = without_broken(dfr, Registry, form, {"tables"})
     if rest is None:

@@ -37,7 +37,7 @@ _GROUPINGS = frozenset({"groupBy", "groupby", "cube", "rollup", "pivot", "groupi
 
 
 def driver_actions(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """A transform must not bring rows to the driver."""
+    """Calls in transforms that bring rows to the driver."""
     for node, method in method_calls(source.transform_nodes):
         name = method.attr
         if name in ("count", "first"):
@@ -59,7 +59,7 @@ def _is_foreign(source: ScriptTree, receiver: ast.expr) -> bool:
 
 
 def python_udfs(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """No Python on rows where Spark has a built-in."""
+    """Python code that runs on rows, such as UDFs."""
     for node in source.nodes:
         name = ""
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pyspark.sql"):
@@ -71,7 +71,7 @@ def python_udfs(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def clocks(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """Features depend on the cut-off, never on when the script runs."""
+    """Reads of the current time; features depend only on the cut-off."""
     found: list[tuple[ast.AST, str]] = [(node, called(node)) for node in spark_calls(source, _CLOCK)]
     found += [(node, called(node)) for node in spark_calls(source, {"unix_timestamp"}) if not node.args]
     names = ((node, dotted(node.func)) for node in calls(source.transform_nodes))
@@ -81,7 +81,7 @@ def clocks(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def randomness(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """The same input gives the same features."""
+    """Random values; the same input must give the same features."""
     found: list[tuple[ast.AST, str]] = [(node, f"{called(node)}()") for node in spark_calls(source, _RANDOM)]
     found += [(text, f"{name}()") for text, name in sql_calls(source, _RANDOM)]
     found += [(node, f"module {name!r}") for node, name in _imported(source) if name in ("random", "secrets", "uuid")]
@@ -93,14 +93,14 @@ def randomness(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def own_imports(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """A feature script runs without palmette."""
+    """Imports of palmette; a feature script must run without it."""
     for node, name in _imported(source):
         if name == "palmette":
             yield node, "the script must not depend on palmette"
 
 
 def outside_imports(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """A feature script reaches Spark and the team's package, not the machine or the network."""
+    """Access to the machine or the network; a feature script uses only Spark and the team's package."""
     for node, name in _imported(source):
         if name in _MODULES:
             yield node, f"module {name!r} reaches outside Spark"
@@ -122,21 +122,21 @@ def _imported(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def dynamic_code(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """What runs must be readable: no code made at run time."""
+    """Code that is created at run time and cannot be reviewed."""
     for node in calls(source.nodes, {"eval", "exec", "compile", "__import__"}):
         if isinstance(node.func, ast.Name):
             yield node, f"{node.func.id}() runs code that cannot be reviewed"
 
 
 def prints(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """A transform does not print: executors and drivers have logs."""
+    """Calls of print in transforms, where executors and drivers have logs instead."""
     for node in calls(source.transform_nodes, {"print"}):
         if isinstance(node.func, ast.Name):
             yield node, "print() inside a transform"
 
 
 def input_output(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """Transforms take and return data frames; reading and writing have their own functions."""
+    """Reading or writing in transforms; other functions are responsible for that."""
     for node in source.transform_nodes:
         what = ""
         if isinstance(node, ast.Attribute) and node.attr in _IO and not dotted(node).startswith(("config.", "self.")):
@@ -148,7 +148,7 @@ def input_output(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def column_loops(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """Every withColumn adds a projection: in a loop the plan grows until the optimiser stalls."""
+    """withColumn in a loop: every call adds a projection, until the optimizer stalls."""
     for node in calls(source.transform_nodes, {"withColumn", "withColumnRenamed"}):
         around = source.ancestors(node)
         if any(isinstance(item, ast.For | ast.While) or called(item) == "reduce" for item in around):

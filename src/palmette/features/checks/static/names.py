@@ -25,7 +25,7 @@ _SENTINELS = frozenset({"1970", "9999", "1900", "0001"})
 
 
 def forbidden_columns(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """No feature depends on a forbidden column, so no transform names one."""
+    """Forbidden columns in transforms."""
     names = _forbidden_names(source)
     sql = {id(constant) for constant, _ in sql_texts(source)}
     found: list[tuple[ast.AST, set[str]]] = [
@@ -58,7 +58,7 @@ def _forbidden_names(source: ScriptTree) -> set[str]:
 
 
 def unknown_columns(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """Every column that is read exists in a table, in the output, or is made by the script."""
+    """Columns that are read but exist in no table, are not in the output and are not created by the script."""
     known = {column.name for table in source.view.tables.values() for column in table.columns}
     known |= _NAMED_BY_SPARK | set(source.view.output) | {feature.name for feature in source.view.features}
     known |= {name for item in source.view.sources for name in item.schema}
@@ -128,7 +128,7 @@ def _columns_of_sql(text: str) -> list[str]:
 
 
 def unknown_tables(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """Every table that is asked for is one of the view's."""
+    """Tables that do not belong to the view."""
     for function in source.functions.values():
         dicts = {
             one.arg
@@ -144,7 +144,7 @@ def unknown_tables(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def fixed_dates(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """A specification has no dates, so a transform has none either."""
+    """Dates in transforms that are not in the specification."""
     written = source.view.spec.model_dump_json()
     for node, text in _texts(source):
         match = _DATE.match(text)

@@ -35,7 +35,7 @@ _FRAME_METHODS = frozenset({
 
 
 def cross_joins(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """Every pair of rows is never what a feature needs."""
+    """Cross joins, which no feature needs."""
     for node, _ in method_calls(source.nodes, {"crossJoin"}):
         yield node, "crossJoin() pairs every row with every row"
     for node in _frame_joins(source):
@@ -44,7 +44,7 @@ def cross_joins(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def joins_without_keys(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """A join has keys."""
+    """Joins without keys."""
     for node in _frame_joins(source):
         if len(node.args) == 1 and not any(word.arg == "on" for word in node.keywords) and not _is_cross(node):
             yield node, "join() without keys pairs every row with every row"
@@ -77,14 +77,14 @@ def _is_frame(source: ScriptTree, node: ast.expr) -> bool:
 
 
 def unordered_firsts(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """`first` and `last` have an order."""
+    """`first` and `last` without an order."""
     for node in spark_calls(source, _ARBITRARY):
         if _window_of(source, node) is None:
             yield node, f"{called(node)}() takes any row; use min_by/max_by or a window with a unique order"
 
 
 def unordered_collects(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """Lists are not in whatever order the rows come."""
+    """Collected lists whose order depends on the order of rows."""
     for node in spark_calls(source, _COLLECTS):
         if _window_of(source, node) is None and not _order_does_not_matter(source, node):
             yield node, f"{called(node)}() has no fixed order; sort the array"
@@ -115,7 +115,7 @@ class _Order(NamedTuple):
 
 
 def tied_orders(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """Ties in an order are broken at random: end it with the keys."""
+    """Orders that can have ties, which Spark breaks at random; they should end with the keys."""
     unique = _unique_sets(source)
     for node in spark_calls(source, _POSITIONAL | {"max_by", "min_by"}):
         order = None
@@ -187,7 +187,7 @@ def _is_callee(source: ScriptTree, name: ast.Name) -> bool:
 
 
 def hidden_fan_out(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """Removing duplicates after a join hides that the join multiplied rows."""
+    """Removal of duplicates after a join, which hides that the join multiplied rows."""
     for node, method in method_calls(source.nodes, {"dropDuplicates", "drop_duplicates", "distinct"}):
         before = (name for name in source.methods(method.value) if name in ("select", "agg", "selectExpr", "join"))
         if next(before, "") == "join":
@@ -196,14 +196,14 @@ def hidden_fan_out(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def select_stars(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """The last select is the contract."""
+    """A select of all columns, which leaves the output contract open."""
     for node, _ in method_calls(source.nodes, {"select", "selectExpr"}):
         if len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and node.args[0].value == "*":
             yield node, 'select("*") leaves the schema open; name the columns'
 
 
 def open_pivots(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """A pivot without values has another schema tomorrow."""
+    """Pivots without values, whose schema changes with the data."""
     for node, _ in method_calls(source.nodes, {"pivot"}):
         if len(node.args) == 1 and not node.keywords:
             yield node, "pivot() without values runs a job and has another schema when the data changes"

@@ -13,14 +13,14 @@ _ADDING = frozenset({"append", "", "error", "errorifexists", "ignore"})
 
 
 def missing_functions(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """The script has the functions that every feature script of the team has."""
+    """Missing functions that every feature script of the team has."""
     for name in dict.fromkeys((source.entry, *source.predefined)):
         if name not in source.functions:
             yield source.tree, f"function {name!r} is missing; the script has {sorted(source.functions)}"
 
 
 def added_rows(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """A second run leaves the same data."""
+    """Writes for which a second run does not leave the same data."""
     for node, mode in _writes(source):
         if mode in _ADDING:
             shown = mode or "errorifexists"
@@ -30,7 +30,7 @@ def added_rows(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def deleted_partitions(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """The run of one day leaves the other days alone."""
+    """Writes of one day that delete other days."""
     if not source.view.partition:
         return
     for node in _writes_to(source, {"createOrReplace", "replace"}):
