@@ -40,7 +40,7 @@ def with_found_data(task: TaskSpec, human: Human) -> TaskSpec:
     place = _answered(human, words, found, listed) if found else ""
     why = "chosen by the person who was asked"
     if not place and (best := chosen(found)):
-        place, why = best.record.place, f"{best}; nothing speaks against it"
+        place, why = best.record.place, f"{best}; nothing rules it out"
     if not place and asked:
         why = f"Candidates are:\n{listed}\n" if listed else f"{' '.join(notes)} "
         message = f"No data set fits {words.strip()!r} well enough to be chosen by rule. {why}"

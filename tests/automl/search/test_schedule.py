@@ -61,7 +61,7 @@ def test_candidates_come_in_order_all_folds_of_one_first() -> None:
 def test_a_candidate_that_would_not_end_in_time_is_stopped_and_what_cannot_end_is_not_begun() -> None:
     clock = Clock((DUMMY, LINEAR, KNN, LIGHTGBM), {"dummy": 0.1, "linear": 5, "knn": 45})
     clock.run(100)
-    assert clock.status()["knn"] == "stopped it would not end in time"
+    assert clock.status()["knn"] == "stopped it would not finish in time"
     assert clock.status()["linear"] == "finished"
 
 
@@ -102,7 +102,7 @@ def test_searched_settings_that_are_hopeless_are_stopped_after_a_fold() -> None:
     }
     clock = Clock((DUMMY, LIGHTGBM, LINEAR, KNN), {}, scores=scores, tuning=True)
     clock.run(18)
-    assert clock.status()["lightgbm-tuned-1"] == "stopped hopeless after a fold"
+    assert clock.status()["lightgbm-tuned-1"] == "stopped its first folds scored below the median"
     assert clock.status()["lightgbm-tuned-2"] == "finished"
     tuned = next(one.candidate for one in clock.schedule.trials if one.candidate.name == "lightgbm-tuned-2")
     assert tuned.settings and tuned.learner == "lightgbm"

@@ -53,7 +53,7 @@ class RuledAgent(Agent):
     def offline(self, input: Any, context: Context) -> Attempt[Any]:
         made = self.by_rule(input, context)
         if any(self.implicated(violation, made) for violation in context.evidence):
-            return Attempt(None, "The rules give the same again.", TERMINATE, context.evidence)
+            return Attempt(None, "The rules would give the same output again.", TERMINATE, context.evidence)
         context.progress(self.in_short(made))
         return Attempt(made)
 

@@ -91,11 +91,11 @@ def read_results(
     results = []
     for trial in log.trials:
         if trial.status == "finished" and trial not in unexpected:
-            made = _outputs(folder, trial, problem, rows, whole)
-            if isinstance(made, Violation):
-                violations.append(made)
+            outputs = _outputs(folder, trial, problem, rows, whole)
+            if isinstance(outputs, Violation):
+                violations.append(outputs)
             else:
-                results.append(CandidateResult(trial, made))
+                results.append(CandidateResult(trial, outputs))
     trials = tuple(one for one in log.trials if one not in unexpected)
     if not results and not violations:
         notes = "; ".join(f"{trial.candidate.name}: {trial.note}" for trial in trials if trial.note)

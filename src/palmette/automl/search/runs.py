@@ -218,9 +218,8 @@ class HiddenFolds:
             if result := load.result(candidate.name):
                 parts[fold] = result.outputs
         seconds = sum(one.seconds for one in trials)
-        note = next(
-            (one.note for one in trials if one.note), "" if len(parts) == len(loads) else "no fold was finished in time"
-        )
+        missing = "" if len(parts) == len(loads) else "a fold was not finished in time"
+        note = next((one.note for one in trials if one.note), missing)
         status = "failed" if any(one.status == "failed" for one in trials) else "stopped"
         if not note:
             outputs = np.empty((len(self.folds), *next(iter(parts.values())).shape[1:]))

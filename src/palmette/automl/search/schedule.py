@@ -131,7 +131,7 @@ class Schedule:
         """Returns the next fit, or None if no remaining fit would end in time."""
         for progress in list(self.current):
             if progress.pending and self._is_late(progress, now):
-                progress.give_up("it would not end in time")
+                progress.give_up("it would not finish in time")
                 self._close(progress)
         started = next((one for one in self.current if one.pending), None)
         if started is None and (sample := self._next_sample(now)) is not None:
@@ -164,7 +164,7 @@ class Schedule:
             progress.rounds[task.fold] = result.rounds
             progress.scores[task.fold] = self.rating.of_fold(task.fold, result.outputs)
             if progress.is_tuned and progress.pending and self._is_hopeless(progress):
-                progress.give_up("hopeless after a fold")
+                progress.give_up("its first folds scored below the median")
         self._close(progress)
 
     def abandon(self) -> None:
@@ -175,7 +175,7 @@ class Schedule:
             if progress.candidate.name == self.needed and progress.outputs and self._dummy is not None and not complete:
                 self._fill(progress, self._dummy)
             else:
-                progress.give_up("the time was over")
+                progress.give_up("the time was up")
             self._close(progress)
 
     def _fill(self, progress: CandidateProgress, dummy: Floats) -> None:
@@ -300,7 +300,7 @@ class Schedule:
         if not note:
             score = self.rating.whole(self.whole(progress))
             status, note = (
-                ("finished", progress.remark) if score is not None else ("failed", "its outputs have no score")
+                ("finished", progress.remark) if score is not None else ("failed", "its outputs cannot be scored")
             )
         folds = sorted(progress.scores)
         trial = Trial(
