@@ -24,7 +24,7 @@ class SpecCheck:
     cost: ClassVar[int] = 1
 
     def check(self, subject: ScriptUnderTest) -> CheckResult:
-        judged = list(_judged(subject.view))
+        judged = list(_compare_examples(subject.view))
         skipped = {name: reason for _, _, reasons in judged for name, reason in reasons.items()}
         count = sum(example.name not in skipped for example, _, _ in judged)
         if not count:
@@ -42,12 +42,12 @@ def contradictions(view: View) -> tuple[Violation, ...]:
             message=f"Unit test {example.name!r} of the specification contradicts its definitions.",
             evidence=problem,
         )
-        for example, problem, _ in _judged(view)
+        for example, problem, _ in _compare_examples(view)
         if problem
     )
 
 
-def _judged(view: View) -> Iterator[tuple[Example, str, dict[str, str]]]:
+def _compare_examples(view: View) -> Iterator[tuple[Example, str, dict[str, str]]]:
     """Yields each example, its difference from the definitions, and what the oracle cannot check, with reasons."""
     for example in examples(view):
         try:

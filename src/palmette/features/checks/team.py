@@ -50,7 +50,7 @@ class TeamSuiteCheck:
         old = [each for each in found.violations if already.get(each.subject) == each.code]
         names = ", ".join(each.subject or "the suite as a whole" for each in old)
         return CheckResult(
-            tuple(_as_before(each) if each in old else each for each in found.violations),
+            tuple(_preexisting(each) if each in old else each for each in found.violations),
             detail=f"fails without the new files, too: {names}" if old else "",
         )
 
@@ -92,7 +92,7 @@ def _how(result: ExecutionResult) -> str:
     return result.note or f"exit code {result.exit_code}"
 
 
-def _as_before(violation: Violation) -> Violation:
+def _preexisting(violation: Violation) -> Violation:
     """Marks a failure that also occurs without the new files."""
     what = f"The test {violation.subject}" if violation.subject else "The team's test suite"
     message = f"{what} fails without the new files, too."

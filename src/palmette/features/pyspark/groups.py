@@ -112,7 +112,7 @@ class _Writer:
         assert isinstance(feature.computation, Aggregate)
         if self._counts_among_others(feature.computation) and (conditions := self._conditions(feature)):
             return self._distinct_where(feature.computation, conditions)
-        position = positions.get(self._place(feature.computation)) if is_mixed(feature.computation) else None
+        position = positions.get(self._position_window(feature.computation)) if is_mixed(feature.computation) else None
         rows = Rows(
             self.scope,
             self.group.source,
@@ -202,13 +202,13 @@ class _Writer:
             for feature in self.group.features
             if isinstance(feature.computation, Aggregate) and is_mixed(feature.computation)
         ]
-        windows = dict.fromkeys(self._place(aggregate) for aggregate in mixed)
+        windows = dict.fromkeys(self._position_window(aggregate) for aggregate in mixed)
         return {
             window: "position" if number == 1 else f"position_{number}"
             for number, window in enumerate(windows, start=1)
         }
 
-    def _place(self, aggregate: Aggregate) -> str:
+    def _position_window(self, aggregate: Aggregate) -> str:
         order = ", ".join(
             f"F.col({quoted(name)}).{'asc' if ascending else 'desc'}()" for name, ascending in directions(aggregate)
         )

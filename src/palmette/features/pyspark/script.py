@@ -57,7 +57,7 @@ def write_script(view: View, template: Template, config: Config, utilities: Util
         "build": _Build(scope, conventions).body(),
         "load": load_body(scope, conventions, config),
         "write": write_body(scope, conventions, config),
-        "main": _beside(called, main_body(scope, conventions, config)),
+        "main": _avoid_shadowing(called, main_body(scope, conventions, config)),
     }
     blocks = []
     for shape in conventions.functions:
@@ -77,7 +77,7 @@ def write_script(view: View, template: Template, config: Config, utilities: Util
     return "\n\n".join(part for part in head if part) + "\n\n\n" + code + "\n"
 
 
-def _beside(called: Collection[str], lines: list[str]) -> list[str]:
+def _avoid_shadowing(called: Collection[str], lines: list[str]) -> list[str]:
     """Renames variables that would shadow a called function."""
     nodes = ast.walk(ast.parse("\n".join(lines)))
     variables = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}

@@ -163,7 +163,7 @@ class FeatureResolver:
         try:
             inputs = parse(text).columns
         except ExpressionError as error:
-            self.scope.findings.place([error.fault], f"{field}.derive")
+            self.scope.findings.add([error.fault], f"{field}.derive")
             return []
         return [self._finish(feature, text, field, NOTHING, inputs=inputs, can_be_null=False)]
 

@@ -267,7 +267,7 @@ def _exists(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
     return (_subject(rest, entity) if entity is not None else rest).aggregate("exists", source, where)
 
 
-def _did(function: AggregateFunction) -> Callable[[PhraseParts, re.Match[str]], WordsReading]:
+def _verb_phrase(function: AggregateFunction) -> Callable[[PhraseParts, re.Match[str]], WordsReading]:
     """`how often the user clicked`, `whether the user has ordered`, `days since the user last clicked`."""
 
     def read(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
@@ -331,9 +331,9 @@ PHRASE_PATTERNS: tuple[tuple[re.Pattern[str], Callable[[PhraseParts, re.Match[st
         for pattern, read in (
             (rf"(?:the )?(?:number|count|how many)(?: of)? (?:the )?{_DISTINCT} (?P<column>.+?){_IN}", _distinct),
             (rf"(?:distinct|unique) (?P<column>.+?) count{_IN}", _distinct),
-            (rf"(?:how often|how many times|(?:the )?number of times) {_SUBJECT}(?P<verb>\w+)", _did("count")),
-            (rf"(?:whether|if) {_SUBJECT}(?:ever )?(?P<verb>{PAST})", _did("exists")),
-            (rf"(?:the )?(?:number of )?days since {_SUBJECT}last (?P<verb>\w+)", _did("days_since_last")),
+            (rf"(?:how often|how many times|(?:the )?number of times) {_SUBJECT}(?P<verb>\w+)", _verb_phrase("count")),
+            (rf"(?:whether|if) {_SUBJECT}(?:ever )?(?P<verb>{PAST})", _verb_phrase("exists")),
+            (rf"(?:the )?(?:number of )?days since {_SUBJECT}last (?P<verb>\w+)", _verb_phrase("days_since_last")),
             (r"(?:the )?(?:total )?(?:number|count) of (?:the |all )*(?P<rows>.+)", _count),
             (r"how many (?P<rows>.+)", _count),
             (rf"(?:the )?(?:number of )?days since (?:the |an? )?{_LAST} (?P<rows>.+)", _since_last),

@@ -75,9 +75,9 @@ class ProblemCollector:
         self, problem: str, field: str, value: object = None, known: Iterable[object] = (), /, **facts: object
     ) -> None:
         """Adds a problem of a field; the other arguments are those of `fault`."""
-        self.place([fault(problem, value, known, **facts)], field)
+        self.add([fault(problem, value, known, **facts)], field)
 
-    def place(self, faults: Iterable[Problem], field: str) -> None:
+    def add(self, faults: Iterable[Problem], field: str) -> None:
         """Adds problems of a field, with its line number."""
         document = self._document
         for found in faults:

@@ -227,7 +227,7 @@ class _Resolution:
         reading = self._reading(feature)
         if isinstance(reading, WordsQuestion):
             question = Problem(reading.code, reading.text, reading.remedy, value=feature.words)
-            self.scope.findings.place([question], f"{field}.words")
+            self.scope.findings.add([question], f"{field}.words")
             return []
         helpers = [found for helper in reading.helpers for found in self.resolver.resolve(helper, field)]
         return helpers + self.resolver.resolve(feature.model_copy(update={**reading.computation}), field)

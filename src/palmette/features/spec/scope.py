@@ -107,7 +107,7 @@ class ResolutionScope:
     ) -> CheckedExpression:
         """Checks an expression against the columns and reports its problems."""
         checked = check(text, columns.types, kind, wanted, known=columns.broken)
-        self.findings.place(checked.faults, field)
+        self.findings.add(checked.faults, field)
         if checked.tree is not None:
-            self.findings.place(likely_mistakes(checked.tree, columns.values), field)
+            self.findings.add(likely_mistakes(checked.tree, columns.values), field)
         return checked

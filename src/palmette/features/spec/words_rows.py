@@ -90,7 +90,7 @@ def _simple(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
             return f"{name} {'IS NOT NULL' if found.groupdict().get('no') else form}"
     found = _BETWEEN.match(phrase)
     if found:
-        column = _ordered(found["column"], source, context)
+        column = _ordered_column_name(found["column"], source, context)
         low, high = (_value(found[side], column, source, context) for side in ("low", "high"))
         return f"{quoted(column)} BETWEEN {low} AND {high}"
     if found := _list_of(phrase):
@@ -105,7 +105,7 @@ def _comparison(phrase: str, source: ResolvedSource, context: WordsContext) -> s
     for pattern, operator in _COMPARISONS:
         found = re.match(rf"^(?P<column>.+?)\s+{pattern}\s+(?P<value>.+)$", phrase, re.I)
         if found:
-            of = _ordered if operator[0] in "<>" else _called
+            of = _ordered_column_name if operator[0] in "<>" else _column_name
             column = of(found["column"], source, context)
             return f"{quoted(column)} {operator} {_value(found['value'], column, source, context)}"
     return None
@@ -135,14 +135,14 @@ def _bare(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
     if len(options) == 1:
         return options[0]
     names = [*source.columns.types]
-    if not options and not beside and (had := _had(rest, source, context)):
+    if not options and not beside and (had := _presence(rest, source, context)):
         return had
     if options:
         raise AskError(rest, "column", [option.replace(" = ", " is ").replace("'", "") for option in options], names)
     raise AskError(phrase, f"condition on {source.view.name}", beside, names)
 
 
-def _had(phrase: str, source: ResolvedSource, context: WordsContext) -> str | None:
+def _presence(phrase: str, source: ResolvedSource, context: WordsContext) -> str | None:
     """`orders with a note`, `orders with no note`. Numbers are ambiguous, because 0 is not missing."""
     if not (found := _HAVING.match(phrase)):
         return None
@@ -152,12 +152,12 @@ def _had(phrase: str, source: ResolvedSource, context: WordsContext) -> str | No
     return f"{quoted(column.name)} IS {'NULL' if found['no'] else 'NOT NULL'}"
 
 
-def _called(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+def _column_name(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
     """The column that a phrase names."""
     return context.column(_noun(phrase), source).name
 
 
-def _ordered(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+def _ordered_column_name(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
     """The column that a phrase names; its type must be ordered, and not text, where `9` is more than `10`."""
     column = context.column(_noun(phrase), source)
     if column.type.name in ("string", "boolean", "binary"):

@@ -43,7 +43,9 @@ class WordsReader:
         Raises:
             InputError: a question was not answered, or the words have no valid reading.
         """
-        asked = {feature.name: (feature, problem) for problem in open if (feature := _of(spec, problem)) is not None}
+        asked = {
+            feature.name: (feature, problem) for problem in open if (feature := _feature_of(spec, problem)) is not None
+        }
         tried: list[str] = []
         problems: Sequence[Problem] = open
         for _ in range(ROUNDS):
@@ -51,17 +53,17 @@ class WordsReader:
             if not isinstance(answer, WordsAnswer):
                 raise InputError([_unreadable(problem, answer.reason) for problem in open])
             if answer.questions:
-                tried += [self._asked(one, asked) for one in answer.questions]
+                tried += [self._ask_author(one, asked) for one in answer.questions]
                 continue
             readings = {one.name: one.reading(answer.sources) for one in answer.features}
-            problems = _form(answer, asked) or validate(readings)
+            problems = _form_problems(answer, asked) or validate(readings)
             if not problems:
                 return readings
-            tried.append(_refused(answer, problems, spec))
+            tried.append(_rejection(answer, problems, spec))
         last = "; ".join(problem.message for problem in problems)
         raise InputError([_unreadable(problem, last) for problem in open])
 
-    def _asked(self, question: OpenQuestion, asked: Mapping[str, tuple[Feature, Problem]]) -> str:
+    def _ask_author(self, question: OpenQuestion, asked: Mapping[str, tuple[Feature, Problem]]) -> str:
         """Asks the author; the run remembers the answer like that of a model."""
         if question.feature not in asked:
             return f"A question about {question.feature!r}, which is not asked for."
@@ -100,7 +102,7 @@ class WordsReader:
         return Prompt(role=self.model.role, messages=messages)
 
 
-def _of(spec: Located[FeatureSpec], problem: Problem) -> Feature | None:
+def _feature_of(spec: Located[FeatureSpec], problem: Problem) -> Feature | None:
     """The feature that a problem concerns."""
     found = re.match(r"features\[(\d+)\]", problem.field)
     return spec.value.features[int(found[1])] if found else None
@@ -114,7 +116,7 @@ def _feature(feature: Feature, problem: Problem) -> str:
     return f"{feature.name} [{kind}]: {feature.words}{about}\n  the rules report: {problem.message}"
 
 
-def _form(answer: WordsAnswer, asked: Mapping[str, object]) -> list[Problem]:
+def _form_problems(answer: WordsAnswer, asked: Mapping[str, object]) -> list[Problem]:
     """Problems of the answer's form: missing or extra features, and features without exactly one computation."""
     names = [one.name for one in answer.features]
     counts = {name: names.count(name) for name in (*asked, *names)}
@@ -137,7 +139,7 @@ def _forms(part: FeatureReading | HelperFeature) -> list[str]:
     return [name for name in FORMS if getattr(part, name, None) is not None]
 
 
-def _refused(answer: WordsAnswer, problems: Iterable[Problem], spec: Located[FeatureSpec]) -> str:
+def _rejection(answer: WordsAnswer, problems: Iterable[Problem], spec: Located[FeatureSpec]) -> str:
     """Formats a rejected answer with its problems."""
     given = answer.model_dump(mode="json", exclude_defaults=True, exclude={"reason", "fix"})
     lines = [f"- {_located(problem, spec)}" for problem in problems]

@@ -125,12 +125,12 @@ def map_from_arrays(arguments: list[TypedExpression], scope: EvaluationScope) ->
     if element_of(arguments[0]) != STRING:
         raise NotCovered("a map with keys that are not text")
 
-    def made(keys: list[Any], values: list[Any]) -> dict[str, Any]:
+    def from_arrays(keys: list[Any], values: list[Any]) -> dict[str, Any]:
         if len(keys) != len(values):
             raise WouldFail("map_from_arrays of arrays of different lengths")
         return _from_pairs([*zip(keys, values, strict=True)])
 
-    return lift(_map_of(element_of(arguments[1])), arguments, made)
+    return lift(_map_of(element_of(arguments[1])), arguments, from_arrays)
 
 
 @builder("map_from_entries")
