@@ -25,7 +25,7 @@ READ, VARIABLES = "PALMETTE_COMMAND_READ", "PALMETTE_COMMAND_ENV"
 """Variables of the environment: paths that programs may read, and names of variables that they get, such as a key."""
 
 
-class Command:
+class CommandProvider:
     """Answers by a program."""
 
     def __init__(self, name: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from test_agent import BAD, GOOD, setup
 
-from palmette.command import Command
+from palmette.command import CommandProvider
 from palmette.engine import run_topology
 from palmette.errors import ModelError, UserError
 from palmette.llm.messages import Message, Prompt, Settings
@@ -32,7 +32,7 @@ mended = "goodbye" in asked
 pathlib.Path("answer.md").write_text({GOOD!r} if mended else {BAD!r})
 """
     provider = open_provider(program(tmp_path, code), tmp_path)
-    assert isinstance(provider, Command)
+    assert isinstance(provider, CommandProvider)
     result = run_topology(setup(provider), tmp_path / "run")
     assert result.status == "finished" and len(result.state.actor("writer").attempts) == 1
     cost = result.state.bill["writer", "writer"].spend
@@ -40,7 +40,7 @@ pathlib.Path("answer.md").write_text({GOOD!r} if mended else {BAD!r})
 
 
 def test_what_it_prints_is_the_answer_where_it_leaves_none(tmp_path: Path) -> None:
-    assert Command(program(tmp_path, "print('good day')")).reply(PROMPT, Settings()).text == "good day\n"
+    assert CommandProvider(program(tmp_path, "print('good day')")).reply(PROMPT, Settings()).text == "good day\n"
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_failures_time_and_secrets_are_bounded(
 ) -> None:
     monkeypatch.setenv("S_KEY", "secret-value")
     with pytest.raises(ModelError, match=says):
-        Command(program(tmp_path, code)).reply(PROMPT, Settings(timeout=1))
+        CommandProvider(program(tmp_path, code)).reply(PROMPT, Settings(timeout=1))
     monkeypatch.setenv("PALMETTE_COMMAND_ENV", "S_KEY")
     if "S_KEY" in code:
-        assert "secret" in Command(program(tmp_path, code)).reply(PROMPT, Settings(timeout=5)).text
+        assert "secret" in CommandProvider(program(tmp_path, code)).reply(PROMPT, Settings(timeout=5)).text
 
 
 def test_a_program_that_is_not_there_is_refused_before_the_run() -> None:
     with pytest.raises(UserError, match="no-program"):
-        Command("command:no-such-agent --fast")
+        CommandProvider("command:no-such-agent --fast")

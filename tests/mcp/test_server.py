@@ -24,7 +24,7 @@ from web_samples import question_actor
 from palmette.engine import Journal, open_questions
 from palmette.engine.events import HumanAsked, RunOpened
 from palmette.mcp import server as module
-from palmette.mcp.holdout import HoldOut
+from palmette.mcp.holdout import ScoredHoldOut
 from palmette.mcp.server import open_server
 from palmette.sandbox import WarmSpark
 
@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def calling(folder: Path, work: Callable[[Client], Awaitable[Any]], holdout: HoldOut | None = None) -> Any:
+def calling(folder: Path, work: Callable[[Client], Awaitable[Any]], holdout: ScoredHoldOut | None = None) -> Any:
     """What `work` gets from a client of a server that may use a folder."""
 
     async def call() -> Any:
@@ -130,12 +130,12 @@ def test_submissions_are_scored_on_a_hold_out_that_stays_hidden(
     (folder / "short.csv").write_text("prediction\nyes\n", "utf-8")
     for one in range(10):
         (folder / f"n{one}.csv").write_text("churn\n" + "yes\n" * 20 + "\n" * one, "utf-8")
-    first, again, short, hidden, *rest = calling(folder, ask, HoldOut(f"{truth}:churn:accuracy"))
+    first, again, short, hidden, *rest = calling(folder, ask, ScoredHoldOut(f"{truth}:churn:accuracy"))
     assert (first.structured_content["score"], first.structured_content["left"]) == (0.9, 9)
     assert again.structured_content["left"] == 9, "the same submission counts once"
     assert "[bad-submission]" in short.content[0].text and "[outside-roots]" in hidden.content[0].text
     assert "[holdout-used-up]" in rest[-1].content[0].text
-    ranked = HoldOut(f"{truth}:churn:roc_auc").score(folder / "shares.csv")
+    ranked = ScoredHoldOut(f"{truth}:churn:roc_auc").score(folder / "shares.csv")
     assert ranked.score == 1.0 and ranked.left == 9, "each target and metric has a record of its own"
 
 

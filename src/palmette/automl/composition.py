@@ -19,7 +19,7 @@ from palmette.automl.encoders.encoder import (
 )
 from palmette.automl.encoders.scaled import scaled
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind, Track, file_kind
-from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.problem_traits import learning_task
 from palmette.engine.registry import create, load, names
 
@@ -61,7 +61,7 @@ class OwnLearner(Learner):
     description = "A model written for this task."
     measured = Measured(1.0, 1e-5, kilobytes=1000.0, milliseconds=5.0)
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         return Call(self.path, dict(settings))
 
 
@@ -295,7 +295,7 @@ def learner_of(candidate: Candidate, blueprint: Blueprint, rounds: int | None = 
     learner = learner_named(candidate.learner)
     parts = _parts(candidate, blueprint) if learner.layout == "tree" else []
     flags = tuple(flag for part in parts for flag in part.categorical)
-    setup = Setup(
+    setup = TrainingSetup(
         facts=facts_of(blueprint),
         seed=blueprint.seed,
         threads=threads,

@@ -18,10 +18,10 @@ def mcp(roots: tuple[Path, ...], port: int | None, holdout: str | None) -> None:
 
     For Claude Code: claude mcp add palmette -- palmette mcp
     """
-    from palmette.mcp.holdout import HoldOut
+    from palmette.mcp.holdout import ScoredHoldOut
     from palmette.mcp.server import open_server
 
-    server = open_server(roots or (Path.cwd(),), HoldOut(holdout) if holdout else None)
+    server = open_server(roots or (Path.cwd(),), ScoredHoldOut(holdout) if holdout else None)
     if port:
         click.echo(f"http://127.0.0.1:{port}/mcp  (Ctrl-C stops it)", err=True)
         server.run("streamable-http", host="127.0.0.1", port=port)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from palmette.delivery.forge import Forge, OpenPullRequest, PullRequestDraft, open_pull_request
 from palmette.delivery.git import Git
-from palmette.delivery.local import Record, record
+from palmette.delivery.local import DeliveryRecord, record
 from palmette.delivery.remote import ANONYMOUS, Credentials, place_of, push, push_command, remote_url
 from palmette.delivery.worktree import Worktree, subject_line
 from palmette.documents import Model
@@ -144,7 +144,7 @@ def credentials(forge: Forge | None, git: Git, remote: str) -> Credentials:
 
 def by_hand(
     worktree: Worktree,
-    kept: Record,
+    kept: DeliveryRecord,
     draft: PullRequestDraft,
     remote: str | None,
     forge: Forge | None,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from palmette.delivery.worktree import Worktree
 
 
-class Record(NamedTuple):
+class DeliveryRecord(NamedTuple):
     """The files of a pull request."""
 
     body: Path
@@ -17,10 +17,10 @@ class Record(NamedTuple):
     """The branch as a single commit, `<branch>.patch`, for `git am`."""
 
 
-def record(worktree: Worktree, body: str, folder: Path) -> Record:
+def record(worktree: Worktree, body: str, folder: Path) -> DeliveryRecord:
     """Writes the description and the patch to `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    kept = Record(folder / "pull_request.md", folder / f"{worktree.branch.name.replace('/', '-')}.patch")
+    kept = DeliveryRecord(folder / "pull_request.md", folder / f"{worktree.branch.name.replace('/', '-')}.patch")
     kept.body.write_text(body, encoding="utf-8")
     kept.patch.write_text(worktree.patch(), encoding="utf-8")
     return kept

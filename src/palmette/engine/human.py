@@ -68,7 +68,7 @@ class ScriptedHuman:
         return self._answers.pop(0) if self._answers else None
 
 
-class OpenQuestion(NamedTuple):
+class PendingQuestion(NamedTuple):
     """A question of a run that nobody has answered yet."""
 
     id: str
@@ -81,7 +81,7 @@ class OpenQuestion(NamedTuple):
         return self.asked.event
 
 
-def open_questions(folder: Path) -> list[OpenQuestion]:
+def open_questions(folder: Path) -> list[PendingQuestion]:
     """The questions of a run that wait for an answer, oldest first; also while nobody works on it."""
     answered: dict[str, int] = {}
     waiting: dict[str, Entry] = {}
@@ -94,7 +94,7 @@ def open_questions(folder: Path) -> list[OpenQuestion]:
                 waiting.pop(question, None)
             case _:
                 waiting.clear()
-    return [OpenQuestion(_question_id(text, answered.get(text, 0)), entry) for text, entry in waiting.items()]
+    return [PendingQuestion(_question_id(text, answered.get(text, 0)), entry) for text, entry in waiting.items()]
 
 
 def _question_id(question: str, answered: int) -> str:

@@ -67,7 +67,7 @@ class ScriptStyle(Model):
     """Whether the output is sorted by its keys."""
 
 
-class Entry(Model):
+class ScriptEntry(Model):
     """The team's usual way to run a feature script. Arguments hold `{config}`, `{cutoff}` and `{view}`."""
 
     kind: Literal["script", "function", "driver", "none"] = "script"
@@ -103,7 +103,7 @@ class Conventions(Model):
     owner: str = ""
     """The class that defines the build function as a method; empty for a plain function."""
     style: ScriptStyle = ScriptStyle()
-    entry: Entry = Entry()
+    entry: ScriptEntry = ScriptEntry()
     instance: str = ""
     """The expression that creates an object of `owner` in tests."""
     linters: tuple[tuple[str, ...], ...] = ()

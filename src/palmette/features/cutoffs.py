@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from palmette.features.artefacts import Entry
+from palmette.features.artefacts import ScriptEntry
 from palmette.features.spec.run import CutoffInterval
 from palmette.features.spec.view import View
 
@@ -49,7 +49,7 @@ class RunCall(NamedTuple):
         return ("python", "-c", f"from {module} import {self.function}; {self.function}({given})")
 
 
-def run_call(entry: Entry, script: str, view: View, config: str, as_of: datetime | None) -> RunCall:
+def run_call(entry: ScriptEntry, script: str, view: View, config: str, as_of: datetime | None) -> RunCall:
     """The call for one cut-off: `as_of`, or today at midnight UTC if rows have their own. `script` is a path."""
     cutoff = as_of if as_of is not None else datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     written = cutoff.astimezone(UTC)
@@ -59,7 +59,7 @@ def run_call(entry: Entry, script: str, view: View, config: str, as_of: datetime
     return RunCall(entry.target if entry.kind == "driver" else script, entry.target * (entry.kind == "function"), given)
 
 
-def is_expressible(entry: Entry, as_of: datetime) -> bool:
+def is_expressible(entry: ScriptEntry, as_of: datetime) -> bool:
     """Whether the team's cut-off format can express this cut-off."""
     if not entry.cutoff_format:
         return True

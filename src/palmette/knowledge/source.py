@@ -15,7 +15,7 @@ from pydantic import Field
 from palmette.documents import Model
 from palmette.engine.registry import create, names
 from palmette.errors import PalmetteError, UserError, did_you_mean
-from palmette.knowledge.web import SWITCH, Answer, Params, get, is_on
+from palmette.knowledge.web import SWITCH, Params, WebResponse, get, is_on
 from palmette.llm.visible import visible
 
 RecordKind = Literal["paper", "page", "document", "notebook", "model", "dataset"]
@@ -126,7 +126,7 @@ class Source:
         """With the key, where the environment has one."""
         return {}
 
-    def get(self, path: str, params: Params | None = None) -> Answer:
+    def get(self, path: str, params: Params | None = None) -> WebResponse:
         return get(self.name, path if "://" in path else f"{self.url}/{path}", params, self.headers)
 
     def json(self, path: str, params: Params | None = None) -> Any:

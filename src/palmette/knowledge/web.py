@@ -31,7 +31,7 @@ BUSY = (429, 500, 502, 503, 504)
 Params = Mapping[str, str | int]
 
 
-class Answer(NamedTuple):
+class WebResponse(NamedTuple):
     """A successful answer."""
 
     body: bytes
@@ -68,7 +68,7 @@ def unusable(source: str, why: str, remedy: str = "Try again later, or name what
     return MachineError(f"The source {source!r} could not be used: {why}.", remedy, code="source-unusable")
 
 
-def get(source: str, url: str, params: Params | None = None, headers: Mapping[str, str] | None = None) -> Answer:
+def get(source: str, url: str, params: Params | None = None, headers: Mapping[str, str] | None = None) -> WebResponse:
     """The answer to a GET request.
 
     Raises:
@@ -89,7 +89,7 @@ def get(source: str, url: str, params: Params | None = None, headers: Mapping[st
     return found
 
 
-def post(source: str, url: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
+def post(source: str, url: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> WebResponse:
     """The answer to a POST request with a JSON body; not cached. Raises as `get`."""
     return _asked(source, "POST", url, json=dict(body), headers=dict(headers))
 
@@ -121,7 +121,7 @@ def download(source: str, url: str, path: Path, most: int, headers: Mapping[str,
     return digest.hexdigest()
 
 
-def _asked(source: str, method: str, address: str, **request: Any) -> Answer:
+def _asked(source: str, method: str, address: str, **request: Any) -> WebResponse:
     """The answer of a server that may be busy at first."""
     import httpx
 
@@ -137,7 +137,7 @@ def _asked(source: str, method: str, address: str, **request: Any) -> Answer:
         late = time.monotonic() + pause > end or attempt == ATTEMPTS - 1
         if answer.status_code not in BUSY or late:
             _require_success(source, answer.status_code, host, pause)
-            return Answer(answer.content, str(answer.links.get("next", {}).get("url", "")))
+            return WebResponse(answer.content, str(answer.links.get("next", {}).get("url", "")))
         time.sleep(pause)
     raise AssertionError("the last attempt returns or raises")
 
@@ -164,10 +164,10 @@ def _retry_after(value: str, otherwise: float) -> float:
         return otherwise
 
 
-def _cached(path: Path) -> Answer | None:
+def _cached(path: Path) -> WebResponse | None:
     try:
         head, _, body = path.read_bytes().partition(b"\n")
-        return Answer(body, str(json.loads(head)))
+        return WebResponse(body, str(json.loads(head)))
     except (OSError, ValueError):
         return None
 

@@ -35,7 +35,7 @@ class HoldOutScore(Model):
     """Submissions that may still be scored."""
 
 
-class HoldOut:
+class ScoredHoldOut:
     """The truth, and the record of who asked."""
 
     def __init__(self, text: str) -> None:

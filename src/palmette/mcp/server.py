@@ -34,7 +34,7 @@ from palmette.errors import PalmetteError, UserError
 from palmette.features.build_plan import BuildPlan, build_plan
 from palmette.features.checks.examples import rows_expected
 from palmette.features.script_check import FeatureScript, check_script, chosen_checks, view_of
-from palmette.mcp.holdout import HoldOut, HoldOutScore
+from palmette.mcp.holdout import HoldOutScore, ScoredHoldOut
 from palmette.roots import Roots
 from palmette.sandbox import WarmSpark
 
@@ -87,7 +87,7 @@ class ExpectedRows(Model):
 class _Tools:
     """The tools, and what they share while the server runs."""
 
-    def __init__(self, roots: Sequence[Path], holdout: HoldOut | None = None) -> None:
+    def __init__(self, roots: Sequence[Path], holdout: ScoredHoldOut | None = None) -> None:
         self._roots, self._holdout = Roots(roots), holdout
         self._open = ExitStack()
         self._spark: WarmSpark | None = None
@@ -284,7 +284,7 @@ def _reporting(tool: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def open_server(roots: Sequence[Path], holdout: HoldOut | None = None) -> MCPServer[Any]:
+def open_server(roots: Sequence[Path], holdout: ScoredHoldOut | None = None) -> MCPServer[Any]:
     """A server whose tools read and write within `roots`; relative paths start at the first."""
     tools = _Tools(roots, holdout)
     server = MCPServer[Any](

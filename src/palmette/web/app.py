@@ -36,7 +36,7 @@ Id = Annotated[str, InPath(max_length=200)]
 Digest = Annotated[str, Query(pattern="^[0-9a-f]{64}$")]
 
 
-class Answer(Model):
+class QuestionAnswer(Model):
     answer: str = Field(max_length=10_000)
     """Empty: help is not available."""
 
@@ -46,7 +46,7 @@ class Edit(Model):
     text: str
 
 
-class Checked(Model):
+class CheckedDocument(Model):
     kind: Literal["fsc", "dfr", "run"]
     text: str
     registry: str = ""
@@ -173,7 +173,7 @@ def _working(app: FastAPI, roots: Roots, workers: Workers) -> None:
         return {"id": id}
 
     @app.post("/api/runs/{id}/answers/{question}")
-    def answer(id: Id, question: Id, given: Answer) -> dict[str, str]:
+    def answer(id: Id, question: Id, given: QuestionAnswer) -> dict[str, str]:
         answer_question(run_folder(id), question, given.answer)
         return {"id": id}
 
@@ -204,7 +204,7 @@ def _writing(app: FastAPI, roots: Roots) -> None:
         return {"path": made.path}
 
     @app.post("/api/check")
-    def check(given: Checked) -> list[dict[str, Any]]:
+    def check(given: CheckedDocument) -> list[dict[str, Any]]:
         registry = roots.path(given.registry) if given.registry else None
         return [vars(problem) for problem in documents.problems_of(given.kind, given.text, registry)]
 

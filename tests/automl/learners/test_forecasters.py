@@ -16,7 +16,7 @@ from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.learners.forecasting.forecaster import Forecaster
 from palmette.automl.learners.forecasting.series import Series, SeriesColumns
 from palmette.automl.learners.forecasting.simple import LogScale, SeasonalNaive, Theta, WeightedForecasts
-from palmette.automl.learners.learner import Setup
+from palmette.automl.learners.learner import TrainingSetup
 
 HORIZON = 12
 LEARNERS = ("naive", "linear_forecast", "linear_network", "boosted_forecast", "theta")
@@ -47,7 +47,7 @@ def facts(**fields: Any) -> DataFacts:
 def test_every_starting_point_forecasts_a_wave(name: str) -> None:
     learner, rows = learner_named(name), table()
     for start in learner.portfolio(facts()):
-        made = build(learner.estimator(start.settings, Setup(facts()))).fit(rows[:-HORIZON])
+        made = build(learner.estimator(start.settings, TrainingSetup(facts()))).fit(rows[:-HORIZON])
         assert repr(clone(made)) == repr(made)
         forecast = made.predict(rows[:-HORIZON])
         assert list(forecast["time"]) == list(rows["time"][-HORIZON:])
@@ -60,7 +60,7 @@ def test_every_starting_point_forecasts_a_wave(name: str) -> None:
 def test_a_flat_series_beside_others_stays_flat() -> None:
     both = [series(wave(), "wave"), series(np.full(400, 3.0), "flat")]
     for name in ("linear_forecast", "linear_network", "boosted_forecast"):
-        start = learner_named(name).estimator({}, Setup(facts()))
+        start = learner_named(name).estimator({}, TrainingSetup(facts()))
         inner = build(start.arguments["estimator"]).fit(both, HORIZON)
         assert np.abs(inner.predict(both)[1] - 3.0).max() < 0.5
 
@@ -118,7 +118,7 @@ def test_what_is_known_ahead_is_used() -> None:
     rows["load"] += 10 * promotion
     ahead = rows.copy()
     ahead.loc[400:, "load"] = np.nan
-    call = learner_named("boosted_forecast").estimator({}, Setup(facts(known=("promotion",))))
+    call = learner_named("boosted_forecast").estimator({}, TrainingSetup(facts(known=("promotion",))))
     made = build(call).fit(rows[:400]).predict(ahead)
     assert len(made) == HORIZON and np.abs(made["load"].to_numpy() - rows["load"][400:].to_numpy()).mean() < 2.5
 

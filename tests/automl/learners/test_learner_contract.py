@@ -24,7 +24,7 @@ from palmette.automl.candidates import Candidate
 from palmette.automl.composition import learner_named, learners
 from palmette.automl.encoders.encoder import DataFacts, missing_requirement
 from palmette.automl.learners.graph.nodes import Nodes, linked
-from palmette.automl.learners.learner import FoldData, Learner, Setup
+from palmette.automl.learners.learner import FoldData, Learner, TrainingSetup
 from palmette.engine.registry import names
 
 ROWS, TRAINING = 150, 100
@@ -46,7 +46,7 @@ class Case(NamedTuple):
     key: tuple[str, str]
     """The learner's name, and the kind of target."""
     learner: Learner
-    setup: Setup
+    setup: TrainingSetup
     rows: Any
     target: np.ndarray | None
     groups: np.ndarray
@@ -98,7 +98,7 @@ def made(name: str, kind: str) -> Case:
         TRAINING, 4, PROBLEMS[kind], count if count > 2 else 1, count, "rmse", 5, ("number", *learner.kinds),
         clusters=(3,) if kind == "clusters" else (), words=20.0 if "text" in learner.kinds else 0.0,
     )  # fmt: skip
-    setup = Setup(facts, categorical=CATEGORICAL if learner.layout == "tree" else ())
+    setup = TrainingSetup(facts, categorical=CATEGORICAL if learner.layout == "tree" else ())
     return Case((name, kind), learner, setup, matrix, target, groups)
 
 

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from palmette.automl.calls import build
 from palmette.automl.composition import learner_named
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import FoldData, Setup
+from palmette.automl.learners.learner import FoldData, TrainingSetup
 
 
 class TabPFNClassifier(KNeighborsClassifier):
@@ -39,7 +39,7 @@ def test_it_is_fitted_with_the_places_of_categories(monkeypatch: pytest.MonkeyPa
     target = (rows[:, 0] > 0).astype(int)
     facts = DataFacts(60, 3, "classification", 1, 2, "roc_auc", 5)
     learner = learner_named("tabpfn")
-    model = build(learner.estimator({}, Setup(facts, categorical=(False, False, True))))
+    model = build(learner.estimator({}, TrainingSetup(facts, categorical=(False, False, True))))
     assert model.categorical_features_indices == [2] and model.device == "cpu"
     learner.fit(model, FoldData(rows, target, rows, target), time.monotonic() + 10)
     assert (model.predict(rows) == target).mean() > 0.8

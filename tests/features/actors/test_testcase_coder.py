@@ -9,7 +9,7 @@ import pytest
 from small_team import SmallTeam
 
 from palmette.engine.actor import Context, Verdict
-from palmette.features.actors.testcase_coder.actor import CoderInput, TestcaseCoder, verdict
+from palmette.features.actors.testcase_coder.actor import CaseCoderInput, TestcaseCoder, verdict
 from palmette.features.artefacts import Tests
 from palmette.features.harness.connect import SuiteResult
 from palmette.features.workbench import Workbench
@@ -24,12 +24,12 @@ def team(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox, warm_spark:
 
 
 @pytest.fixture(scope="module")
-def asked(team: SmallTeam) -> CoderInput:
-    return CoderInput.model_validate(team.input(CODER))
+def asked(team: SmallTeam) -> CaseCoderInput:
+    return CaseCoderInput.model_validate(team.input(CODER))
 
 
 @pytest.fixture(scope="module")
-def written(team: SmallTeam, asked: CoderInput) -> Tests:
+def written(team: SmallTeam, asked: CaseCoderInput) -> Tests:
     output = team.actor(CODER).run(asked, Context(CODER, Path())).output
     assert isinstance(output, Tests)
     return output
@@ -39,13 +39,13 @@ def changed(tests: Tests, text: str) -> Tests:
     return tests.model_copy(update={"file": tests.file.model_copy(update={"text": text})})
 
 
-def judged(team: SmallTeam, asked: CoderInput, tests: Tests, folder: Path) -> Verdict:
+def judged(team: SmallTeam, asked: CaseCoderInput, tests: Tests, folder: Path) -> Verdict:
     actor: TestcaseCoder = team.actor(CODER)
     return actor.check(asked, tests, Context(CODER, folder))
 
 
 def test_a_file_that_cannot_run_or_leaves_cases_out_is_refused(
-    team: SmallTeam, asked: CoderInput, written: Tests, tmp_path: Path
+    team: SmallTeam, asked: CaseCoderInput, written: Tests, tmp_path: Path
 ) -> None:
     head, *rest = written.file.text.split("\ndef test_")
     for name, text in {
@@ -59,7 +59,7 @@ def test_a_file_that_cannot_run_or_leaves_cases_out_is_refused(
 
 
 def test_tests_that_fail_although_the_answers_are_right_are_reported(
-    team: SmallTeam, asked: CoderInput, written: Tests, tmp_path: Path
+    team: SmallTeam, asked: CaseCoderInput, written: Tests, tmp_path: Path
 ) -> None:
     text = written.file.text.replace("\ndef test_", "\ndef test_wrong_", 1)
     name = "test_wrong_" + asked.cases.cases[0].name.removeprefix("test_")
@@ -77,7 +77,7 @@ def test_tests_that_did_not_run_on_wrong_answers_are_not_said_to_notice_them() -
 
 
 def test_the_tests_pass_on_the_script_and_fail_on_a_wrong_one(
-    team: SmallTeam, asked: CoderInput, written: Tests, tmp_path: Path
+    team: SmallTeam, asked: CaseCoderInput, written: Tests, tmp_path: Path
 ) -> None:
     bench: Any = team.services["workbench"]
     assert isinstance(bench, Workbench)

@@ -48,7 +48,7 @@ SECONDS = 12.0
 """Approximate time for all blocks together."""
 
 
-class Checked(NamedTuple):
+class CheckedEndpoint(NamedTuple):
     """Results of the checks."""
 
     measurements: tuple[Measurement, ...] = ()
@@ -96,7 +96,7 @@ def exchanges(field: str, rows: list[Row], answer: Any, numbers: Sequence[str]) 
     yield Exchange({}, refused=frozenset({field}))
 
 
-def check_endpoint(service: Service, requests: Iterable[Exchange]) -> Checked:
+def check_endpoint(service: Service, requests: Iterable[Exchange]) -> CheckedEndpoint:
     """Makes all exchanges with a healthy service, and checks that its OpenAPI description names the columns."""
     asked = list(requests)
     batches = [one for one in asked if one.path != "/predict"]
@@ -108,7 +108,7 @@ def check_endpoint(service: Service, requests: Iterable[Exchange]) -> Checked:
         checks["batch answers"] = lambda: _answered(service, batches)
         checks["OpenAPI"] = lambda: _described(service, batches[0].body["rows"][0])
     done = [_measured(name, check, service) for name, check in checks.items()]
-    return Checked(tuple(one for one, _ in done), tuple(found for _, found in done if found))
+    return CheckedEndpoint(tuple(one for one, _ in done), tuple(found for _, found in done if found))
 
 
 def _measured(name: str, check: Callable[[], str], service: Service) -> tuple[Measurement, Violation | None]:

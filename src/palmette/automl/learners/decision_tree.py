@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import Learner, Measured, Settings, TrainingSetup
 from palmette.automl.learners.ranges import Range, whole
 
 
@@ -19,7 +19,7 @@ class DecisionTree(Learner):
     rank = 31
     reason = "one small tree, which a person can read"
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         usual = {"max_depth": 6, "min_samples_leaf": max(1, min(20, setup.facts.rows // 50))}
         return Call(setup.path("sklearn.tree.DecisionTree"), {**usual, **settings, "random_state": setup.seed})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palmette.automl.calls import Call
-from palmette.automl.learners.learner import ABSOLUTE, SUPERVISED, Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import ABSOLUTE, SUPERVISED, Learner, Measured, Settings, TrainingSetup
 
 
 class Dummy(Learner):
@@ -16,7 +16,7 @@ class Dummy(Learner):
     rank = -1.0
     reason = "what every model has to beat"
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         facts = setup.facts
         if facts.clusters:
             given = {"n_clusters": settings.get("n_clusters", max(facts.clusters)), "random_state": setup.seed}

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.learners.ranges import Range, whole
 
 TREES, TREES_AT_ONCE = 100, 50
@@ -19,7 +19,7 @@ LEAVES = 5_000
 class _Forest(Learner):
     path: ClassVar[str]
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         usual: dict[str, Any] = {"n_estimators": rounds or TREES}
         usual |= {} if setup.facts.classes else {"max_features": 0.5}
         fixed = {"n_jobs": setup.threads, "random_state": setup.seed}

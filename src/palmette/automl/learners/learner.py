@@ -72,7 +72,7 @@ class Measured(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Setup:
+class TrainingSetup:
     """The data and resources that an estimator is built for."""
 
     facts: DataFacts
@@ -167,7 +167,7 @@ class Learner:
         """Names of the pretrained weights that it uses here."""
         return ()
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         """Returns the estimator; `rounds` fixes the number of steps of a learner that stops early."""
         raise NotImplementedError
 

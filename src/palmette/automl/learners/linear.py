@@ -8,7 +8,7 @@ from typing import Any
 
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.learners.ranges import Range
 
 CURVES = 3_000_000
@@ -25,7 +25,7 @@ class Linear(Learner):
     description = "Logistic or ridge regression: a weighted sum of all columns."
     measured = Measured(0.017, 5.2e-7, kilobytes=4.6, milliseconds=0.5)
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         facts = setup.facts
         if facts.classes and facts.words:
             call = logistic({"C": _strength(facts), **settings}, setup)
@@ -65,7 +65,7 @@ def _strength(facts: DataFacts) -> float:
     return 10.0 if facts.is_text_alone else 1.0
 
 
-def logistic(settings: Settings, setup: Setup) -> Call:
+def logistic(settings: Settings, setup: TrainingSetup) -> Call:
     """Returns a logistic regression for two classes by coordinate descent: fast on many sparse columns."""
     fixed = {"solver": "liblinear", "dual": True, "tol": 0.1, "random_state": setup.seed}
     return Call("sklearn.linear_model.LogisticRegression", {**settings, **fixed})

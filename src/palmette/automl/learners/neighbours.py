@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.learners.ranges import Range, whole
 
 USUAL = 15
@@ -22,7 +22,7 @@ class Neighbours(Learner):
     rank = 10
     reason = "near rows say much where rows are few"
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         few = max(1, setup.facts.rows // 2)  # a fold may train on fewer rows
         count = min(int(settings.get("n_neighbors") or USUAL), few)
         given = {"n_neighbors": count, "weights": "distance", "n_jobs": setup.threads}

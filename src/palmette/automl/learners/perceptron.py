@@ -10,7 +10,7 @@ from typing import Any
 
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.learners.ranges import Range, choice
 
 MOST_EPOCHS, PATIENCE = 200, 8
@@ -26,7 +26,7 @@ class Perceptron(Learner):
     rank = 7
     reason = "smooth where trees are steps"
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         width, epochs = int(settings.get("width") or 128), rounds or MOST_EPOCHS
         given = {
             "hidden_layer_sizes": (width, max(8, width // 2)),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.learners.ranges import Range
 from palmette.automl.learners.text_classifiers import calibrated
 
@@ -23,7 +23,7 @@ class SVC(Learner):
     description = "A support vector machine with a Gaussian kernel: similar rows, of many features at once."
     measured = Measured(0.05, 1e-6, pair=3e-7, kilobytes=500.0, row=10.0, milliseconds=3.0)
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         if setup.facts.classes:
             return calibrated(Call("sklearn.svm.SVC", {"C": 10.0, **settings}), setup)
         model = Call("sklearn.svm.SVR", {"C": 10.0, "epsilon": 0.05, **settings})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from palmette.automl.calls import Call
-from palmette.automl.learners.learner import Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import Learner, Measured, Settings, TrainingSetup
 
 
 class TabPFN(Learner):
@@ -22,7 +22,7 @@ class TabPFN(Learner):
     rank = 15
     reason = "strong where rows are few, without any tuning"
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         given: dict[str, Any] = {"n_estimators": 4, **settings, "device": "cpu", "ignore_pretraining_limits": True}
         if columns := setup.places:
             given["categorical_features_indices"] = columns

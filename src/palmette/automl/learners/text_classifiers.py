@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.learners.linear import logistic
 from palmette.automl.learners.ranges import Range
 
@@ -38,7 +38,7 @@ class RidgeClassifier(_TextClassifier):
     rank = 1.2
     setting = ("alpha", Range(0.1, 10.0, 1.0, "strength of the L2 penalty", log=True))
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         given = {"alpha": 1.0, **settings, "solver": "lsqr", "tol": 0.01}
         return calibrated(Call("sklearn.linear_model.RidgeClassifier", given), setup)
 
@@ -49,7 +49,7 @@ class LinearSVC(_TextClassifier):
     description = "A linear support vector machine with calibrated probabilities, for texts."
     rank = 2.6
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         given = {"C": 0.5, **settings, "tol": 0.1, "random_state": setup.seed}
         return calibrated(Call("sklearn.svm.LinearSVC", given), setup)
 
@@ -60,7 +60,7 @@ class NaiveBayesSVM(_TextClassifier):
     description = "Words weighted by how much more frequent they are in a class, then logistic regression."
     rank = 0.8
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         ratio = Call("palmette.automl.learners.log_count_ratio.LogCountRatio")
         model = logistic({"C": 3.0, **settings}, setup)
         return Call(
@@ -68,7 +68,7 @@ class NaiveBayesSVM(_TextClassifier):
         )
 
 
-def calibrated(classifier: Call, setup: Setup) -> Call:
+def calibrated(classifier: Call, setup: TrainingSetup) -> Call:
     folds = Call("sklearn.model_selection.KFold", {"n_splits": 3, "shuffle": True, "random_state": setup.seed})
     given = {"estimator": classifier, "ensemble": False, "cv": folds}
     return Call("sklearn.calibration.CalibratedClassifierCV", given)

@@ -34,7 +34,7 @@ class Phrasing(Model):
     test: tuple[str, ...]
 
 
-class Grammar(Model):
+class InstructionGrammar(Model):
     """The tables, persons and wishes of `grammar.yaml`."""
 
     tables: Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -67,8 +67,8 @@ class Pair(Model):
 
 
 @cache
-def grammar() -> Grammar:
-    return read_document(Path(__file__).with_name("grammar.yaml"), Grammar)
+def grammar() -> InstructionGrammar:
+    return read_document(Path(__file__).with_name("grammar.yaml"), InstructionGrammar)
 
 
 def pairs(count: int = 2400, seed: int = 0) -> list[Pair]:
@@ -139,7 +139,7 @@ def by_rules(pair: Pair) -> dict[str, Any]:
     return task_fields(read_sentence(pair.request, DataSummary(columns=columns)).task)
 
 
-class Evaluation(Model):
+class TuningScores(Model):
     """How well requests are read."""
 
     pairs: int
@@ -149,7 +149,7 @@ class Evaluation(Model):
     """By field, over its single values; and of all fields together as `all`."""
 
 
-def evaluate(read: Callable[[Pair], Mapping[str, Any]], tested: Sequence[Pair]) -> Evaluation:
+def evaluate(read: Callable[[Pair], Mapping[str, Any]], tested: Sequence[Pair]) -> TuningScores:
     """Compares what a reader finds with the labels; `problem` counts only where the words must say it."""
     counts = {name: [0, 0, 0] for name in (*FIELDS, "all")}
     exact = 0
@@ -163,7 +163,7 @@ def evaluate(read: Callable[[Pair], Mapping[str, Any]], tested: Sequence[Pair]) 
         name: 2 * both / (2 * both + more + less) for name, (both, more, less) in counts.items() if both + more + less
     }
     rounded = {name: round(score, 4) for name, score in scores.items()}
-    return Evaluation(pairs=len(tested), exact=round(exact / max(len(tested), 1), 4), f1=rounded)
+    return TuningScores(pairs=len(tested), exact=round(exact / max(len(tested), 1), 4), f1=rounded)
 
 
 def _values(task: Mapping[str, Any]) -> set[tuple[str, str]]:

@@ -45,7 +45,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Reference:
+class KeyReference:
     """A column whose values are keys of another table."""
 
     column: str
@@ -65,7 +65,7 @@ class InferredTable:
     """`event_time`, `available_time`, `valid_from`, `valid_to`."""
     units: dict[str, str] = field(default_factory=dict)
     """Units of integer columns that contain timestamps."""
-    references: tuple[Reference, ...] = ()
+    references: tuple[KeyReference, ...] = ()
     findings: list[Finding] = field(default_factory=list)
 
     def note(self, subject: str, confidence: Confidence, evidence: str) -> None:
@@ -175,7 +175,7 @@ def _is_own_key(column: str, table: str) -> bool:
     return column.lower() == "id" or table.startswith(stem[:-1] if stem.endswith("y") else stem)
 
 
-def _references(one: InferredTable, others: Sequence[InferredTable]) -> Iterator[Reference]:
+def _references(one: InferredTable, others: Sequence[InferredTable]) -> Iterator[KeyReference]:
     """Columns that are named after another table's only key and contain only its values."""
     import pyarrow.compute as pc
 
@@ -192,7 +192,7 @@ def _references(one: InferredTable, others: Sequence[InferredTable]) -> Iterator
                 one.note(
                     f"columns.{column.name}", "likely", f"all {len(used):,} values are keys of {other.data.name!r}"
                 )
-                yield Reference(column.name, other.data.name, key.name)
+                yield KeyReference(column.name, other.data.name, key.name)
 
 
 def _names(column: str, other: InferredTable) -> bool:

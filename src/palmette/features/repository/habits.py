@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Literal
 
-from palmette.features.artefacts import Entry, ScriptStyle
+from palmette.features.artefacts import ScriptEntry, ScriptStyle
 from palmette.features.repository.checkout import Checkout, Module, dotted_name
 from palmette.features.repository.neighbours import Neighbour, builder_of, entry_of
 from palmette.features.signature import BY_NAME
@@ -116,13 +116,13 @@ def _is_sorted(node: ast.FunctionDef) -> bool:
     return isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute) and last.func.attr in ("orderBy", "sort")
 
 
-def usual_entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequence[str]) -> Entry:
+def usual_entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequence[str]) -> ScriptEntry:
     """How the team runs a script: from the command line, by a function that others call, or through a driver.
 
     Args:
         options: Default names of the options for configuration and cut-off.
     """
-    plain = Entry(arguments=(options[0], "{config}", options[1], "{cutoff}"))
+    plain = ScriptEntry(arguments=(options[0], "{config}", options[1], "{cutoff}"))
     if not neighbours:
         return plain
     modules = [one.module for one in neighbours]
@@ -132,17 +132,17 @@ def usual_entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Se
             for one in neighbours:
                 if one.module.path in words:
                     rest = words[words.index(one.module.path) + 1 :]
-                    return Entry(arguments=_general(rest, one.view), cutoff_format=form, source=path)
+                    return ScriptEntry(arguments=_general(rest, one.view), cutoff_format=form, source=path)
         return plain.model_copy(update={"cutoff_format": form, "source": modules[0].path})
     called = _entry_function(modules[0])
     if called is not None:
         given = tuple(_placeholder(argument.arg) or "" for argument in called.args.args[: _required(called)])
         if all(given):
             form = _cutoff_format(modules)
-            return Entry(
+            return ScriptEntry(
                 kind="function", target=called.name, arguments=given, cutoff_format=form, source=modules[0].path
             )
-    return _driver(checkout, neighbours) or Entry(kind="none")
+    return _driver(checkout, neighbours) or ScriptEntry(kind="none")
 
 
 def _has_guard(module: Module) -> bool:
@@ -217,7 +217,7 @@ def _cutoff_format(modules: Iterable[Module]) -> str:
     return _DAY if re.search(r"(?<!\w)(?:\w+\.)?date\.fromisoformat\(", text) else ""
 
 
-def _driver(checkout: Checkout, neighbours: Sequence[Neighbour]) -> Entry | None:
+def _driver(checkout: Checkout, neighbours: Sequence[Neighbour]) -> ScriptEntry | None:
     """A module that is run with a view's name and then runs that view."""
     package = neighbours[0].module.name.rpartition(".")[0]
     for module in checkout.modules:
@@ -231,7 +231,7 @@ def _driver(checkout: Checkout, neighbours: Sequence[Neighbour]) -> Entry | None
                 view = next((one.view for one in neighbours if any(one.view in word for word in rest)), "")
                 arguments = _general(rest, view) if view else ()
                 if arguments:
-                    return Entry(
+                    return ScriptEntry(
                         kind="driver", target=module.path, arguments=arguments, cutoff_format=form, source=path
                     )
         options = [
@@ -251,5 +251,7 @@ def _driver(checkout: Checkout, neighbours: Sequence[Neighbour]) -> Entry | None
                 for word in ((option, value) if option.startswith("-") else (value,))
                 if word
             )
-            return Entry(kind="driver", target=module.path, arguments=arguments, cutoff_format=form, source=module.path)
+            return ScriptEntry(
+                kind="driver", target=module.path, arguments=arguments, cutoff_format=form, source=module.path
+            )
     return None

@@ -100,7 +100,7 @@ class Spark(Model):
     """Driver memory of a local session."""
 
 
-class RunBudget(Model):
+class FeatureBudget(Model):
     steps: int = Field(default=40, ge=1)
     """Maximum number of actor steps."""
     attempts: int = Field(default=80, ge=1)
@@ -168,7 +168,7 @@ class Run(Model):
     """Where questions go. `none`: no person is available."""
     seed: int = 0
     """Random seed."""
-    budget: RunBudget = RunBudget()
+    budget: FeatureBudget = FeatureBudget()
     """Limits; reaching one ends the run cleanly."""
     approve: tuple[Literal["pull_request"], ...] = ()
     """What a person must approve first."""

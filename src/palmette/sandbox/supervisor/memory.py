@@ -19,7 +19,7 @@ _NAME_KB = 2
 """Overhead of a file, and of each of its names."""
 
 
-class Memory:
+class MemoryUse:
     """A check is cheap: what processes hold, and what is in in-memory folders. If that may be too much, shared
     pages are counted once. If the machine has lost more than the program may use, memory without a process counts too:
     socket buffers, and shared memory that its processes may have released.

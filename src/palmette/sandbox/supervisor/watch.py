@@ -8,7 +8,7 @@ import signal
 import time
 
 from .disk import FILES, Disk
-from .memory import Memory
+from .memory import MemoryUse
 from .tree import descendants, reap, threads
 
 TYPE_CHECKING = False  # the real one takes long to import
@@ -25,7 +25,7 @@ def watch(program: int, spec: dict[str, Any], control: int, wake: int) -> tuple[
     limits = spec["limits"]
     seconds = limits["seconds"]
     deadline = time.monotonic() + seconds if seconds else float("inf")
-    memory = Memory(limits["memory_mb"], spec["private"])
+    memory = MemoryUse(limits["memory_mb"], spec["private"])
     disk = Disk(spec["write"], limits["disk_mb"], limits["file_mb"])
     look = time.monotonic() + _LOOK_EVERY
     while True:
@@ -46,7 +46,7 @@ def watch(program: int, spec: dict[str, Any], control: int, wake: int) -> tuple[
             os.read(wake, 512)
 
 
-def _exceeded(limits: dict[str, Any], memory: Memory, disk: Disk) -> str:
+def _exceeded(limits: dict[str, Any], memory: MemoryUse, disk: Disk) -> str:
     """The exceeded limit, as text; empty if none."""
     pids = descendants()
     if len(pids) > limits["processes"] + limits["spare_processes"]:

@@ -70,7 +70,7 @@ class Spectrogram(_Sounds):
         return (EncoderStart("svc", 0.4, "on the whole spectrogram"),)
 
 
-class Folder(FromFolder):
+class AudioFolder(FromFolder):
     name = "audio_folder"
     kind = "audio"
     description = "Vectors of sounds by the network in a folder of $PALMETTE_MODELS, such as wav2vec2 or CLAP."

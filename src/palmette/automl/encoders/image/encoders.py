@@ -105,7 +105,7 @@ class PretrainedScores(Scored, Pretrained):
     description = "What the network sees says about the target, by a cross-fitted regression for each column."
 
 
-class Folder(FromFolder):
+class ImageFolder(FromFolder):
     name = "image_folder"
     kind = "image"
     description = "Vectors of pictures by the network in a folder of $PALMETTE_MODELS, such as DINOv2."

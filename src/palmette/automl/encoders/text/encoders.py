@@ -205,7 +205,7 @@ class Sentences(_Vectors):
     rank = 1.05
 
 
-class Folder(FromFolder, _Vectors):
+class TextFolder(FromFolder, _Vectors):
     name = "text_folder"
     description = "Vectors of texts by the network in a folder of $PALMETTE_MODELS, such as a sentence encoder."
     path = "palmette.automl.encoders.text.network_texts.TextNetworkVectors"

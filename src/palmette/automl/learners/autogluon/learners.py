@@ -8,7 +8,7 @@ from typing import Any
 
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.learners.ranges import Range, choice
 
 MOST_SECONDS = 3600.0
@@ -31,7 +31,7 @@ class AutoGluon(Learner):
     rank = 16
     reason = "a stack of many models, combined by AutoGluon"
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         facts = setup.facts
         if facts.classes:
             metric = "roc_auc" if facts.classes == 2 and facts.metric in RANKING else "log_loss"

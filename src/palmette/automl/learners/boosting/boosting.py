@@ -9,7 +9,7 @@ from typing import Any
 
 from palmette.automl.calls import Call, function_step, pipeline
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import LABELS, DefaultConfig, FoldData, Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import LABELS, DefaultConfig, FoldData, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.learners.ranges import Range, choice, whole
 
 MOST_ROUNDS = 4000
@@ -37,7 +37,7 @@ def least_gain(fold: FoldData) -> float:
     return LEAST_GAIN if fold.has_classes else 0.0
 
 
-def seeded(name: str, setup: Setup) -> dict[str, Any]:
+def seeded(name: str, setup: TrainingSetup) -> dict[str, Any]:
     """Returns the seed as an argument, unless it is the libraries' default."""
     return {name: setup.seed} if setup.seed else {}
 
@@ -50,7 +50,7 @@ class LightGBM(Learner):
     description = "Boosted trees that grow leaf by leaf: fast, strong on most tables."
     measured = Measured(0.027, 2.5e-6, kilobytes=190.0, row=0.019, milliseconds=1.1, by_output=True)
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         usual: dict[str, Any] = {"n_estimators": rounds or MOST_ROUNDS, "learning_rate": 0.05}
         usual |= {"objective": "regression_l1"} if setup.is_absolute else {}
         fixed = {"n_jobs": setup.threads, **seeded("random_state", setup)}
@@ -110,7 +110,7 @@ class XGBoost(Learner):
     description = "Boosted trees that grow level by level, on samples of rows and columns."
     measured = Measured(0.039, 2.5e-6, kilobytes=300.0, row=0.019, milliseconds=1.4, by_output=True)
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         usual: dict[str, Any] = {"n_estimators": rounds or MOST_ROUNDS, "learning_rate": 0.08, "max_depth": 6}
         usual |= {"subsample": 0.9, "colsample_bytree": 0.8}
         usual |= {"objective": "reg:absoluteerror"} if setup.is_absolute else {}
@@ -160,7 +160,7 @@ class CatBoost(Learner):
     description = "Boosted symmetric trees, strong on categories; slower to train."
     measured = Measured(0.108, 1e-5, kilobytes=380.0, row=0.019, milliseconds=1.1, by_output=True)
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         usual: dict[str, Any] = {"iterations": rounds or MOST_ROUNDS, "learning_rate": 0.08}
         usual |= {"loss_function": "MAE"} if setup.is_absolute else {}
         fixed = {"thread_count": setup.threads, **seeded("random_seed", setup), "allow_writing_files": False}

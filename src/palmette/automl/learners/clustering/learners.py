@@ -9,7 +9,7 @@ from palmette.automl.calls import Call
 from palmette.automl.candidates import Setting
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Kind
-from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.learners.ranges import Range, choice, whole
 
 SCALES: Mapping[str, Mapping[Kind, str]] = {
@@ -37,12 +37,12 @@ class _Clustering(Learner):
     most_paired = 5_000
     path: ClassVar[str]
 
-    def divider(self, settings: Settings, setup: Setup) -> dict[str, Any]:
+    def divider(self, settings: Settings, setup: TrainingSetup) -> dict[str, Any]:
         """Returns the arguments of the scikit-learn estimator."""
         count = settings.get("n_clusters") or min(setup.facts.clusters, default=2)
         return {"n_clusters": count, "random_state": setup.seed}
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         kept = {"variance": settings["variance"]} if settings.get("variance") else {}
         own = {"most_rows": int(self.most_paired), "random_state": setup.seed}
         given = {"estimator": Call(self.path, self.divider(settings, setup)), **kept, **own}
@@ -83,7 +83,7 @@ class KMeans(_Clustering):
     rank = 0
     path = "sklearn.cluster.KMeans"
 
-    def divider(self, settings: Settings, setup: Setup) -> dict[str, Any]:
+    def divider(self, settings: Settings, setup: TrainingSetup) -> dict[str, Any]:
         return {**super().divider(settings, setup), "n_init": 10 if setup.facts.rows < MANY_ROWS else 3}
 
 
@@ -95,7 +95,7 @@ class Mixture(_Clustering):
     rank = 1
     path = "sklearn.mixture.GaussianMixture"
 
-    def divider(self, settings: Settings, setup: Setup) -> dict[str, Any]:
+    def divider(self, settings: Settings, setup: TrainingSetup) -> dict[str, Any]:
         few = setup.facts.columns <= FULL and ("category" not in setup.facts.kinds or bool(settings.get("variance")))
         given = super().divider(settings, setup)
         shape = {"covariance_type": "full" if few else "diag", "reg_covar": 1e-3, "n_init": 2}
@@ -110,7 +110,7 @@ class Linkage(_Clustering):
     rank = 2
     path = "sklearn.cluster.AgglomerativeClustering"
 
-    def divider(self, settings: Settings, setup: Setup) -> dict[str, Any]:
+    def divider(self, settings: Settings, setup: TrainingSetup) -> dict[str, Any]:
         return {"n_clusters": super().divider(settings, setup)["n_clusters"]}
 
 
@@ -123,7 +123,7 @@ class Spectral(_Clustering):
     rank = 3
     path = "sklearn.cluster.SpectralClustering"
 
-    def divider(self, settings: Settings, setup: Setup) -> dict[str, Any]:
+    def divider(self, settings: Settings, setup: TrainingSetup) -> dict[str, Any]:
         near = {"affinity": "nearest_neighbors", "n_neighbors": max(1, min(10, setup.facts.rows - 1))}
         return {**super().divider(settings, setup), **near, "assign_labels": "cluster_qr"}
 
@@ -136,7 +136,7 @@ class Density(_Clustering):
     rank = 4
     path = "sklearn.cluster.HDBSCAN"
 
-    def divider(self, settings: Settings, setup: Setup) -> dict[str, Any]:
+    def divider(self, settings: Settings, setup: TrainingSetup) -> dict[str, Any]:
         rows = min(setup.facts.rows, self.most_paired)
         return {"min_cluster_size": max(5, round(float(settings.get("share") or SHARES[1]) * rows)), "copy": True}
 

@@ -15,7 +15,7 @@ from palmette.automl.learners.learner import (
     Learner,
     Measured,
     Settings,
-    Setup,
+    TrainingSetup,
 )
 from palmette.automl.learners.ranges import Range, choice, whole
 from palmette.automl.weights import FOLDER, network_folder
@@ -45,7 +45,7 @@ class _Forecast(Learner):
         """Returns settings and reason of each starting point, by the suffix of its name."""
         return {"": ({}, self.description)}
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         use = setup.facts.series or TYPICAL
         made = Call(self.path, self.inner({**settings, "log": None}, use, setup.facts))
         if settings.get("log"):

@@ -43,7 +43,7 @@ class GraphConvolutions(nn.Module):
         return averaging @ self.second(functional.dropout(rows, self.dropout, self.training))
 
 
-class GeneralisedPageRank(nn.Module):
+class PageRankNetwork(nn.Module):
     """A network whose outputs are averaged over hops with learnt weights (GPR-GNN: Chien et al., 2021)."""
 
     def __init__(self, inputs: int, width: int, outputs: int, dropout: float) -> None:
@@ -64,7 +64,7 @@ class GeneralisedPageRank(nn.Module):
         return made
 
 
-NETWORKS = {"gcn": GraphConvolutions, "gpr_gnn": GeneralisedPageRank}
+NETWORKS = {"gcn": GraphConvolutions, "gpr_gnn": PageRankNetwork}
 
 
 class GraphNetworkClassifier(ClassifierMixin, BaseEstimator):

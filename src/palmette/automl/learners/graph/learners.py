@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Kind
-from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.learners.ranges import Range, choice, whole
 
 PROPAGATION = "palmette.automl.learners.graph.propagation"
@@ -41,7 +41,7 @@ class _Averaged(_OfNodes):
     """Numbers of hops by the value of the setting `hops`."""
     estimator_name: ClassVar[str] = "PropagatedClassifier"
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         penalty = {"C": settings.get("C", 10.0), "max_iter": 300, "tol": 1e-3}
         hops = self.hops_to_try[str(settings.get("hops") or next(iter(self.hops_to_try)))]
         inner = Call("sklearn.linear_model.LogisticRegression", penalty)
@@ -103,7 +103,7 @@ class _Network(_OfNodes):
     measured = Measured(1.5, 5e-7, kilobytes=400.0, row=2.0, milliseconds=12.0)
     settings_to_try: ClassVar = {"": {}}
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         given = {"architecture": self.name, "epochs": rounds or MOST_EPOCHS, **settings, "random_state": setup.seed}
         return Call("palmette.automl.learners.graph.graph_networks.GraphNetworkClassifier", given)
 

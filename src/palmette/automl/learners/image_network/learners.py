@@ -8,7 +8,15 @@ from typing import Any
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Kind
-from palmette.automl.learners.learner import SUPERVISED, DefaultConfig, FoldData, Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import (
+    SUPERVISED,
+    DefaultConfig,
+    FoldData,
+    Learner,
+    Measured,
+    Settings,
+    TrainingSetup,
+)
 from palmette.automl.learners.ranges import Range, choice, whole
 
 MOST_EPOCHS = 80
@@ -29,7 +37,7 @@ class ImageNetwork(Learner):
     description = "A small convolutional network that learns from the pixels alone, on changed and mirrored pictures."
     measured = Measured(2.0, 1.5e-3, kilobytes=1000.0, milliseconds=8.0)
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         path = setup.path("palmette.automl.learners.image_network.picture_networks.PictureNetwork")
         return Call(path, {**settings, "epochs": rounds or MOST_EPOCHS, "random_state": setup.seed})
 

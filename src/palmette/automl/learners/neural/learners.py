@@ -8,7 +8,7 @@ from typing import Any
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Setting
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, Setup
+from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.learners.ranges import Range, whole
 
 MOST_EPOCHS = 200
@@ -23,7 +23,7 @@ class _Neural(Learner):
     requires = ("torch",)
     stops_early = True
 
-    def estimator(self, settings: Settings, setup: Setup, rounds: int | None = None) -> Call:
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         layers = {**LAYERS, **{name: value for name, value in settings.items() if name in LAYERS}}
         descent = {"lr": settings.get("learning_rate", 2e-3), "weight_decay": settings.get("weight_decay", 1e-3)}
         given: dict[str, Any] = {"architecture": self.name, "epochs": rounds or MOST_EPOCHS, "layers": layers}

@@ -27,7 +27,7 @@ SHARE = 0.8
 EVIDENCE = 3000
 
 
-class CoderInput(Model):
+class CaseCoderInput(Model):
     cases: TestCases
     template: Template
 
@@ -47,7 +47,7 @@ class TestcaseCoder(Agent):
     name = "testcase_coder"
     description = "Writes the pytest file of the view from its test cases, and runs it."
     produces = "tests"
-    Input = CoderInput
+    Input = CaseCoderInput
     Output = Tests
     Answer = TestsAnswer
     has_criterion = True
@@ -56,11 +56,11 @@ class TestcaseCoder(Agent):
         super().__init__(models)
         self.view, self.workbench = view, workbench
 
-    def offline(self, input: CoderInput, context: Context) -> Attempt[Tests]:
+    def offline(self, input: CaseCoderInput, context: Context) -> Attempt[Tests]:
         module, conventions = module_of(input.template, self.view), input.template.conventions
         return Attempt(self._tests(input, file_of_tests(self.view, self._cases(input), conventions, module)))
 
-    def sections(self, input: CoderInput, context: Context) -> tuple[Section, ...]:
+    def sections(self, input: CaseCoderInput, context: Context) -> tuple[Section, ...]:
         """Everything but the script and its specification: the tests must be written independently of them."""
         checkout, conventions = Checkout(self.workbench.repository), input.template.conventions
         return (
@@ -70,19 +70,19 @@ class TestcaseCoder(Agent):
             prompt_context.neighbour_test(checkout, self.view, conventions),
         )
 
-    def read(self, answer: TestsAnswer, input: CoderInput, context: Context) -> Attempt[Tests]:
+    def read(self, answer: TestsAnswer, input: CaseCoderInput, context: Context) -> Attempt[Tests]:
         parts = ready_made(self.view, self._cases(input), input.template.conventions)
         return Attempt(self._tests(input, filled(answer.tests, parts)), answer.reason, answer.fix)
 
     def recalled(self, output: Tests) -> str:
         return f"{output.file.path}:\n{fenced(marked(output.file.text), 'python')}"
 
-    def _cases(self, input: CoderInput) -> TestCases:
+    def _cases(self, input: CaseCoderInput) -> TestCases:
         """The cases, with only the columns that the view reads."""
         read = {table.name: {*needed_columns(self.view, table)} for table in self.view.tables.values()}
         return TestCases(cases=tuple(case.of_columns(read) for case in input.cases.cases))
 
-    def _tests(self, input: CoderInput, text: str) -> Tests:
+    def _tests(self, input: CaseCoderInput, text: str) -> Tests:
         conventions = input.template.conventions
         file = TextFile(path=self._path(conventions), text=text)
         return Tests(file=self.workbench.formatted(file, conventions))
@@ -90,7 +90,7 @@ class TestcaseCoder(Agent):
     def _path(self, conventions: Conventions) -> str:
         return conventions.test_path.replace("{view}", self.view.name)
 
-    def check(self, input: CoderInput, output: Tests, context: Context) -> Verdict:
+    def check(self, input: CaseCoderInput, output: Tests, context: Context) -> Verdict:
         """The tests run, and more than 80 % of them pass, and not on wrong answers; every failure is reported."""
         bench = self.workbench
         reach = FeatureImportPolicy.of(self.view, bench.run, Checkout(bench.repository), input.template.file.path)

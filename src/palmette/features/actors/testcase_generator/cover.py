@@ -80,7 +80,7 @@ def _of_scenario(
             yield CaseCandidate(part, builder.cutoff, found)
 
 
-class CaseInputs(Protocol):
+class CoverInputs(Protocol):
     """The inputs that a case is computed from."""
 
     @property
@@ -90,7 +90,7 @@ class CaseInputs(Protocol):
 
 
 def differing(
-    view: View, other: DeviatingView, inputs: CaseInputs, right: Frame, shared: ReferenceCache | None = None
+    view: View, other: DeviatingView, inputs: CoverInputs, right: Frame, shared: ReferenceCache | None = None
 ) -> set[Key]:
     """Keys of the rows that differ for a deviating view; empty if its output cannot be compared."""
     wrong = other.output(inputs.frames, inputs.as_of, right, shared)
