@@ -75,9 +75,9 @@ class Derived(Model):
     name: str
     """Letters, digits and single underscores."""
     operation: Operation
-    """difference: the first less the second; ratio: the first by the second; log: of 1 + x, with the sign of x;
-    elapsed: days from the first timestamp to the second; missing: how many of them are; hour (with minutes as a
-    fraction), weekday (Monday is 0), day (of the month) and month: of a timestamp."""
+    """product: of two or three; difference: the first less the second; ratio: the first by the second; log: of 1 + x,
+    with the sign of x; elapsed: days from the first timestamp to the second; missing: how many of them are; hour (with
+    minutes as a fraction), weekday (Monday is 0), day (of the month) and month: of a timestamp."""
     columns: tuple[str, ...]
     """Numeric or boolean columns, or features derived before it; timestamps for elapsed and parts of the calendar."""
     reason: str

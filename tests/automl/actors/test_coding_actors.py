@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed
 from canned import Canned, models
 from small_coding import FEATURES, LEARNER, PROPOSED, Shop, attempts, codes, own, said
 
+from palmette.automl.actors.assembler import actor as assembler
 from palmette.automl.actors.assembler.actor import Assembler
 from palmette.automl.actors.debugger.actor import Debugger, DebuggerInput
 from palmette.automl.actors.modeling_coder.actor import ModelingCoder
@@ -20,6 +22,8 @@ from palmette.automl.actors.pipeline_coder.actor import PipelineCoder
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
 from palmette.automl.artefacts import TrackCode, WrittenCode
 from palmette.automl.own_code import composed, module_of, track_of
+from palmette.automl.search.results import CandidateLoad
+from palmette.automl.search.runs import Search, SearchRun
 from palmette.engine import TERMINATE, PastAttempt, Violation
 from palmette.llm import Agent
 from palmette.llm.tokens import estimate_tokens
@@ -192,6 +196,25 @@ def test_what_nobody_repairs_is_the_coders_once_and_then_left_out(assembling: An
     assert verdict and verdict.ok and "left out" in made.fix
     assert not made.output.modules and made.output.tracks[0].candidates >= 2
     assert {(one.path, one.by) for one in made.output.repairs} == {("own_features.py", "rules")}
+
+
+def test_a_check_of_own_code_takes_no_training_time(
+    assembling: Any, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds: list[float] = []
+
+    def slow(*_: object) -> list[Violation]:
+        time.sleep(1.0)
+        return []
+
+    def run(self: Search, given: float, *_: object) -> SearchRun:
+        seconds.append(given)
+        return SearchRun(CandidateLoad(), 0.0, 0.0)
+
+    monkeypatch.setattr(assembler, "_on_sample", slow)
+    monkeypatch.setattr(Search, "run", run)
+    made = shop.make(Assembler).run(assembling, shop.context()).output
+    assert seconds[0] > assembler.search_seconds(assembling.blueprint) - 0.9 and made.seconds < 0.9
 
 
 def test_without_a_sample_own_code_that_fails_is_only_reported(assembling: Any, shop: Shop) -> None:

@@ -281,6 +281,8 @@ def derived(name: str, operation: Any, *columns: str) -> Derived:
     (ColumnEdits(derived=(derived("a b", "square", "a"),)), "cannot be a feature's name"),
     (ColumnEdits(derived=(derived("C", "square", "a"),)), "is taken"),
     (ColumnEdits(derived=(derived("f", "ratio", "a", "a"),)), "2 to 2 different columns"),
+    (ColumnEdits(derived=(*(derived(f"{one}_log", "log", one) for one in "ab"),
+                          derived("all", "sum", "a", "b", "a_by_b", "a_log", "b_log"))), ""),
     (ColumnEdits(derived=(derived("hour", "hour", "e"), derived("left", "difference", "a", "hour"))), ""),
     (ColumnEdits(derived=(derived("left", "difference", "a", "hour"), derived("hour", "hour", "e"))), "'hour' is not"),
     (ColumnEdits(derived=(derived("hour", "hour", "a"),)), "'a' is not a used column of kind datetime"),

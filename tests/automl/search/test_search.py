@@ -15,7 +15,7 @@ from small_blueprints import LIGHTGBM, LINEAR, blueprint, guests, splits
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, substance
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.search.results import read_results
-from palmette.automl.search.runs import Search, SearchRun
+from palmette.automl.search.runs import START_SECONDS, Search, SearchRun, own_code_seconds
 from palmette.automl.search.selection import select
 from palmette.sandbox import Sandbox
 
@@ -163,6 +163,13 @@ def test_own_code_is_left_out_where_the_budget_is_too_short_for_it(tmp_path: Pat
     run = search(tmp_path, sandbox, blueprint(candidates=(LINEAR, own), tuning=False), 6.0, modules=OWN)
     assert status(run)["own_sum"] == "stopped the budget is too short to train own code fold by fold"
     assert run.load.result("linear") is not None
+
+
+@pytest.mark.parametrize(("seconds", "waves"), [(49.0, 4), (49.0, 3), (98.0, 4), (600.0, 2)])
+def test_own_code_has_time_to_train_after_its_starts(seconds: float, waves: int) -> None:
+    own = own_code_seconds(seconds, waves)
+    assert own <= seconds / 2
+    assert own - waves * START_SECONDS > 0.2 * seconds, "starts alone are no training"
 
 
 def test_a_driver_that_fails_is_a_violation_with_its_trace(tmp_path: Path, sandbox: Sandbox) -> None:

@@ -34,18 +34,20 @@ class Arity(NamedTuple):
     kinds: tuple[Kind, ...] = ("number", "boolean")
 
 
+MANY = 60
+"""Columns that may be added up or compared in one feature, such as the counts of all articles of an order."""
 ARITIES: Mapping[Operation, Arity] = {
-    "sum": Arity(2, 4),
+    "sum": Arity(2, MANY),
     "difference": Arity(2, 2),
     "product": Arity(2, 3),
     "ratio": Arity(2, 2),
-    "mean": Arity(2, 4),
-    "least": Arity(2, 4),
-    "greatest": Arity(2, 4),
+    "mean": Arity(2, MANY),
+    "least": Arity(2, MANY),
+    "greatest": Arity(2, MANY),
     "square": Arity(1, 1),
     "log": Arity(1, 1),
     "elapsed": Arity(2, 2, ("datetime",)),
-    "missing": Arity(1, 4),
+    "missing": Arity(1, MANY),
     "hour": Arity(1, 1, ("datetime",)),
     "weekday": Arity(1, 1, ("datetime",)),
     "day": Arity(1, 1, ("datetime",)),

@@ -39,10 +39,10 @@ from palmette.sandbox.reading import read_made
 DRIVER = "palmette.automl.search.driver"
 GRACE = 60.0
 """Seconds after its time limit when the driver is killed; long, because a fit may still be under way."""
-OWN_SHARE = 0.3
-"""Share of the time for candidates with own code."""
-LEAST_SECONDS = 4.0
-"""Shortest useful time for a run of the driver, which needs most of it to start."""
+OWN_SHARE, MOST_OWN = 0.3, 0.5
+"""Share of the time for candidates with own code, beside the starts of the driver, and at most with them."""
+START_SECONDS, LEAST_SECONDS = 3.0, 4.0
+"""Time that the driver needs to start, and the shortest useful time for a run of it."""
 LOOK_EVERY = 1.0
 """Seconds between two reads of the driver's log."""
 
@@ -86,14 +86,9 @@ class Search:
         folds = problem.folds(self.splits)
         seconds -= time.monotonic() - started  # the first call imports scikit-learn
         waves = -(-len(np.unique(folds[folds >= 0])) // cores())
-        own_seconds = max(OWN_SHARE * seconds, waves * LEAST_SECONDS) if own else 0.0
-        left_out = own_seconds > seconds / 2
-        runs = [
-            self._plain(
-                [one for one in every if one not in own], modules, folds, seconds - own_seconds * (not left_out)
-            )
-        ]
-        if own and left_out:
+        own_seconds = own_code_seconds(seconds, waves) if own else 0.0
+        runs = [self._plain([one for one in every if one not in own], modules, folds, seconds - own_seconds)]
+        if own and not own_seconds:
             runs.append(_too_late(own))
         elif own:
             runs.append(HiddenFolds(self, problem, folds, modules).run(own, own_seconds / waves))
@@ -233,6 +228,14 @@ class HiddenFolds:
             return trial
         score = self.problem.scorer(self.search.splits).utility(outputs)
         return CandidateResult(trial.model_copy(update={"score": float(score)}), outputs)
+
+
+def own_code_seconds(seconds: float, waves: int) -> float:
+    """The part of a search for candidates with own code, whose driver starts so many times; 0 where it is too short."""
+    if waves * LEAST_SECONDS > MOST_OWN * seconds:
+        return 0.0
+    starts = waves * START_SECONDS
+    return min(max(starts + OWN_SHARE * (seconds - starts), waves * LEAST_SECONDS), MOST_OWN * seconds)
 
 
 def failure(done: ExecutionResult, load: CandidateLoad) -> Violation:

@@ -91,13 +91,13 @@ class Assembler(BaseActor):
             sandbox=self.sandbox,
             progress=context.progress,
         )
-        started = time.monotonic()
         wrong = objections(modules)
         if not wrong and input.sampled and modules:
             context.progress("own code on a sample")
             wrong = list(_on_sample(search, modules))
         if wrong:
             return Attempt(made.model_copy(update={"failures": tuple(wrong)}), draft.reason, draft.fix)
+        started = time.monotonic()  # checks of own code are no training
         allowed, earlier = search_seconds(blueprint), self._earlier(input, name, context)
         known = {substance(one.trial.candidate) for one in earlier}
         fresh = [one for one in blueprint.candidates if substance(one) not in known]
