@@ -57,7 +57,7 @@ def codes(path: Path) -> Iterator[str]:
             continue
         made = ast.unparse(node.func)
         given = [keyword.value for keyword in node.keywords if made == "Violation" and keyword.arg == "code"]
-        given += node.args[:1] if made in ("_violation", "_Wrong") else []
+        given += node.args[:1] if made in ("_violation", "_CheckFailed") else []
         yield from (value.value for value in given if isinstance(value, ast.Constant))
 
 

@@ -93,8 +93,8 @@ def test_a_column_is_found_by_its_name(written: str, columns: list[str], target:
 
 
 def test_the_examples_of_the_reference_are_read() -> None:
-    kinds = {"age": "number", "size": "number", "price": "number", "SalePrice": "number", "species": "category"}
-    others = ("churn", "y", "zip", "sex", "rooms", "income", "duration", "fee", "patient_id")
+    kinds = dict.fromkeys(("age", "size", "price", "charges", "quality", "sales", "SalePrice"), "number")
+    others = ("churn", "y", "speaker", "species", "zip", "sex", "rooms", "income", "duration", "fee", "patient_id")
     kinds |= dict.fromkeys(others, "category")
     data = DataSummary.model_validate({"columns": [{"name": name, "kind": kind} for name, kind in kinds.items()]})
     page = (
