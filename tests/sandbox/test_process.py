@@ -229,7 +229,7 @@ def test_memory_is_what_processes_and_the_kernel_hold_for_them(
     files |= {f"sys/net/core/{name}": "30720\n" for name in ("wmem_max", "rmem_max")}
     monkeypatch.setattr(memory, "read", lambda place: files.get(place, "").encode())
     monkeypatch.setattr(memory, "_sockets", lambda _: sockets)
-    found = memory.Memory(1, [])
+    found = memory.MemoryUse(1, [])
     files["meminfo"] = f"MemAvailable: {9000 - lost} kB"
     assert found.is_exceeded([7]) == is_exceeded
 
@@ -249,7 +249,7 @@ def test_memory_that_processes_share_and_have_let_go_of_counts(
     files = {"meminfo": "MemAvailable: 9000 kB\nShmem: 50 kB", "7/status": "VmRSS: 500 kB", "7/maps": maps}
     files |= {"7/smaps_rollup": f"Pss: 400 kB\nPss_Shmem: {seen} kB"}
     monkeypatch.setattr(memory, "read", lambda place: files.get(place, "").encode())
-    found = memory.Memory(1, [])
+    found = memory.MemoryUse(1, [])
     files["meminfo"] = f"MemAvailable: 7900 kB\nShmem: {50 + grown} kB"
     assert found.is_exceeded([7]) == is_exceeded
 

@@ -208,10 +208,6 @@ def _source(source: ViewSource) -> str:
 
 
 def _feature(feature: ViewFeature, view: View) -> str:
-    computed = feature.computation
-    order = ""
-    if isinstance(computed, Aggregate) and computed.order:
-        order = f", in the order of {', '.join(computed.order)}"
     kind = "".join(
         [
             str(feature.dtype),
@@ -221,7 +217,7 @@ def _feature(feature: ViewFeature, view: View) -> str:
         ]
     )
     about = f" ({feature.description})" if feature.description else ""
-    return f"{feature.name} [{kind}]: {definition(feature, view)}{order}{about}"
+    return f"{feature.name} [{kind}]: {definition(feature, view)}{about}"
 
 
 _FUNCTIONS: dict[AggregateFunction, str] = {
