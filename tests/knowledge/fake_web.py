@@ -1,4 +1,4 @@
-"""One server that speaks the protocols of all sources, from the cases of `sources.yaml`, and fails as it is told to."""
+"""One server that speaks the protocols of all sources, from the cases of `sources.yaml`, and fails on demand."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class MendedFailure(Model):
     fault: str = ""
     """The actor that the planner sent the run back to; the actor itself where it mended its own output."""
     fix: str = ""
-    """What that actor was told or did."""
+    """The instruction to that actor, or its result."""
 
 
 class RunMemory(Model):

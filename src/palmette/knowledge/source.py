@@ -229,7 +229,7 @@ Setting = str | bool | int | float | None
 
 
 class SuggestedCandidate(Model):
-    """A model that did well elsewhere. It is a proposal: whoever uses it checks that it can be trained."""
+    """A model that did well elsewhere. A proposal only: its users check that it can be trained."""
 
     learner: str
     encoders: Mapping[str, str] = Field(default_factory=dict)

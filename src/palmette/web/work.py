@@ -73,7 +73,7 @@ class Workers:
         return id in self._running
 
     def stop(self, folder: Path) -> None:
-        """Interrupts the process of a run, whoever has started it."""
+        """Interrupts the process of a run, also one that the page did not start."""
         if not is_running(folder):
             raise RunError(f"Nobody works on the run {folder.name!r}.", "Reload the page.", code="not-running")
         os.kill(int((folder / LOCK).read_text("ascii")), signal.SIGINT)
