@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from safetensors.numpy import save_file
-from tokenizers import Tokenizer, models, pre_tokenizers
 
 from palmette.automl.calls import build
 from palmette.automl.candidates import Candidate, ColumnUse
 from palmette.automl.composition import candidate_track, encoder_named, learner_named
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.weights import network_folder, weights_named
+
+pytest.importorskip("transformers", reason="palmette[gpu] is not installed")
+from safetensors.numpy import save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 WORDS = {"[UNK]": 0, "a": 1, "dog": 2, "sleeps": 3, "shares": 4, "fell": 5}
 SMALL = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
