@@ -1,7 +1,7 @@
 """Paid calls: answers that cost money or a person's time, and that the journal therefore remembers.
 
-The engine does not know what is asked, or of whom. The caller passes the request as JSON data, an upper bound of its
-cost, and the function that makes the call. Equal requests get the same answer and are paid for once.
+The engine knows neither the question nor the provider. The caller passes the request as JSON data, an upper bound of
+its cost, and the function that makes the call. Equal requests get the same answer and are paid for once.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def same_everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from palmette.automl.planning import drafting
 
     monkeypatch.setattr(composition, "_unavailable", lambda one: "" if one.name in HERE else "It is not installed.")
-    monkeypatch.delenv("PALMETTE_LITERATURE", raising=False)
+    monkeypatch.delenv("PALMETTE_KNOWLEDGE", raising=False)
     drafting.drafted.cache_clear()
     yield
     drafting.drafted.cache_clear()
