@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,15 +20,20 @@ from palmette.errors import InputError  # noqa: E402 - as above
 LONG = "x" * 100_000
 MANY = 1000
 """So many of them are 100 MB, from a file of which few would be as many as a file may always unpack to."""
-
+VIEW = struct.pack("<i4sii", len(LONG), LONG[:4].encode(), 0, 0)
 
 BOMBS: dict[str, Callable[[], pa.Array]] = {
     "a text": lambda: pa.array([LONG] * MANY),
     "zeros": lambda: pa.array(np.zeros(20_000_000, np.int8)),
     "a run": lambda: pa.RunEndEncodedArray.from_arrays([20_000_000], [1]),
     "nothing": lambda: pa.nulls(20_000_000),
+    "a dictionary": lambda: pa.DictionaryArray.from_arrays(pa.array(np.zeros(MANY, np.int8)), [LONG]),
+    "views": lambda: pa.Array.from_buffers(
+        pa.string_view(), MANY, [None, pa.py_buffer(VIEW * MANY), pa.py_buffer(LONG.encode())]
+    ),
+    "a long run": lambda: pa.RunEndEncodedArray.from_arrays([MANY], [LONG]),
 }
-NOT_IN_PARQUET = ("a run",)
+NOT_IN_PARQUET = ("a run", "a long run")
 OF_THEIR_SIZE = ("a text", "zeros")
 """In an Arrow file that is not compressed."""
 

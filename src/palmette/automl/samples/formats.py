@@ -9,13 +9,14 @@ import re
 import sqlite3
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,6 +34,7 @@ MOST_ROWS = 2**20  # of a sheet
 MOST_BROKEN = 0.1  # share of lines of a JSON file that may be no JSON
 DUCKDB_NEEDS = 2**30  # bytes that DuckDB may always take to read a file
 CELL = 8  # bytes that a cell takes at least
+BATCH = 8192  # rows that are decoded at a time
 UNRESOLVED = re.compile(rb"<f(?:\s[^<>]*)?(?:/>|>[^<]*</f>)(?:<v\s*/>|<v></v>|</c>)")  # a formula without a result
 VIRTUAL = 2  # SQLite's mark of a column that it computes when it is read
 MARK = re.compile("^\ufeff+", re.MULTILINE)  # of byte order, also of files that were put below the first
@@ -220,20 +222,22 @@ def _sqlite(opened: Opened) -> Iterator[tuple[str, Frame]]:
 
 def _parquet(opened: Opened) -> Iterator[tuple[str, Frame]]:
     try:
-        file = pq.ParquetFile(io.BytesIO(opened.data))
-        known = file.metadata
-        opened.require_size(known.num_rows, known.num_columns)
+        known = pq.ParquetFile(io.BytesIO(opened.data)).metadata
         stored = sum(known.row_group(place).total_byte_size for place in range(known.num_row_groups))
+        opened.require_size(known.num_rows, known.num_columns)
         opened.require_bytes(max(stored, known.num_rows * known.num_columns * CELL))
-        yield "", _frame(opened, file.read())
+        columns = (known.schema.column(place) for place in range(known.num_columns))
+        texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+        file = pq.ParquetFile(io.BytesIO(opened.data), read_dictionary=texts)  # holds a repeated text once
+        yield "", _frame(opened, file.iter_batches(BATCH), file.schema_arrow)
     except (pa.ArrowException, *DAMAGE) as error:
         raise opened.damaged(error) from error
 
 
 def _arrow(opened: Opened) -> Iterator[tuple[str, Frame]]:
     try:
-        with pa.ipc.open_file(pa.py_buffer(opened.data)) as reader:
-            yield "", _frame(opened, reader.read_all())
+        with pa.ipc.open_file(pa.py_buffer(opened.data)) as file:
+            yield "", _frame(opened, map(file.get_batch, range(file.num_record_batches)), file.schema)
     except (pa.ArrowException, *DAMAGE) as error:
         raise opened.damaged(error) from error
 
@@ -254,21 +258,63 @@ def _duckdb(opened: Opened) -> Iterator[tuple[str, Frame]]:
             for schema, name, count, columns in tables:
                 opened.require_size(count, columns)
                 quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name))
-                table = connection.sql(f"SELECT * FROM {quoted}").to_arrow_table()
-                yield name if schema == "main" else f"{schema}.{name}", _frame(opened, table)
+                batches = connection.sql(f"SELECT * FROM {quoted}").to_arrow_reader(BATCH)
+                yield name if schema == "main" else f"{schema}.{name}", _frame(opened, batches, batches.schema)
     except (duckdb.Error, *DAMAGE) as error:
         raise opened.damaged(error) from error
 
 
-def _frame(opened: Opened, table: Any) -> Frame:
-    """An Arrow table column by column, because names may repeat; ArrowInvalid where it is not valid."""
-    table.validate(full=True)
-    opened.require_bytes(max(table.nbytes, table.num_rows * table.num_columns * CELL))
+def _frame(opened: Opened, batches: Iterable[Any], schema: pa.Schema) -> Frame:
+    """Arrow batches column by column, because names may repeat; raises ArrowInvalid for invalid ones.
+
+    The size of a batch is checked before its dictionaries and views are decoded.
+    """
+    kept, rows, size = list[Any](), 0, 0
+    for batch in batches:
+        batch.validate(full=True)
+        rows += batch.num_rows
+        size += max(sum(map(decoded_size, batch.columns)), batch.num_rows * batch.num_columns * CELL)
+        opened.require_size(rows, batch.num_columns)
+        opened.require_bytes(size)
+        kept.append(batch)
+    table = pa.Table.from_batches(kept, kept[0].schema if kept else schema)
     return Frame(dict(enumerate(map(_column, table.columns)))).set_axis(list(table.column_names), axis=1)
 
 
+def decoded_size(cells: Any) -> int:
+    """Bytes of an Arrow array if each cell held its own value; dictionaries, runs and views share values.
+
+    >>> decoded_size(pa.array(["abc"] * 100).dictionary_encode())
+    300
+    """
+    kind, types = cells.type, pa.types
+    if types.is_dictionary(kind):
+        return int(_value_sizes(cells.dictionary)[cells.indices.drop_null()].sum())
+    if types.is_run_end_encoded(kind):
+        return int((_value_sizes(cells.values) * np.diff(cells.run_ends, prepend=0)).sum())
+    if types.is_string_view(kind) or types.is_binary_view(kind):
+        # Of the 16 bytes of a view, the first four are the length of its text.
+        views = np.frombuffer(cells.buffers()[1], np.int32)[4 * cells.offset :][: 4 * len(cells) : 4]
+        return int(views.sum(dtype=np.int64))
+    if types.is_list_view(kind) or types.is_large_list_view(kind):
+        return int((pc.sum(pc.list_value_length(cells)).as_py() or 0) * _value_sizes(cells.values).mean())
+    if types.is_struct(kind):
+        return sum(map(decoded_size, cells.flatten()))
+    return int(cells.nbytes) + (decoded_size(cells.values) if hasattr(cells, "values") else 0)
+
+
+def _value_sizes(values: Any) -> Any:
+    """(n,): bytes of each value; their mean for types other than text."""
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    if any(holds(values.type) for holds in texts):
+        return pc.binary_length(values).fill_null(0).to_numpy(zero_copy_only=False)
+    return np.full(len(values), decoded_size(values) / max(len(values), 1))
+
+
 def _column(cells: Any) -> pd.Series[Any]:
-    of = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.cast(cells.type.value_type)
+    of = cells.type
     if pa.types.is_string(of) or pa.types.is_large_string(of):
         return as_column(cells.cast(pa.large_string()))
     if pa.types.is_integer(of):
@@ -276,7 +322,7 @@ def _column(cells: Any) -> pd.Series[Any]:
         ends = pc.min_max(cells).as_py()
         least, most = ends["min"] or 0, ends["max"] or 0
         if max(-least, most) > EXACT and (cells.null_count > 0 or most >= 2**63):
-            return as_column(cells.cast(of).cast(pa.large_string()))
+            return as_column(cells.cast(pa.large_string()))
     column: pd.Series[Any] = cells.to_pandas(date_as_object=False)
     return column
 
