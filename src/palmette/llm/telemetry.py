@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 SETTING = "PALMETTE_TELEMETRY"
 PATIENCE = 3.0
 """Seconds to wait for the collector at the end of a run."""
+TRACES = "traces"
+"""The file of a run folder with the ids of its traces, one a line for each process that worked on it."""
 
 _PATH = "/v1/traces"
 _PROVIDERS = {
@@ -80,6 +82,12 @@ def open_telemetry(folder: Path) -> Observer:
         raise MachineError(message, remedy, code="no-telemetry") from error
     path = url.path.rstrip("/")
     return Telemetry(url._replace(path=path if path.endswith(_PATH) else path + _PATH).geturl(), folder)
+
+
+def trace_ids(folder: Path) -> list[str]:
+    """The ids of a run's traces, oldest first."""
+    path = folder / TRACES
+    return path.read_text("ascii").split() if path.is_file() else []
 
 
 class Telemetry:
@@ -130,6 +138,8 @@ class Telemetry:
         self._provider.add_span_processor(self._sender.processor)
         self._tracer = self._provider.get_tracer("palmette")
         self._run = self._begin("invoke_workflow", entry.at, None, {"gen_ai.operation.name": "invoke_workflow"})
+        with (self._folder / TRACES).open("a", encoding="ascii") as file:
+            file.write(f"{self._run.get_span_context().trace_id:032x}\n")
         self._name()
 
     def _name(self) -> None:
