@@ -72,7 +72,6 @@ ALLOWED = {
     "automl/live.py": {"importlib.import_module": "IPython, by a constant"},
     "automl/project/rendering.py": {"subprocess.run": "ruff on text; a formatter executes nothing"},
     "automl/encoders/image/pretrained.py": {"torch.load": "weights only, of a file whose digest is known"},
-    "automl/forecast_at_origin.py": {"importlib.import_module": "the package that this call has built"},
     "automl/samples/file_sets.py": {"numpy.load": "arrays of the user: pickles are off", "allow_pickle": "False"},
     "automl/search/stored_features.py": {"numpy.load": "numbers only: pickles are off", "allow_pickle": "False"},
     "automl/search/results.py": {"numpy.load": "numbers only: pickles are off", "allow_pickle": "False"},

@@ -30,7 +30,6 @@ import click
 from palmette.automl.actors.comparator.actor import fit_seconds
 from palmette.automl.actors.guideline_writer.actor import GuidelineInput, basis_of, blueprint_of
 from palmette.automl.candidates import Blueprint
-from palmette.automl.forecast_at_origin import ForecastRequest, forecast_at_origin
 from palmette.automl.measure import Predictions
 from palmette.automl.problem_traits import learning_task
 from palmette.automl.problems.registry import problem_of
@@ -48,6 +47,7 @@ from palmette.automl.trials import Selection
 from palmette.errors import DeveloperError
 from palmette.sandbox import ExecutionResult, Sandbox
 from palmette.sandbox.temporary import temporary_folder
+from palmette_bench.forecast_at_origin import ForecastRequest, forecast_at_origin
 
 if TYPE_CHECKING:
     import pandas as pd

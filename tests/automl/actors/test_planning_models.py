@@ -23,7 +23,7 @@ from palmette.automl.actors.plan_writer.actor import PlanWriter
 from palmette.automl.calls import source
 from palmette.automl.composition import encoder_of
 from palmette.automl.own_code import composed
-from palmette.engine import Attempt, Violation
+from palmette.engine import Violation
 from palmette.llm import Agent
 from palmette.llm.tokens import estimate_tokens
 
@@ -147,17 +147,11 @@ def test_a_model_ranks_candidates_and_estimates_nothing(deals: Given, change: di
     names = [one.candidate.name for one in found]
     assert names[: len(change.get("first", []))] == change.get("first", []) and len(set(names)) == len(names)
     assert not {*names} & {*change.get("leave_out", [])}
-    lie = found[0].model_copy(update={"milliseconds": 0.001})
-    first = attempt.output.proposals[0].model_copy(update={"estimates": (lie, *found[1:])})
-    wrong = attempt.output.model_copy(update={"proposals": (first, *attempt.output.proposals[1:])})
-    assert faults(ModelPlanner, asked, Attempt(wrong)) == {"proposal-estimate"}
 
 
 def test_a_choice_without_anything_to_decide_by_costs_no_call(deals: Given) -> None:
-    given = deals.asking(metric="precision")
-    done, provider = chain(given), Canned([])
-    assert all(one.score is None for each in done.proposals.proposals for one in each.estimates)
-    attempt = ExecutionVerifier(models(provider)).run(known(given, ExecutionVerifier, **done._asdict()), context())
+    done, provider = chain(deals), Canned([])
+    attempt = ExecutionVerifier(models(provider)).run(known(deals, ExecutionVerifier, **done._asdict()), context())
     assert attempt.output == done.choice and not provider.prompts
 
 
@@ -171,15 +165,14 @@ def test_every_prompt_names_the_same_seconds_and_what_was_not_understood(deals: 
 
 
 def test_a_model_chooses_among_what_was_proposed(deals: Given) -> None:
-    done = chain(deals)
-    asked, names = known(deals, ExecutionVerifier, **done._asdict()), [plan.name for plan in done.plans.plans]
+    given = deals.asking(constraints=[{"quantity": "size", "comparison": "<=", "value": 3e5}])
+    done = chain(given)
+    asked, names = known(given, ExecutionVerifier, **done._asdict()), [plan.name for plan in done.plans.plans]
     right = {"plan": names[1], "why": "It is simpler.", "rejected": [{"plan": names[0], "reason": "Too much."}]}
     attempt = answered(ExecutionVerifier, asked, right)
     assert faults(ExecutionVerifier, asked, attempt) == set()
     assert attempt.output.reason == "It is simpler." and "Too much." in {one.reason for one in attempt.output.rejected}
     assert answered(ExecutionVerifier, asked, {**right, "plan": "none"}).output is None
-    silent = done.choice.model_copy(update={"rejected": ()})
-    assert faults(ExecutionVerifier, asked, Attempt(silent)) == {"choice-reasons"}
 
 
 @pytest.mark.parametrize(("answer", "refused"), [
@@ -190,15 +183,19 @@ def test_a_model_chooses_among_what_was_proposed(deals: Given) -> None:
 ])  # fmt: skip
 def test_a_model_patches_the_blueprint(deals: Given, answer: Mapping[str, Any], refused: bool) -> None:
     done = chain(deals)
-    asked = known(deals, GuidelineWriter, **done._asdict())
+    asked = known(deals, GuidelineWriter, plans=done.plans)
     attempt = answered(GuidelineWriter, asked, answer)
     assert (attempt.output is None) == refused
     if attempt.output:
         assert faults(GuidelineWriter, asked, attempt) == set()
-        assert attempt.output.candidates == done.blueprint.candidates
+        assert attempt.output.candidates == done.plans.plans[0].candidates
         assert attempt.output.remarks[len(done.blueprint.remarks) :] == tuple(answer.get("remarks", ()))
-        wrong = attempt.output.model_copy(update={"metric": "f1", "candidates": done.blueprint.candidates[1:]})
-        assert faults(GuidelineWriter, asked, Attempt(wrong)) == {"blueprint-differs"}
+
+
+def test_columns_are_planned_once(deals: Given) -> None:
+    done, provider = chain(deals), Canned([])
+    attempt = GuidelineWriter(models(provider)).run(known(deals, GuidelineWriter, **done._asdict()), context())
+    assert attempt.output == done.blueprint and not provider.prompts
 
 
 @pytest.mark.parametrize(("chosen", "refused"), [
@@ -215,15 +212,10 @@ def test_a_model_chooses_insights_that_a_source_gave(
     assert refused or faults(KnowledgeRetriever, asked, attempt) == set()
 
 
-def test_an_insight_without_a_source_or_for_more_than_it_states_is_refused(deals: Given) -> None:
+def test_a_source_that_was_not_searched_is_named(deals: Given) -> None:
     asked = known(deals, KnowledgeRetriever)
     output = made(KnowledgeRetriever, asked)
     assert output.insights and output.sources[2].startswith("Online sources were not searched")
-    wrongs = (({"source": "Nobody 2031"}, "insight-unsourced"), ({"learners": ("svm",)}, "insight-overstated"))
-    for change, code in wrongs:
-        changed = output.insights[0].model_copy(update=change)
-        wrong = output.model_copy(update={"insights": (changed, *output.insights[1:])})
-        assert faults(KnowledgeRetriever, asked, Attempt(wrong)) == {code}
 
 
 def test_what_the_request_says_is_quoted(deals: Given) -> None:

@@ -11,7 +11,6 @@ pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed
 from small_coding import codes
 from small_delivery import SmallDelivery, small_delivery
 
-from palmette.automl.actors.comparator.actor import Comparator
 from palmette.automl.actors.implementation_verifier import actor as verifying
 from palmette.automl.actors.implementation_verifier.actor import ImplementationVerifier
 from palmette.automl.actors.implementation_verifier.evaluation import Evaluation, Evaluator
@@ -110,11 +109,3 @@ def test_a_package_that_cannot_predict_is_a_failure(small: SmallDelivery) -> Non
         shop.input(ImplementationVerifier, comparison=broken), shop.context()
     )
     assert attempt.output is None and codes(attempt) == ["prediction-failed"]
-
-
-def test_a_package_that_is_gone_is_chosen_again(small: SmallDelivery) -> None:
-    asked, made = small.shop.input(Comparator), small.shop.known["comparison"]
-    lost = made.model_copy(update={"package": "package-lost"})
-    (violation,) = small.shop.make(Comparator).check(asked, lost, small.shop.context()).violations
-    assert (violation.code, violation.subject) == ("package-missing", "package-lost")
-    assert small.shop.make(Comparator).implicated(violation, made)

@@ -1,4 +1,4 @@
-"""What plans are judged by before anything is trained: costs, limits, scores, timestamps, and what a round measures."""
+"""What plans are judged by before anything is trained: costs, limits, timestamps, and what a round measures."""
 
 from __future__ import annotations
 
@@ -15,20 +15,15 @@ from hypothesis import strategies as st
 
 from palmette.automl.artefacts import DataPlan, MeasuredCandidate, MeasuredRound, Plan, Plans, Treatment
 from palmette.automl.candidates import Candidate, Derived
-from palmette.automl.composition import learner_named
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.learners.learner import Cost
-from palmette.automl.measure import metric_of
 from palmette.automl.planning.columns import ColumnEdits, ColumnNote, KindEdit, edited, objections
 from palmette.automl.planning.constraints import constraints_of, needs
 from palmette.automl.planning.costs import REQUEST, Costs, digest
 from palmette.automl.planning.rounds import better_before, revised
-from palmette.automl.planning.scores import MEASURED_AS, dummy_score, expected_score, measured
 from palmette.automl.planning.strategies import shares
 from palmette.automl.planning.timestamps import drift_of, elapsed, parts_of
-from palmette.automl.profile import Frequent, MetaFeature, NumberFacts, Profile, TargetProfile
 from palmette.automl.samples import DataFile, Reading, SampleColumn, Samples
-from palmette.automl.splitting import HoldOut, SplitRequest
 from palmette.automl.task_spec.spec import Constraint, TaskSpec
 from palmette.automl.trials import Selection
 from palmette.engine import Context, Violation
@@ -164,70 +159,6 @@ def test_evidence_without_a_round_rejects_all_plans() -> None:
     found = Violation(code="constraint-missed", message="It was missed.", evidence="no JSON")
     start = revised(Context("plan_writer", Path("/nowhere"), evidence=(found,), last=Plans(plans=(plan,))))
     assert start.revision.tried == (digest(plan),) and start.revision.number == 1 and start.rounds == ()
-
-
-# Scores
-
-
-def profile(problem: str, figures: dict[str, float], target: TargetProfile | None) -> Profile:
-    holdout = HoldOut(rows=20, training_rows=80, strategy="random", seed=0, digest="", reasons=())
-    meta = tuple(MetaFeature(name=name, value=value) for name, value in figures.items())
-    split = SplitRequest(target="y", problem=problem)
-    return Profile(split=split, rows=100, holdout=holdout, columns=(), target=target, duplicates=0, memory=0, meta=meta)
-
-
-def classes(*shares: float) -> TargetProfile:
-    made = tuple(Frequent(value=str(n), count=int(100 * share), share=share) for n, share in enumerate(shares))
-    return TargetProfile(name="y", problem="classification", classes=made, class_count=len(made))
-
-
-def numbers(deviation: float, orders: float = 0.0) -> TargetProfile:
-    names = ("mean", "least", "quarter", "median", "three_quarters", "most", "skew", "outliers", "zeros", "negative")
-    facts = NumberFacts(**dict.fromkeys(names, 0.0), deviation=deviation, whole=False)
-    return TargetProfile(name="y", problem="regression", numbers=facts, orders=orders)
-
-
-@pytest.mark.parametrize(("metric", "target", "score"), [
-    ("accuracy", classes(0.7, 0.3), 0.7), ("roc_auc", classes(0.7, 0.3), 0.5), ("log_loss", classes(0.5, 0.5), 0.6931),
-    ("f1_macro", classes(0.5, 0.5), 1 / 3), ("balanced_accuracy", classes(0.5, 0.25, 0.25), 1 / 3),
-    ("mcc", classes(0.7, 0.3), 0.0), ("precision", classes(0.7, 0.3), None),
-    ("rmse", numbers(3.0), 3.0), ("mse", numbers(3.0), 9.0), ("r2", numbers(3.0), 0.0), ("mape", numbers(3.0), None),
-    ("rmsle", numbers(3.0), None), ("rmsle", numbers(3.0, 2.02), 1.0),
-])  # fmt: skip
-def test_the_score_of_the_best_constant(metric: str, target: TargetProfile, score: float | None) -> None:
-    found = dummy_score(metric_of(metric, target.problem), profile(target.problem, {}, target))
-    assert found == (None if score is None else pytest.approx(score, abs=1e-3))
-
-
-@pytest.mark.parametrize("problem", ["classification", "regression"])
-def test_an_estimate_is_what_the_nearest_measured_data_showed(problem: str) -> None:
-    target = classes(0.6, 0.4) if problem == "classification" else numbers(2.0)
-    metric = metric_of("accuracy" if problem == "classification" else "rmse", problem)
-    sets = [one for one in measured().sets.values() if one.problem == problem]
-    for one in sets:
-        found = expected_score("lightgbm", profile(problem, dict(one.figures), target), metric)
-        assert found.reduction is not None and found.score is not None
-        near = sorted(other.reductions["lightgbm"][0] for other in sets)
-        assert near[0] <= found.reduction <= near[-1]
-        dummy = 0.6 if problem == "classification" else 2.0
-        assert metric.error(found.score) == pytest.approx(
-            metric.error(dummy) * (1 - found.reduction), rel=0.01, abs=0.002
-        )
-
-
-def test_nothing_is_estimated_of_what_was_never_measured() -> None:
-    target = classes(0.6, 0.4)
-    accuracy, precision = (metric_of(name, "classification") for name in ("accuracy", "precision"))
-    assert expected_score("tabpfn", profile("classification", {}, target), accuracy).reduction is None
-    assert expected_score("lightgbm", profile("classification", {}, target), precision).score is None
-
-
-def test_the_measurements_are_complete() -> None:
-    known = {name for names in measured().metrics.values() for name in names}
-    assert set(MEASURED_AS.values()) <= known
-    for one in measured().sets.values():
-        assert all(learner_named(name) for name in one.reductions)
-        assert all(len(found) == len(measured().metrics[one.problem]) for found in one.reductions.values())
 
 
 # Columns

@@ -187,7 +187,7 @@ def comparison_with(metric: str, text: str) -> Comparison:
 def plans_with(text: str) -> dict[str, Any]:
     plans = [Plan(name=f"{text} {letter}", idea=text, candidates=CANDIDATES) for letter in "ab"]
     data = DataPlan(plan=plans[0].name, treatments=())
-    estimate = Estimate(candidate=CANDIDATES[0], score=None, seconds=1, megabytes=1, milliseconds=1, reason=text)
+    estimate = Estimate(candidate=CANDIDATES[0], seconds=1, megabytes=1, milliseconds=1)
     return {
         "plans": Plans(plans=tuple(plans)),
         "choice": Choice(

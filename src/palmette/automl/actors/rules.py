@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from palmette.automl.actors import verdict
 from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.profile import Profile
 from palmette.automl.samples import Samples
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
-from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
+from palmette.engine import TERMINATE, Attempt, Context, Violation
 from palmette.llm import Agent
 
 
@@ -35,11 +33,10 @@ class PlanningInput(SampleInput):
 
 
 class RuledAgent(Agent):
-    """Base of agents with rules: subclasses implement `by_rule` and `in_short`, and set `codes`."""
+    """Base of agents with rules: subclasses implement `by_rule` and `in_short`."""
 
-    has_criterion = True
     produces: str
-    codes: ClassVar[tuple[str, ...]]
+    codes: ClassVar[tuple[str, ...]] = ()
     """Prefixes of the codes of violations that its output causes."""
 
     def by_rule(self, input: Any, context: Context) -> Any:
@@ -56,10 +53,6 @@ class RuledAgent(Agent):
             return Attempt(None, "The rules would give the same output again.", TERMINATE, context.evidence)
         context.progress(self.in_short(made))
         return Attempt(made)
-
-    def verdict(self, output: Any, wrong: Iterable[Violation], *more: Measurement) -> Verdict:
-        """Returns the verdict on its output."""
-        return verdict(self.produces.replace("_", " "), wrong, self.in_short(output), *more)
 
     def implicated(self, violation: Violation, output: Any) -> str | None:
         """Answers for the violations whose code starts with one of `codes`."""

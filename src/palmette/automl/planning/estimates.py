@@ -1,4 +1,4 @@
-"""Training-free search: expected scores and costs of candidates."""
+"""Training-free search: expected costs of candidates."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from palmette.automl.learners.learner import Cost
 from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.constraints import worst
 from palmette.automl.planning.drafting import PATIENCE, PlanContext
-from palmette.automl.planning.scores import expected_score
-from palmette.automl.problems.registry import problem_of
 from palmette.automl.samples import Samples
 
 
@@ -29,21 +27,11 @@ def encoded(candidate: Candidate, data: DataPlan) -> Candidate:
     return candidate.model_copy(update={"encoders": {**fitting, **candidate.encoders}})
 
 
-def estimate(candidate: Candidate, context: PlanContext, reason: str = "") -> Estimate:
-    """Estimates the score and cost of a candidate; uses measured numbers if it was trained in an earlier round."""
-    cost = context.costs.of(candidate)
+def estimate(candidate: Candidate, context: PlanContext) -> Estimate:
+    """Estimates the cost of a candidate; uses measured numbers if it was trained in an earlier round."""
     known = {substance(one.candidate): one.score for done in context.rounds for one in done.candidates}
-    guess = expected_score(candidate.learner, context.profile, problem_of(context.blueprint).metric)
-    score = known.get(substance(candidate))
-    why = guess.reason if score is None else "measured in an earlier round"
-    return Estimate(
-        candidate=candidate,
-        score=guess.score if score is None else score,
-        seconds=cost.seconds,
-        megabytes=cost.megabytes,
-        milliseconds=cost.milliseconds,
-        reason=reason or why,
-    )
+    cost = context.costs.of(candidate)._asdict()
+    return Estimate(candidate=candidate, score=known.get(substance(candidate)), **cost)
 
 
 def proposal(plan: Plan, data: DataPlan, context: PlanContext) -> Proposal:
@@ -70,5 +58,5 @@ def misfit(one: Estimate, context: PlanContext) -> float:
 
 def estimated(one: Estimate) -> str:
     """Formats an estimate for a language model."""
-    score = "score unknown" if one.score is None else f"about {one.score:.4g}"
-    return f"{one.candidate.name}: {score}, {one.seconds:g} s, {one.megabytes:g} MB, {one.milliseconds:g} ms"
+    score = "" if one.score is None else f"scored {one.score:.4g}, "
+    return f"{score}{one.seconds:g} s, {one.megabytes:g} MB, {one.milliseconds:g} ms"

@@ -143,7 +143,7 @@ class LeakDecision(Model):
 
 
 class Profile(Model):
-    """Figures of a data set. All are computed, and computed again before they count."""
+    """Figures of a data set."""
 
     split: SplitRequest
     """What is predicted, and how the rows are split for it."""

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from palmette.automl.actors import failed, verdict
+from palmette.automl.actors import failed
 from palmette.automl.actors.rules import PlanningInput
 from palmette.automl.artefacts import Assembly, Comparison, LeaderboardRow, MeasuredRound
 from palmette.automl.candidates import Blueprint, substance
@@ -24,13 +24,13 @@ from palmette.automl.planning.rounds import EARLIER
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.project import BuiltPackage, write_package
 from palmette.automl.search.results import CandidateLoad, CandidateResult, read_results
-from palmette.automl.search.selection import alone, crossfitted_score, ensemble_outputs, select
+from palmette.automl.search.selection import alone, ensemble_outputs, select
 from palmette.automl.search.tuning import is_tuned
 from palmette.automl.splitting import DataSplits
 from palmette.automl.store import Store
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.automl.trials import Selection, Trial
-from palmette.engine import Attempt, BaseActor, Context, TextFile, Verdict, Violation
+from palmette.engine import Attempt, BaseActor, Context, TextFile, Violation
 from palmette.sandbox import Sandbox
 
 SHOWN = 12
@@ -82,7 +82,6 @@ class Comparator(BaseActor):
     produces = "comparison"
     Input = ComparatorInput
     Output = Comparison
-    has_criterion = True
 
     def __init__(self, store: Store, sandbox: Sandbox) -> None:
         self.store, self.sandbox = store, sandbox
@@ -126,31 +125,9 @@ class Comparator(BaseActor):
             )
         )
 
-    def check(self, input: ComparatorInput, output: Comparison, context: Context) -> Verdict:
-        """The score, computed again; the fitted model is there."""
-        field, wrong = self._field(input, output.store), list[Violation]()
-        if not (self.store.folder(output.package) / "model").is_dir():
-            message = f"The package {output.package!r} is not in the store."
-            wrong.append(Violation(code="package-missing", message=message, subject=output.package))
-        names = {one.name for one in field.load.results}
-        gone = [one.candidate.name for one in output.selection.members if one.candidate.name not in names]
-        wrong += [_missing(name) for name in gone]
-        if not gone:
-            outputs = ensemble_outputs(output.selection, field.load.results, field.scorer)
-            again, chosen = field.scorer.score(outputs, output.selection.class_weights), output.selection
-            folds = problem_of(input.blueprint).folds(field.splits)
-            crossed = crossfitted_score(_wanted(field, input.task), field.scorer, chosen.ensembling, folds)
-            due = again if crossed is None else crossed
-            for found, stated in ((again, chosen.apparent_score), (due, chosen.score)):
-                if abs(found - stated) > 1e-9 * max(1.0, abs(found)):
-                    message = f"The score is {found!r} when computed again, not {stated!r}."
-                    wrong.append(Violation(code="score-differs", message=message, subject=chosen.metric))
-        return verdict("selection", wrong, output.reason)
-
     def implicated(self, violation: Violation, output: Comparison) -> str | None:
-        """To blame where its score or its package is not what it was, and where an earlier round was better."""
-        codes = ("score-differs", "package-missing", EARLIER)
-        return f"Choose again: {violation.message}" if violation.code in codes else None
+        """An earlier round was better."""
+        return f"Choose again: {violation.message}" if violation.code == EARLIER else None
 
     def _fit(
         self,

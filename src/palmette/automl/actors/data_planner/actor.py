@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import cycle
 
 from palmette.automl import context as shown
+from palmette.automl.actors import verdict
 from palmette.automl.actors.rules import PlanningInput, RuledAgent
 from palmette.automl.artefacts import DataPlan, DataPlans, Plans
 from palmette.automl.composition import encoder_named, encoders, learner_named
@@ -40,6 +41,7 @@ class DataPlanner(RuledAgent):
     Input = DataPlannerInput
     Output = DataPlans
     Answer = DataAnswer
+    has_criterion = True
     codes = ("data-plan",)
 
     def by_rule(self, input: DataPlannerInput, context: Context) -> DataPlans:
@@ -82,8 +84,13 @@ class DataPlanner(RuledAgent):
         return Attempt(_same_for_all(input, made), answer.reason, answer.fix)
 
     def check(self, input: DataPlannerInput, output: DataPlans, context: Context) -> Verdict:
-        """One data plan for each plan, with every column once; what may not be used is dropped."""
-        return self.verdict(output, _violations(input, output))
+        """Every kind suits its column, and features are derived from used columns."""
+        wrong = (
+            Violation(code="data-plan-unsound", message=message, subject=plan.plan)
+            for plan in output.data_plans
+            for message in unsound(plan, input.samples)
+        )
+        return verdict("data plans", wrong, self.in_short(output))
 
 
 def _drawn(input: DataPlannerInput) -> DataPlan:
@@ -117,21 +124,3 @@ def _misfits(answer: DataAnswer, input: DataPlannerInput) -> Iterator[str]:
                 yield f"There is no plan {name!r}."
             elif not known[one.encoder].layouts & layouts[name]:
                 yield f"No learner of {name!r} takes the layouts of {one.encoder!r}."
-
-
-def _violations(input: DataPlannerInput, output: DataPlans) -> Iterator[Violation]:
-    if [one.plan for one in output.data_plans] != [one.name for one in input.plans.plans]:
-        message = "There is not one data plan for each plan, in their order."
-        yield Violation(code="data-plan-missing", message=message)
-    due = {one.column: one for one in _drawn(input).treatments}
-    for plan in output.data_plans:
-        if sorted(one.column for one in plan.treatments) != sorted(due):
-            message = f"The data plan of {plan.plan!r} does not treat every column once."
-            yield Violation(code="data-plan-columns", message=message, subject=plan.plan)
-        for one in plan.treatments:
-            rule = due.get(one.column)
-            if rule and rule.kind == "drop" != one.kind:
-                message = f"Column {one.column!r} must be dropped: {rule.reason}."
-                yield Violation(code="data-plan-leak", message=message, subject=one.column)
-        for message in unsound(plan, input.samples):
-            yield Violation(code="data-plan-features", message=message, subject=plan.plan)

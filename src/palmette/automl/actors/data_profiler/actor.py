@@ -1,4 +1,4 @@
-"""The actor `data_profiler`: the split and every figure about the training rows, computed and computed again."""
+"""The actor `data_profiler`: the split and every figure about the training rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Literal
 
-from palmette.automl.actors import verdict
 from palmette.automl.kinds import UNUSABLE
 from palmette.automl.profile import Leak, LeakDecision, Profile
 from palmette.automl.samples import Samples
@@ -14,7 +13,7 @@ from palmette.automl.splitting import SplitRequest
 from palmette.automl.splitting.data_splits import split_of, split_request_of
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
-from palmette.engine import Attempt, BaseActor, Context, Verdict, Violation
+from palmette.engine import Attempt, BaseActor, Context
 
 
 class ProfilerInput(Model):
@@ -30,7 +29,6 @@ class DataProfiler(BaseActor):
     produces = "profile"
     Input = ProfilerInput
     Output = Profile
-    has_criterion = True
 
     def run(self, input: ProfilerInput, context: Context) -> Attempt[Profile]:
         made = compute(input.task, input.samples)
@@ -38,22 +36,6 @@ class DataProfiler(BaseActor):
         usable = [column.name for column in made.columns if column.kind not in UNUSABLE]
         decisions = tuple(decide(made.leaks, usable, context.ask))
         return Attempt(made.model_copy(update={"decisions": decisions}))
-
-    def check(self, input: ProfilerInput, output: Profile, context: Context) -> Verdict:
-        """Every figure is the same when it is computed again."""
-        again = compute(input.task, input.samples)
-        names = [name for name in Profile.model_fields if name != "decisions"]
-        violations = [
-            Violation(code="figures-differ", message=f"Computed again, the {name} of the profile differ.", subject=name)
-            for name in names
-            if getattr(again, name) != getattr(output, name)
-        ]
-        detail = f"{len(output.columns)} columns and {len(output.meta)} meta-features, computed again"
-        return verdict("profile", violations, detail)
-
-    def implicated(self, violation: Violation, output: Profile) -> str | None:
-        own = violation.code in ("figures-differ", "leak-found")
-        return f"Compute the profile again: {violation.message}" if own else None
 
 
 def compute(task: TaskSpec, samples: Samples) -> Profile:

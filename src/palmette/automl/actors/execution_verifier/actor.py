@@ -14,15 +14,11 @@ from palmette.automl.planning.constraints import MARGIN, needs
 from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.planning.estimates import estimated
 from palmette.automl.planning.rounds import REJECTED, can_revise
-from palmette.automl.planning.scores import expected_score
-from palmette.automl.problems.registry import problem_of
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
 from palmette.errors import did_you_mean
 from palmette.llm import NEEDED, Answer, Section, section
 
-ALONE, TOGETHER = 0.01, 0.02
-"""Error reduction that many candidates are taken to add to the best one: delivered alone, and together."""
 NO_REASONS: Mapping[str, str] = {}
 
 
@@ -54,16 +50,10 @@ class Judgement(NamedTuple):
     """Limits that no candidate of it is expected to keep, by a wide margin."""
     kept: int
     """Limits that the delivered model is expected to keep."""
-    promise: float
-    """Expected error reduction of the delivered model."""
 
     @property
     def name(self) -> str:
         return self.proposal.plan.name
-
-    @property
-    def alone(self) -> bool:
-        return self.proposal.plan.ensembling == "single"
 
 
 class ExecutionVerifier(RuledAgent):
@@ -75,6 +65,7 @@ class ExecutionVerifier(RuledAgent):
     Input = ChoiceInput
     Output = Choice
     Answer = ChoiceAnswer
+    has_criterion = True
     codes = ("choice",)
 
     def offline(self, input: ChoiceInput, context: Context) -> Attempt[Choice]:
@@ -91,19 +82,18 @@ class ExecutionVerifier(RuledAgent):
         return f"{output.proposal.plan.name} is carried out"
 
     def is_settled(self, input: ChoiceInput, context: Context) -> bool:
-        """At most one plan can be chosen, or nothing measured or estimated tells the plans apart."""
+        """At most one plan can be chosen, or nothing is known that tells the plans apart."""
         fine = _eligible(input, context)
-        scored = any(one.score is not None for each in fine for one in each.proposal.estimates)
-        return len(fine) < 2 or (not scored and len({one.kept for one in fine}) == 1)
+        return len(fine) < 2 or (not input.plans.rounds and len({one.kept for one in fine}) == 1)
 
     def sections(self, input: ChoiceInput, context: Context) -> tuple[Section, ...]:
         known, fine = input.known(rounds=input.plans.rounds), _eligible(input, context)
-        every = {each.candidate.name: each for one in fine for each in one.proposal.estimates}
+        every = {each.candidate.name: estimated(each) for one in fine for each in one.proposal.estimates}
         return (
             shown.request(known),
             shown.task(known.blueprint, input.profile),
             section("plans", *map(_shown, fine), rank=NEEDED),
-            section("candidates", "\n".join(map(estimated, every.values())), rank=NEEDED),
+            section("candidates", "\n".join(f"{name}: {costs}" for name, costs in every.items()), rank=NEEDED),
         )
 
     def objection(self, answer: ChoiceAnswer, input: ChoiceInput) -> str:
@@ -117,33 +107,20 @@ class ExecutionVerifier(RuledAgent):
         return Attempt(_choice(chosen, judgements, answer.why, reasons), answer.reason, answer.fix)
 
     def check(self, input: ChoiceInput, output: Choice, context: Context) -> Verdict:
-        """The choice is one of the proposals, and one that keeps the limits if any can; every other has its reason."""
-        judgements, found = _judged(input), list[Violation]()
-        chosen = next((one for one in judgements if one.proposal == output.proposal), None)
-        problems = chosen.problems if chosen else ()
-        if chosen is None:
-            message = f"The chosen {output.proposal.plan.name!r} is none of the proposals."
-            found.append(Violation(code="choice-unknown", message=message))
-        elif problems and not all(one.problems for one in judgements):
-            message = " ".join(problem.message for problem in problems)
-            found.append(Violation(code="choice-rejected", message=message, subject=chosen.name))
-        others = sorted(one.name for one in judgements if one is not chosen)
-        if sorted(one.plan for one in output.rejected) != others:
-            message = f"Reasons are due against {', '.join(others) or 'no plan'}, each once."
-            found.append(Violation(code="choice-reasons", message=message))
-        sound = sum(not one.problems for one in judgements)
-        detail = f"{sound} of {len(judgements)} plans can keep the request, by estimate"
+        """The chosen plan is expected to keep the limits, if any plan is."""
+        judgements = {one.name: one for one in _judged(input)}
+        problems = judgements[output.proposal.plan.name].problems
+        sound = sum(not one.problems for one in judgements.values())
+        wrong = [one.model_copy(update={"code": "choice-rejected"}) for one in problems] if sound else []
         doubts = (Measurement(name="limit in doubt", status="warning", detail=one.message) for one in problems)
-        return verdict("choice", found, detail, *doubts)
+        detail = f"{sound} of {len(judgements)} plans can keep the request, by estimate"
+        return verdict("choice", wrong, detail, *doubts)
 
 
 def _judged(input: ChoiceInput) -> list[Judgement]:
-    """Every proposal, the best first: by limits, then by promise; in the plans' order after a round, or where something
-    counts beside the score."""
+    """Every proposal: first those that keep most limits, in the order of the plans."""
     known = input.known(rounds=input.plans.rounds)
-    found = [_judge(one, known) for one in input.proposals.proposals]
-    in_order = bool(known.rounds or known.constraints.preferences)
-    return sorted(found, key=lambda one: (-one.kept, 0.0 if in_order else -one.promise))
+    return sorted((_judge(one, known) for one in input.proposals.proposals), key=lambda one: -one.kept)
 
 
 def _eligible(input: ChoiceInput, context: Context) -> list[Judgement]:
@@ -186,7 +163,6 @@ def _judge(proposal: Proposal, known: PlanContext) -> Judgement:
             *_too_long(proposal, known.seconds),
         ),
         kept=sum(one.ratio <= 1 for one in whole),
-        promise=_promise(proposal, known),
     )
 
 
@@ -202,22 +178,14 @@ def _too_long(proposal: Proposal, seconds: float) -> Iterator[Violation]:
         yield _rejected(proposal, why, "training_time")
 
 
-def _promise(proposal: Proposal, known: PlanContext) -> float:
-    """The expected error reduction of the best candidate, and a little for every other one."""
-    metric = problem_of(known.blueprint).metric
-    scores = (expected_score(one.candidate.learner, known.profile, metric) for one in proposal.estimates)
-    found = [one.reduction or 0.0 for one in scores]
-    return max(found) + (ALONE if proposal.plan.ensembling == "single" else TOGETHER) * (1 - 1 / len(found))
-
-
 def _for(one: Judgement) -> str:
-    best = max(one.proposal.estimates, key=lambda each: (each.score is not None, each is one.proposal.estimates[0]))
-    name = best.candidate.name
+    plan = one.proposal.plan
+    single = plan.ensembling == "single"
     words = [
-        f"{name} is trained first" if best.score is None else f"{name} is expected to reach about {best.score:.3g}"
+        f"{one.proposal.estimates[0].candidate.name} is trained first",
+        "one model is delivered" if single else "several models may be delivered together",
+        *(f"although {problem.message.removesuffix('.')}" for problem in one.problems[:1]),
     ]
-    words.append("one model is delivered" if one.alone else "several models may be delivered together")
-    words += [f"although {problem.message.removesuffix('.')}" for problem in one.problems[:1]]
     return f"{'; '.join(words)}."
 
 
@@ -226,12 +194,7 @@ def _against(one: Judgement, chosen: Judgement) -> str:
         return " ".join(dict.fromkeys(problem.message for problem in one.problems))
     if one.kept != chosen.kept:
         return f"It is expected to keep {one.kept} limits on time and size; {chosen.name} keeps {chosen.kept}."
-    if chosen.promise - one.promise > TOGETHER:
-        own = f"{max(one.promise, 0):.1%} of the dummy's error"
-        return f"It is expected to remove {own}; {chosen.name}, {chosen.promise:.1%}."
-    counts = [len(each.proposal.estimates) for each in (one, chosen)]
-    fewer = f", and trains {counts[0]} candidates of {counts[1]}" if counts[0] < counts[1] else ""
-    return f"It promises no more than {chosen.name}{fewer}."
+    return f"It comes after {chosen.name}, which is expected to keep as many limits."
 
 
 def _shown(one: Judgement) -> str:

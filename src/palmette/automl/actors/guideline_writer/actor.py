@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from palmette.automl import context as shown
@@ -10,16 +9,15 @@ from palmette.automl.actors.rules import PlanningInput, RuledAgent
 from palmette.automl.artefacts import Choice, DataPlan, Knowledge, Plan, Plans, Proposals
 from palmette.automl.candidates import Blueprint, Candidate, first_of_each
 from palmette.automl.planning.blueprints import blueprint
-from palmette.automl.planning.columns import ColumnEdits, data_plan, edited, may_be, objections
+from palmette.automl.planning.columns import ColumnEdits, data_plan, edited, objections
 from palmette.automl.planning.drafting import PlanContext, affordable, draft, plan_of
 from palmette.automl.planning.insights import used_by
 from palmette.automl.planning.strategies import PlanStrategy
 from palmette.automl.profile import Profile
 from palmette.automl.splitting import DataSplits
-from palmette.engine import Attempt, Context, Verdict, Violation
+from palmette.engine import Attempt, Context
 from palmette.llm import Answer, Section, section
 
-EDITABLE = frozenset({"columns", "dropped", "derived", "remarks"})
 UNGUIDED = PlanStrategy("first-configurations", "Every learner with its first configuration.", each=1, tuning=False)
 
 
@@ -55,7 +53,6 @@ class GuidelineWriter(RuledAgent):
     Input = GuidelineInput
     Output = Blueprint
     Answer = GuidelineAnswer
-    codes = ("blueprint",)
 
     def by_rule(self, input: GuidelineInput, context: Context) -> Blueprint:
         return _noted(blueprint_of(input, basis_of(input)), input.profile)
@@ -64,6 +61,10 @@ class GuidelineWriter(RuledAgent):
         counts = {"columns": output.columns, "derived features": output.derived, "candidates": output.candidates}
         listed = ", ".join(f"{len(found)} {name}" for name, found in counts.items() if found)
         return f"{listed}, compared by {output.metric}; {output.seconds:.0f} s"
+
+    def is_settled(self, input: GuidelineInput, context: Context) -> bool:
+        """The data planner has decided about the columns."""
+        return input.proposals is not None
 
     def sections(self, input: GuidelineInput, context: Context) -> tuple[Section, ...]:
         basis = basis_of(input)
@@ -88,10 +89,6 @@ class GuidelineWriter(RuledAgent):
         remarks = tuple(text for one in answer.remarks if (text := " ".join(one.split())))
         made = _noted(made.model_copy(update={"remarks": (*made.remarks, *remarks)}), input.profile)
         return Attempt(made, answer.reason, answer.fix)
-
-    def check(self, input: GuidelineInput, output: Blueprint, context: Context) -> Verdict:
-        """Only columns, features and remarks may differ from the rules' blueprint."""
-        return self.verdict(output, _differing(output, blueprint_of(input, basis_of(input)), input))
 
 
 def basis_of(input: GuidelineInput) -> BlueprintBasis:
@@ -145,19 +142,3 @@ def _noted(blueprint: Blueprint, profile: Profile) -> Blueprint:
     return blueprint.model_copy(
         update={"columns": tuple(one.model_copy(update={"note": note}) for one, note in columns)}
     )
-
-
-def _differing(output: Blueprint, due: Blueprint, input: GuidelineInput) -> Iterator[Violation]:
-    for name in Blueprint.model_fields.keys() - EDITABLE:
-        if getattr(output, name) != getattr(due, name):
-            message = f"The blueprint's {name} is determined by request, data and plan, and differs."
-            yield Violation(code="blueprint-differs", message=message, subject=name)
-    known = {one.name: one for one in due.columns}
-    for one in output.columns:
-        column, rule = input.samples.column(one.name), known.get(one.name)
-        if rule is None or column is None:
-            message = f"Column {one.name!r} must not be used."
-            yield Violation(code="blueprint-column", message=message, subject=one.name)
-        elif (one.source, one.reading) != (rule.source, rule.reading) or not may_be(column, one.kind):
-            message = f"Column {one.name!r} is not read as it is written in the file."
-            yield Violation(code="blueprint-column", message=message, subject=one.name)

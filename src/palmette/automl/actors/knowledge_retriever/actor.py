@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 
 from palmette.automl import context as shown
@@ -10,7 +9,7 @@ from palmette.automl.actors.rules import PlanningInput, RuledAgent
 from palmette.automl.artefacts import Insight, Knowledge
 from palmette.automl.planning.insights import advocated
 from palmette.documents import Model
-from palmette.engine import Attempt, Context, Verdict, Violation
+from palmette.engine import Attempt, Context
 from palmette.knowledge import KnowledgeFinding, Subject, look_up
 from palmette.llm import Answer, Section, section
 
@@ -55,7 +54,6 @@ class KnowledgeRetriever(RuledAgent):
     Input = PlanningInput
     Output = Knowledge
     Answer = KnowledgeAnswer
-    codes = ("insight",)
 
     def by_rule(self, input: PlanningInput, context: Context) -> Knowledge:
         findings, notes = _looked_up(input)
@@ -81,6 +79,8 @@ class KnowledgeRetriever(RuledAgent):
         numbers = [one.number for one in answer.insights]
         count = len(_looked_up(input)[0][:SHOWN])
         strange = [number for number in numbers if not 1 <= number <= count or numbers.count(number) > 1]
+        if len(numbers) > MOST:
+            return f"There are {len(numbers)} insights; the most is {MOST}."
         return f"Finding {strange[0]} is not listed, or chosen twice." if strange else ""
 
     def read(self, answer: KnowledgeAnswer, input: PlanningInput, context: Context) -> Attempt[Knowledge]:
@@ -90,10 +90,6 @@ class KnowledgeRetriever(RuledAgent):
             for one in answer.insights
         )
         return Attempt(Knowledge(insights=insights, sources=notes), answer.reason, answer.fix)
-
-    def check(self, input: PlanningInput, output: Knowledge, context: Context) -> Verdict:
-        """Every insight comes from a source, speaks for no more learners than it, and occurs once."""
-        return self.verdict(output, _violations(output, _looked_up(input)[0]))
 
 
 def subject_of(input: PlanningInput) -> Subject:
@@ -127,18 +123,3 @@ def _looked_up(input: PlanningInput) -> tuple[list[KnowledgeFinding], tuple[str,
 def _insight(one: KnowledgeFinding) -> Insight:
     fields = one.model_dump(include={"text", "source", "because"})
     return Insight(**fields, learners=one.algorithms, candidates=one.candidates)
-
-
-def _violations(output: Knowledge, findings: Sequence[KnowledgeFinding]) -> Iterator[Violation]:
-    known = {one.source: one for one in findings}
-    if len(output.insights) > MOST:
-        message = f"There are {len(output.insights)} insights; the most is {MOST}."
-        yield Violation(code="insight-many", message=message)
-    for one in output.insights:
-        finding, name = known.pop(one.source, None), one.source[:80]
-        if finding is None or not one.text.strip():
-            message = f"{name!r} is not what a source gave, occurs twice, or has no text."
-            yield Violation(code="insight-unsourced", message=message, subject=name)
-        elif not {*one.learners} <= {*finding.algorithms}:
-            message = f"{name!r} speaks for {', '.join(finding.algorithms) or 'no learner'} only."
-            yield Violation(code="insight-overstated", message=message, subject=name)

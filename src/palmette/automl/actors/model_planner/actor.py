@@ -8,9 +8,9 @@ from palmette.automl import context as shown
 from palmette.automl.actors.rules import PlanningInput, RuledAgent
 from palmette.automl.artefacts import DataPlans, Plans, Proposal, Proposals
 from palmette.automl.planning.drafting import PlanContext
-from palmette.automl.planning.estimates import estimate, estimated, proposal, with_data
+from palmette.automl.planning.estimates import estimated, proposal, with_data
 from palmette.documents import Model
-from palmette.engine import Attempt, Context, Verdict, Violation
+from palmette.engine import Attempt, Context
 from palmette.llm import NEEDED, Answer, Section, section
 
 
@@ -43,12 +43,11 @@ class ModelPlanner(RuledAgent):
     """Estimates the candidates of every plan; a model ranks them and leaves some out."""
 
     name = "model_planner"
-    description = "Finds the candidates of all plans that are worth training: expected score, time, size and latency."
+    description = "Finds the candidates of all plans that are worth training: expected time, size and latency."
     produces = "proposals"
     Input = ModelPlannerInput
     Output = Proposals
     Answer = SearchAnswer
-    codes = ("proposal",)
 
     def by_rule(self, input: ModelPlannerInput, context: Context) -> Proposals:
         return Proposals(proposals=tuple(input.begun()[1].values()))
@@ -80,10 +79,6 @@ class ModelPlanner(RuledAgent):
             proposals[one.plan] = _searched(proposals[one.plan], one)
         return Attempt(Proposals(proposals=tuple(proposals.values())), answer.reason, answer.fix)
 
-    def check(self, input: ModelPlannerInput, output: Proposals, context: Context) -> Verdict:
-        """A proposal for each plan, of allowed candidates, each once; every figure is the harness's estimate."""
-        return self.verdict(output, _violations(input, output))
-
 
 def _objections(answer: SearchAnswer, proposals: dict[str, Proposal]) -> Iterator[str]:
     for one in answer.plans:
@@ -105,21 +100,3 @@ def _searched(made: Proposal, change: PlanChanges) -> Proposal:
     estimates = {one.candidate.name: one for one in made.estimates if one.candidate.name not in change.leave_out}
     first = [estimates.pop(name) for name in dict.fromkeys(change.first) if name in estimates]
     return made.model_copy(update={"estimates": (*first, *estimates.values())})
-
-
-def _violations(input: ModelPlannerInput, output: Proposals) -> Iterator[Violation]:
-    known, due = input.begun()
-    if [(one.plan, one.data) for one in output.proposals] != [(one.plan, one.data) for one in due.values()]:
-        message = "There is not one proposal for each plan with its data plan, in their order."
-        yield Violation(code="proposal-missing", message=message)
-    for made in output.proposals:
-        name, seen = made.plan.name, set[str]()
-        for one in made.estimates:
-            candidate = one.candidate
-            if candidate.learner not in known.constraints.allowed or candidate.name in seen:
-                message = f"{candidate.name!r} of {name!r} is not allowed, or there twice."
-                yield Violation(code="proposal-candidate", message=message, subject=name)
-            elif one != estimate(candidate, known, one.reason):
-                message = f"Estimated again, the figures of {candidate.name!r} differ."
-                yield Violation(code="proposal-estimate", message=message, subject=name)
-            seen.add(candidate.name)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from palmette.automl import context as shown
+from palmette.automl.actors import verdict
 from palmette.automl.actors.rules import PlanningInput, RuledAgent
 from palmette.automl.artefacts import Knowledge, Plan, Plans
 from palmette.automl.candidates import Ensembling, first_of_each
@@ -56,6 +57,7 @@ class PlanWriter(RuledAgent):
     Input = PlanWriterInput
     Output = Plans
     Answer = PlansAnswer
+    has_criterion = True
     codes = ("plan-", "plans-", "ensemble-misfit", *MISSED)
 
     def in_short(self, output: Plans) -> str:
@@ -114,7 +116,7 @@ class PlanWriter(RuledAgent):
         found = [*_of_number(known, revision, output), *_of_names(output, revision)]
         for one in output.plans:
             found += _of_candidates(one, known)
-        return self.verdict(output, found)
+        return verdict("plans", found, self.in_short(output))
 
     def implicated(self, violation: Violation, output: Plans) -> str | None:
         """It answers for its own check, for plans that were rejected, and for constraints that were missed."""

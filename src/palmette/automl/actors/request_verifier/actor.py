@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from palmette.automl.actors import verdict
 from palmette.automl.task_spec.relevance import require_relevant
 from palmette.automl.task_spec.request import DataSummary, Request
 from palmette.automl.task_spec.sentence import read_sentence
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
-from palmette.engine import Attempt, BaseActor, Context, Verdict, Violation
-from palmette.errors import UserError
+from palmette.engine import Attempt, BaseActor, Context
 
 
 class VerifierInput(Model):
@@ -33,22 +31,8 @@ class RequestVerifier(BaseActor):
     produces = "verification"
     Input = VerifierInput
     Output = Verification
-    has_criterion = True
 
     def run(self, input: VerifierInput, context: Context) -> Attempt[Verification]:
-        _require(input)
-        count = len(input.columns.columns)
-        return Attempt(Verification(reason=f"A request for a model of {count} columns."))
-
-    def check(self, input: VerifierInput, output: Verification, context: Context) -> Verdict:
-        """The request is not plainly for something else, and there are data."""
-        try:
-            _require(input)
-        except UserError as error:
-            return Verdict.of([Violation(code=error.code, message=error.message, subject="request")])
-        return verdict("request", (), output.reason)
-
-
-def _require(input: VerifierInput) -> None:
-    reading = read_sentence(input.request.text, input.columns, input.request.files)
-    require_relevant(input.request, input.columns, input.given_task, reading)
+        reading = read_sentence(input.request.text, input.columns, input.request.files)
+        require_relevant(input.request, input.columns, input.given_task, reading)
+        return Attempt(Verification(reason=f"A request for a model of {len(input.columns.columns)} columns."))

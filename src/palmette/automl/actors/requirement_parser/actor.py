@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from palmette.automl.actors import verdict
 from palmette.automl.actors.request_verifier.actor import Verification, VerifierInput
 from palmette.automl.actors.requirement_parser.answer import SentenceAnswer, mistakes, reading_of
 from palmette.automl.actors.rules import RuledAgent
@@ -42,6 +43,7 @@ class RequirementParser(RuledAgent):
     Input = ParserInput
     Output = TaskSpec
     Answer = SentenceAnswer
+    has_criterion = True
     codes = CODES
 
     def is_settled(self, input: ParserInput, context: Context) -> bool:
@@ -106,7 +108,7 @@ class RequirementParser(RuledAgent):
             *(Measurement(name="not understood", status="warning", detail=words) for words in output.unread),
             *(Measurement(name="cannot be met", status="warning", detail=wish) for wish in output.unmet),
         ]
-        return self.verdict(output, wrong, *warnings)
+        return verdict("task", wrong, self.in_short(output), *warnings)
 
 
 def find_learners(problem: str, kinds: Collection[Kind], tracks: Collection[Track] = ()) -> Learners:

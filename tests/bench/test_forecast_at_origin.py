@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from palmette.automl.forecast_at_origin import FOLDER, ForecastRequest, forecast_at_origin
+from palmette_bench.forecast_at_origin import FOLDER, ForecastRequest, forecast_at_origin
 
 HORIZON = 12
 
