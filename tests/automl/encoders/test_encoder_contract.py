@@ -18,6 +18,7 @@ from palmette.automl.candidates import ColumnUse
 from palmette.automl.composition import encoder_named, usual_encoder
 from palmette.automl.encoders.encoder import DataFacts, Encoder, Layout
 from palmette.automl.kinds import Kind
+from palmette.automl.project.vendoring import vendored
 from palmette.engine.registry import names
 
 ROWS, TRAINING = 60, 40
@@ -228,4 +229,5 @@ def _executed(call: Call) -> Any:
     for path in paths_of(call):
         module, _, name = path.rpartition(".")
         exec(f"from {module} import {name}", space)
+    exec(vendored([call]), {"__name__": "components"})
     return eval(source(call), space)

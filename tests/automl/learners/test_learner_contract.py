@@ -25,6 +25,7 @@ from palmette.automl.composition import learner_named, learners
 from palmette.automl.encoders.encoder import DataFacts, missing_requirement
 from palmette.automl.learners.graph.nodes import Nodes, linked
 from palmette.automl.learners.learner import FoldData, Learner, TrainingSetup
+from palmette.automl.project.vendoring import vendored
 from palmette.engine.registry import names
 
 ROWS, TRAINING = 150, 100
@@ -180,6 +181,7 @@ def test_it_is_cloned_and_written_as_source(case: Case) -> None:
         exec(f"from {module} import {name}", space)
     one, other = build(call), clone(build(call))
     assert repr(eval(source(call), space)) == repr(one) == repr(other)
+    exec(vendored([call]), {"__name__": "components"})
     fold = case.fold()
     for estimator in (one, other):
         estimator.fit(fold.train, *([] if fold.target is None else [fold.target]))

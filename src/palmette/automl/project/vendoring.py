@@ -66,15 +66,16 @@ def vendored(values: Iterable[Value]) -> str:
         _want(module, name, wanted)
     if not wanted:
         return ""
-    imports, constants, blocks, names = set[str](), list[str](), list[str](), list[str]()
+    imports, constants, blocks, names, later = set[str](), list[str](), list[str](), list[str](), set[str]()
     for module, inside in wanted.items():
         source = _source(module)
         kept = source.kept(inside)
         imports |= {ast.unparse(one) for one in source.imports(kept) if not _is_own(one)} - {FUTURE}
-        defined = {name for node in kept if _is_definition(node) for name in _defines(node)}
+        later |= {name for node in kept if _is_definition(node) for name in _defines(node)}
         for node in kept:
-            stands_first = not _is_definition(node) and not defined & _used([node])
+            stands_first = not _is_definition(node) and not later & _used([node])
             (constants if stands_first else blocks).append(source.text(node))
+            later |= set() if stands_first else set(_defines(node))
         names += [name for node in kept for name in _defines(node)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise DeveloperError(f"Two delivered classes have the name {twice[0]!r}.", code="not-deliverable")
