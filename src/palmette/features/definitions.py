@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import assert_never
 
-from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.fsc_steps import (
     Categorise,
     CategoriseStep,
@@ -17,34 +16,26 @@ from palmette.features.spec.fsc_steps import (
     GapStep,
     Join,
     JoinStep,
+    Member,
+    MemberStep,
     PreviousStep,
     ReplaceStep,
     SessionStep,
     Step,
     pairs,
 )
-from palmette.features.spec.phrases import statement
+from palmette.features.spec.phrases import key_pairs, statement
 from palmette.features.spec.view import View, ViewFeature, ViewSource
 
 
 def definition(feature: ViewFeature, view: View) -> str:
     """Describes a feature, including its expressions, as plain text."""
-    computed = feature.computation
-    match computed:
-        case None:
-            return f"{feature.derive}"
-        case Lookup():
-            keys = ", ".join(_pairs(computed))
-            return f"{computed.column} of {computed.table} by {keys}, as known at the cut-off"
-        case Expression() | Aggregate():
-            return statement(computed, view.grain)
-        case _:
-            assert_never(computed)
+    return f"{feature.derive}" if feature.computation is None else statement(feature.computation, view.grain)
 
 
 def steps_of(source: ViewSource) -> list[str]:
     """Describes what happens to the rows of a source, step by step, as plain text."""
-    return [_step(step) for step in (*source.early, *source.late)]
+    return [_step(step) for step in source.steps]
 
 
 def _step(step: Step) -> str:
@@ -66,6 +57,8 @@ def _step(step: Step) -> str:
             return f"{step.extract.column} = {_extracted(step.extract)}"
         case JoinStep():
             return _joined(step.join)
+        case MemberStep(member=one):
+            return f"{one.column} = {_member(one)}"
         case PreviousStep(previous=one):
             which = "the event before" if one.offset == 1 else f"{one.offset} events before"
             return f"{one.column} = {one.of} of {which} of the same {', '.join(one.by)}"
@@ -100,11 +93,14 @@ def _extracted(step: Extract) -> str:
 def _joined(step: Join) -> str:
     taken = pairs(step.columns)
     columns = ", ".join(new if new == there else f"{there} as {new}" for new, there in taken.items())
-    keys = ", ".join(here if here == there else f"{here} = {there}" for here, there in pairs(step.on).items())
+    keys = ", ".join(key_pairs(step.on))
     more = ", as at the cut-off" if step.at == "cutoff" else ""
     more += ", rows without a match dropped" if step.unmatched == "drop" else ""
     return f"{columns} from {step.table} by {keys} ({step.cardinality.replace('_', ' ')}{more})"
 
 
-def _pairs(lookup: Lookup) -> list[str]:
-    return [here if here == there else f"{here} = {there}" for here, there in pairs(lookup.on or ()).items()]
+def _member(step: Member) -> str:
+    where = f" where {step.where}" if step.where else ""
+    when = "event" if step.at == "event" else "cut-off"
+    keys = ", ".join(key_pairs(step.on))
+    return f"whether {step.table} has a row with the same {keys}{where}, as known at the {when}"

@@ -182,13 +182,13 @@ def _rows(view: View) -> Iterator[str]:
             f"one for every {' and '.join(view.grain)} that has a row that counts in {' or in '.join(places)}; any "
             "such row will do, whether or not a feature's own condition holds for it. A null key makes no row."
         )
-    yield {
-        "run": f"cut-off T: one instant for all rows, given to the script; it is the column `{AS_OF}`",
-        "spine": f"cut-off T: each row's own, `{view.spine.cutoff if view.spine else ''}`; it is the column `{AS_OF}`; "
-        "the script is given none",
-        "partition": f"cut-off T: the midnight (in {view.zone}) that ends the partition's day, given to the script; it "
-        f"is the column `{AS_OF}`",
+    cutoff = {
+        "run": "one instant for all rows, given to the script",
+        "spine": f"each row's own, `{view.spine.cutoff if view.spine else ''}`; the script is given none",
+        "partition": f"the midnight (in {view.zone}) that ends the partition's day, given to the script",
     }[view.cutoff]
+    shown = f"it is the column `{AS_OF}`" if AS_OF in view.output else "it is no column of the output"
+    yield f"cut-off T: {cutoff}; {shown}"
     if view.partition:
         yield f"`{view.partition}`: the calendar day (in {view.zone}) of the last instant before T"
 
@@ -226,7 +226,7 @@ _FUNCTIONS: dict[AggregateFunction, str] = {
     "share": "`share` ignores rows whose condition is null.",
     "percentile": "`percentile` interpolates linearly; an approximate one is one of the values.",
     "mode": "`mode`: ties go to the smallest value.",
-    "top_k": "`top_k`: the most frequent first, ties by the smaller value.",
+    "top_k": "`top_k`: the highest rank, by default the most frequent, first, ties by the smaller value.",
     "first": "`first` takes the first value that is not null, in the order that is named.",
     "last": "`last` takes the last value that is not null, in the order that is named.",
     "last_k": "`last_k`: values that are not null, the newest first, in the order that is named.",

@@ -8,17 +8,19 @@ import time
 from datetime import datetime
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 from palmette.engine.actor import Measurement, Violation
 from palmette.features.artefacts import Config, Conventions, Script
 from palmette.features.cutoffs import cutoffs, is_expressible, run_call
-from palmette.features.frame import Frame, arrow_type
+from palmette.features.frame import Frame, Row, arrow_type
 from palmette.features.frame_json import encode_row
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.oracle import NotCovered, WouldFail, differences, expected, skipped_text
+from palmette.features.oracle.clock import MICROSECOND, day_of
 from palmette.features.samples import read_sample
-from palmette.features.spec.view import View
+from palmette.features.spec.view import AS_OF, View
 from palmette.features.team_document import document_text, parse_text
 from palmette.features.workbench import Workbench
 from palmette.sandbox.reading import copy_made
@@ -134,7 +136,7 @@ class SampleRun:
             )
         if self.view.partition and len(last) > 1:
             written = {row[self.view.partition] for row in frame.rows}
-            if len(written) < len(last) and _rows_for(frame, last[0]) == 0 and frame.rows:
+            if len(written) < len(last) and not self._rows_of(frame, last[0]) and frame.rows:
                 return frame, violation("partition-lost", "Writing one partition removed the one written before it.")
         return frame, []
 
@@ -147,8 +149,7 @@ class SampleRun:
             wanted = expected(self.view, frames, last[-1])
         except (NotCovered, WouldFail) as error:
             return f"not compared with the oracle ({error})", []
-        rows = [row for row in frame.rows if last[-1] is None or row["as_of"] == last[-1]]
-        found = differences(wanted, frame.with_rows(rows), self.view)
+        found = differences(wanted, frame.with_rows(self._rows_of(frame, last[-1])), self.view)
         violations = [
             Violation(
                 code="sample-mismatch",
@@ -159,6 +160,16 @@ class SampleRun:
         ]
         parts = [f"equal to the oracle on {len(wanted.rows)} rows", skipped_text(wanted.skipped)]
         return "; ".join(part for part in parts if part), violations if found else []
+
+    def _rows_of(self, frame: Frame, as_of: datetime | None) -> list[Row]:
+        """The rows of one cut-off: by the column, else by the partition; all of them if the output has neither."""
+        if as_of is None or not (AS_OF in frame.schema or self.view.partition):
+            return list(frame.rows)
+        name: str = AS_OF
+        value: Any = as_of
+        if AS_OF not in frame.schema and self.view.partition:
+            name, value = self.view.partition, day_of(as_of - MICROSECOND, ZoneInfo(self.view.zone))
+        return [row for row in frame.rows if row[name] == value]
 
     def _result(self, frame: Frame | None, violations: list[Violation], detail: str, started: float) -> SampleRunResult:
         rows = frame.rows[:PREVIEW_ROWS] if frame else ()
@@ -172,10 +183,6 @@ class SampleRun:
             seconds=time.monotonic() - started,
         )
         return SampleRunResult(frame, tuple(violations), measurement)
-
-
-def _rows_for(frame: Frame, as_of: datetime | None) -> int:
-    return sum(row["as_of"] == as_of for row in frame.rows)
 
 
 def _read_output(output: Path, view: View, format_: str) -> pa.Table:

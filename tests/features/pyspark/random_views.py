@@ -124,7 +124,7 @@ class Maker:
             if self.chance(0.3):
                 spec["spine"]["where"] = "label >= 0 or label is null"
         if cutoff == "partition" or self.chance(0.2):
-            spec["output"] = {"partition": "day_of_view"}
+            spec["output"] = {"partition": "day_of_view", "as_of": self.chance(0.5)}
         self.features: list[dict[str, Any]] = []
         sources = [self._click_source("seen")]
         if self.chance(0.4):
@@ -195,6 +195,12 @@ class Maker:
                                                  "columns": {"home": "country", "points": "score"}}}),
             lambda: self._text("tier", {"join": {"table": "tiers", "on": ["user_id"], "cardinality": "many_to_one",
                                                  "columns": ["tier", "fee"]}}),
+            lambda: self._flag("ordered", {"member": {"column": "ordered", "table": "orders", "on": ["user_id"],
+                                                      "where": self.pick((None, "total > 1"))}}),
+            lambda: self._flag("seen_before", {"member": {"column": "seen_before", "table": "clicks",
+                                                          "on": ["user_id", "item_id"]}}),
+            lambda: self._flag("is_listed", {"member": {"column": "is_listed", "table": "items",
+                                                        "on": {"item_id": "id"}, "where": "list_price >= 0"}}),
         ]
 
     def _late_steps(self) -> list[Any]:
@@ -213,6 +219,8 @@ class Maker:
             lambda: self._text("home_now", {"join": {"table": "profiles", "on": ["user_id"],
                                                      "cardinality": "many_to_one",
                                                      "columns": {"home_now": "country"}, "at": "cutoff"}}),
+            lambda: self._flag("ordered_by_now", {"member": {"column": "ordered_by_now", "table": "orders",
+                                                             "on": ["user_id", "item_id"], "at": "cutoff"}}),
         ]
         return [step for make in self.random.sample(options, self.random.randint(1, 3)) for step in _flat(make())]
 
@@ -223,6 +231,10 @@ class Maker:
     def _text(self, name: str, *steps: Any) -> Any:
         self.texts.append(name)
         return steps[0]
+
+    def _flag(self, name: str, step: Any) -> Any:
+        self.conditions.append(name)
+        return step
 
     def _add(self, source: str, function: str, dtype: str, **more: Any) -> None:
         name = f"f{len(self.features)}_{function}"
@@ -250,6 +262,8 @@ class Maker:
             ("last", "double", {"of": number}), ("last_k", "array<string>", {"of": text, "k": 3}),
             ("last_k", "array<double>", {"of": number, "k": 2, "distinct": True}),
             ("top_k", "array<string>", {"of": text, "k": 2}), ("mode", "string", {"of": text}),
+            ("top_k", "array<string>", {"of": text, "k": 2, "rank_by": f"max({number})"}),
+            ("mode", "string", {"of": text, "rank_by": f"count(distinct {number}) - 1"}),
             ("collect", "array<string>", {"of": text, "distinct": self.chance(0.5)}),
             ("percentile", "double", {"of": number, "p": self.pick((0.5, 0.9))}),
             ("days_since_last", self.pick(("double", "int")), {}),

@@ -37,7 +37,7 @@ class Example(NamedTuple):
 
     def completed(self, view: View, actual: Frame) -> Frame:
         """The expected rows, with unnamed values taken from the matching actual row."""
-        identity = {*view.grain, *view.kept, "as_of"}
+        identity = set(view.identity)
         free, rows = list(actual.rows), []
         for row, named in zip(self.expect.rows, self.named, strict=True):
             match = next((other for other in free if all(other.get(key) == row[key] for key in identity & named)), None)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from palmette.features.spec.dfr import RegisteredColumn, Table
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
-from palmette.features.spec.fsc_steps import JoinStep, pairs
+from palmette.features.spec.fsc_steps import JoinStep, pairs, reads_of
 from palmette.features.spec.view import View, ViewSource
 
 
@@ -53,11 +53,12 @@ def _links(view: View) -> Iterator[tuple[ColumnRef, ColumnRef]]:
 
 def _source_links(view: View, source: ViewSource) -> Iterator[tuple[ColumnRef, ColumnRef]]:
     origins = {name: ColumnRef(source.table.name, name) for name in source.table_schema}
-    for step in (*source.early, *source.late):
-        if isinstance(step, JoinStep):
-            for here, there in pairs(step.join.on).items():
+    for step in source.steps:
+        for read in reads_of([step]):
+            for here, there in pairs(read.on).items():
                 if here in origins:
-                    yield origins[here], ColumnRef(step.join.table, there)
+                    yield origins[here], ColumnRef(read.table, there)
+        if isinstance(step, JoinStep):
             for new, there in pairs(step.join.columns).items():
                 origins[new] = ColumnRef(step.join.table, there)
     for feature in view.features:

@@ -66,7 +66,7 @@ def predicate_values_of(view: View) -> PredicateValues:
     """Collects from all steps, conditions and computations of the view."""
     predicate_values = PredicateValues()
     for source in view.sources:
-        for step in (*source.early, *source.late):
+        for step in source.steps:
             _step(predicate_values, step)
     for feature in view.features:
         computation = feature.computation
@@ -75,6 +75,7 @@ def predicate_values_of(view: View) -> PredicateValues:
             predicate_values.bases[feature.name] |= set() if computation.function in _COUNTING else of
             _read(predicate_values, computation.where)
             _read(predicate_values, computation.weight)
+            _read(predicate_values, computation.rank_by)
         elif isinstance(computation, fsc.Expression):
             _read(predicate_values, computation.sql)
             _read(predicate_values, computation.where)
@@ -111,6 +112,8 @@ def _relation(predicate_values: PredicateValues, step: fsc_steps.Step) -> None:
     """Records which columns a step takes from other rows."""
     if isinstance(step, fsc_steps.PreviousStep):
         predicate_values.bases[step.previous.column] |= _read(predicate_values, step.previous.of)
+    if isinstance(step, fsc_steps.MemberStep):
+        _read(predicate_values, step.member.where)
     if isinstance(step, fsc_steps.JoinStep) and isinstance(step.join.columns, dict):
         for new, there in step.join.columns.items():
             predicate_values.bases[new].add(there)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
-from palmette.features.spec.fsc_steps import GapStep, JoinStep, SessionStep
+from palmette.features.spec.fsc_steps import GapStep, JoinStep, SessionStep, reads_of
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import View
 
@@ -30,10 +30,7 @@ def state_moments(view: View, table: Table) -> set[str]:
     }
     moments |= {"cutoff" for source in view.sources if source.table == table}
     return moments | {
-        step.join.at
-        for source in view.sources
-        for step in (*source.early, *source.late)
-        if isinstance(step, JoinStep) and step.join.table == table.name
+        read.at for source in view.sources for read in reads_of(source.steps) if read.table == table.name
     }
 
 
@@ -42,8 +39,8 @@ def joined_to(view: View, table: Table) -> list[Table]:
     found = {
         source.table.name: source.table
         for source in view.sources
-        for step in (*source.early, *source.late)
-        if isinstance(step, JoinStep) and step.join.table == table.name and step.join.at == "event"
+        for read in reads_of(source.steps)
+        if read.table == table.name and read.at == "event"
     }
     return list(found.values())
 
@@ -52,7 +49,7 @@ def columns_joined(view: View, table: Table) -> dict[str, set[str]]:
     """By joined table: the columns that rows of the table take from it."""
     found: dict[str, set[str]] = {}
     for source in view.sources:
-        for step in (*source.early, *source.late):
+        for step in source.steps:
             if isinstance(step, JoinStep) and source.table == table:
                 taken = step.join.columns
                 found.setdefault(step.join.table, set()).update(taken.values() if isinstance(taken, dict) else taken)

@@ -13,7 +13,7 @@ from palmette.features.frame import Frame
 from palmette.features.oracle.states import sort_key
 from palmette.features.spec.fsc import Aggregate, Expression
 from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import AS_OF, View
+from palmette.features.spec.view import View
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,7 @@ def _differences(compare: _Comparison, expected: Frame, actual: Frame, limit: in
     if found := _columns(expected, actual):
         return tuple(found[:limit])
     view = compare.view
-    columns = (*view.grain, AS_OF, *view.kept)
-    names = [name for name in columns if name in expected.schema and all(name in row for row in expected.rows)]
+    names = [name for name in view.identity if name in expected.schema and all(name in row for row in expected.rows)]
     theirs = _grouped(actual, names)
     for key, rows in _grouped(expected, names).items():
         found += compare.rows(

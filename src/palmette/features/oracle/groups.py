@@ -7,8 +7,7 @@ rounded, cast or compared, they can decide the result. The oracle can therefore 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -123,17 +122,24 @@ def _nth(values: Sequence[Any], p: float) -> Any:
     return ordered[max(math.ceil(p * len(ordered)) - 1, 0)]
 
 
+def ranked(pairs: Iterable[tuple[Any, Any]], rank: Callable[[list[Any]], Any] = len) -> list[Any]:
+    """Distinct values of pairs of a row and a value, by the rank of their rows.
+
+    The highest rank comes first, ties are sorted by value, and values without a rank are left out.
+    """
+    rows: dict[Any, list[Any]] = {}
+    first: dict[Any, Any] = {}
+    for row, value in pairs:
+        key = _hashable(value)
+        rows.setdefault(key, []).append(row)
+        first.setdefault(key, value)
+    ranks = {key: found for key, members in rows.items() if (found := rank(members)) is not None}
+    return [first[key] for key in sorted(ranks, key=lambda key: (order_key(-ranks[key]), order_key(first[key])))]
+
+
 def mode(values: Sequence[Any]) -> Any:
     """The most frequent value; the smallest one in case of a tie."""
-    ranked = by_frequency(values)
-    return ranked[0] if ranked else None
-
-
-def by_frequency(values: Sequence[Any]) -> list[Any]:
-    """Distinct values, the most frequent first; ties are sorted by value."""
-    first = {_hashable(value): value for value in reversed(values)}
-    counts = Counter(_hashable(value) for value in values)
-    return [first[key] for key in sorted(first, key=lambda key: (-counts[key], order_key(first[key])))]
+    return next(iter(ranked((value, value) for value in values)), None)
 
 
 def _hashable(value: Any) -> Any:

@@ -282,6 +282,30 @@ def _join(flow: StepState, step: fsc_steps.JoinStep) -> None:
     flow.schema = {**flow.schema, **{new: frame.schema[there] for new, there in taken.items()}}
 
 
+def _member(flow: StepState, step: fsc_steps.MemberStep) -> None:
+    rule = step.member
+    table, frame = flow.tables[rule.table], flow.frames[rule.table]
+    counts = compile_row(rule.where, frame.schema, flow.zone).run if rule.where else lambda _: True
+    wanted = [dict(row) for row in frame.rows if counts(row) is True]
+    timeless = table.kind == "dimension" and table.available_time is None
+    times, on = Times(table, flow.zone), pairs(rule.on)
+    kinds = [common(flow.schema[here], frame.schema[there]) for here, there in on.items()]
+    ours, theirs = (
+        [(schema[name], kind) for name, kind in zip(names, kinds, strict=True)]
+        for schema, names in ((flow.schema, on), (frame.schema, on.values()))
+    )
+    known: dict[datetime | None, set[Any]] = {}
+
+    def value(row: Row) -> bool:
+        timestamp = None if timeless else flow.cutoff if rule.at == "cutoff" else flow.times.event(row)
+        if timestamp not in known:
+            rows = wanted if timeless else state(wanted, times, timestamp)
+            known[timestamp] = {_key(each, tuple(on.values()), theirs, flow.zone) for each in rows} - {None}
+        return _key(row, tuple(on), ours, flow.zone) in known[timestamp]
+
+    flow.column(rule.column, c.BOOLEAN, value)
+
+
 Kinds = Sequence[tuple[SparkType, SparkType]]
 
 
@@ -384,6 +408,7 @@ _STEPS: dict[type, Callable[[StepState, Any], None]] = {
     fsc_steps.CategoriseStep: _categorise,
     fsc_steps.ExtractStep: _extract,
     fsc_steps.JoinStep: _join,
+    fsc_steps.MemberStep: _member,
     fsc_steps.PreviousStep: _previous,
     fsc_steps.GapStep: _gap,
     fsc_steps.SessionStep: _session,

@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 
 from palmette.features.oracle.clock import MICROSECOND
 from palmette.features.oracle.errors import NotCovered
-from palmette.features.oracle.expression import compile_row
-from palmette.features.oracle.groups import by_frequency, deviation, distinct, mean, mode, percentile, total
+from palmette.features.oracle.expression import compile_group, compile_row
+from palmette.features.oracle.groups import deviation, distinct, mean, percentile, ranked, total
 from palmette.features.oracle.states import Row, sort_key
 from palmette.features.oracle.typed import TypedExpression, order_key, same, to
 from palmette.features.spec import type_rules as c
@@ -42,6 +42,7 @@ class CompiledAggregate:
     aggregate: Aggregate
     of: TypedExpression | None
     weight: TypedExpression | None
+    rank: Callable[[list[Row]], Any]
 
     def pairs(self, group: AggregatedRows) -> list[tuple[Row, Any]]:
         """Rows with their values of `of`, without nulls."""
@@ -65,7 +66,8 @@ def compile_aggregate(
         raise NotCovered(f"{aggregate.function} of {of.kind}")
     for entry in aggregate.order or ():
         schema[entry.split()[0]]  # raises if the column is unsupported
-    terms = CompiledAggregate(aggregate, of, to(weight, c.DOUBLE, zone) if weight is not None else None)
+    rank = compile_group(aggregate.rank_by, schema, zone).run if aggregate.rank_by is not None else len
+    terms = CompiledAggregate(aggregate, of, to(weight, c.DOUBLE, zone) if weight is not None else None, rank)
     kind = result_type(aggregate, of.kind if of is not None else c.NULL)
     if kind is None:
         raise NotCovered(f"{aggregate.function} of {of.kind if of is not None else None}")
@@ -166,8 +168,8 @@ _FUNCTIONS: dict[str, Callable[[CompiledAggregate, AggregatedRows], Any]] = {
     "first": lambda terms, group: next(iter(_ordered(terms, group)), None),
     "last": lambda terms, group: next(reversed(_ordered(terms, group)), None),
     "last_k": lambda terms, group: _latest_first(terms, group)[: terms.aggregate.k or 1] or None,
-    "top_k": lambda terms, group: by_frequency(terms.values(group))[: terms.aggregate.k or 1] or None,
-    "mode": lambda terms, group: mode(terms.values(group)),
+    "top_k": lambda terms, group: ranked(terms.pairs(group), terms.rank)[: terms.aggregate.k or 1] or None,
+    "mode": lambda terms, group: next(iter(ranked(terms.pairs(group), terms.rank)), None),
     "collect": lambda terms, group: _latest_first(terms, group)[::-1] or None,
     "days_since_last": _days_since_last,
     "vector_mean": partial(_vector, lambda column, _: math.fsum(value for _, value in column) / len(column)),

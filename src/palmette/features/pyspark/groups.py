@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from palmette.features.pyspark.aggregates import Rows, aggregation, directions, is_mixed, weight_of, weighted
 from palmette.features.pyspark.code import (
+    PRODUCT,
     CodeFragment,
     chain,
     conjunction,
@@ -81,12 +82,10 @@ class _Writer:
         aggregate = feature.computation
         assert isinstance(aggregate, Aggregate)
         name = self.scope.names.fresh(f"{feature.name}_by_{self.scope.keys_name(self.group.by)}")
-        if aggregate.function == "top_k":
-            return self._function(
-                name,
-                f"The {aggregate.k} most frequent {_words(aggregate.of)} of each {self._whom()}.",
-                self._top_k(feature, aggregate),
-            )
+        if aggregate.function in ("top_k", "mode"):
+            ranked = f"values of `{aggregate.of}` with the highest {aggregate.rank_by or 'number of rows'}"
+            doc = f"`{feature.name}` of each {self._whom()}: {ranked}."
+            return self._function(name, doc, self._ranked(feature, aggregate))
         return self._function(
             name,
             f"`{feature.name}` of each {self._whom()}, position by position.",
@@ -214,7 +213,8 @@ class _Writer:
         )
         return f"W.partitionBy({name_arguments(self.by)}).orderBy({order})"
 
-    def _top_k(self, feature: ViewFeature, aggregate: Aggregate) -> list[str]:
+    def _ranked(self, feature: ViewFeature, aggregate: Aggregate) -> list[str]:
+        """Ranks the values, then takes the first k as an array, or for `mode` the first."""
         value = self.scope.sql(aggregate.of or "", self.group.source.schema)
         name = value.column if value.column and value.column not in self.by else "value"
         present = method(value, "isNotNull")
@@ -223,14 +223,21 @@ class _Writer:
             *self._filter(present),
             *given,
             f"groupBy({name_arguments((*self.by, name))})",
-            'agg((-F.count("*")).alias("rank"))',
+            f"agg((-{self._rank(aggregate)}).alias(\"rank\"))",
+            *(['where(F.col("rank").isNotNull())'] if aggregate.rank_by else []),
         ]
-        listed = f'F.sort_array(F.collect_list(F.struct("rank", {quoted(name)})))'
-        top = f"F.slice({listed}[{quoted(name)}], 1, {aggregate.k})"
+        listed = f'F.sort_array(F.collect_list(F.struct("rank", {quoted(name)})))[{quoted(name)}]'
+        top = f"F.slice({listed}, 1, {aggregate.k})" if aggregate.function == "top_k" else f"{listed}[0]"
         return [
-            f"counts = {chain(self.rows, calls)}",
-            f"return counts.groupBy({name_arguments(self.by)}).agg({top}.alias({quoted(feature.name)}))",
+            f"ranks = {chain(self.rows, calls)}",
+            f"return ranks.groupBy({name_arguments(self.by)}).agg({top}.alias({quoted(feature.name)}))",
         ]
+
+    def _rank(self, aggregate: Aggregate) -> str:
+        """Code of the aggregate that ranks the values."""
+        if aggregate.rank_by is None:
+            return 'F.count("*")'
+        return self.scope.sql(aggregate.rank_by, self.group.source.schema).as_column.within(PRODUCT + 1)
 
     def _by_position(self, feature: ViewFeature, aggregate: Aggregate) -> list[str]:
         vector = self.scope.sql(aggregate.of or "", self.group.source.schema)
@@ -254,10 +261,6 @@ class _Writer:
 
 def _unnamed(_: str, code: CodeFragment) -> CodeFragment:
     return code
-
-
-def _words(of: str | None) -> str:
-    return f"values of `{of}`"
 
 
 _VERBS = {

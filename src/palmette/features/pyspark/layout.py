@@ -95,17 +95,18 @@ def _windows(features: Iterable[ViewFeature]) -> list[Window]:
 
 
 def _needs_own_group(view: View, source: ViewSource, feature: ViewFeature) -> bool:
-    """Whether the feature cannot share a group: top_k groups twice, and vectors of unknown length are exploded."""
+    """Whether the feature cannot share a group: ranks group twice, and vectors of unknown length are exploded."""
     aggregate = feature.computation
     if not isinstance(aggregate, Aggregate):
         return False
     vector = aggregate.function.startswith("vector_")
-    return aggregate.function == "top_k" or (vector and vector_length(view, source, aggregate.of or "") is None)
+    ranks = aggregate.function == "top_k" or aggregate.rank_by is not None
+    return ranks or (vector and vector_length(view, source, aggregate.of or "") is None)
 
 
 def vector_length(view: View, source: ViewSource, name: str) -> int | None:
     """The registered length of an unchanged table column, from the source's table or a joined one."""
-    steps = (*source.early, *source.late)
+    steps = source.steps
     step = next((step for step in reversed(steps) if name in set_by(step)), None)
     column = source.table.column(name) if step is None else None
     if isinstance(step, JoinStep):
@@ -115,7 +116,7 @@ def vector_length(view: View, source: ViewSource, name: str) -> int | None:
 
 def changed_columns(source: ViewSource) -> frozenset[str]:
     """Columns that any step of the source sets."""
-    return frozenset(name for step in (*source.early, *source.late) for name in set_by(step))
+    return frozenset(name for step in source.steps for name in set_by(step))
 
 
 def set_by(step: Step) -> frozenset[str]:

@@ -323,14 +323,15 @@ class _Build:
         """The statements that turn the joined frame into the output."""
         view = self.view
         keys = [quoted(name) for name in (*view.grain, *view.kept)]
-        cutoff = quoted(AS_OF) if self.scope.per_row else 'F.lit(as_of).alias("as_of")'
+        cutoff = [quoted(AS_OF) if self.scope.per_row else 'F.lit(as_of).alias("as_of")']
+        shown = cutoff if AS_OF in view.output else []
         computed = [feature for feature in view.features if feature.derive is None]
         levels = derive_levels(view)
         if not levels:
             columns = [self._column(feature) for feature in computed if not feature.internal]
-            return [f"features = {joined}", self._last([*keys, cutoff, *columns, *self._day(self.scope.cutoff.text)])]
+            return [f"features = {joined}", self._last([*keys, *shown, *columns, *self._day(self.scope.cutoff.text)])]
         columns = [self._column(feature) for feature in computed]
-        lines = [f"features = {joined}", _select("features = features", [*keys, cutoff, *columns])]
+        lines = [f"features = {joined}", _select("features = features", [*keys, *cutoff, *columns])]
         for level in levels[:-1]:
             (call,) = with_columns({feature.name: self._derived(feature).text for feature in level})
             lines.append(f"features = features.{call}")
@@ -340,7 +341,8 @@ class _Build:
             for feature in view.features
             if not feature.internal
         ]
-        return [*lines, self._last([*keys, quoted(AS_OF), *columns, *self._day('F.col("as_of")')])]
+        shown = [quoted(AS_OF)] if shown else []
+        return [*lines, self._last([*keys, *shown, *columns, *self._day('F.col("as_of")')])]
 
     def _last(self, columns: list[str]) -> str:
         """The statement that returns the output, with casts and ordering if the team's scripts have them."""

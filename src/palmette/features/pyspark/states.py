@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from palmette.features.pyspark.code import CodeFragment, chain, conjunction, function, name_arguments, names, quoted
+from palmette.features.pyspark.code import (
+    CodeFragment,
+    chain,
+    conjunction,
+    function,
+    method,
+    name_arguments,
+    names,
+    quoted,
+)
 from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.times import event_column, is_dated, pruning, timestamp, visible
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc_steps import Join, pairs
+from palmette.features.spec.fsc_steps import Join, Member, pairs
 from palmette.features.spec.view import Schema
 
 
@@ -58,6 +67,42 @@ def join_calls(scope: ScriptScope, join: Join, table: Table, moment: CodeFragmen
         columns = ", ".join(selected({**on, **taken}))
         calls.append(f"join({right}.select({columns}), on={join_keys(list(on))}, how={quoted(how)})")
     return JoinCode(calls, parameter, table.name)
+
+
+def member_calls(scope: ScriptScope, member: Member, moment: CodeFragment, *, own: bool) -> JoinCode:
+    """The calls that add whether a row of a table had the same values before `moment`.
+
+    `own` states whether it is the table that the rows come from.
+    """
+    table = scope.view.tables[member.table]
+    schema, on = registered_schema(table), pairs(member.on)
+    parameter = identifier("all_" * own + table.name)
+    times = [name for name in (table.event_time, table.available_time) if name]
+    known = [timestamp(name, schema, table, scope.view.zone) for name in times]
+    conditions = [method(CodeFragment(f"F.col({quoted(name)})"), "isNotNull") for name in times]
+    conditions += [scope.sql(member.where, schema).as_column] if member.where is not None else []
+    condition = conjunction(conditions)
+    first = known[0].text if len(known) == 1 else f"F.greatest({', '.join(each.argument for each in known)})"
+    calls = [] if condition is None else [f"where({condition.text})"]
+    keys = ", ".join(selected(on))
+    if known:
+        calls += [f"groupBy({keys})", f"agg(F.min({first}).alias({quoted(member.column)}))"]
+    else:
+        calls += [f"select({keys})", "distinct()", f"withColumn({quoted(member.column)}, F.lit(True))"]
+    name = scope.names.fresh(f"{member.column}_since")
+    doc = f"Each {', '.join(on.values())} that {table.name} has{', since when' if known else ''}."
+    body = [f"return {chain(parameter, calls)}"]
+    scope.functions.append(function(name, [f"{parameter}: DataFrame"], "DataFrame", doc, body))
+    since = f"F.col({quoted(member.column)})"
+    value = f"{since} < {moment.text}" if known else since
+    return JoinCode(
+        [
+            f"join({name}({parameter}), on={join_keys(list(on))}, how=\"left\")",
+            f"withColumn({quoted(member.column)}, F.coalesce({value}, F.lit(False)))",
+        ],
+        parameter,
+        table.name,
+    )
 
 
 def current_name(table: Table) -> str:

@@ -19,7 +19,7 @@ from palmette.features.pyspark.code import (
     with_columns,
 )
 from palmette.features.pyspark.scope import ScriptScope, identifier
-from palmette.features.pyspark.states import join_calls
+from palmette.features.pyspark.states import join_calls, member_calls
 from palmette.features.pyspark.times import event_column, micros, timestamp
 from palmette.features.spec import fsc_steps
 from palmette.features.spec.dfr import Table
@@ -203,6 +203,16 @@ def _join(pipeline: Pipeline, step: fsc_steps.JoinStep) -> None:
     pipeline.schema.update({name: kinds[there] for name, there in taken.items()})
 
 
+def _member(pipeline: Pipeline, step: fsc_steps.MemberStep) -> None:
+    rule = step.member
+    timeless = rule.at == "cutoff" or event_column(pipeline.table) is None
+    moment = pipeline.scope.cutoff if timeless else pipeline.event()
+    calls, parameter, passed = member_calls(pipeline.scope, rule, moment, own=rule.table == pipeline.table.name)
+    pipeline.calls += calls
+    pipeline.parameters[parameter] = passed
+    pipeline.schema[rule.column] = SparkType("boolean")
+
+
 def _previous(pipeline: Pipeline, step: fsc_steps.PreviousStep) -> None:
     rule = step.previous
     window = pipeline.entity_window(rule.by)
@@ -241,6 +251,7 @@ _WRITERS: Mapping[type[Any], Callable[[Pipeline, Any], None]] = {
     fsc_steps.CategoriseStep: _categorise,
     fsc_steps.ExtractStep: _extract,
     fsc_steps.JoinStep: _join,
+    fsc_steps.MemberStep: _member,
     fsc_steps.PreviousStep: _previous,
     fsc_steps.GapStep: _gap,
     fsc_steps.SessionStep: _session,

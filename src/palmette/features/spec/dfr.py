@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from palmette.documents import Model, PathText
 from palmette.features.spec.values import Duration, Name, TypeName
 
 TableKind = Literal["event", "snapshot", "scd2", "dimension"]
 """event: one row an event, at `event_time`. snapshot: a state of a key, recorded at `event_time`; the newest before the
-cut-off applies. scd2: a state of a key after `valid_from` and up to `valid_to`. dimension: the current state, without
-time."""
+cut-off applies; without `event_time`, it is a dimension. scd2: a state of a key after `valid_from` and up to
+`valid_to`. dimension: the current state, without time."""
 
 
 class RegisteredColumn(Model):
@@ -62,7 +62,7 @@ class Table(Model):
     keys_enforced: bool = True
     """Whether keys are unique."""
     event_time: Name | None = None
-    """When the event happened or the state was recorded. Required for event and snapshot tables."""
+    """When the event happened or the state was recorded. Required for events."""
     available_time: Name | None = None
     """When the row became available. Rows not available before the cut-off are ignored."""
     valid_from: Name | None = None
@@ -77,6 +77,13 @@ class Table(Model):
     """Columns that specifications may use."""
     sample: PathText | None = None
     """A small file of the same format and layout to run on. Default: `path`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _current_state(cls, value: Any) -> Any:
+        """A snapshot without a time is only the current state."""
+        timeless = isinstance(value, dict) and value.get("kind") == "snapshot" and value.get("event_time") is None
+        return {**value, "kind": "dimension"} if timeless else value
 
     def column(self, name: str) -> RegisteredColumn | None:
         return next((column for column in self.columns if column.name == name), None)

@@ -92,6 +92,11 @@ class FeatureResolver:
         if aggregate.weight is not None:
             checked = self.scope.expression(aggregate.weight, columns, f"{path}.weight", wanted="numeric")
             used |= columns.origins_of(checked.columns)
+        if aggregate.rank_by is not None:
+            checked = self.scope.expression(
+                aggregate.rank_by, columns, f"{path}.rank_by", kind="aggregate", wanted="numeric"
+            )
+            used |= columns.origins_of(checked.columns)
         order = self.select.order(aggregate, source, path)
         used |= columns.origins_of(entry.split()[0] for entry in order or () if entry.strip())
         if aggregate.function == "days_since_last" or aggregate.half_life is not None:

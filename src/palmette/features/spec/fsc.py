@@ -43,7 +43,8 @@ All ignore null values of `of`. On no rows: the counts give 0, `exists` false, e
 (and then the feature's default). `stddev` is the sample deviation (null below two values).
 `share` is the fraction of rows for which the condition `of` is true, among those where it is not null. `first`,
 `last`, `last_k` and `collect` go by the source's order: event time, then the table's keys (or `order`); `last_k` and
-`top_k` give the newest and the most frequent first. `mode` and `top_k` break ties by the smallest value.
+`top_k` give the newest and the highest rank (by default the most frequent) first. `mode` and `top_k` break ties by the
+smallest value, and ignore values whose rank is null.
 `days_since_last` counts 24-hour days from the newest row's event time to the cut-off, as a fraction (floored for
 integer dtypes).
 `percentile` interpolates linearly; with `approximate`, it is one of the values.
@@ -86,8 +87,7 @@ class Spine(Model):
 class SourceSpec(Model):
     """The rows that features are computed from: a table of the registry and steps applied in order.
 
-    Steps that look at other events (`previous`, `gap`, `session`) or at the state at the cut-off
-    (`join` with `at: cutoff`) see only what is visible at the cut-off. In one source they share one `by`.
+    In one source, all of `previous`, `gap` and `session` have the same `by`.
     """
 
     name: Name
@@ -128,6 +128,9 @@ class Aggregate(Model):
     """For first, last, last_k, collect: columns that order the rows without ties, as `name` or `name desc`."""
     k: int | None = Field(default=None, ge=1)
     """For last_k, top_k: the number of values."""
+    rank_by: str | None = None
+    """For top_k, mode: the aggregate expression that ranks the values, e.g. `sum(amount)`. Default: the number of
+    rows."""
     p: float | None = Field(default=None, ge=0, le=1)
     """For percentile: from 0 to 1."""
     approximate: bool = False
@@ -196,10 +199,12 @@ class Feature(Model):
 
 
 class Output(Model):
-    """Columns: grain keys, kept spine columns, `as_of`, the features in order, then the partition."""
+    """Columns: grain keys, kept spine columns, the cut-off `as_of`, the features in order, then the partition."""
 
     name: Name | None = None
     """Table name. Default: the name of the feature view."""
+    as_of: bool = True
+    """Whether the output has the column `as_of`."""
     partition: Name | None = None
     """Date column to partition by: the day that ends at, or contains, the cut-off. A run overwrites only that day."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
@@ -154,6 +154,26 @@ class JoinStep(Model):
     """Table, keys and columns."""
 
 
+class Member(Model):
+    column: Name
+    """The new column, true or false."""
+    table: Name
+    """An event table, where a row counts once it has happened and is available, or a dimension."""
+    on: dict[Name, Name] | tuple[Name, ...] = Field(min_length=1)
+    """Columns to compare, or a mapping `column here: column there`. Null equals nothing."""
+    where: str | None = None
+    """Condition that rows of the table must satisfy."""
+    at: Literal["event", "cutoff"] = "event"
+    """Whether a row counts before the event's time, or before the cut-off."""
+
+
+class MemberStep(Model):
+    """Adds whether another table has a row with the same values."""
+
+    member: Member
+    """Column, table and values."""
+
+
 class Previous(Model):
     column: Name
     """The new column."""
@@ -206,7 +226,19 @@ class SessionStep(Model):
     """Column, keys and timeout."""
 
 
-STEP_KINDS = ("filter", "compute", "replace", "convert", "categorise", "extract", "join", "previous", "gap", "session")
+STEP_KINDS = (
+    "filter",
+    "compute",
+    "replace",
+    "convert",
+    "categorise",
+    "extract",
+    "join",
+    "member",
+    "previous",
+    "gap",
+    "session",
+)
 
 
 def step_kind(value: Any) -> str | None:
@@ -224,6 +256,12 @@ def pairs(names: Mapping[str, str] | tuple[str, ...]) -> dict[str, str]:
     return dict(names) if isinstance(names, Mapping) else {name: name for name in names}
 
 
+def reads_of(steps: Iterable[Any]) -> list[Join | Member]:
+    """The parts of the steps that read another table."""
+    found = (getattr(step, "join", None) or getattr(step, "member", None) for step in steps)
+    return [read for read in found if isinstance(read, Join | Member)]
+
+
 Step = Annotated[
     Annotated[FilterStep, Tag("filter")]
     | Annotated[ComputeStep, Tag("compute")]
@@ -232,6 +270,7 @@ Step = Annotated[
     | Annotated[CategoriseStep, Tag("categorise")]
     | Annotated[ExtractStep, Tag("extract")]
     | Annotated[JoinStep, Tag("join")]
+    | Annotated[MemberStep, Tag("member")]
     | Annotated[PreviousStep, Tag("previous")]
     | Annotated[GapStep, Tag("gap")]
     | Annotated[SessionStep, Tag("session")],

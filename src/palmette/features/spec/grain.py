@@ -125,8 +125,9 @@ def output_schema(
     schema = {**scope.grain, **kept}
     if AS_OF in schema:
         scope.report("name-collision/as-of", "spine.keep" if AS_OF in kept else "entities", AS_OF)
-    schema[AS_OF] = SparkType("timestamp")
-    folded = {name.casefold(): name for name in schema}
+    folded = {name.casefold(): name for name in [*schema, AS_OF]}
+    if scope.spec.output.as_of:
+        schema[AS_OF] = SparkType("timestamp")
     for name, kind, internal, field in features:
         twin = folded.get(name.casefold())
         if twin is not None:

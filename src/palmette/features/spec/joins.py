@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc_steps import Join, pairs
+from palmette.features.spec.fsc_steps import Join, Member, pairs
 from palmette.features.spec.registry_lint import TIME_FIELDS
 from palmette.features.spec.scope import ColumnSet, Origins
-from palmette.features.spec.type_rules import comparable
+from palmette.features.spec.type_rules import BOOLEAN, comparable
 
 if TYPE_CHECKING:
     from palmette.features.spec.steps import StepWalk
@@ -63,7 +63,29 @@ def _kind(walk: StepWalk, join: Join, other: Table, field: str) -> None:
         walk.report("no-event-time", f"{field}.at", join.at, table=walk.table.name, other=other.name)
 
 
-def _keys(walk: StepWalk, join: Join, there: ColumnSet, field: str) -> dict[str, str]:
+def apply_member(walk: StepWalk, member: Member, field: str) -> None:
+    """Adds whether another table has a row with the same values; reports errors."""
+    other = walk.scope.table(member.table, f"{field}.table")
+    if other is None:
+        walk.columns.broken.add(member.column)
+        return
+    walk.tables.add(other.name)
+    there = ColumnSet.of_table(other)
+    if other.kind in ("snapshot", "scd2"):
+        walk.report("member-of-states", f"{field}.table", other.name, table_kind=other.kind)
+    if other.event_time is not None and member.at == "event" and walk.table.kind != "event":
+        walk.report("no-event-time", f"{field}.at", member.at, table=walk.table.name, other=other.name)
+    keys = _keys(walk, member, there, field)
+    used = walk.columns.origins_of(keys) | there.origins_of(keys.values()) | state_origins(other, there)
+    if member.where is not None:
+        checked = walk.scope.expression(member.where, there, f"{field}.where", wanted="boolean")
+        used |= there.origins_of(checked.columns)
+    if member.at == "event":
+        used |= walk.columns.origins_of(walk.times)
+    walk.put(member.column, BOOLEAN, used, f"{field}.column")
+
+
+def _keys(walk: StepWalk, join: Join | Member, there: ColumnSet, field: str) -> dict[str, str]:
     keys = pairs(join.on)
     for here_name, there_name in keys.items():
         path = f"{field}.on.{here_name}" if isinstance(join.on, Mapping) else f"{field}.on"

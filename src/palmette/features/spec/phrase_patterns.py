@@ -35,6 +35,7 @@ _WORDS_OF: dict[AggregateFunction, str] = {
 _FUNCTIONS = {word: function for function, words in _WORDS_OF.items() for word in words.split(", ")}
 _MEASURES = frozenset(["avg", "sum", "max", "min", "percentile", "stddev"])
 """Functions of numeric quantities."""
+_RANKING = "|".join(word for word, function in _FUNCTIONS.items() if function in ("sum", "avg", "max", "min"))
 _IDENTIFIERS = frozenset(["id", "key", "code"])
 """Last words of column names that identify something and are not quantities."""
 _OF_VECTORS: dict[AggregateFunction, AggregateFunction] = {"avg": "vector_mean", "sum": "vector_sum"}
@@ -290,8 +291,13 @@ def _last_k(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
 
 
 def _top_k(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
+    """`top 3 channels`, `top 3 channels by total amount`."""
     column, where = _column(rest, found["column"], found["rows"])
-    return rest.aggregate("top_k", column.source, where, of=quoted(column.name), k=number(found["k"]))
+    parts, more = found.groupdict(), {}
+    if "function" in parts:
+        measure = rest.context.column(parts["measure"], column.source)
+        more["rank_by"] = f"{_FUNCTIONS[parts['function'].lower()]}({quoted(measure.name)})"
+    return rest.aggregate("top_k", column.source, where, of=quoted(column.name), k=number(found["k"]), **more)
 
 
 def _looked_up(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
@@ -351,6 +357,11 @@ PHRASE_PATTERNS: tuple[tuple[re.Pattern[str], Callable[[PhraseParts, re.Match[st
                 _exists,
             ),
             (rf"(?:the )?{_LAST} (?P<k>{N}) (?P<distinct>{_DISTINCT} )?(?P<column>.+?){_IN}", _last_k),
+            (
+                rf"(?:the )?top (?P<k>{N}) (?P<column>.+?) by (?P<function>{_RANKING})(?: of)? "
+                rf"(?P<measure>.+?){_IN}",
+                _top_k,
+            ),
             (rf"(?:the )?(?:top (?P<k>{N})(?: most (?:frequent|common))?) (?P<column>.+?){_IN}", _top_k),
             (rf"(?:the )?(?P<k>{N}) most (?:frequent|common) (?P<column>.+?){_IN}", _top_k),
             (rf"(?:the )?(?:average|mean) (?P<column>.+?){_IN} weighted by (?:the |their )?(?P<weight>.+)", _weighted),

@@ -1,13 +1,18 @@
-"""Formats aggregates as sentences for pull requests, and parses such sentences."""
+"""Formats computations as sentences for pull requests, and parses such sentences."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import get_args
 
-from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression
+from sqlglot import exp
+
+from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression, Lookup
+from palmette.features.spec.fsc_steps import pairs
+from palmette.features.spec.sql import ExpressionError, ParsedExpression, parse
 from palmette.features.spec.values import Window
+from palmette.features.spec.view import AS_OF
 
 _PHRASES: dict[str, str] = {
     "count": "number of rows of",
@@ -35,11 +40,14 @@ _PHRASES: dict[str, str] = {
 assert set(_PHRASES) == set(get_args(AggregateFunction))
 _VALUED = {"count": "number of values of {of} in"}
 """Phrases for functions whose `of` is optional, when it is given."""
+_RANKED = {"top_k": "{k} {of} with the highest {rank_by} in", "mode": "{of} with the highest {rank_by} in"}
+"""Phrases for functions whose `rank_by` is optional, when it is given."""
 _RECENCY = "recency (half-life {half_life})"
 _FIELDS = {
     "of": r"(?P<distinct>distinct )?(?P<of>.+?)",
     "k": r"(?P<k>\d+)",
     "p": r"(?P<p>\d+(?:\.\d+)?)",
+    "rank_by": r"(?P<rank_by>.+?)",
     "weight": r"(?:recency \(half-life (?P<half_life>\w+)\)|(?P<weight>.+?))",
 }
 _TAIL = (
@@ -50,8 +58,14 @@ _TAIL = (
 _UNITS = {"d": "day", "h": "hour", "m": "minute", "s": "second"}
 
 
-def statement(computation: Aggregate | Expression, grain: Collection[str]) -> str:
+_LOOKUP = re.compile(r"(?P<column>\w+) of (?P<table>\w+) by (?P<on>[\w, =]+), as known at the cut-off")
+
+
+def statement(computation: Aggregate | Expression | Lookup, grain: Collection[str]) -> str:
     """The computation in words, including its expressions."""
+    if isinstance(computation, Lookup):
+        keys = ", ".join(key_pairs(computation.on or ()))
+        return f"{computation.column} of {computation.table} by {keys}, as known at the cut-off"
     if isinstance(computation, Expression):
         sentence = f"{computation.sql} over {computation.source}"
     else:
@@ -79,25 +93,52 @@ def length(window: Window) -> str:
 def _phrase(aggregate: Aggregate) -> str:
     weight = _RECENCY.format(half_life=aggregate.half_life) if aggregate.half_life else aggregate.weight
     kind = ("distinct " if aggregate.distinct else "") + str(aggregate.of)
-    phrases = _VALUED if aggregate.function in _VALUED and aggregate.of else _PHRASES
+    phrases = {**_PHRASES, **(_VALUED if aggregate.of else {}), **(_RANKED if aggregate.rank_by else {})}
     percent = f"{(aggregate.p or 0) * 100:g}"
-    return phrases[aggregate.function].format(of=kind, p=percent, k=aggregate.k, weight=weight)
+    return phrases[aggregate.function].format(
+        of=kind, p=percent, k=aggregate.k, weight=weight, rank_by=aggregate.rank_by
+    )
 
 
-def read_statement(text: str, sources: Collection[str]) -> Aggregate | Expression | None:
-    """Parses a sentence written by `statement`; None if it is not one."""
-    for function, phrase in sorted([*_PHRASES.items(), *_VALUED.items()], key=lambda one: -len(one[1])):
+def key_pairs(on: Mapping[str, str] | tuple[str, ...]) -> list[str]:
+    """Keys in words: a column, or `column here = column there`."""
+    return [here if here == there else f"{here} = {there}" for here, there in pairs(on).items()]
+
+
+def read_statement(
+    text: str, sources: Collection[str], features: Collection[str]
+) -> Mapping[str, Aggregate | Expression | Lookup | str] | None:
+    """Parses a sentence written by `statement`, or an expression over features; None if it is neither.
+
+    Returns:
+        One of the feature fields `aggregate`, `expression`, `lookup`, `derive`, with its value.
+    """
+    if (found := _LOOKUP.fullmatch(text)) and found["table"] in sources:
+        on = {here: there or here for here, _, there in (each.partition(" = ") for each in found["on"].split(", "))}
+        return {"lookup": Lookup(table=found["table"], column=found["column"], on=on)}
+    if (parsed := _parsed(text)) and parsed.columns and set(parsed.columns) <= {*features, AS_OF}:
+        return None if isinstance(parsed.tree, exp.Column) else {"derive": text}
+    phrases = [*_PHRASES.items(), *_VALUED.items(), *_RANKED.items()]
+    for function, phrase in sorted(phrases, key=lambda one: -len(one[1])):
         found = re.fullmatch(phrase.format(**_FIELDS) + _TAIL, text)
         if found and found["source"] in sources:
-            return _aggregate(function, {key: value for key, value in found.groupdict().items() if value is not None})
-    found = re.fullmatch(rf"(?P<sql>.+\)) over{_TAIL}", text)
-    if found is None or found["source"] not in sources:
+            parts = {key: value for key, value in found.groupdict().items() if value is not None}
+            return {"aggregate": _aggregate(function, parts)}
+    found = re.fullmatch(rf"(?P<sql>.+) over{_TAIL}", text)
+    if found is None or found["source"] not in sources or not ((sql := _parsed(found["sql"])) and sql.aggregates):
         return None
-    return Expression.model_validate({"sql": found["sql"], **_shared(found.groupdict())})
+    return {"expression": Expression.model_validate({"sql": found["sql"], **_shared(found.groupdict())})}
+
+
+def _parsed(text: str) -> ParsedExpression | None:
+    try:
+        return parse(text)
+    except ExpressionError:
+        return None
 
 
 def _aggregate(function: str, parts: dict[str, str]) -> Aggregate:
-    own: dict[str, object] = {key: parts[key] for key in ("of", "k", "weight", "half_life") if key in parts}
+    own: dict[str, object] = {key: parts[key] for key in ("of", "k", "weight", "half_life", "rank_by") if key in parts}
     if "condition" in parts:
         own["of"] = parts["condition"]
     if "p" in parts:

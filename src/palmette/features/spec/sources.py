@@ -9,7 +9,7 @@ from palmette.features.spec.aggregates import ORDERED
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.expressions import check
 from palmette.features.spec.fsc import Aggregate, Expression, SourceSpec
-from palmette.features.spec.fsc_steps import GapStep, JoinStep, PreviousStep, SessionStep, Step
+from palmette.features.spec.fsc_steps import GapStep, PreviousStep, SessionStep, Step, reads_of
 from palmette.features.spec.joins import state_origins
 from palmette.features.spec.scope import ColumnSet, Origins, ResolutionScope
 from palmette.features.spec.steps import StepWalk
@@ -131,7 +131,7 @@ def _by(step: Step) -> tuple[str, ...] | None:
 
 def _is_late(step: Step, table: Table) -> bool:
     """Whether the step looks at other events, uses the state at the cut-off, or mentions the cut-off."""
-    at_cutoff = isinstance(step, JoinStep) and step.join.at == "cutoff"
+    at_cutoff = any(read.at == "cutoff" for read in reads_of([step]))
     return _by(step) is not None or at_cutoff or (table.column(AS_OF) is None and mentions_cutoff(step))
 
 

@@ -18,12 +18,13 @@ from palmette.features.spec.fsc_steps import (
     FilterStep,
     GapStep,
     JoinStep,
+    MemberStep,
     PreviousStep,
     ReplaceStep,
     SessionStep,
     Step,
 )
-from palmette.features.spec.joins import apply_join
+from palmette.features.spec.joins import apply_join, apply_member
 from palmette.features.spec.literals import from_key, lint_value, literal_type
 from palmette.features.spec.registry_lint import TIME_FIELDS
 from palmette.features.spec.scope import NOTHING, ColumnSet, Origins, ResolutionScope
@@ -71,6 +72,8 @@ class StepWalk:
                 self._extract(step, field)
             case JoinStep():
                 apply_join(self, step.join, f"{field}.join")
+            case MemberStep():
+                apply_member(self, step.member, f"{field}.member")
             case PreviousStep():
                 self._previous(step, field)
             case GapStep():

@@ -55,6 +55,10 @@ class ViewSource:
     """The `by` that the late steps share; None if no step looks at other events."""
 
     @property
+    def steps(self) -> tuple[Step, ...]:
+        return (*self.early, *self.late)
+
+    @property
     def is_event(self) -> bool:
         return self.table.kind == "event"
 
@@ -168,6 +172,11 @@ class View:
 
     def feature(self, name: str) -> ViewFeature:
         return next(feature for feature in self.features if feature.name == name)
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Columns of the output that identify a row, also one of several with the same grain."""
+        return (*self.grain, *self.kept, *([AS_OF] if AS_OF in self.output else []))
 
     @property
     def personal(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from palmette.features.spec.fsc import Aggregate, Feature
+from palmette.features.spec.fsc import Feature
 from palmette.features.spec.phrase_patterns import PHRASE_PATTERNS, N, PhraseParts, WordsReading, number
 from palmette.features.spec.phrases import read_statement
 from palmette.features.spec.values import Window
@@ -96,9 +96,9 @@ def read_words(feature: Feature, context: WordsContext) -> WordsReading | WordsQ
         if found := pattern.search(unquoted):
             text = f"In {words!r}, {found[0]!r} {wrong}."
             return WordsQuestion("unknown-words", text, f"{remedy} (docs/reference/words.md).")
-    if (computation := read_statement(words, context.sources.names)) is not None:
-        kind = "aggregate" if isinstance(computation, Aggregate) else "expression"
-        return WordsReading({kind: computation})
+    features = {*(one.name for one in context.scope.spec.features), *context.scope.grain} - {feature.name}
+    if (computation := read_statement(words, context.sources.names, features)) is not None:
+        return WordsReading(computation)
     try:
         text, window = _window(words)
         reading = _arithmetic(PhraseParts(feature, " ".join(text.split()), context)) if window is None else None

@@ -110,7 +110,7 @@ def facts_of(view: View, run: Run) -> FactRecord:
         owner=view.owner or None,
         keys=list(view.grain),
         entities=[entity.name for entity in view.spec.entities],
-        as_of_column=AS_OF,
+        as_of_column=AS_OF if AS_OF in view.output else None,
         as_of=_timestamp(run.interval.as_of),
         zone=view.zone,
         windows=_windows(view),

@@ -10,7 +10,7 @@ from palmette.features.actors.testcase_coder.literals import instant_text, rows_
 from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import timestamp_of
 from palmette.features.signature import BoundParameter, shape_of, signature
-from palmette.features.spec.view import AS_OF, Schema, View
+from palmette.features.spec.view import Schema, View
 
 
 def file_of_tests(view: View, cases: TestCases, conventions: Conventions, module: str) -> str:
@@ -140,7 +140,7 @@ def assertion(view: View, conventions: Conventions, case: TestCase) -> list[str]
     actual = "actual" if columns == view.output else "actual.select(expected.columns)"
     lines = [f"actual = {_called(conventions)}({', '.join(filter(None, given))})"]
     if case.partial:
-        keys = [name for name in (*view.grain, *view.kept, AS_OF) if name in columns]
+        keys = [name for name in view.identity if name in columns]
         lines.append(f'actual = actual.join(expected, on={keys!r}, how="left_semi")')
     return [*lines, f"assertDataFrameEqual({actual}, expected)"]
 

@@ -13,7 +13,7 @@ from palmette.features.actors.testcase_coder.offline import table_schema
 from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import decode_row, timestamp_of
 from palmette.features.signature import shape_of, signature
-from palmette.features.spec.view import AS_OF, Schema, View
+from palmette.features.spec.view import Schema, View
 
 _LOOK_UP = '''
 nan, inf = float("nan"), float("inf")
@@ -80,13 +80,12 @@ def stand_in(view: View, cases: TestCases, conventions: Conventions, *, lies: bo
 
 def _completed(view: View, case: TestCase, cases: TestCases) -> list[dict[str, Any]]:
     """The rows that all cases with the same input expect, with their columns combined."""
-    identity = [*view.grain, *view.kept, AS_OF]
     same = [other for other in cases.cases if (other.given, other.as_of) == (case.given, case.as_of)]
     rows: list[dict[str, Any]] = []
     for other in sorted(same, key=lambda one: one.partial):
         free = list(rows)
         for row in other.expect:
-            mine = next((each for each in free if all(each.get(k) == row[k] for k in identity if k in row)), None)
+            mine = next((each for each in free if all(each.get(k) == row[k] for k in view.identity if k in row)), None)
             if mine is None:
                 rows.append(dict(row))
             else:

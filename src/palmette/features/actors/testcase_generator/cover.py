@@ -44,11 +44,11 @@ class CaseCandidate:
 
 
 Key = tuple[object, ...]
-"""Identifies a row: its grain, then its cut-off."""
+"""Identifies a row: its grain, then its cut-off if the output shows it."""
 
 
 def key_of(view: View, row: Mapping[str, object]) -> Key:
-    return sort_key([row[name] for name in (*view.grain, AS_OF)])
+    return sort_key([*(row[name] for name in view.grain), row.get(AS_OF)])
 
 
 def candidates(

@@ -51,8 +51,9 @@ class DeviatingView:
         self, frames: Mapping[str, Frame], as_of: datetime | None, right: Frame, shared: ReferenceCache | None = None
     ) -> Frame | None:
         """Computes the deviating output; None if it cannot be compared with the right one."""
-        base = (*self.view.grain, *self.view.kept, AS_OF)
-        bases = None if self.moves_rows else [{name: row[name] for name in base} for row in right.rows]
+        moves_rows = self.moves_rows or (as_of is None and AS_OF not in right.schema)
+        base = self.view.identity
+        bases = None if moves_rows else [{AS_OF: as_of, **{name: row[name] for name in base}} for row in right.rows]
         try:
             return self.reference(self.view, frames, as_of, shared).output(bases)
         except (NotCovered, WouldFail):
@@ -275,6 +276,10 @@ def _aggregates(view: View, aggregate: fsc.Aggregate) -> Iterator[tuple[str, dic
     if aggregate.k is not None:
         yield f"k is {aggregate.k + 1}", {"k": aggregate.k + 1}
         yield f"k is {max(aggregate.k - 1, 1)}", {"k": max(aggregate.k - 1, 1)}
+    if aggregate.rank_by is not None:
+        yield "the number of rows ranks", {"rank_by": None}
+        for what, sql in text_deviations(aggregate.rank_by):
+            yield f"in the rank, {what}", {"rank_by": sql}
     if aggregate.p is not None:
         yield "p is another", {"p": abs(aggregate.p - 0.25)}
     if aggregate.function in ("collect", "last_k"):
@@ -316,7 +321,7 @@ def _sources(view: View) -> Iterator[DeviatingView]:
         names = tuple(feature.name for feature in view.features if feature.source == source.name)
         names = tuple(dict.fromkeys(each for name in names for each in _dependents(view, name)))
         small = narrowed(view, (*names, *populating(view)))
-        steps = (*source.early, *source.late)
+        steps = source.steps
         for index, step in enumerate(steps):
             if isinstance(step, fsc_steps.JoinStep):
                 yield from _joined_states(small, names, source, index, step)

@@ -30,7 +30,7 @@ from palmette.features.oracle.reference import expected
 from palmette.features.spec.author_tests import is_midnight
 from palmette.features.spec.fsc import UnitTest
 from palmette.features.spec.run import YEARS
-from palmette.features.spec.view import AS_OF, View
+from palmette.features.spec.view import View
 
 MOST = 10
 SCENES = ("boundaries", "values", "absences", "repeats", "states", "histories", "thresholds", "spring", "new_year")
@@ -207,7 +207,7 @@ def _example(view: View, test: UnitTest) -> Iterator[TestCase]:
         case = case_of(view, name, why, inputs)
     except (NotCovered, WouldFail):
         case = _case(name, why, inputs, ())
-    identity = [*view.grain, *view.kept, AS_OF]
+    identity = view.identity
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     for row in stated:
         groups[tuple(key for key in row if not case.expect or key in identity or key not in case.expect[0])].append(row)

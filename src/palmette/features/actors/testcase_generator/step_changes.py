@@ -33,6 +33,8 @@ def step_deviations(step: fsc_steps.Step) -> Iterator[tuple[str, tuple[fsc_steps
             yield f"unmatched rows: {other}", (_step(step, "join", unmatched=other),)
             moment = "cutoff" if step.join.at == "event" else "event"
             yield f"{step.join.table} as known at the {moment}", (_step(step, "join", at=moment),)
+        case fsc_steps.MemberStep():
+            yield from _membership(step)
         case fsc_steps.PreviousStep() | fsc_steps.GapStep() | fsc_steps.SessionStep():
             yield from _looking_back(step)
         case _:
@@ -46,6 +48,13 @@ def when_known(table: Table, step: fsc_steps.JoinStep) -> tuple[fsc_steps.Step, 
         return ()
     aside = fsc_steps.ComputeStep(compute={"event_time_aside": f"`{event.name}`", event.name: f"`{known.name}`"})
     return aside, step, fsc_steps.ComputeStep(compute={event.name: "event_time_aside"})
+
+
+def _membership(step: fsc_steps.MemberStep) -> Iterator[tuple[str, tuple[fsc_steps.Step, ...]]]:
+    moment = "cutoff" if step.member.at == "event" else "event"
+    yield f"{step.member.table} as known at the {moment}", (_step(step, "member", at=moment),)
+    for what, where in text_deviations(step.member.where or "true"):
+        yield f"in {step.member.column}, {what}", (_step(step, "member", where=where),)
 
 
 def _looking_back(

@@ -72,11 +72,11 @@ def _expressions(view: View) -> Iterator[str]:
         yield feature.derive or ""
         computation = feature.computation
         if isinstance(computation, Aggregate):
-            yield from filter(None, (computation.of, computation.where, computation.weight))
+            yield from filter(None, (computation.of, computation.where, computation.weight, computation.rank_by))
         elif isinstance(computation, Expression):
             yield from filter(None, (computation.sql, computation.where))
     for source in view.sources:
-        for step in (*source.early, *source.late):
+        for step in source.steps:
             if isinstance(step, ComputeStep):
                 yield from step.compute.values()
             elif isinstance(step, FilterStep):
@@ -89,7 +89,7 @@ def _looks_up_states(view: View) -> bool:
     looked_up |= {
         step.join.table
         for source in view.sources
-        for step in (*source.early, *source.late)
+        for step in source.steps
         if isinstance(step, JoinStep)
     }
     looked_up |= {source.table.name for source in view.sources}

@@ -22,7 +22,7 @@ from palmette.features.checks.metamorphic.inputs import (
 from palmette.features.frame import Row
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Expression
-from palmette.features.spec.fsc_steps import JoinStep
+from palmette.features.spec.fsc_steps import JoinStep, pairs, reads_of
 from palmette.features.spec.view import View
 
 _TIMED = ("event", "snapshot")
@@ -146,7 +146,7 @@ def repeated_dimension_rows(ground: MetamorphicInput) -> MetamorphicInput | None
     many = {
         step.join.table
         for source in ground.view.sources
-        for step in (*source.early, *source.late)
+        for step in source.steps
         if isinstance(step, JoinStep) and step.join.cardinality == "one_to_many"
     }
     used = {source.table.name for source in ground.view.sources} | many
@@ -175,12 +175,12 @@ def unused_columns(ground: MetamorphicInput) -> MetamorphicInput | None:
 
 
 def _join_keys(source: Any, table: str) -> set[str]:
-    joins = [step.join for step in (*source.early, *source.late) if isinstance(step, JoinStep)]
+    joins = reads_of(source.steps)
     there = {
         key
         for join in joins
         if join.table == table
-        for key in (join.on.values() if isinstance(join.on, dict) else join.on)
+        for key in pairs(join.on).values()
     }
     here = {key for join in joins if source.table.name == table for key in join.on}
     return there | here
