@@ -51,6 +51,7 @@ class _Command(NamedTuple):
 
 COMMANDS = {
     "init": _Command("palmette.cli.init:init", "Draft registry, specification and run file from tables.", "spark"),
+    "fsc": _Command("palmette.cli.fsc:fsc", "Draft a specification from an existing script.", "spark"),
     "features": _Command("palmette.cli.features:features", "Build a feature view and open its pull request.", "spark"),
     "automl": _Command("palmette.cli.automl:automl", "Build, verify and deploy a model from data.", "automl"),
     "serve": _Command("palmette.cli.serve:serve", "Serve a delivered model.", "automl"),

@@ -1,0 +1,113 @@
+"""Drafts the specification that a feature script follows, with a list of what could not be read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from palmette.documents import read_document, read_text
+from palmette.errors import UserError
+from palmette.features.adoption.columns import (
+    Cutoff,
+    NotReadError,
+)
+from palmette.features.adoption.features import Drafter
+from palmette.features.adoption.frames import Keyed, Note, Reading, Rows, spine_of, table_rows
+from palmette.features.adoption.interpreter import Code, Interpreter, Name
+from palmette.features.checks.entry import find_entry
+from palmette.features.harness.binding import bind
+from palmette.features.repository import Checkout
+from palmette.features.script_check import repository_of
+from palmette.features.spec.dfr import Registry
+
+
+@dataclass(frozen=True)
+class ScriptDraft:
+    """The specification drafted from a script."""
+
+    view: str
+    entry: str
+    """The function that builds the features."""
+    spec: Mapping[str, Any]
+    notes: tuple[Note, ...]
+    """What the specification lacks, or has otherwise, by line of the script."""
+
+    @property
+    def features(self) -> list[str]:
+        """Output columns that the specification has."""
+        return [one["name"] for one in self.spec["features"] if not one.get("internal")]
+
+    @property
+    def text(self) -> str:
+        """The specification as YAML; what was not read is in comments."""
+        lines = [f"# Drafted from the script of {self.view} by `palmette fsc from`: add descriptions and tests."]
+        lines += [f"# Not read: line {one.line}: {one.text}" for one in self.notes]
+        for key, value in self.spec.items():
+            lines += [""] if key in ("sources", "features") else []
+            if isinstance(value, list):
+                lines += [f"{key}:", *(text for one in value for text in _item(one))]
+            else:
+                lines.append(f"{key}: {_flow(value)}")
+        return "\n".join(lines) + "\n"
+
+
+def _flow(value: object) -> str:
+    """YAML on one line."""
+    return yaml.safe_dump(value, sort_keys=False, default_flow_style=True, width=10**6).strip().removesuffix("\n...")
+
+
+def _item(value: Mapping[str, Any]) -> list[str]:
+    """An item of a list: on one line if it is short, else a line per field."""
+    if len(text := _flow(value)) < 100:
+        return [f"  - {text}"]
+    lines = list[str]()
+    for key, one in value.items():
+        if key == "steps":
+            lines += ["steps:", *(f"  - {_flow(step)}" for step in one)]
+        else:
+            lines.append(f"{key}: {_flow(one)}")
+    return [f"{'    ' if index else '  - '}{line}" for index, line in enumerate(lines)]
+
+
+def draft_of(script: Path, registry_file: Path, entry: str | None = None) -> ScriptDraft:
+    """Reads a script, without running it, and drafts its specification.
+
+    Raises:
+        InputError: mistakes in the registry.
+        UserError: the entry function is not found, or nothing of what it returns can be read.
+    """
+    registry = read_document(registry_file, Registry)
+    tables = {table.name: table for table in registry.tables}
+    text = read_text(script)
+    name = find_entry(text, tables, name=entry, file=script.name)
+    checkout, reading = Checkout(repository_of(script)), Reading()
+    path = script.resolve().relative_to(checkout.root.resolve()).as_posix()
+    module = next(one for one in checkout.modules if one.path == path)
+    owner, _, function = name.rpartition(".")
+    home = next((one for one in module.classes if one.name == owner), None)
+    nodes = (home or module.tree).body
+    node = next(one for one in nodes if isinstance(one, ast.FunctionDef) and one.name == function)
+    code = Code(node, module, home)
+    interpreter = Interpreter(checkout, reading, tables)
+    rows: dict[str, Any] = {one: table_rows(table) for one, table in tables.items()}
+    values = {"tables": rows, "as_of": Cutoff(), "spark": Name("spark")}
+    bound = bind(text, name, tables)
+    given = {one.name: rows[one.table] if one.meaning == "table" else values[one.meaning] for one in bound.bound}
+    try:
+        result = interpreter.run(code, [], given)
+        if isinstance(result, Rows):
+            result = spine_of(reading, result, result.table.keys)
+        if not isinstance(result, Keyed):
+            raise NotReadError(f"{name}() returns no data frame that can be read")
+    except NotReadError as error:
+        place = f"{script.name}:{error.line or reading.line}"
+        raise UserError(
+            f"{place}: {error.reason}.", "Simplify that line, or write the specification by hand.", code="unread-script"
+        ) from None
+    spec = Drafter(reading, result, tables, interpreter.zone).spec(script.stem)
+    return ScriptDraft(script.stem, name, spec, tuple(sorted(reading.notes, key=lambda note: note.line)))

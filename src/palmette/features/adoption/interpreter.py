@@ -1,0 +1,397 @@
+"""Evaluates the functions of a feature script on symbolic data frames, without running anything.
+
+Understood are assignments, calls of functions of the script and its repository, loops over literal lists, and the
+methods of data frames and columns that have a counterpart in a specification. Everything else raises `NotReadError`.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, cast
+
+from sqlglot import exp
+
+from palmette.features.adoption import frames
+from palmette.features.adoption.columns import Cutoff, NotReadError, Ordering, Unread, tree_of
+from palmette.features.adoption.frames import Grouped, Keyed, Reading, Rows, table_rows
+from palmette.features.adoption.methods import (
+    aggregated,
+    binary,
+    column_method,
+    frame_method,
+    labelled,
+    spark_function,
+    type_name,
+    unary,
+    window_method,
+)
+from palmette.features.repository import Checkout, Module
+from palmette.features.spec.dfr import Table
+
+_SPARK = ("pyspark.sql.functions", "pyspark.sql.window.Window", "pyspark.sql.Window", "pyspark.sql.types")
+_DEEPEST = 30
+_BUILTINS = ("list", "tuple", "dict", "sorted", "range", "len", "str", "int", "float", "zip", "enumerate")
+_PARTLY = frozenset({"agg", "select", "join", "withColumn"})
+"""Methods of data frames of which the columns that can be read are read."""
+
+
+@dataclass(frozen=True)
+class Name:
+    """A dotted name of a library: `pyspark.sql.functions`, or a method of a value."""
+
+    dotted: str
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of a value."""
+
+    of: object
+    name: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """A function of the repository, and the values of its class's attributes if it is a method."""
+
+    node: ast.FunctionDef
+    module: Module
+    owner: ast.ClassDef | None = None
+
+
+class Interpreter:
+    """Evaluates functions of the modules of a repository."""
+
+    def __init__(self, checkout: Checkout, reading: Reading, tables: Mapping[str, Table]) -> None:
+        self.modules = {module.name: module for module in checkout.modules}
+        self.tables = tables
+        self.reading = reading
+        self.depth = 0
+        self.zone: str | None = None
+        """The session's time zone that the script sets."""
+
+    def run(self, code: Code, arguments: Sequence[object], keywords: Mapping[str, object]) -> object:
+        """The value that a function returns."""
+        if self.depth > _DEEPEST:
+            raise NotReadError(f"{code.node.name} calls itself")
+        names = [one.arg for one in (*code.node.args.posonlyargs, *code.node.args.args, *code.node.args.kwonlyargs)]
+        names = names[1:] if code.owner is not None and names[:1] in (["self"], ["cls"]) else names
+        scope = _Scope(self, code.module, code.owner)
+        defaults = code.node.args.defaults
+        for name, default in zip(reversed(names), reversed(defaults), strict=False):
+            scope.names[name] = scope.value(default)
+        scope.names |= dict(zip(names, arguments, strict=False)) | dict(keywords)
+        self.depth += 1
+        try:
+            return scope.body(code.node.body)
+        finally:
+            self.depth -= 1
+
+
+@dataclass
+class _Returned:
+    value: object
+
+
+class _Scope:
+    """The names of one function call."""
+
+    def __init__(self, interpreter: Interpreter, module: Module, owner: ast.ClassDef | None = None) -> None:
+        self.interpreter, self.module, self.owner = interpreter, module, owner
+        self.reading = interpreter.reading
+        self.names = dict[str, object]()
+
+    def body(self, statements: Sequence[ast.stmt]) -> object:
+        for statement in statements:
+            if (done := self.statement(statement)) is not None:
+                return done.value
+        return None
+
+    def statement(self, node: ast.stmt) -> _Returned | None:
+        match node:
+            case ast.Return():
+                return _Returned(None if node.value is None else self.value(node.value))
+            case ast.Assign(targets=[target]):
+                self.assign(target, self.value(node.value))
+            case ast.AnnAssign(value=ast.expr() as value):
+                self.assign(node.target, self.value(value))
+            case ast.Expr(value=ast.Constant()) | ast.Delete() | ast.Pass() | ast.Import() | ast.ImportFrom():
+                pass
+            case ast.Expr():
+                self.effect(node.value)
+            case ast.For(orelse=[]):
+                for item in _sequence(self.value(node.iter), node):
+                    self.assign(node.target, item)
+                    if (done := self._block(node.body)) is not None:
+                        return done
+            case ast.If():
+                return self._block(node.body if self.truth(node.test) else node.orelse)
+            case _:
+                raise NotReadError(f"`{ast.unparse(node).splitlines()[0]}` is not understood", node.lineno)
+        return None
+
+    def _block(self, statements: Sequence[ast.stmt]) -> _Returned | None:
+        return next((done for one in statements if (done := self.statement(one)) is not None), None)
+
+    def assign(self, target: ast.expr, value: object) -> None:
+        if isinstance(target, ast.Name):
+            self.names[target.id] = value
+        elif isinstance(target, ast.Tuple):
+            for one, item in zip(target.elts, _sequence(value, target), strict=False):
+                self.assign(one, item)
+        else:
+            raise NotReadError(f"`{ast.unparse(target)} = ...` is not understood", target.lineno)
+
+    def effect(self, node: ast.expr) -> None:
+        """A call for its effect: setting the session's zone, appending to a list; anything else has none on values."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "set" and len(node.args) == 2:
+                name, zone = (self.value(one) for one in node.args)
+                self.interpreter.zone = str(zone) if name == "spark.sql.session.timeZone" else self.interpreter.zone
+            elif node.func.attr in ("append", "extend") and isinstance(found := self.value(node.func.value), list):
+                value = self.value(node.args[0])
+                found += [value] if node.func.attr == "append" else _sequence(value, node)
+
+    def truth(self, node: ast.expr) -> bool:
+        value = self.value(node)
+        if isinstance(value, exp.Expr | Cutoff | Rows | Keyed | Name | Method):
+            raise NotReadError(f"whether `{ast.unparse(node)}` is not known", node.lineno)
+        return bool(value)
+
+    def value(self, node: ast.expr) -> Any:
+        """The value of an expression."""
+        try:
+            return self._value(node)
+        except NotReadError as error:
+            error.line = error.line or node.lineno
+            raise
+        except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+            raise NotReadError(f"`{ast.unparse(node)}` is not understood ({error})", node.lineno) from None
+
+    def _value(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Constant():
+                return node.value
+            case ast.Name():
+                return self.names[node.id] if node.id in self.names else self.global_name(self.module, node.id)
+            case ast.Attribute():
+                return self.attribute(self.value(node.value), node.attr)
+            case ast.Call():
+                return self.call(node)
+            case ast.BinOp():
+                return binary(node.op, self.value(node.left), self.value(node.right))
+            case ast.Compare(ops=[op], comparators=[right]):
+                return binary(op, self.value(node.left), self.value(right))
+            case ast.UnaryOp():
+                return unary(node.op, self.value(node.operand))
+            case ast.Subscript():
+                return self.item(self.value(node.value), self.value(node.slice))
+            case ast.IfExp():
+                return self.choice(node)
+        return self.collection(node)
+
+    def collection(self, node: ast.expr) -> Any:
+        """A list, a dict, a comprehension or an f-string."""
+        match node:
+            case ast.List() | ast.Tuple() | ast.Set():
+                return self.items(node.elts)
+            case ast.Dict():
+                return self.mapping(node)
+            case ast.JoinedStr():
+                return "".join(str(self.value(one)) for one in node.values)
+            case ast.FormattedValue(format_spec=None):
+                return self.value(node.value)
+            case ast.ListComp() | ast.GeneratorExp():
+                return self.comprehension(node, lambda: self.value(node.elt))
+            case ast.DictComp():
+                return dict(self.comprehension(node, lambda: (self.value(node.key), self.value(node.value))))
+        raise NotReadError(f"`{ast.unparse(node)}` is not understood")
+
+    def items(self, nodes: Sequence[ast.expr]) -> list[Any]:
+        found = list[Any]()
+        for node in nodes:
+            found += _sequence(self.value(node.value), node) if isinstance(node, ast.Starred) else [self.value(node)]
+        return found
+
+    def mapping(self, node: ast.Dict) -> dict[object, object]:
+        found = dict[object, object]()
+        for key, value in zip(node.keys, node.values, strict=True):
+            found |= self.value(value) if key is None else {self.value(key): self.value(value)}
+        return found
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.DictComp, make: Callable[[], Any]) -> list[Any]:
+        found, (loop, *others) = list[Any](), node.generators
+        if others:
+            raise NotReadError(f"`{ast.unparse(node)}` is not understood")
+        for item in _sequence(self.value(loop.iter), node):
+            self.assign(loop.target, item)
+            if all(self.truth(one) for one in loop.ifs):
+                found.append(make())
+        return found
+
+    def choice(self, node: ast.IfExp) -> Any:
+        """The value of `a if test else b`; of a cut-off with or without a zone, the cut-off."""
+        body, other = self.value(node.body), self.value(node.orelse)
+        return body if body == other else body if self.truth(node.test) else other
+
+    def global_name(self, module: Module, name: str) -> Any:
+        """A name of a module: a function, a constant, or what it imports."""
+        for function in module.functions:
+            if function.name == name:
+                return Code(function.node, module)
+        for statement in module.tree.body:
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+            if isinstance(target, ast.Name) and target.id == name and isinstance(statement, ast.Assign | ast.AnnAssign):
+                return _Scope(self.interpreter, module).value(cast(ast.expr, statement.value))
+        dotted = module.imports.get(name, name)
+        home, _, attribute = dotted.rpartition(".")
+        if home in self.interpreter.modules and home != module.name:
+            return self.global_name(self.interpreter.modules[home], attribute)
+        return Name(dotted)
+
+    def attribute(self, value: object, name: str) -> Any:
+        if isinstance(value, Name):
+            if value.dotted in self.interpreter.modules:
+                return self.global_name(self.interpreter.modules[value.dotted], name)
+            if value.dotted in ("self", "cls") and self.owner is not None:
+                return self.own(name)
+            return Name(f"{value.dotted}.{name}")
+        if isinstance(value, Rows | Keyed) and name in value.columns:
+            return exp.column(name)
+        return Method(value, name)
+
+    def own(self, name: str) -> Any:
+        """An attribute of the class: a method or a constant."""
+        assert self.owner is not None
+        for node in self.owner.body:
+            if isinstance(node, ast.FunctionDef) and node.name == name:
+                return Code(node, self.module, self.owner)
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+                return self.value(node.value)
+            if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name and node.value is not None:
+                return self.value(node.value)
+        raise NotReadError(f"self.{name} is set elsewhere")
+
+    def item(self, value: object, index: object) -> Any:
+        if isinstance(value, Rows | Keyed):
+            return (
+                exp.column(str(index))
+                if isinstance(index, str)
+                else frames.select(self.reading, value, [labelled(one) for one in cast(Sequence[object], index)])
+            )
+        if isinstance(value, exp.Expr):
+            if isinstance(index, str):
+                return exp.Dot(this=value, expression=exp.to_identifier(index))
+            return exp.Bracket(this=value, expressions=[tree_of(index)])
+        return cast(Any, value)[index]
+
+    def call(self, node: ast.Call) -> Any:
+        function = self.value(node.func)
+        partly = isinstance(function, Method) and function.name in _PARTLY
+        arguments = [item for one in node.args for item in self.partly(one)] if partly else self.items(node.args)
+        keywords = dict[str, Any]()
+        for one in node.keywords:
+            keywords |= {one.arg: self.value(one.value)} if one.arg else self.value(one.value)
+        self.reading.line = node.lineno
+        match function:
+            case Code():
+                return self.interpreter.run(function, arguments, keywords)
+            case Name():
+                return self.library(function.dotted, arguments, keywords)
+            case Method():
+                return self.method(function.of, function.name, arguments, keywords)
+        raise NotReadError(f"`{ast.unparse(node.func)}` is no function that is understood")
+
+    def partly(self, node: ast.expr) -> list[Any]:
+        """The values of an argument; if it cannot be read, what stands for it, so that the rest is read."""
+        try:
+            return self.items([node])
+        except NotReadError as error:
+            return [Unread(error.reason, error.line, _alias(node))]
+
+    def library(self, dotted: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        home, _, name = dotted.rpartition(".")
+        if dotted.startswith("spark."):
+            return self.table(name, arguments)
+        if home == "pyspark.sql.functions":
+            return spark_function(name, arguments, keywords)
+        if home in ("pyspark.sql.Window", "pyspark.sql.window.Window"):
+            return window_method(Ordering(), name, arguments)
+        if home == "pyspark.sql.types":
+            return type_name(name, arguments)
+        if dotted in ("datetime.timedelta", "timedelta"):
+            return timedelta(*arguments, **keywords)
+        if dotted in _BUILTINS:
+            return getattr(builtins, dotted)(*arguments, **keywords)
+        given = [one for one in (*arguments, *keywords.values()) if isinstance(one, Cutoff)]
+        if home.startswith("datetime") and given:  # made aware, or parsed
+            return given[0]
+        if dotted == "functools.reduce":
+            return self.reduced(*arguments)
+        raise NotReadError(f"{dotted} is not understood")
+
+    def table(self, name: str, arguments: list[Any]) -> object:
+        """The registered table that the script reads by its name or path; a reader for `spark.read.format("csv")`."""
+        if name in ("format", "option", "options", "schema"):
+            return Name("spark.read")
+        place = str(arguments[0]).rstrip("/")
+        for one in self.interpreter.tables.values():
+            if place in (one.name, one.table) or (one.path and place.endswith(one.path.rstrip("/").lstrip("./"))):
+                return table_rows(one)
+        raise NotReadError(f"{place!r} is no table of the registry")
+
+    def reduced(self, function: object, items: Sequence[object], *start: object) -> object:
+        values = [*start, *items]
+        result = values[0]
+        for one in values[1:]:
+            if isinstance(function, Code):
+                result = self.interpreter.run(function, [result, one], {})
+            elif isinstance(function, Name):
+                result = self.method(result, function.dotted.rpartition(".")[2], [one], {})
+            else:
+                raise NotReadError("this use of reduce is not understood")
+        return result
+
+    def method(self, value: object, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        if isinstance(value, Cutoff):  # its day, its text, the same time in another zone
+            return value
+        if isinstance(value, Ordering):
+            return window_method(value, name, arguments)
+        if isinstance(value, exp.Expr):
+            return column_method(value, name, arguments, keywords)
+        if isinstance(value, Grouped):
+            return aggregated(self.reading, value, name, arguments)
+        if isinstance(value, Rows | Keyed):
+            if name == "transform":
+                return self.interpreter.run(arguments[0], [value, *arguments[1:]], keywords)
+            return frame_method(self.reading, value, name, arguments, keywords)
+        if isinstance(value, str | list | dict) and name in (
+            "format",
+            "join",
+            "items",
+            "keys",
+            "values",
+            "get",
+            "lower",
+        ):
+            return getattr(value, name)(*arguments, **keywords)
+        raise NotReadError(f"the method {name} is not understood")
+
+
+def _alias(node: ast.expr) -> str:
+    """The name that a column is given."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "alias":
+        return str(getattr(node.args[0], "value", ""))
+    return ""
+
+
+def _sequence(value: object, node: ast.AST) -> list[Any]:
+    if isinstance(value, list | tuple | range | dict | zip | enumerate) or hasattr(value, "__next__"):
+        return list(cast(Sequence[Any], value))
+    if type(value).__name__ in ("dict_items", "dict_keys", "dict_values"):
+        return list(cast(Any, value))
+    raise NotReadError("the items of a loop are not known", getattr(node, "lineno", 0))

@@ -1,0 +1,292 @@
+"""Functions and methods of PySpark on symbolic columns, windows and data frames."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, cast
+
+from sqlglot import exp
+
+from palmette.features.adoption import frames
+from palmette.features.adoption.columns import (
+    Cutoff,
+    NotReadError,
+    Ordering,
+    Tree,
+    Unread,
+    call,
+    case,
+    function_call,
+    named,
+    sql,
+    tree_of,
+)
+from palmette.features.adoption.frames import Frame, Grouped, Keyed, Reading
+from palmette.features.adoption.sequences import over
+from palmette.features.spec.view import AS_OF
+
+_ARITHMETIC: dict[type[ast.AST], tuple[Callable[[Any, Any], Any], type[exp.Binary]]] = {
+    ast.Add: (operator.add, exp.Add),
+    ast.Sub: (operator.sub, exp.Sub),
+    ast.Mult: (operator.mul, exp.Mul),
+    ast.Div: (operator.truediv, exp.Div),
+    ast.Mod: (operator.mod, exp.Mod),
+    ast.BitAnd: (operator.and_, exp.And),
+    ast.BitOr: (operator.or_, exp.Or),
+    ast.Gt: (operator.gt, exp.GT),
+    ast.GtE: (operator.ge, exp.GTE),
+    ast.Lt: (operator.lt, exp.LT),
+    ast.LtE: (operator.le, exp.LTE),
+    ast.Eq: (operator.eq, exp.EQ),
+    ast.NotEq: (operator.ne, exp.NEQ),
+}
+_UNCHANGED = frozenset({
+    "repartition", "coalesce", "cache", "persist", "checkpoint", "localCheckpoint", "hint", "alias", "orderBy", "sort",
+    "sortWithinPartitions", "unpersist", "repartitionByRange",
+})  # fmt: skip
+"""Methods of data frames that change no value."""
+_TYPES = {
+    "LongType": "bigint", "IntegerType": "int", "ShortType": "smallint", "ByteType": "tinyint", "DoubleType": "double",
+    "FloatType": "float", "StringType": "string", "BooleanType": "boolean", "DateType": "date", "BinaryType": "binary",
+    "TimestampType": "timestamp", "TimestampNTZType": "timestamp_ntz",
+}  # fmt: skip
+
+
+def labelled(value: object) -> tuple[str, Tree]:
+    """The name of an output column, and its tree."""
+    if isinstance(value, str):
+        return value, exp.column(value)
+    tree = tree_of(value)
+    if isinstance(tree, exp.Alias):
+        return tree.alias, tree.this
+    bare = tree
+    while isinstance(bare, exp.Cast):
+        bare = bare.this
+    return (bare.name if isinstance(bare, exp.Column) else tree.sql("spark")), tree
+
+
+def wrapped(tree: Tree) -> Tree:
+    return exp.Paren(this=tree) if isinstance(tree, exp.Binary | exp.Not) else tree
+
+
+def binary(op: ast.AST, left: Any, right: Any) -> Any:
+    """An operator on two values."""
+    if type(op) not in _ARITHMETIC:
+        raise NotReadError(f"the operator {type(op).__name__} is not understood")
+    plain, tree = _ARITHMETIC[type(op)]
+    if isinstance(left, exp.Expr) or isinstance(right, exp.Expr):
+        return tree(this=wrapped(tree_of(left)), expression=wrapped(tree_of(right)))
+    if isinstance(left, Cutoff) and isinstance(right, timedelta):
+        return Cutoff(left.before - right if isinstance(op, ast.Add) else left.before + right)
+    return plain(left, right)
+
+
+def unary(op: ast.unaryop, value: Any) -> Any:
+    """`~`, `-` or `not`."""
+    if isinstance(value, exp.Expr):
+        return exp.Not(this=wrapped(value)) if isinstance(op, ast.Invert) else exp.Neg(this=wrapped(value))
+    if isinstance(op, ast.Not) and isinstance(value, bool | int | str | list | dict | None):
+        return not value
+    if isinstance(op, ast.USub) and isinstance(value, int | float):
+        return -value
+    raise NotReadError("this negation is not understood")
+
+
+def type_name(name: str, arguments: Sequence[object]) -> str:
+    if name == "DecimalType":
+        return f"decimal({arguments[0]},{arguments[1]})"
+    if name == "ArrayType":
+        return f"array<{arguments[0]}>"
+    if name not in _TYPES:
+        raise NotReadError(f"{name} is not understood")
+    return _TYPES[name]
+
+
+def window_method(ordering: Ordering, name: str, arguments: Sequence[object]) -> Ordering:
+    given = [item for one in arguments for item in (one if isinstance(one, list) else [one])]
+    if name == "partitionBy":
+        return replace(ordering, by=tuple(named(one).name for one in given))
+    if name == "orderBy":
+        return replace(ordering, order=tuple(_direction(one) for one in given))
+    if name in ("rowsBetween", "rangeBetween"):
+        return ordering
+    raise NotReadError(f"Window.{name} is not understood")
+
+
+def _direction(value: object) -> tuple[str, bool]:
+    tree = named(value)
+    return (tree.this.name, not tree.args.get("desc")) if isinstance(tree, exp.Ordered) else (tree.name, True)
+
+
+def spark_function(name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    """A function of `pyspark.sql.functions`."""
+    match name, arguments:
+        case (("col" | "column"), [str() as text]):
+            return exp.column(text.strip("`"))
+        case "lit", [value]:
+            return tree_of(value)
+        case "expr", [str() as text]:
+            return sql(text)
+        case "when", [condition, value]:
+            return case([(condition, tree_of(value))])
+        case "broadcast", [frame]:
+            return frame
+        case (("asc" | "desc"), [value]):
+            return exp.Ordered(this=named(value), desc=name == "desc")
+    return function_call(name, arguments, keywords)
+
+
+def column_method(tree: Tree, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    """A method of a Column."""
+    values = [*arguments, *keywords.values()]
+    match name, values:
+        case (("alias" | "name"), [str() as text]):
+            return exp.alias_(tree, text)
+        case (("cast" | "astype"), [str() as kind]):
+            return exp.Cast(this=tree, to=exp.DataType.build(kind, dialect="spark"))
+        case "try_cast", [str() as kind]:
+            return exp.TryCast(this=tree, to=exp.DataType.build(kind, dialect="spark"), safe=True)
+        case "when", [condition, value] if isinstance(tree, exp.Case):
+            return exp.Case(ifs=[*tree.args["ifs"], exp.If(this=condition, true=tree_of(value))])
+        case "otherwise", [value] if isinstance(tree, exp.Case):
+            return exp.Case(ifs=tree.args["ifs"], default=tree_of(value))
+        case "over", [Ordering() as window]:
+            return over(tree, window)
+        case (("asc" | "desc" | "desc_nulls_last" | "asc_nulls_first"), []):
+            return exp.Ordered(this=tree, desc=name.startswith("desc"))
+        case (("getItem" | "getField"), [index]):
+            return exp.Bracket(this=tree, expressions=[tree_of(index)])
+        case (("startswith" | "endswith" | "contains" | "substr"), _):
+            return call(name, tree, *(tree_of(one) for one in values))
+    return _condition(wrapped(tree), name, values)
+
+
+def _condition(tree: Tree, name: str, values: list[Any]) -> Tree:
+    match name, values:
+        case (("isNull" | "isNotNull"), []):
+            test = exp.Is(this=tree, expression=exp.Null())
+            return test if name == "isNull" else exp.Not(this=test)
+        case "isin", _:
+            items = values[0] if len(values) == 1 and isinstance(values[0], list) else values
+            return exp.In(this=tree, expressions=[tree_of(one) for one in items])
+        case "between", [low, high]:
+            return exp.Between(this=tree, low=tree_of(low), high=tree_of(high))
+        case (("eqNullSafe" | "like" | "rlike"), [other]):
+            kind = {"eqNullSafe": exp.NullSafeEQ, "like": exp.Like, "rlike": exp.RegexpLike}[name]
+            return kind(this=tree, expression=tree_of(other))
+    raise NotReadError(f"the method {name} of a column is not understood")
+
+
+def aggregated(reading: Reading, grouped: Grouped, name: str, arguments: list[Any]) -> Keyed:
+    """A method of grouped rows."""
+    if name == "agg":
+        pairs = [labelled(one) for one in _read(reading, arguments)]
+    elif name == "count":
+        pairs = [("count", call("count", exp.Star()))]
+    elif name in ("sum", "avg", "mean", "min", "max"):
+        pairs = [(f"{name}({one})", call(name, exp.column(one))) for one in arguments]
+    else:
+        raise NotReadError(f"groupBy().{name} is not understood")
+    return frames.aggregated(reading, grouped, pairs)
+
+
+def frame_method(reading: Reading, frame: Frame, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    """A method of a data frame."""
+    if name in _UNCHANGED:
+        return frame
+    if name in ("scalar", "first", "collect", "head"):
+        return exp.Placeholder()  # a value of another query, such as the earliest cut-off
+    if name not in _METHODS:
+        raise NotReadError(f"the method {name} of a data frame is not understood")
+    return _METHODS[name](reading, frame, *arguments, **keywords)
+
+
+def _read(reading: Reading, values: Sequence[object]) -> Iterator[object]:
+    """The columns that can be read; a note for each other."""
+    for one in values:
+        if isinstance(one, Unread):
+            reading.note(f"{one.name or 'a column'}: {one.reason}", one.line)
+        else:
+            yield one
+
+
+def _select(reading: Reading, frame: Frame, *columns: object) -> Frame:
+    given = [item for one in _read(reading, columns) for item in (one if isinstance(one, list) else [one])]
+    chosen = list[tuple[str, Tree]]()
+    for one in given:
+        chosen += [(name, exp.column(name)) for name in frame.columns] if one == "*" else [labelled(one)]
+    return frames.select(reading, frame, chosen)
+
+
+def _join(reading: Reading, left: Frame, right: Frame | Unread, on: object = None, how: str = "inner") -> Frame:
+    if isinstance(right, Unread):
+        reading.note(right.reason, right.line)
+        if not isinstance(left, Keyed):
+            raise NotReadError(right.reason, right.line)
+        return replace(left, missing=f"is computed in a way that is not read (line {right.line})")
+    if isinstance(on, exp.Expr) and not (isinstance(on, exp.NullSafeEQ) and getattr(right, "are_cutoffs", False)):
+        raise NotReadError("a join on a condition is not understood; a join on names of columns is")
+    names = [on] if isinstance(on, str) else [] if isinstance(on, exp.Expr) else list(cast(Sequence[str], on))
+    return frames.join(reading, left, right, names, how)
+
+
+def _fill(reading: Reading, frame: Frame, value: Any, subset: Sequence[str] | str | None = None) -> Frame:
+    names = [subset] if isinstance(subset, str) else subset or list(frame.columns)
+    values = value if isinstance(value, dict) else dict.fromkeys(names, value)
+    if not isinstance(value, dict) and subset is None:
+        reading.note(f"fillna({value!r}) replaces null in all columns of its type; it is read for every feature")
+        keys = getattr(frame, "keys", ())
+        values = {name: one for name, one in values.items() if name not in (*keys, AS_OF)}
+    filled = {name: call("coalesce", exp.column(name), tree_of(one)) for name, one in values.items()}
+    return frames.with_columns(reading, frame, filled)
+
+
+def _group(_: Reading, frame: Frame, *keys: object) -> Grouped:
+    given = [item for one in keys for item in (one if isinstance(one, list) else [one])]
+    return frames.group(frame, [named(one).name for one in given])
+
+
+def _drop(_: Reading, frame: Frame, *names: object) -> Frame:
+    gone = {named(one).name for one in names}
+    return replace(frame, columns={name: tree for name, tree in frame.columns.items() if name not in gone})
+
+
+def _rename(_: Reading, frame: Frame, old: str, new: str) -> Frame:
+    return replace(frame, columns={new if name == old else name: tree for name, tree in frame.columns.items()})
+
+
+def _where(reading: Reading, frame: Frame, condition: object) -> Frame:
+    return frames.where(reading, frame, sql(condition) if isinstance(condition, str) else tree_of(condition))
+
+
+def _not_null(reading: Reading, frame: Frame, *_: str, subset: Sequence[str] | str | None = None) -> Frame:
+    names = [subset] if isinstance(subset, str) else list(subset or frame.columns)
+    for name in names:
+        frame = frames.where(reading, frame, exp.Not(this=exp.Is(this=exp.column(name), expression=exp.Null())))
+    return frame
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    "select": _select,
+    "where": _where,
+    "filter": _where,
+    "join": _join,
+    "groupBy": _group,
+    "groupby": _group,
+    "drop": _drop,
+    "withColumnRenamed": _rename,
+    "withColumn": lambda reading, frame, name, tree: frames.with_columns(reading, frame, {name: tree_of(tree)}),
+    "withColumns": lambda reading, frame, added: frames.with_columns(
+        reading, frame, {name: tree_of(tree) for name, tree in added.items()}
+    ),
+    "dropna": _not_null,
+    "fillna": _fill,
+    "distinct": lambda _, frame: frames.distinct(frame),
+    "dropDuplicates": lambda _, frame, names=None: frames.drop_duplicates(frame, names),
+    "union": lambda _, frame, other: frames.union(frame, other),
+    "unionByName": lambda _, frame, other: frames.union(frame, other),
+}

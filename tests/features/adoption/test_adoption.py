@@ -1,0 +1,71 @@
+"""Drafts of specifications: of scripts whose specification is known, and of one written by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from pyspark_scripts import script
+
+from palmette.cli.fsc import fsc
+from palmette.errors import UserError
+from palmette.features.adoption import draft_of
+from palmette.features.frame import Frame
+from palmette.features.frames import scenarios
+from palmette.features.oracle import differences, expected
+from palmette.features.spec.resolve import load_view
+
+HERE = Path(__file__).parent
+EXAMPLES = Path(__file__).parents[3] / "examples"
+UNREAD = {
+    "user_card_transactions": {"merchant_by_amount_90d", "merchant_recent"},
+    "user_category_interactions": {"favourite_partners_90d"},
+}
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/specs/*.yaml")), ids=lambda path: path.stem)
+def test_the_draft_of_a_generated_script_computes_the_same(path: Path, tmp_path: Path) -> None:
+    registry = path.parents[1] / "registry.yaml"
+    view = load_view(path, registry)
+    (tmp_path / f"{view.name}.py").write_text(script(view), encoding="utf-8")
+    made = draft_of(tmp_path / f"{view.name}.py", registry)
+    (tmp_path / "drafted.yaml").write_text(made.text, encoding="utf-8")
+    drafted = load_view(tmp_path / "drafted.yaml", registry)
+    assert set(view.output) - set(drafted.output) == UNREAD.get(view.name, set())
+    for scenario in scenarios(view)[:6]:
+        wanted, got = (expected(one, scenario.frames, scenario.as_of) for one in (view, drafted))
+        rows = tuple({name: row[name] for name in drafted.output} for row in wanted.rows)
+        assert differences(Frame(drafted.output, rows), Frame(drafted.output, got.rows), drafted) == ()
+
+
+def test_a_script_by_hand(tmp_path: Path) -> None:
+    made = draft_of(HERE / "buyer_stats.py", HERE / "registry.yaml")
+    features = {one["name"]: one for one in made.spec["features"]}
+    paid = {"function": "count", "source": "orders", "where": "status <> 'test' AND status = 'paid'", "window": "30d"}
+    assert features["paid_30d"]["aggregate"] == paid
+    assert features["trend"]["derive"] == "spent_7d / spent_30d"
+    assert features["last_amount"]["expression"]["sql"] == "max_by(amount, struct(ordered_at, order_id))"
+    assert made.spec["spine"] == {"table": "buyers", "keep": ["country"]}
+    edge, unordered = made.notes
+    assert "at the cut-off itself" in edge.text
+    assert unordered.text.startswith("any_status: ")
+
+
+def test_the_command_writes_a_draft_and_names_the_check(tmp_path: Path) -> None:
+    job, registry = EXAMPLES / "cdnow/repository/jobs/customer_value.py", EXAMPLES / "cdnow/registry.yaml"
+    arguments = ["from", str(job), "--dfr", str(registry), "--to", str(tmp_path / "made.yaml")]
+    done = CliRunner().invoke(fsc, arguments, catch_exceptions=False)
+    assert done.output.startswith("Read build() of customer_value.py: 3 features. Wrote ")
+    assert "Next: palmette check " in done.output
+    assert (
+        load_view(tmp_path / "made.yaml", registry).features[-1].derive == "CASE WHEN cds <> 0 THEN dollars / cds END"
+    )
+
+
+def test_a_script_that_returns_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(
+        "def build(orders, as_of):\n    return orders.crosstab('a', 'b')\n", encoding="utf-8"
+    )
+    with pytest.raises(UserError, match=r"job.py:2: the method crosstab of a data frame is not understood"):
+        draft_of(tmp_path / "job.py", HERE / "registry.yaml")
