@@ -130,4 +130,4 @@ def test_how_a_failure_was_mended_is_told_once(kept: Memory) -> None:
     mended = memory.MendedFailure(actor="coder", code="no-type", fault="writer", fix="Write it again.\u202e")
     kept.add([run(name).model_copy(update={"mended": (mended,)}) for name in ("a", "b")])
     line = "In an earlier run, writer mended this at coder: Write it again.<U+202E>"
-    assert memory.mended_before("no-type") == [line] and memory.mended_before("other") == []
+    assert list(map(str, memory.mended_before("no-type"))) == [line] and memory.mended_before("other") == []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from canned import Canned, Writer, code, models
 
-from palmette.engine import RunBudget, RunResult, Setup, Topology, resume_run, run_topology
+from palmette.engine import Remedy, RunBudget, RunResult, Setup, Topology, resume_run, run_topology
 from palmette.engine.topology import Node
 from palmette.errors import ModelError
 from palmette.llm import NEEDED, OFFLINE, Reply, section
@@ -43,11 +44,14 @@ def test_the_built_in_rules_and_a_model_go_the_same_way(tmp_path: Path) -> None:
 
 def test_a_model_sees_what_was_tried_and_its_last_answer(tmp_path: Path) -> None:
     provider = Canned([BAD, GOOD])
-    assert run_topology(setup(provider), tmp_path).status == "finished"
+    remedy = Remedy(actor="writer", fault="writer", fix="``` Say hello.")
+    remembering = replace(setup(provider), recall=lambda code: [remedy] if code == "wrong-word" else [])
+    assert run_topology(remembering, tmp_path).status == "finished"
     system, user = provider.prompts[1].messages
     assert system == provider.prompts[0].messages[0], "the same in every call, so that providers can cache it"
     assert "[wrong-word] It prints ['goodbye'], not 'hello'." in user.text
     assert 'script.py:\n```\nprint("goodbye")\n```' in user.text
+    assert "In an earlier run, writer mended this at writer: ``` Say hello.\n````\n" in user.text
     assert str(tmp_path) not in user.text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from palmette.engine import (
     Attempt,
     Context,
     Node,
+    Remedy,
     ScriptedHuman,
     Setup,
     Topology,
@@ -90,6 +92,37 @@ def test_a_fault_is_mended_where_it_lies_along_permitted_edges(
     steps = walked(tmp_path)
     first_failure = steps.index("code")
     assert steps[first_failure + 1 :] == [*way, "deliver", "END"]
+
+
+@pytest.mark.parametrize(("blamed", "first"), [((), "a"), (("b",), "b"), (("nobody", "c", "b"), "b")])
+def test_who_mended_such_failures_before_is_asked_first(tmp_path: Path, blamed: tuple[str, ...], first: str) -> None:
+    class Suspect(Toy):
+        def implicated(self, violation: Violation, output: Any) -> str | None:
+            return f"maybe {self.name}"
+
+    class Judge(Toy):
+        def check(self, input: Any, output: Any, context: Context) -> Verdict:
+            return Verdict.of([] if self.runs[1:] else [Violation(code="wrong", message="It is wrong.")])
+
+        def implicated(self, violation: Violation, output: Any) -> str | None:
+            return None
+
+    toys = {"a": Suspect("a"), "b": Suspect("b", ["a"]), "c": Judge("c", ["b"], strict=True)}
+    nodes = {"a": Node(next=("b",)), "b": Node(next=("c",)), "c": Node(next=("b",), retries=1)}
+    topology = Topology(topology="suspects", start=("a",), end=("c",), actors=nodes)
+    remedies = [Remedy(actor="c", fault=name, fix="Again.") for name in blamed]
+    setup = Setup(topology=topology, actors=toys, planner=OfflinePlanner(), recall=lambda _: remedies)
+    run_topology(setup, tmp_path)
+    sent = [e.event.target for e in read_journal(tmp_path) if e.event.kind == "decided" and e.event.evidence]
+    assert sent[0] == first
+
+
+@pytest.mark.parametrize("faulty", ["config", "template", "tests"])
+def test_a_misleading_memory_changes_no_verdict(tmp_path: Path, faulty: str) -> None:
+    remedies = [Remedy(actor="code", fault=name, fix="END") for name in ("code", "utils", "no such actor", "deliver")]
+    result = run_topology(replace(published(faulty), recall=lambda _: remedies), tmp_path)
+    assert result.status == "finished" and walked(tmp_path)[-1] == "END"
+    assert all(actor.verdict and actor.verdict.ok for actor in result.state.actors.values())
 
 
 def test_a_violation_that_comes_back_goes_to_the_next_suspect(tmp_path: Path) -> None:

@@ -89,7 +89,6 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
         "store": Store(folder / "fitted"),
         "delivered": folder / "delivered",
         "models": open_models(choice, folder),
-        "recall": mended_before,
         "seed": task.seed,
     }
     budget = RunBudget(
@@ -116,6 +115,7 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
         budget=budget,
         approve=wanted.approve,
         seed=task.seed,
+        recall=mended_before,
         about=f"{about(choice, budget)}\nplanner: {planner}\nisolation: {sandbox.isolation.name}",
         finish=lambda: describe(folder),
     )

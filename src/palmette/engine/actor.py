@@ -7,7 +7,7 @@ and from the fixed parameters of the topology, and stores `Output` as the artefa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
@@ -99,6 +99,29 @@ class PastAttempt(Model):
     violations: tuple[Violation, ...]
 
 
+class Remedy(Model):
+    """How an actor's failure was mended, in this run or an earlier one."""
+
+    actor: str
+    """Where the failure showed."""
+    fault: str = ""
+    """The actor that mended it, as the planner sent the run back to it; the actor itself without a planner."""
+    fix: str = ""
+    """The instruction to that actor, or what it changed."""
+
+    def __str__(self) -> str:
+        return f"In an earlier run, {self.fault} mended this at {self.actor}: {self.fix}"
+
+
+Recall = Callable[[str], Sequence[Remedy]]
+"""By code of a violation: how earlier runs mended it, the most frequent remedy first."""
+
+
+def nothing_recalled(_code: str) -> Sequence[Remedy]:
+    """No earlier run is known."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Context:
     """What the executor passes to an actor in addition to its input."""
@@ -123,6 +146,7 @@ class Context:
     """Asks the human one question; None if no human is available."""
     pay: Pay = pay_unrecorded
     """Makes a paid call once; the journal remembers the answer."""
+    recall: Recall = nothing_recalled
     progress: Callable[[str], None] = field(default=lambda _: None)
     """Reports progress to observers."""
 

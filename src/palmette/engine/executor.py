@@ -101,6 +101,7 @@ class Executor:
             implicated=self._implicated,
             pay=self._paid_calls.payer("planner"),
             artefact=lambda name: self._store.get(digests[name]),
+            recall=self._setup.recall,
         )
 
     def _walk(self, name: str) -> None:

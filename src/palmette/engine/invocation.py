@@ -334,6 +334,7 @@ class Invoker:
             verdicts={other: known.verdict for other, known in state.actors.items() if known.verdict},
             ask=lambda question: self._recorder.ask(self._setup.human, question, "actor", name),
             pay=self._paid_calls.payer(name, task.item if task else None),
+            recall=self._setup.recall,
             progress=lambda message: self._recorder.progress(name, message),
         )
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from palmette.engine.actor import Actor, Violation
+from palmette.engine.actor import Actor, Recall, Violation, nothing_recalled
 from palmette.engine.calls import Pay, pay_unrecorded
 from palmette.engine.state import RunState
 from palmette.engine.topology import Topology
@@ -56,6 +56,7 @@ class Situation:
     """Makes a paid call once; the journal remembers the answer."""
     artefact: Callable[[str], JsonValue] = field(default=lambda _: None)
     """The current value of an artefact, by name."""
+    recall: Recall = nothing_recalled
 
     def way(self, target: str) -> tuple[str, ...]:
         """The shortest permitted path to an actor, that actor included; empty if there is none.

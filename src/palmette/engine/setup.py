@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from pydantic import BaseModel, JsonValue
 
 from palmette.documents import Model
-from palmette.engine.actor import Actor
+from palmette.engine.actor import Actor, Recall, nothing_recalled
 from palmette.engine.artefacts import ArtefactStore, canonical
 from palmette.engine.events import Entry
 from palmette.engine.human import Human, NoHuman
@@ -110,6 +110,8 @@ class Setup:
     agreed: tuple[str, ...] = ()
     """Those of them that were approved in advance."""
     seed: int = 0
+    recall: Recall = nothing_recalled
+    """The memory of earlier runs; it orders suspects and adds to prompts, and decides nothing."""
     about: str = ""
     """Shown before the first step, e.g. who answers the agents' tasks, and the limits."""
     finish: Callable[[], None] = lambda: None

@@ -59,6 +59,7 @@ def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable
         budget=budget,
         approve=run.approve,
         seed=run.seed,
+        recall=mended_before,
         about=f"{about(choice, budget)}\nplanner: {run.decider}\nisolation: {bench.sandbox.isolation.name}",
         close=held.close,
     )
@@ -131,7 +132,6 @@ def services_of(view: View, bench: Workbench, models: Models) -> dict[str, objec
         "sandbox": bench.sandbox,
         "harness": bench.harness,
         "models": models,
-        "recall": mended_before,
         "seed": bench.run.seed,
     }
 

@@ -12,6 +12,7 @@ import math
 import os
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from datetime import UTC, datetime
@@ -21,7 +22,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from palmette.documents import Model
-from palmette.engine import ArtefactStore, Entry, NoObserver, Observer, events, run_state
+from palmette.engine import ArtefactStore, Entry, NoObserver, Observer, Remedy, events, run_state
 from palmette.engine.runs import runs_folder
 from palmette.engine.state import RunState
 from palmette.errors import MachineError, UserError, did_you_mean
@@ -51,18 +52,12 @@ class RememberedCandidate(Model):
     chosen: bool = False
 
 
-class MendedFailure(Model):
+class MendedFailure(Remedy):
     """A failure, and what was done before the actor succeeded."""
 
-    actor: str
-    """Where it showed."""
     code: str
     """Of the violation."""
     message: str = ""
-    fault: str = ""
-    """The actor that the planner sent the run back to; the actor itself where it mended its own output."""
-    fix: str = ""
-    """The instruction to that actor, or its result."""
 
 
 class RunMemory(Model):
@@ -286,14 +281,18 @@ def _finding(one: RunMemory, alike: float) -> KnowledgeFinding:
     )
 
 
-def mended_before(code: str) -> list[str]:
-    """How failures of a code were mended in earlier runs, the newest first, each way once; sentences for a prompt."""
+def mended_before(code: str) -> list[Remedy]:
+    """How failures of a code were mended in earlier runs: each way once, the most frequent first, then the newest."""
     memory, known = open_memory(), list[RunMemory]()
     with suppress(MachineError):
         known = memory.all() if memory else []
-    found = (each for one in known for each in one.mended if each.code == code and each.fix)
-    lines = (f"In an earlier run, {one.fault} mended this at {one.actor}: {visible(one.fix)}" for one in found)
-    return list(dict.fromkeys(lines))[:MOST_MENDED]
+    found = Counter(
+        (visible(each.actor)[:LONGEST], visible(each.fault)[:LONGEST], visible(each.fix)[:LONGEST])
+        for one in known
+        for each in one.mended
+        if each.code == code and each.fix
+    )
+    return [Remedy(actor=one[0], fault=one[1], fix=one[2]) for one, _ in found.most_common(MOST_MENDED)]
 
 
 def exported(memory: Memory) -> str:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 
 from pydantic import BaseModel, JsonValue
 
-from palmette.engine import TERMINATE, Attempt, BaseActor, Context, PastAttempt, Violation
+from palmette.engine import TERMINATE, Attempt, BaseActor, Context, PastAttempt, Recall, Violation
 from palmette.llm import answers
 from palmette.llm.answerer import Answerer, AnswerError
 from palmette.llm.context import Section, clipped, fenced, pack, without
@@ -130,10 +130,12 @@ class Agent(BaseActor):
         """Earlier attempts in this run, and why the planner came back."""
         parts = []
         if context.instruction:
-            words = "\n".join([context.instruction, *_described(map(self.redacted, context.evidence))])
+            found = [*_described(map(self.redacted, context.evidence)), *_remedies(context.evidence, context.recall)]
+            words = "\n".join([context.instruction, *found])
             parts.append(fill(shared("instruction"), {"instruction": fenced(words)}))
         if context.attempts:
             shown = [_attempt(one, last=one is context.attempts[-1]) for one in context.attempts]
+            shown += _remedies(context.attempts[-1].violations, context.recall)
             parts.append(fill(shared("attempts"), {"attempts": fenced("\n\n".join(shown))}))
         if parts and context.last:
             parts.append(fill(shared("last"), {"last": clipped(self.recalled(context.last), LAST)}))
@@ -165,6 +167,11 @@ def _attempt(attempt: PastAttempt, *, last: bool) -> str:
     head = f"Attempt {attempt.number}: {attempt.reason} {attempt.fix}".strip()
     found = _described(attempt.violations) if last else [f"- {one.message}" for one in attempt.violations]
     return "\n".join([head, *found])
+
+
+def _remedies(violations: Iterable[Violation], recall: Recall) -> list[str]:
+    """What mended such violations in earlier runs, each once."""
+    return list(dict.fromkeys(str(one) for code in {found.code: 0 for found in violations} for one in recall(code)))
 
 
 def _described(violations: Iterable[Violation]) -> Iterator[str]:

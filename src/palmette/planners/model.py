@@ -18,7 +18,7 @@ from palmette.llm import Answer, AnswerError, Message, Models, Prompt, pack
 from palmette.llm.opening import PLANNER
 from palmette.llm.prompt import load_prompt
 from palmette.llm.tokens import estimate_tokens
-from palmette.planners.planner_context import Recall, nothing_recalled, open_failures, planner_context
+from palmette.planners.planner_context import open_failures, planner_context
 
 
 class DecisionAnswer(Answer):
@@ -42,8 +42,7 @@ class DecisionAnswer(Answer):
 class LanguageModelPlanner:
     """Asks a language model, which sees only the situation."""
 
-    def __init__(self, models: Models, recall: Recall = nothing_recalled) -> None:
-        """`recall` gives, by code of a violation, how earlier runs mended it."""
+    def __init__(self, models: Models) -> None:
         model = models.of(PLANNER)
         if model is None:
             raise UserError(
@@ -51,7 +50,7 @@ class LanguageModelPlanner:
                 "Name one with --model or in `models`, or choose the planner 'offline'.",
                 code="planner-without-model",
             )
-        self.model, self.recall = model, recall
+        self.model = model
 
     def decide(self, situation: Situation) -> Decision:
         if route := situation.state.route:
@@ -70,7 +69,7 @@ class LanguageModelPlanner:
         file = load_prompt(Path(__file__).with_suffix(".md"))
         system = file.instructions(DecisionAnswer)
         room = self.model.settings.prompt_tokens - estimate_tokens(system) - estimate_tokens(file.user)
-        packed = pack(planner_context(situation, self.recall), room)
+        packed = pack(planner_context(situation), room)
         user = file.fill({name: part.text for name, part in packed.items()})
         return Prompt(
             role=PLANNER, messages=(Message(speaker="system", text=system), Message(speaker="user", text=user))

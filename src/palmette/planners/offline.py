@@ -1,7 +1,7 @@
 """Plans a run by rules, without a language model: locates the fault, never retries blindly.
 
 After a failure every upstream actor, first to last, and then the failed actor itself, is asked whether the
-violations implicate its output. The first one implicated that was not yet sent back for them runs again with an
+violations implicate its output; those that mended such failures in earlier runs are asked before the others. The first one implicated that was not yet sent back for them runs again with an
 instruction. If none is left, an implicated actor whose output has changed since may be sent back again. Then the human
 is asked one question; without an answer the run stops and reports what was tried. Without a failure, the next actor is
 the nearest stale one.
@@ -49,7 +49,7 @@ class OfflinePlanner:
 
     def _mend(self, situation: Situation, name: str, failure: Failure) -> Decision:
         for again in (False, True):
-            for suspect in (*situation.wiring.lineage[name], name):
+            for suspect in self._suspects(situation, name, failure):
                 advice = {
                     violation: text
                     for violation in failure.violations
@@ -59,6 +59,12 @@ class OfflinePlanner:
                 if advice and situation.way(suspect):
                     return self._send_back(situation, name, suspect, advice)
         return self._ask(situation, name, failure)
+
+    def _suspects(self, situation: Situation, name: str, failure: Failure) -> list[str]:
+        """The actor and those upstream: first those that mended such failures in earlier runs, then first to last."""
+        recalled = [one.fault for violation in failure.violations for one in situation.recall(violation.code)]
+        suspects = (*situation.wiring.lineage[name], name)
+        return sorted(suspects, key=lambda one: recalled.index(one) if one in recalled else len(recalled))
 
     def _may_return(self, situation: Situation, suspect: str, violation: Violation, *, again: bool) -> bool:
         """Whether a suspect was not yet sent back for a violation; with `again`, not for its current output."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -45,22 +45,14 @@ def open_failures(situation: Situation) -> tuple[NumberedViolation, ...]:
     return tuple(NumberedViolation(number, *one) for number, one in enumerate(found, 1))
 
 
-Recall = Callable[[str], Iterable[str]]
-
-
-def nothing_recalled(_code: str) -> Iterable[str]:
-    """No earlier run is known."""
-    return ()
-
-
-def planner_context(situation: Situation, recall: Recall = nothing_recalled) -> tuple[Section, ...]:
+def planner_context(situation: Situation) -> tuple[Section, ...]:
     """The sections of the prompt."""
     failed = [name for name, _ in _failures(situation)]
     nearest = [name for actor in failed for name in (actor, *situation.wiring.lineage[actor])]
     return (
         _section("topology", *_topology(situation), rank=NEEDED),
         _section("state", *_state(situation), rank=NEEDED),
-        _section("errors", *_errors(situation, recall)),
+        _section("errors", *_errors(situation)),
         _section("attempts", *(text for name in failed for text in _attempts(situation, name)), rank=2),
         _section("remarks", *_remarks(situation), rank=NEEDED),
         _section("artefacts", *_artefacts(situation, nearest), rank=3),
@@ -128,7 +120,7 @@ def _status(situation: Situation, name: str) -> str:
     return text + (f"; lacks {', '.join(missing)}" if missing else "")
 
 
-def _errors(situation: Situation, recall: Recall) -> Iterator[str]:
+def _errors(situation: Situation) -> Iterator[str]:
     failures = open_failures(situation)
     for name, failure in _failures(situation):
         if failure.reason or not failure.violations:
@@ -142,7 +134,7 @@ def _errors(situation: Situation, recall: Recall) -> Iterator[str]:
                 lines.append(f"{suspect}, asked whether it could be its doing: {advice}")
         back = [suspect for suspect in situation.topology.actors if situation.state.returns(suspect, violation)]
         lines += [f"Already sent back for this: {', '.join(back)}"] if back else []
-        lines += recall(violation.code)
+        lines += map(str, situation.recall(violation.code))
         yield "\n".join(lines)
 
 

@@ -9,7 +9,6 @@ from typing import Annotated
 from palmette.automl.candidates import OwnCode
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Violation
-from palmette.knowledge.memory import mended_before
 from palmette.llm import NEEDED, Agent, Answer, Section, section
 from palmette.llm.answers import CodeField
 
@@ -56,7 +55,7 @@ class Debugger(Agent):
                 "failure",
                 input.failure.message,
                 input.failure.evidence,
-                *mended_before(input.failure.code),
+                *map(str, context.recall(input.failure.code)),
                 rank=NEEDED,
             ),
             section("modules", *(f"{one.path}:\n{one.text}" for one in input.modules), rank=NEEDED),
