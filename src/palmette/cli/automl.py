@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,10 @@ OPTIONS = (
     _one("--topology", "NAME", "Built-in topology, or a file.  [default: automl]"),
     click.option("--approve", type=Names(*STAGES), default="", help="Ask before: plan, deploy."),
     human_option,
-    click.option("--model", metavar="PROVIDER:NAME", help="Language model for the agents.  [default: none]"),
+    click.option(
+        "--model", "models", multiple=True, metavar="[ROLE=]PROVIDER:NAME",
+        help="Language model for the agents, or for one role; repeat for more.  [default: none]",
+    ),
     click.option("--planner", type=PLANNER, help="Planner that chooses the next actor."),
     click.option("--tokens", type=click.IntRange(min=1), help="Token limit for the language model."),
     click.option("--money", type=click.FloatRange(min=0), help="Cost limit for the language model, in US dollars."),
@@ -99,7 +103,7 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.argument("request", default="")
 @_with_options
 @json_option
-def automl(request: str, data: tuple[str, ...], as_json: bool, **options: Any) -> None:
+def automl(request: str, data: tuple[str, ...], as_json: bool, models: tuple[str, ...], **options: Any) -> None:
     """Build a model. Flags, a task file and a sentence in plain English say what to predict.
 
     REQUEST is the sentence, e.g. "Predict churn without customer_id; ROC AUC at least 0.8, answers within 20 ms". Flags
@@ -118,12 +122,23 @@ def automl(request: str, data: tuple[str, ...], as_json: bool, **options: Any) -
         )
     if options["dry_run"] and options["topology"]:
         raise click.UsageError("--dry-run has a topology of its own; leave out --topology")
-    arguments = arguments_of(request, data, **options)
+    arguments = arguments_of(request, data, **_models(models), **options)
     folder = new_run_folder(Path(data[0].replace(":", "-")).stem if data else "automl")
     result = run_environment("automl", arguments, folder, watching(as_json, folder))
     if not options["dry_run"] or result.status != "finished":
         present(result, as_json)
     _print_plans({name: result.value(name) for name in ("task", "proposals", "choice")}, as_json)
+
+
+def _models(named: tuple[str, ...]) -> dict[str, Any]:
+    """The model of all roles, and those of single roles.
+
+    >>> _models(("openai:a", "planner=offline"))
+    {'model': 'openai:a', 'models': {'planner': 'offline'}}
+    """
+    found = [re.fullmatch(r"(?:(\w+)=)?(.*)", one, re.DOTALL) for one in named]
+    by_role = {one[1] or "": one[2] for one in found if one}
+    return {"model": by_role.pop("", None), "models": by_role}
 
 
 def _print_plans(made: dict[str, Any], as_json: bool) -> None:

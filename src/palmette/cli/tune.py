@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from palmette.cli.screen import clean, print_json
+
+if TYPE_CHECKING:
+    from palmette.automl.task_spec.spec import TaskSpec
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -45,13 +50,20 @@ def train(model: Path, data: Path, out: Path, steps: int) -> None:
 
 
 @tune.command(name="eval")
-@click.option("--model", type=FOLDER, help="Folder of a model, compared with the rules.")
+@click.option("--model", metavar="FOLDER|PROVIDER:NAME", help="A model in a folder, or as elsewhere; beside the rules.")
 @click.option("--most", type=click.IntRange(min=1), default=240, show_default=True, help="Test pairs.")
-def eval_(model: Path | None, most: int) -> None:
+def eval_(model: str | None, most: int) -> None:
     """Compare rules and model on unseen sentences: exact match, and F1 by field."""
     from palmette.automl.tuning import instructions
-    from palmette.automl.tuning.training import reader
+    from palmette.automl.tuning.training import local_model
+    from palmette.llm.messages import Settings
+    from palmette.llm.opening import open_provider
 
-    tested = [one for one in instructions.pairs() if one.split == "test"][:most]
-    readers = {"rules": instructions.by_rules} | ({"model": reader(model)} if model else {})
+    tested = instructions.pairs(splits=["test"])[:most]
+    readers: dict[str, Callable[[instructions.Pair], TaskSpec]] = {"rules": instructions.by_rules}
+    if model and Path(model).is_dir():
+        readers[model] = instructions.by_model(local_model(Path(model)))
+    elif model:
+        provider, settings = open_provider(model, Path()), Settings()
+        readers[model] = instructions.by_model(lambda prompt: provider.reply(prompt, settings))
     print_json({name: instructions.evaluate(read, tested).model_dump() for name, read in readers.items()})

@@ -1,10 +1,10 @@
 """Plans a run by rules, without a language model: locates the fault, never retries blindly.
 
 After a failure every upstream actor, first to last, and then the failed actor itself, is asked whether the
-violations implicate its output; those that mended such failures in earlier runs are asked before the others. The first one implicated that was not yet sent back for them runs again with an
-instruction. If none is left, an implicated actor whose output has changed since may be sent back again. Then the human
-is asked one question; without an answer the run stops and reports what was tried. Without a failure, the next actor is
-the nearest stale one.
+violations implicate its output; those that mended such failures in earlier runs are asked before the others. The first
+one implicated that was not yet sent back for them runs again with an instruction. If none is left, an implicated actor
+whose output has changed since may be sent back again. Then the human is asked one question; without an answer the run
+stops and reports what was tried. Without a failure, the next actor is the nearest stale one.
 """
 
 from __future__ import annotations

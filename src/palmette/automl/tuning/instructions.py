@@ -1,37 +1,43 @@
-"""Requests in words with the task that each asks for, made by a grammar, so that labels are right by construction.
+"""Requests in words and the answers that a language model should give, by a grammar: labels right by construction.
 
 A pair has a table, a person's way of speaking, and some wishes. Each wish is drawn as fields and then put into words.
-Test pairs use tables and phrasings that no training pair has.
+Prompt and answer are those of the actor `requirement_parser`, so that a tuned model fits `--model`; an answer that the
+actor would refuse is no pair. Test pairs use tables and phrasings that no training pair has.
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from palmette.automl.task_spec.request import ColumnSummary, DataSummary
+from palmette.automl.actors.requirement_parser.actor import ParserInput, RequirementParser
+from palmette.automl.actors.requirement_parser.answer import SentenceAnswer, mistakes, reading_of
+from palmette.automl.task_spec.request import ColumnSummary, DataSummary, Request
 from palmette.automl.task_spec.sentence import read_sentence
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model, read_document
+from palmette.engine import Context
+from palmette.llm import Models, Prompt, Reply, read_answer
+from palmette.llm.answerer import Answerer
 
 Split = Literal["train", "validation", "test"]
-SYSTEM = (
-    "Read the request about the table and answer with one JSON object. Its fields are target, problem, metric, "
-    "exclude, constraints, learners, prefer and budget (seconds). Leave out what the request does not ask for."
-)
-FIELDS = ("target", "problem", "metric", "exclude", "constraints", "learners", "prefer", "budget")
+COUNTS = (3, 4, 7, 14)
+"""Clusters, or days of a forecast."""
 
 
 class Phrasing(Model):
-    """Ways to say one thing, and the fields that it means."""
+    """Ways to say one thing, and the fields of an answer that it means."""
 
     fields: Mapping[str, Any]
     train: tuple[str, ...]
     test: tuple[str, ...]
+    tasks: tuple[str, ...] = ()
+    """Tasks that it fits; empty for all."""
 
 
 class InstructionGrammar(Model):
@@ -50,20 +56,30 @@ class InstructionGrammar(Model):
 
 
 class Pair(Model):
-    """A request and the task that it asks for."""
+    """A request about a table, and the answer to it."""
 
     split: Split
     request: str
-    columns: Mapping[str, str]
-    """Kind by name."""
-    task: Mapping[str, Any]
+    data: DataSummary
+    answer: SentenceAnswer
+
+    @property
+    def prompt(self) -> Prompt:
+        """What a run asks a model for this request."""
+        asked = ParserInput(request=Request(text=self.request), columns=self.data)
+        return _parser().render(asked, Context("requirement_parser", Path("/nowhere")))
 
     def chat(self) -> dict[str, Any]:
         """As a line of chat JSONL."""
-        listed = ", ".join(f"{name} ({kind})" for name, kind in self.columns.items())
-        answer = json.dumps(self.task, ensure_ascii=False, sort_keys=True)
-        turns = (("system", SYSTEM), ("user", f"Columns: {listed}\nRequest: {self.request}"), ("assistant", answer))
+        turns = [(one.speaker, one.text) for one in self.prompt.messages]
+        answer = self.answer.model_dump_json(exclude_defaults=True, indent=1)
+        turns.append(("assistant", f"```json\n{answer}\n```"))
         return {"messages": [{"role": role, "content": text} for role, text in turns]}
+
+
+@cache
+def _parser() -> RequirementParser:
+    return RequirementParser(Models(lambda role: Answerer(role, ())))
 
 
 @cache
@@ -71,16 +87,22 @@ def grammar() -> InstructionGrammar:
     return read_document(Path(__file__).with_name("grammar.yaml"), InstructionGrammar)
 
 
-def pairs(count: int = 2400, seed: int = 0) -> list[Pair]:
-    """So many different pairs: 80 % for training, 10 % for validation, 10 % for the test."""
-    random_, made, known = random.Random(seed), list[Pair](), set[str]()
-    while len(made) < count:
-        split: Split = "test" if len(made) % 10 == 9 else "validation" if len(made) % 10 == 8 else "train"
-        one = _drawn(random_, split)
-        if one.request not in known:
-            known.add(one.request)
-            made.append(one)
-    return made
+def pairs(count: int = 2400, seed: int = 0, splits: Collection[Split] = get_args(Split)) -> list[Pair]:
+    """The pairs of some splits out of so many different ones: 80 % train, 10 % validate, 10 % test."""
+    made = dict[str, Pair]()
+    for number in range(count):
+        split: Split = "test" if number % 10 == 9 else "validation" if number % 10 == 8 else "train"
+        if split in splits:
+            random_ = random.Random(f"{seed} {number}")
+            drawn = iter(lambda: _drawn(random_, split), None)  # noqa: B023 - consumed at once
+            one = next(one for one in drawn if one.request not in made and _is_accepted(one))
+            made[one.request] = one
+    return list(made.values())
+
+
+def _is_accepted(one: Pair) -> bool:
+    """Whether the parser accepts the answer."""
+    return not [*mistakes(one.answer, one.request, one.data)]
 
 
 def _drawn(random_: random.Random, split: Split) -> Pair:
@@ -92,51 +114,80 @@ def _drawn(random_: random.Random, split: Split) -> Pair:
     columns = known.tables[table]
     problem = random_.choice(sorted(known.tasks))
     targets = columns["classes"] if problem == "classification" else columns["numbers"]
-    names = {"target": random_.choice(targets), "column": random_.choice(columns["others"])}
-    kinds = [kind for kind in known.wishes if not kind.startswith(tuple(known.tasks)) or kind.startswith(problem)]
-    chosen = [random_.choice(known.wishes[kind]) for kind in random_.sample(kinds, random_.randint(0, 4))]
-    said, task = list[str](), dict[str, Any]()
-    for one in (known.tasks[problem], *chosen):
-        said.append(_put(random_.choice(one.test if held else one.train), names))
-        task = _joined(task, {name: _put(value, names) for name, value in one.fields.items()})
-    listed = {name: kind for kind, group in columns.items() for name in group}
-    kinds_of = {name: "number" if kind == "numbers" else "category" for name, kind in listed.items()}
-    return Pair(split=split, request=f"{before}{' '.join(said)}{after}", columns=kinds_of, task=task)
+    values = {"target": random_.choice(targets), "column": random_.choice(columns["others"])}
+    values["count"] = str(random_.choice(COUNTS))
+    said, fields = list[str](), dict[str, Any]()
+    for one in (known.tasks[problem], *_wishes(random_, problem)):
+        words = random_.choice(one.test if held else one.train).format_map(values)
+        said.append(f"{words}.")
+        _add(fields, {name: _put(value, values) for name, value in one.fields.items()}, words)
+    data = DataSummary(columns=tuple(_column(name, kind) for kind, group in columns.items() for name in group))
+    return Pair(split=split, request=f"{before}{' '.join(said)}{after}", data=data, answer=SentenceAnswer(**fields))
 
 
-def _put(value: Any, names: Mapping[str, str]) -> Any:
-    if isinstance(value, list | tuple):
-        return [_put(one, names) for one in value]
-    return value.format_map(names) if isinstance(value, str) else value
+def _wishes(random_: random.Random, problem: str) -> Iterator[Phrasing]:
+    """At most four wishes of different kinds that fit a problem."""
+    known = grammar()
+    for kind in random_.sample(sorted(known.wishes), random_.randint(0, 4)):
+        of_task = next((name for name in known.tasks if kind.startswith(name)), problem)
+        fitting = [one for one in known.wishes[kind] if not one.tasks or problem in one.tasks]
+        if fitting and of_task == problem:
+            yield random_.choice(fitting)
 
 
-def _joined(task: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    both = {name: [*task[name], *value] for name, value in fields.items() if isinstance(value, list) and name in task}
-    return {**task, **fields, **both}
+def _column(name: str, kind: str) -> ColumnSummary:
+    if kind == "numbers":
+        return ColumnSummary(name=name, kind="number", distinct=90, examples=("3", "12.5"))
+    return ColumnSummary(name=name, kind="category", distinct=3 if kind == "classes" else 40, examples=("a", "b"))
 
 
-def task_fields(task: TaskSpec) -> dict[str, Any]:
-    """The fields of a task in the form of the labels."""
-    made: dict[str, Any] = {
-        name: getattr(task, name) for name in ("target", "problem", "metric") if getattr(task, name)
+def _put(value: Any, values: Mapping[str, str]) -> Any:
+    return [_put(one, values) for one in value] if isinstance(value, list) else value.format_map(values)
+
+
+def _add(answer: dict[str, Any], fields: Mapping[str, Any], words: str) -> None:
+    """Adds fields to an answer, with the words that they were read from."""
+    for name, value in fields.items():
+        if name in ("constraints", "learners"):
+            answer[name] = [*answer.get(name, []), *({"value": one, "words": words} for one in value)]
+        else:
+            answer[name] = value
+            answer.setdefault("words", {})[name] = words
+
+
+def task_fields(task: TaskSpec) -> set[tuple[str, str]]:
+    """The single values of a task by field; the problem only where target and horizon do not tell it."""
+    listed: dict[str, Iterable[object]] = {
+        "target": [task.target],
+        "problem": ["clustering"] if task.problem == "clustering" or task.clusters.count else [],
+        "metric": [task.metric],
+        "clusters": [task.clusters.count or ""],
+        "horizon": [task.forecast.horizon],
+        "exclude": task.exclude,
+        "known_after": task.known_after,
+        "constraints": task.constraints,
+        "learners": task.learners,
+        "prefer": task.prefer,
+        "budget": [f"{task.budget:g}"] if "budget" in task.sources else [],
     }
-    lists = {
-        "exclude": list(task.exclude),
-        "constraints": [str(one) for one in task.constraints],
-        "learners": [str(one) for one in task.learners],
-        "prefer": list(task.prefer),
-    }
-    made |= {name: value for name, value in lists.items() if value}
-    return made | ({"budget": task.budget} if "budget" in task.sources else {})
+    return {(name, str(one)) for name, values in listed.items() for one in values if str(one)}
 
 
-def by_rules(pair: Pair) -> dict[str, Any]:
+def by_rules(pair: Pair) -> TaskSpec:
     """What the offline rules read in a request."""
-    columns = tuple(
-        ColumnSummary.model_validate({"name": name, "kind": kind, "distinct": 3 if kind == "category" else None})
-        for name, kind in pair.columns.items()
-    )
-    return task_fields(read_sentence(pair.request, DataSummary(columns=columns)).task)
+    return read_sentence(pair.request, pair.data).task
+
+
+def by_model(ask: Callable[[Prompt], Reply]) -> Callable[[Pair], TaskSpec]:
+    """What a model reads in a request; nothing where its answer would be refused."""
+
+    def read(pair: Pair) -> TaskSpec:
+        answer = read_answer(ask(pair.prompt), SentenceAnswer)
+        if not isinstance(answer, SentenceAnswer) or [*mistakes(answer, pair.request, pair.data)]:
+            return TaskSpec()
+        return reading_of(answer, pair.request, pair.data).task
+
+    return read
 
 
 class TuningScores(Model):
@@ -149,31 +200,18 @@ class TuningScores(Model):
     """By field, over its single values; and of all fields together as `all`."""
 
 
-def evaluate(read: Callable[[Pair], Mapping[str, Any]], tested: Sequence[Pair]) -> TuningScores:
-    """Compares what a reader finds with the labels; `problem` counts only where the words must say it."""
-    counts = {name: [0, 0, 0] for name in (*FIELDS, "all")}
-    exact = 0
+def evaluate(read: Callable[[Pair], TaskSpec], tested: Sequence[Pair]) -> TuningScores:
+    """Compares what a reader finds with the labels."""
+    exact, right, wrong = 0, Counter[str](), Counter[str]()
     for pair in tested:
-        wanted, found = _values(pair.task), _values(read(pair))
+        wanted = task_fields(reading_of(pair.answer, pair.request, pair.data).task)
+        found = task_fields(read(pair))
         exact += wanted == found
-        for name, values in ((name, {one for one in wanted | found if name in (one[0], "all")}) for name in counts):
-            both, more, less = len(values & wanted & found), len(values & found - wanted), len(values & wanted - found)
-            counts[name] = [old + new for old, new in zip(counts[name], (both, more, less), strict=True)]
-    scores = {
-        name: 2 * both / (2 * both + more + less) for name, (both, more, less) in counts.items() if both + more + less
-    }
-    rounded = {name: round(score, 4) for name, score in scores.items()}
-    return TuningScores(pairs=len(tested), exact=round(exact / max(len(tested), 1), 4), f1=rounded)
-
-
-def _values(task: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """Single values by field; the problem follows from the target unless it is a clustering, so it is left out."""
-    listed = ((name, value if isinstance(value, list | tuple) else [value]) for name, value in task.items())
-    return {(name, _plain(one)) for name, values in listed if name != "problem" for one in values}
-
-
-def _plain(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
+        right.update(name for name, _ in wanted & found)
+        wrong.update(name for name, _ in wanted ^ found)
+    right["all"], wrong["all"] = right.total(), wrong.total()
+    f1 = {name: round(2 * right[name] / (2 * right[name] + wrong[name]), 4) for name in sorted(right | wrong)}
+    return TuningScores(pairs=len(tested), exact=round(exact / max(len(tested), 1), 4), f1=f1)
 
 
 def write(made: Iterable[Pair], folder: Path) -> dict[str, int]:
@@ -193,7 +231,8 @@ def _card(counts: Mapping[str, int]) -> Iterator[str]:
     known = grammar()
     yield "# Requests and tasks\n"
     yield f"{sum(counts.values())} pairs: {', '.join(f'{number} {split}' for split, number in counts.items())}."
-    yield "Made by a grammar, without a language model and without real data; labels are right by construction.\n"
+    yield "Made by a grammar, without a language model and without real data; labels are right by construction."
+    yield "Each was accepted by the checks of the actor `requirement_parser`, as it stands here.\n"
     yield f"Tables: {', '.join(known.tables)}; in the test only: {', '.join(sorted(known.test_tables))}."
     yield f"Ways of speaking: {', '.join(known.persons)}; in the test only: {', '.join(sorted(known.test_persons))}."
     yield "Phrasings of the test do not occur in training. Limits: English, one table, one target."

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from palmette.automl.tuning.instructions import Pair
 from palmette.errors import UserError, missing_extra
+from palmette.llm import Prompt, Reply
 
 LONGEST = 400
 """Tokens of an answer."""
@@ -48,29 +47,26 @@ def train(model: Path, data: Path, out: Path, steps: int, rank: int = 16) -> dic
     return {"first_loss": losses[0], "last_loss": losses[-1]}
 
 
-def reader(model: Path) -> Callable[[Pair], Mapping[str, Any]]:
-    """What a model in a folder reads in a request; nothing where its answer is no JSON object."""
-    _require(model)
+def local_model(folder: Path) -> Callable[[Prompt], Reply]:
+    """A model in a folder, asked in this process; its answers are cut off at `LONGEST` tokens."""
+    _require(folder)
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(model, local_files_only=True, trust_remote_code=False)
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     network = AutoModelForCausalLM.from_pretrained(
-        model, local_files_only=True, trust_remote_code=False, use_safetensors=True
+        folder, local_files_only=True, trust_remote_code=False, use_safetensors=True
     )
 
-    def read(pair: Pair) -> Mapping[str, Any]:
+    def ask(prompt: Prompt) -> Reply:
         asked = tokenizer.apply_chat_template(
-            pair.chat()["messages"][:2], add_generation_prompt=True, return_tensors="pt", return_dict=True
-        )
+            [{"role": one.speaker, "content": one.text} for one in prompt.messages],
+            add_generation_prompt=True, return_tensors="pt", return_dict=True,
+        )  # fmt: skip
         made = network.generate(**asked, max_new_tokens=LONGEST, do_sample=False)
         text = tokenizer.decode(made[0][asked["input_ids"].shape[1] :], skip_special_tokens=True)
-        try:
-            answer = json.loads(text)
-        except ValueError:
-            return {}
-        return answer if isinstance(answer, dict) else {}
+        return Reply(text=text, model=str(folder))
 
-    return read
+    return ask
 
 
 def _require(model: Path) -> None:
