@@ -14,6 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 from web_samples import question_actor, write_journal
 
+from palmette.automl import monitoring
 from palmette.engine import answer_question, new_run_folder, open_questions, read_journal, resume_run, run_environment
 from palmette.engine.human import WebHuman
 from palmette.web import documents
@@ -179,6 +180,15 @@ def test_a_page_that_other_machines_reach_asks_for_its_token(runs: Path) -> None
         assert client.get("/api/runs").status_code == 200
     with pytest.raises(AssertionError):
         create_app([runs.parent], "0.0.0.0")
+
+
+def test_requests_are_counted_and_timed_for_prometheus(client: TestClient) -> None:
+    monitoring.counts.clear()
+    for path in ("digest", "digest", "none"):
+        client.get(f"/api/runs/{path}")
+    lines = client.get("/metrics").text.splitlines()
+    name = 'http_request_duration_seconds_count{path="/api/runs/{id}",status='
+    assert lines[0].endswith(" histogram") and {f'{name}"200"}} 2', f'{name}"404"}} 1'} <= {*lines}
 
 
 def test_a_specification_is_checked_while_it_is_written(client: TestClient, runs: Path) -> None:

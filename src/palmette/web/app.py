@@ -15,6 +15,7 @@ from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Streamin
 from fastapi.staticfiles import StaticFiles
 from pydantic import Field, JsonValue
 
+from palmette.automl.monitoring import measured
 from palmette.documents import Model, read_text
 from palmette.engine import answer_question, runs_folder
 from palmette.errors import PalmetteError
@@ -80,6 +81,7 @@ def create_app(roots: Sequence[Path], host: str = "127.0.0.1", access: str | Non
         endpoints.close()
 
     app = FastAPI(title="Palmette", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app.middleware("http")(measured)
     app.add_middleware(Guard, host=host, access=access, page=page)
     app.mount("/static", StaticFiles(directory=STATIC))
     _pages(app, page)

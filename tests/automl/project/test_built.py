@@ -75,6 +75,10 @@ def test_a_package_passes_its_tests_and_its_endpoint_agrees_with_it(
         assert service.call("POST", "/predict/batch", {"rows": [asked[0]] * 10_001}).status == 413
         assert service.call("POST", "/predict", {**asked[0], "Age (years)": float("nan"), "more": 1}).status == 200
         assert service.call("POST", "/predict", ["no", "object"]).status == 422
+        service.call("GET", "/nowhere")
+        counted = service.call("GET", "/metrics").text
+        assert 'duration_seconds_count{path="/predict",status="200"} ' in counted
+        assert 'duration_seconds_bucket{path="other",status="404",le="+Inf"} 1\n' in counted
 
 
 @pytest.fixture
