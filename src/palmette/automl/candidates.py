@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -13,6 +14,7 @@ from palmette.automl.samples import ArrayUse, Reading, TableFormat
 from palmette.automl.task_spec.spec import Threshold
 from palmette.documents import Model
 
+WHOLE = re.compile(r"-?(0|[1-9]\d*)")
 Setting = str | bool | int | float | None
 Ensembling = Literal["single", "best", "mean", "weighted", "stacking", "voting"]
 """single: one model, even if an ensemble scores better; best: like `weighted`, but one model unless the ensemble is
@@ -208,6 +210,12 @@ class Blueprint(Model):
     seed: int = 0
     remarks: tuple[str, ...] = ()
     """Remarks on training and evaluation for the coders, in full."""
+
+    @property
+    def has_whole_classes(self) -> bool:
+        """Whether classes are whole numbers, which the package predicts as integers."""
+        spelt = self.target_reading.form == "boolean" and len(self.classes) == 2
+        return bool(self.classes) and not spelt and self.threshold is None and all(map(WHOLE.fullmatch, self.classes))
 
     @property
     def file_columns(self) -> tuple[ColumnUse, ...]:

@@ -49,7 +49,9 @@ while True:
         features, learner = learner[:-1].transform(features), learner[-1]
     elif hasattr(learner, "inverse_func"):
         inverse, learner = learner.inverse_func, learner.regressor_
-    elif hasattr(learner, "estimator_") and type(learner).__module__.startswith(package):
+    elif hasattr(learner, "estimator_") and (
+        hasattr(learner, "threshold") or type(learner).__module__.startswith(package)
+    ):
         learner = learner.estimator_
     else:
         break

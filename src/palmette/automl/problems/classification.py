@@ -151,6 +151,11 @@ class Classification(Supervised):
     def decided(self, estimator: Call, class_weights: tuple[float, ...] | None) -> Call:
         if class_weights is None:
             return estimator
+        typed = [int(one) if self.blueprint.has_whole_classes else one for one in self.blueprint.classes]
+        if len(typed) == 2:
+            (_, low), (name, high) = sorted(zip(typed, class_weights, strict=True))
+            given = {"estimator": estimator, "threshold": round(low / (low + high), 4), "pos_label": name}
+            return Call("sklearn.model_selection.FixedThresholdClassifier", given)
         weights = {name: round(one, 4) for name, one in zip(self.blueprint.classes, class_weights, strict=True)}
         return Call(f"{ASSEMBLY}.decided.DecidedClassifier", {"estimator": estimator, "class_weights": weights})
 

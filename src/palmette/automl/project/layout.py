@@ -77,7 +77,7 @@ def laid_out(calls: ModelCalls, columns: Mapping[str, Sequence[str]]) -> Package
     encoders = _encoders(calls)
     shared = [
         FunctionSource("_".join(names), call, "Steps that several kinds of columns share.")
-        for names, call in _shared(encoders)
+        for names, call in sorted(_shared(encoders), key=lambda one: -len(one[0]))  # the longest are used first
     ]
     members = _members(calls) if len(calls.members) > 1 else []
     known = [(one.call, Call(FEATURES + one.name)) for one in encoders]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -38,7 +37,6 @@ LEADERS = 5
 """Candidates in the README."""
 UNCONVERGED = ("sklearn.neural_network.MLP", "sklearn.linear_model.LogisticRegression")
 """Models that warn if validation chose few steps."""
-WHOLE = re.compile(r"-?(0|[1-9]\d*)")
 
 
 def write_package(
@@ -111,7 +109,7 @@ def _target_type(blueprint: Blueprint) -> str:
         case "number":
             return ".astype(float)"
         case _:
-            return ".astype(int)" if _are_whole(blueprint) else ".astype(str)"
+            return ".astype(int)" if blueprint.has_whole_classes else ".astype(str)"
 
 
 def files_of(
@@ -157,7 +155,7 @@ def files_of(
 def _about(blueprint: Blueprint, selection: Selection, leaderboard: Sequence[LeaderboardRow]) -> dict[str, Any]:
     """Facts about the package and the choice of the model."""
     positive = blueprint.positive or (blueprint.classes[-1] if blueprint.classes else "")
-    whole = _are_whole(blueprint)
+    whole = blueprint.has_whole_classes
     columns = f"{len(blueprint.columns)} columns" if len(blueprint.columns) > 1 else "one column"
     what = f"{blueprint.target} ({len(blueprint.classes)} classes)" if blueprint.classes else blueprint.target
     return {
@@ -172,10 +170,19 @@ def _about(blueprint: Blueprint, selection: Selection, leaderboard: Sequence[Lea
         "direction": direction(blueprint.metric),
         "metric_source": metric_source(blueprint, source(int(positive) if whole else positive)),
         "whole_classes": whole,
-        "most_probable": selection.class_weights is None,
+        "decision": _decision(blueprint, selection),
         "clusters": not blueprint.target,
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
     }
+
+
+def _decision(blueprint: Blueprint, selection: Selection) -> str:
+    """The source of the labels that follow from `probabilities`."""
+    if selection.class_weights is None:
+        return "model.classes_[probabilities.argmax(axis=1)]"
+    if len(blueprint.classes) == 2:
+        return "model.classes_[(probabilities[:, 1] >= model[-1].threshold).astype(int)]"
+    return "model[-1].decide(probabilities)"
 
 
 def _leaders(leaderboard: Sequence[LeaderboardRow]) -> list[str]:
@@ -186,12 +193,6 @@ def _leaders(leaderboard: Sequence[LeaderboardRow]) -> list[str]:
         f"- {one_line(row.name):{width}} {row.score:.4g} ({row.low:.4g} to {row.high:.4g})" + ", delivered" * row.chosen
         for row in rows
     ]
-
-
-def _are_whole(blueprint: Blueprint) -> bool:
-    """Whether classes are whole numbers, which the package predicts as integers."""
-    is_text = _target_kind(blueprint) == "category"
-    return is_text and bool(blueprint.classes) and all(map(WHOLE.fullmatch, blueprint.classes))
 
 
 def _reading(blueprint: Blueprint) -> dict[str, Any]:
