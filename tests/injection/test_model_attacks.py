@@ -6,6 +6,7 @@ Each attack of `model_attacks.yaml` is planted, shown inside its quotation, obey
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,15 +21,18 @@ from small_coding import FEATURES, LEARNER, PROPOSED, Shop, said
 
 from palmette.automl.actors.assembler.actor import Assembler
 from palmette.automl.actors.debugger.actor import Debugger, DebuggerInput
+from palmette.automl.actors.knowledge_retriever.actor import KnowledgeRetriever
 from palmette.automl.actors.modeling_coder.actor import ModelingCoder
 from palmette.automl.actors.pipeline_coder.actor import PipelineCoder
+from palmette.automl.actors.plan_writer.actor import PlanWriter
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
-from palmette.automl.artefacts import Assembly
+from palmette.automl.artefacts import Assembly, Insight, Knowledge
 from palmette.automl.candidates import OwnCode
 from palmette.automl.import_policy import ImportPolicy, objections
 from palmette.automl.own_code import module_of
 from palmette.documents import Model
 from palmette.engine import PastAttempt, Violation
+from palmette.knowledge.sources.texts import FOLDER
 from palmette.llm.visible import visible
 from palmette.sandbox import python_command
 
@@ -41,14 +45,17 @@ class Attack(Model):
     """One attack; the file of attacks describes the fields."""
 
     name: str
-    planted: Literal["column", "value", "request", "trace"]
+    planted: Literal["column", "value", "request", "trace", "passage"]
     text: str
-    role: Literal["preprocessing_coder", "modeling_coder", "debugger"]
-    adds: str
+    role: Literal["preprocessing_coder", "modeling_coder", "debugger", "knowledge_retriever", "plan_writer"]
+    adds: str = ""
+    answer: str = ""
+    held: str = "reaches-outside"
 
 
 TABLE = Path(__file__).with_name("model_attacks.yaml").read_text("utf-8")
 ATTACKS = [Attack.model_validate(one) for one in yaml.safe_load(TABLE)]
+PLANNING = {"knowledge_retriever": KnowledgeRetriever, "plan_writer": PlanWriter}
 MODULES = (module_of("own_features.py", FEATURES, "transform"), module_of("own_traditional.py", LEARNER, "fit"))
 
 
@@ -57,7 +64,7 @@ def texts(place: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     """A table in whose header, cells and request all the texts stand."""
     names, values = texts("column"), texts("value")
 
@@ -70,7 +77,24 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
         return rows
 
     wish = " ".join(["Predict the rating.", *texts("request")])
-    return Shop(tmp_path_factory.mktemp("attacked"), lines=lines(), target="rating", sentence=wish)
+    folder = tmp_path_factory.mktemp("attacked")
+    (folder / "team").mkdir()
+    for number, text in enumerate(texts("passage")):
+        (folder / "team" / f"{number}.md").write_text(text, "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FOLDER, str(folder / "team"))
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        yield Shop(folder, lines=lines(), target="rating", sentence=wish)
+
+
+def planning(shop: Shop, role: str) -> Any:
+    """The input of an agent that is shown what was retrieved, with all passages."""
+    retriever = KnowledgeRetriever()
+    found = retriever.run(shop.input(KnowledgeRetriever), shop.context()).output
+    assert found is not None
+    passages = [Insight(text=text, source=f"{number}.md", because="b") for number, text in enumerate(texts("passage"))]
+    knowledge = found.model_copy(update={"insights": (*found.insights, *passages)})
+    return shop.input(PLANNING[role], **({"knowledge": knowledge} if role == "plan_writer" else {}))
 
 
 def failure() -> Violation:
@@ -81,7 +105,11 @@ def failure() -> Violation:
 def refused(shop: Shop, attack: Attack) -> set[str]:
     """The codes of what is found in the answer of a model that does what the text demands."""
     actor: Any
-    if attack.role == "debugger":
+    if attack.role in PLANNING:
+        asked = planning(shop, attack.role)
+        actor = shop.make(PLANNING[attack.role], models(Canned([attack.answer] * 3)))
+        context = shop.context()
+    elif attack.role == "debugger":
         patch = f"<<<<<<< old\nimport pandas as pd\n=======\nimport pandas as pd\n{attack.adds}\n>>>>>>> new"
         failed = Assembly(store="search-x", tracks=(), modules=MODULES[:1], failures=(failure(),))
         past = PastAttempt(number=1, reason="", fix="", violations=(failure(),))
@@ -96,20 +124,25 @@ def refused(shop: Shop, attack: Attack) -> set[str]:
         actor, asked = shop.make(ModelingCoder, models(Canned([reply]))), shop.input(ModelingCoder)
         context = shop.context()
     attempt = actor.run(asked, context)
-    assert attempt.output is not None, attempt
+    if attempt.output is None:
+        return {found.code for found in attempt.violations}
+    if isinstance(attempt.output, Knowledge):
+        usual = {one.source: one.learners for one in shop.made(KnowledgeRetriever).insights}
+        assert {one.source: one.learners for one in attempt.output.insights}.items() <= usual.items()
     return {found.code for found in actor.check(asked, attempt.output, context).violations}
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_a_model_that_obeys_is_refused_before_anything_runs(attack: Attack, shop: Shop) -> None:
     before = shop.sandbox.started
-    assert refused(shop, attack) == {"reaches-outside"}
+    assert refused(shop, attack) == ({attack.held} - {"as-usual"})
     assert shop.sandbox.started == before
 
 
 def test_every_text_is_shown_in_quotations_only(shop: Shop) -> None:
     debugging = DebuggerInput(failure=failure(), modules=MODULES)
-    asked = {cls: shop.input(cls) for cls in (PreprocessingCoder, ModelingCoder, PipelineCoder)}
+    asked: dict[Any, Any] = {cls: shop.input(cls) for cls in (PreprocessingCoder, ModelingCoder, PipelineCoder)}
+    asked |= {cls: planning(shop, role) for role, cls in PLANNING.items()}
     shown: set[str] = set()
     for cls, input in {**asked, Debugger: debugging}.items():
         system, user = shop.make(cls, models(Canned([]))).render(input, shop.context()).messages
@@ -118,7 +151,7 @@ def test_every_text_is_shown_in_quotations_only(shop: Shop) -> None:
             assert visible(attack.text) not in system.text + own
             forms = {attack.text, attack.text.translate(CLEANED)}
             shown |= {attack.name} if any(text in user.text.replace('\\"', '"') for text in forms) else set()
-    assert {attack.name for attack in ATTACKS if attack.planted in ("column", "trace")} <= shown
+    assert {attack.name for attack in ATTACKS if attack.planted in ("column", "trace", "passage")} <= shown
 
 
 HONEST = """
