@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("pandas", reason="pandas is not installed")
+
+from small_plans import Given, chain, deals_in
 
 from palmette.automl.artefacts import Insight, Knowledge
 from palmette.automl.candidates import Strategy
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.planning.insights import advocated, informed, recalled_candidates, resting_on
-from palmette.automl.planning.strategies import strategies
+from palmette.automl.planning.insights import MOST_RECALLED, advocated, recalled_candidates, used_by
+from palmette.cli.memory import memory as commands
 from palmette.engine import Violation
 from palmette.engine.actor import PastAttempt
 from palmette.engine.events import Decided
 from palmette.engine.state import ActorState, RunState
-from palmette.errors import MachineError, UserError
+from palmette.errors import MachineError
 from palmette.knowledge import Subject, SuggestedCandidate, look_up, memory
 from palmette.knowledge.memory import Memory, RememberedCandidate, RunMemory
 
@@ -49,16 +53,28 @@ def test_similar_runs_are_recalled_with_their_best_candidates(kept: Memory) -> N
     assert found.findings[0].source == "run r1" and found.findings[0].candidates[0].learner == "lightgbm"
 
 
-def test_a_memory_is_listed_forgotten_and_carried_elsewhere(kept: Memory, tmp_path: Path) -> None:
-    kept.add([run(), run("r2")])
-    other = Memory(tmp_path / "other.sqlite")
-    assert memory.imported(other, memory.exported(kept), "m.jsonl") == 2 and other.all() == kept.all()
-    kept.forget("r1")
-    assert [one.run for one in kept.all()] == ["r2"]
-    with pytest.raises(UserError, match="no run 'r9'"):
-        kept.forget("r9")
-    with pytest.raises(UserError, match=r"m\.jsonl:1 is no run of a memory"):
-        memory.imported(other, '{"run": 1}', "m.jsonl")
+def test_a_memory_is_listed_shown_forgotten_and_carried_elsewhere(
+    kept: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def said(*words: str, code: int = 0) -> str:
+        result = CliRunner().invoke(commands, words)
+        assert result.exit_code == code, result.output
+        return result.output + str(result.exception or "")
+
+    kept.add([run("run-one"), run("run-two")])
+    assert "run-one" in said("list") and "lightgbm 1" in said("list")
+    assert "Several runs begin with 'run-'" in said("show", "run-", code=1)
+    assert json.loads(said("show", "run-o"))["candidates"][0]["score"] == 1.0
+    said("export", str(tmp_path / "m.jsonl"))
+    said("forget", "run-one")
+    assert [one.run for one in kept.all()] == ["run-two"]
+    assert "no run 'run-one'" in said("forget", "run-one", code=1)
+    monkeypatch.setenv(memory.VARIABLE, str(tmp_path / "other.sqlite"))
+    assert "Added 2 runs" in said("import", str(tmp_path / "m.jsonl"))
+    (tmp_path / "m.jsonl").write_text('{"run": 1}')
+    assert "m.jsonl:1 is no run of a memory" in said("import", str(tmp_path / "m.jsonl"), code=1)
+    monkeypatch.setenv(memory.VARIABLE, "off")
+    assert "The memory is off" in said("list", code=1)
 
 
 @pytest.mark.parametrize("poison", [
@@ -82,22 +98,42 @@ def test_candidates_that_several_runs_agree_on_come_first_and_are_few() -> None:
     assert [one.name for one in made][:2] == ["lightgbm-recalled-1", "lightgbm-recalled-2"]
 
 
-def test_an_insight_leads_to_a_plan_and_names_what_follows_from_it() -> None:
+@pytest.fixture(scope="module")
+def deals(tmp_path_factory: pytest.TempPathFactory) -> Given:
+    return deals_in(tmp_path_factory.mktemp("deals"))
+
+
+def test_every_insight_leads_to_a_plan_that_names_what_follows_from_it_or_is_dropped(deals: Given) -> None:
+    recalled = (SuggestedCandidate(learner="lightgbm", settings={"num_leaves": 11}),)
     insights = (
         Insight(text="Lines win.", source="A", because="b", learners=("linear",)),
-        Insight(text="Tidy data are nice.", source="B", because="b"),
+        Insight(text="It led.", source="run r1", because="b", learners=("lightgbm",), candidates=recalled),
+        Insight(text="Tidy data are nice.", source="C", because="b"),
+        Insight(text="SVMs with graphs win.", source="D", because="b", learners=("gcn",)),
     )
-    knowledge = Knowledge(insights=insights)
-    plans = informed(strategies("regression", "usual"), knowledge)
-    assert [one.name for one in plans].index("as-retrieved") == 2 and plans[2].learners == ("linear",)
-    candidate = recalled_candidates(
-        Knowledge(insights=(insights[0].model_copy(update={"candidates": (SuggestedCandidate(learner="linear"),)}),)),
-        ALLOWED, FACTS, (Strategy(),),
-    )  # fmt: skip
-    assert [(one.source, names) for one, names in resting_on(knowledge, candidate)] == [("A", ("linear-recalled-1",))]
-    assert informed(strategies("regression", "usual"), Knowledge(insights=insights[1:])) == strategies(
-        "regression", "usual"
-    )
+    made = chain(deals, knowledge=Knowledge(insights=insights))
+    for plan in made.plans.plans:
+        names = {one.name for one in plan.candidates}
+        assert all(followed and names.issuperset(followed) for followed in plan.insights.values())
+    cited = {source for plan in made.plans.plans for source in plan.insights}
+    assert cited == {"A", "run r1"} and any(one.name == "as-retrieved" for one in made.plans.plans)
+    assert any(one.settings == {"num_leaves": 11} for plan in made.plans.plans for one in plan.candidates)
+    kept = used_by(made.plans.plans[0], Knowledge(insights=insights))
+    assert kept and {one.source for one in kept.insights} == {*made.plans.plans[0].insights}
+
+
+def test_a_poisoned_memory_adds_candidates_and_takes_none_away(deals: Given) -> None:
+    poison = [SuggestedCandidate(learner=name) for name in ("knn", "os.system")]
+    poison += [SuggestedCandidate(learner="linear", settings={"C": value}) for value in (1e-9, 1e-8, -1, "x", 1e9)]
+    wrong = Insight(text="Only kNN works.", source="run r0", because="b", learners=("knn",), candidates=tuple(poison))
+    usual, poisoned = chain(deals, knowledge=Knowledge()), chain(deals, knowledge=Knowledge(insights=(wrong,)))
+    before = {plan.name: {one.name for one in plan.candidates} for plan in usual.plans.plans}
+    after = {plan.name: {one.name for one in plan.candidates} for plan in poisoned.plans.plans}
+    assert all(before[name] <= after[name] for name in before.keys() & after.keys()) and len(after) == len(before)
+    leading = [one.name for one in poisoned.blueprint.candidates]
+    assert {one.name for one in usual.blueprint.candidates[:2]} <= {*leading}
+    assert len([name for name in leading if "recalled" in name]) <= MOST_RECALLED
+    assert poisoned.blueprint.metric == usual.blueprint.metric and poisoned.blueprint.folds == usual.blueprint.folds
 
 
 @pytest.mark.parametrize(("text", "learners"), [
