@@ -17,7 +17,6 @@ from palmette.features.spec.dfr import Table
 
 TRIES = 240
 LONG_AGO = timedelta(days=500)
-SOON = timedelta(hours=2)
 
 
 @dataclass(frozen=True)
@@ -88,12 +87,12 @@ def usual_row(
     cutoff: datetime,
     until: datetime | None = None,
 ) -> Row:
-    """A row that counts at the cut-off."""
+    """A row that counts at the cut-off; one of a table that features only look into counts at events, too."""
     if table == factory.spine and table not in factory.events():
         return factory.row(table, entity, values, cutoff)
-    if table.kind in ("snapshot", "scd2"):
+    if table not in factory.events():
         return factory.row(table, entity, values, max(cutoff - LONG_AGO, factory.earliest(table, cutoff)), until=until)
-    return factory.row(table, entity, values, cutoff - max(SOON, factory.step(table)))
+    return factory.row(table, entity, values, cutoff - max(factory.soon, factory.step(table)))
 
 
 def usual_rows(
@@ -103,7 +102,7 @@ def usual_rows(
     first = usual_row(factory, table, entity, values, cutoff)
     if later is None:
         return [first]
-    change = cutoff - SOON / 2
+    change = cutoff - factory.soon / 2
     if table.valid_to:
         first = usual_row(factory, table, entity, values, cutoff, until=change)
     return [first, factory.row(table, entity, later, change)]
@@ -237,6 +236,11 @@ class ScenarioBuilder:
         """A new entity that no other part uses."""
         self.count += 1
         return EntityNumbers(self.count - 1)
+
+    @property
+    def usual(self) -> datetime:
+        """When usual events happen."""
+        return self.cutoff - self.factory.soon
 
     def add(self, theme: str, note: str, rows: Rows) -> None:
         self.parts.append(EntityRows(theme, note, rows))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from palmette.features.frames.fixtures import SOON, Fixture, ScenarioBuilder
+from palmette.features.frames.fixtures import Fixture, ScenarioBuilder
 from palmette.features.frames.row_factory import EntityNumbers, Row, Values
 from palmette.features.frames.table_usage import joined_to, lengths_of, state_moments
 from palmette.features.frames.test_scenarios import DAY, HOUR, relevant
@@ -28,7 +28,7 @@ def histories(builder: ScenarioBuilder) -> None:
                 ):
                     entity = builder.entity()
                     rows = [
-                        factory.row(table, entity, fixture.varied(factory, table, i), builder.cutoff - SOON - i * gap)
+                        factory.row(table, entity, fixture.varied(factory, table, i), builder.usual - i * gap)
                         for i in range(3)
                     ]
                     builder.case(fixture, table, entity, rows, (about, f"{table.name} {note} {length} apart"))
@@ -44,9 +44,7 @@ def _gaps_of_knowledge(builder: ScenarioBuilder, table: Table, fixture: Fixture,
             entity = builder.entity()
             values = [fixture.varied(factory, table, i) for i in range(3)]
             values[1][column.name] = None
-            rows = [
-                factory.row(table, entity, given, builder.cutoff - SOON - i * HOUR) for i, given in enumerate(values)
-            ]
+            rows = [factory.row(table, entity, given, builder.usual - i * HOUR) for i, given in enumerate(values)]
             builder.case(fixture, table, entity, rows, (about, f"an event without {column.name} in between"))
 
 
@@ -76,11 +74,12 @@ def _across(builder: ScenarioBuilder, table: Table, fixture: Fixture, about: str
 
 def states(builder: ScenarioBuilder) -> None:
     """Adds successive states that begin or end at, or next to, the cut-off or an event."""
+    members(builder)
     factory, none = builder.factory, timedelta(0)
     for table in factory.tables("snapshot", "scd2"):
         asked = state_moments(factory.view, table)
         moments = [("cut-off", builder.cutoff)] if "cutoff" in asked else []
-        moments += [("event", builder.cutoff - SOON)] if "event" in asked else []
+        moments += [("event", builder.usual)] if "event" in asked else []
         step = factory.step(table)
         for what, moment in moments:
             if table.kind == "snapshot" and table.available_time is not None:
@@ -104,6 +103,25 @@ def states(builder: ScenarioBuilder) -> None:
         _meanwhile(builder, table)
 
 
+def members(builder: ScenarioBuilder) -> None:
+    """Adds rows that begin to count at, or next to, the cut-off or an event, for tables of members."""
+    factory, none = builder.factory, timedelta(0)
+    for table in (each for each in factory.tables("event") if each not in factory.events()):
+        asked, step = state_moments(factory.view, table), factory.step(table)
+        moments = [("cut-off", builder.cutoff)] if "cutoff" in asked else []
+        moments += [("event", builder.usual)] if "event" in asked else []
+        late = [("known exactly at", -DAY, none), ("known just after", -DAY, step), ("known just before", -DAY, -step)]
+        times = [("exactly at", none, none), ("just before", -step, -step), ("just after", step, step)]
+        for note, at, known in [*times, *(late if table.available_time else [])]:
+            for what, moment in moments:
+                for second in (False, True):
+                    entity, given = builder.entity(), builder.fixtures[0].values[table.name]
+                    rows = [factory.row(table, entity, given, moment + at, available=moment + known)]
+                    rows += [factory.row(table, entity, given, moment + DAY)] * second
+                    about = f"members_in_{table.name}", f"{table.name} {note} the {what}{', and later' * second}"
+                    builder.case(builder.fixtures[0], table, entity, rows, about)
+
+
 def _overtaken(builder: ScenarioBuilder, table: Table, what: str, moment: datetime) -> None:
     """Adds an old state that becomes available only after a newer one."""
     factory, entity = builder.factory, builder.entity()
@@ -122,7 +140,7 @@ def _meanwhile(builder: ScenarioBuilder, table: Table) -> None:
     for events in joined_to(factory.view, table):
         if events.available_time is None:
             continue
-        entity, unit = builder.entity(), max(SOON / 4, factory.step(table), factory.step(events))
+        entity, unit = builder.entity(), max(builder.factory.soon / 4, factory.step(table), factory.step(events))
         given = {name: list(each) for name, each in fixture.rows(factory, entity, builder.cutoff).items()}
         at, change, known = (builder.cutoff - units * unit for units in (4, 2, 1))
         given[events.name] = [factory.row(events, entity, fixture.values[events.name], at, available=known)]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -17,12 +18,12 @@ from palmette.features.frames.predicate_values import PredicateValues, predicate
 from palmette.features.frames.value_pool import value_pool
 from palmette.features.oracle.clock import timestamp_of
 from palmette.features.spec.dfr import RegisteredColumn, Table
+from palmette.features.spec.values import Window
 from palmette.features.spec.view import View
 
 Row = dict[str, Any]
 Values = Mapping[str, Any]
 """Column to value, without keys and times."""
-SAME = timedelta(0)
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,12 @@ class RowFactory:
 
     def tables(self, *kinds: str) -> list[Table]:
         return [table for table in self.view.tables.values() if table.kind in kinds]
+
+    @cached_property
+    def soon(self) -> timedelta:
+        """How long before the cut-off usual events happen: inside every window."""
+        windows = (feature.window for feature in self.view.features)
+        return min([timedelta(hours=2), *(each.timedelta / 2 for each in windows if each not in (None, Window.ALL))])
 
     @property
     def spine(self) -> Table | None:

@@ -22,16 +22,14 @@ def windows_of(view: View, table: Table) -> list[Window]:
 
 
 def state_moments(view: View, table: Table) -> set[str]:
-    """The times at which states of the table are looked up: `event`, `cutoff` or both."""
+    """The times at which the table is looked into: `event`, `cutoff` or both."""
     moments = {
         "cutoff"
         for feature in view.features
         if isinstance(feature.computation, Lookup) and feature.computation.table == table.name
     }
     moments |= {"cutoff" for source in view.sources if source.table == table}
-    return moments | {
-        read.at for source in view.sources for read in reads_of(source.steps) if read.table == table.name
-    }
+    return moments | {read.at for source in view.sources for read in reads_of(source.steps) if read.table == table.name}
 
 
 def joined_to(view: View, table: Table) -> list[Table]:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any, NamedTuple
 
-from palmette.features.frames.fixtures import LONG_AGO, SOON, Fixture, Rows, ScenarioBuilder, usual_row
+from palmette.features.frames.fixtures import LONG_AGO, Fixture, Rows, ScenarioBuilder, usual_row
 from palmette.features.frames.keys import GRAIN, ColumnRef
 from palmette.features.frames.row_factory import EntityNumbers, Row, Values
 from palmette.features.frames.table_usage import columns_joined, windows_of
 from palmette.features.oracle.clock import day_of, midnight, window_start
 from palmette.features.spec.dfr import RegisteredColumn, Table
+from palmette.features.spec.fsc import Aggregate
+from palmette.features.spec.literals import to_python
+from palmette.features.spec.sql import parse
 
 DAY, HOUR, SECOND, MICROSECOND = (
     timedelta(days=1),
@@ -55,9 +59,9 @@ def boundaries(builder: ScenarioBuilder) -> None:
                 note = f"the second of two {table.name} {timestamp.note}"
                 _at(builder, fixture, table, timestamp, (f"pairs_of_{table.name}_at_the_edges", note), second=True)
             for beside in _companions(builder, fixture, table) if bare else ():
-                for timestamp in (*edges, *late):
+                for timestamp, second in product((*edges, *late), sorted({False, backwards})):
                     about = f"{table.name}_beside_others", f"{table.name} {timestamp.note}, and {beside.note}"
-                    _at(builder, fixture, table, timestamp, about, second=backwards, beside=beside)
+                    _at(builder, fixture, table, timestamp, about, second=second, beside=beside)
     _more_cutoffs(builder)
 
 
@@ -77,7 +81,7 @@ def _at(
     if second:
         rows.insert(0, factory.row(table, entity, given, timestamp.at - HOUR))
     if beside is not None:
-        rows.append(factory.row(table, stranger(entity, beside.others), beside.values, builder.cutoff - SOON))
+        rows.append(factory.row(table, stranger(entity, beside.others), beside.values, builder.usual))
     builder.case(fixture, table, entity, rows, about)
 
 
@@ -125,7 +129,7 @@ def relevant(builder: ScenarioBuilder, table: Table) -> list[Fixture]:
 
 def _edges(builder: ScenarioBuilder, table: Table) -> Iterator[EventTiming]:
     cutoff, zone, step = builder.cutoff, builder.factory.zone, builder.factory.step(table)
-    yield EventTiming("shortly before the cut-off", cutoff - SOON)
+    yield EventTiming("shortly before the cut-off", builder.usual)
     yield EventTiming("exactly at the cut-off", cutoff)
     yield EventTiming("just before the cut-off", cutoff - step)
     yield EventTiming("just after the cut-off", cutoff + step)
@@ -249,9 +253,7 @@ def _neighbours(builder: ScenarioBuilder) -> None:
                     rows[name] += each
                 for table in factory.events():
                     given = fixture.varied(factory, table, number + 1)
-                    rows[table.name].append(
-                        factory.row(table, entity, given, builder.cutoff - SOON - (number + 1) * HOUR)
-                    )
+                    rows[table.name].append(factory.row(table, entity, given, builder.usual - (number + 1) * HOUR))
             builder.add("neighbours", f"two that differ in {key} alone", rows)
 
 
@@ -283,10 +285,33 @@ def repeats(builder: ScenarioBuilder) -> None:
                 entity = builder.entity()
                 builder.case(fixture, table, entity, _twice(builder, table, entity, plain), (about, "repeated rows"))
         _of_several(builder, table)
+        _ranks(builder, table)
     spine = factory.spine
     if spine is not None and not spine.keys_enforced:
         rows = list(builder.parts[0].rows[spine.name]) if builder.parts else []
         builder.add("repeated_spine_rows", "a row of the spine twice", {spine.name: [dict(row) for row in rows]})
+
+
+def _ranks(builder: ScenarioBuilder, table: Table) -> None:
+    """Adds values of which one has more rows and the other the largest quantity, for features that rank by one."""
+    factory, view = builder.factory, builder.factory.view
+    for aggregate in (each.computation for each in view.features):
+        if not isinstance(aggregate, Aggregate) or not aggregate.rank_by or not aggregate.of:
+            continue
+        pool = factory.value_pools.get((table.name, aggregate.of), [])
+        if view.source(aggregate.source).table != table or len(pool) < 2:
+            continue
+        names = parse(aggregate.rank_by).columns
+        measured = [each for each in factory.free(table) if each.name in names and each.type.parsed.is_numeric]
+        for largest in (6, 9):
+            entity, plain = builder.entity(), builder.fixtures[0].values[table.name]
+            rows = []
+            for number, (value, amount) in enumerate(((pool[0], 4), (pool[0], 4), (pool[1], largest)), 1):
+                given = {column.name: to_python(amount, column.type.parsed) for column in measured}
+                at = builder.cutoff - factory.soon * number / 4
+                rows.append(factory.row(table, entity, {**plain, aggregate.of: value, **given}, at))
+            about = f"repeated_{table.name}", f"{aggregate.of} with more rows, and one with a larger amount"
+            builder.case(builder.fixtures[0], table, entity, rows, about)
 
 
 def _of_several(builder: ScenarioBuilder, table: Table) -> None:
@@ -318,13 +343,13 @@ def _found_by(
         other = stranger(entity, links, number)
         for name, each in fixture.rows(factory, other, builder.cutoff, changed, without=[*alone, table.name]).items():
             rows[name] += each
-        at = builder.cutoff - SOON - number * max(HOUR, factory.step(table))
+        at = builder.usual - number * max(HOUR, factory.step(table))
         rows[table.name].append(factory.row(table, other, fixture.values[table.name], at))
     return rows
 
 
 def _twice(builder: ScenarioBuilder, table: Table, entity: EntityNumbers, given: Mapping[str, Any]) -> list[Row]:
-    row = builder.factory.row(table, entity, given, builder.cutoff - SOON)
+    row = builder.factory.row(table, entity, given, builder.usual)
     other = builder.factory.row(table, entity, given, builder.cutoff - 5 * HOUR)
     return [row, dict(row), {**other, **{key: row[key] for key in table.keys}}]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from palmette.features.frames.fixtures import SOON, Fixture, ScenarioBuilder
+from palmette.features.frames.fixtures import Fixture, ScenarioBuilder
 from palmette.features.frames.keys import GRAIN
 from palmette.features.frames.row_factory import EntityNumbers, Row
 from palmette.features.frames.test_scenarios import DAY, HOUR, stranger
@@ -71,4 +71,4 @@ def _several(
         if column is not None and value_pool and feature.computation.function != "count":
             values[column.name] = value_pool[index % len(value_pool)]
         other = stranger(entity, [link] if link is not None and link.table != GRAIN else [], index)
-        yield factory.row(table, other, values, builder.cutoff - max(SOON, factory.step(table)) - index * apart)
+        yield factory.row(table, other, values, builder.cutoff - max(factory.soon, factory.step(table)) - index * apart)

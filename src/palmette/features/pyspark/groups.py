@@ -223,7 +223,7 @@ class _Writer:
             *self._filter(present),
             *given,
             f"groupBy({name_arguments((*self.by, name))})",
-            f"agg((-{self._rank(aggregate)}).alias(\"rank\"))",
+            f'agg((-{self._rank(aggregate)}).alias("rank"))',
             *(['where(F.col("rank").isNotNull())'] if aggregate.rank_by else []),
         ]
         listed = f'F.sort_array(F.collect_list(F.struct("rank", {quoted(name)})))[{quoted(name)}]'

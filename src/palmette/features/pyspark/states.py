@@ -97,7 +97,7 @@ def member_calls(scope: ScriptScope, member: Member, moment: CodeFragment, *, ow
     value = f"{since} < {moment.text}" if known else since
     return JoinCode(
         [
-            f"join({name}({parameter}), on={join_keys(list(on))}, how=\"left\")",
+            f'join({name}({parameter}), on={join_keys(list(on))}, how="left")',
             f"withColumn({quoted(member.column)}, F.coalesce({value}, F.lit(False)))",
         ],
         parameter,

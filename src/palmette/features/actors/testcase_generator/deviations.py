@@ -278,6 +278,9 @@ def _aggregates(view: View, aggregate: fsc.Aggregate) -> Iterator[tuple[str, dic
         yield f"k is {max(aggregate.k - 1, 1)}", {"k": max(aggregate.k - 1, 1)}
     if aggregate.rank_by is not None:
         yield "the number of rows ranks", {"rank_by": None}
+        for one, other in (("sum", "max"), ("avg", "max"), ("max", "min"), ("min", "max")):
+            if aggregate.rank_by.startswith(f"{one}("):
+                yield f"{other} ranks", {"rank_by": other + aggregate.rank_by.removeprefix(one)}
         for what, sql in text_deviations(aggregate.rank_by):
             yield f"in the rank, {what}", {"rank_by": sql}
     if aggregate.p is not None:
@@ -323,7 +326,7 @@ def _sources(view: View) -> Iterator[DeviatingView]:
         small = narrowed(view, (*names, *populating(view)))
         steps = source.steps
         for index, step in enumerate(steps):
-            if isinstance(step, fsc_steps.JoinStep):
+            if isinstance(step, fsc_steps.JoinStep | fsc_steps.MemberStep):
                 yield from _joined_states(small, names, source, index, step)
             for what, changed in step_deviations(step):
                 other = _with_steps(source, index, changed)
@@ -332,23 +335,25 @@ def _sources(view: View) -> Iterator[DeviatingView]:
 
 
 def _joined_states(
-    view: View, names: tuple[str, ...], source: ViewSource, index: int, step: fsc_steps.JoinStep
+    view: View, names: tuple[str, ...], source: ViewSource, index: int, step: fsc_steps.JoinStep | fsc_steps.MemberStep
 ) -> Iterator[DeviatingView]:
-    """Deviations in the states that one step finds; all other steps find the right ones."""
-    table = view.tables[step.join.table]
-    if table.kind not in ("snapshot", "scd2"):
+    """Deviations in the states or members that one step finds; all other steps find the right ones."""
+    (read,) = fsc_steps.reads_of([step])
+    table = view.tables[read.table]
+    if table.kind == "dimension":
         return
     wrong = table.model_copy(update={"name": f"{table.name} otherwise"})
-    joined = step.model_copy(update={"join": step.join.model_copy(update={"table": wrong.name})})
+    body = fsc_steps.step_kind(step) or ""
+    joined = step.model_copy(update={body: read.model_copy(update={"table": wrong.name})})
     other = _with_steps(source, index, (joined,))
     sources = tuple(other if each is source else each for each in view.sources)
     for what, by in STATES:
         kind = table.kind if by else "event"  # event tables have no newest state
         tables = {**view.tables, wrong.name: wrong.model_copy(update={"kind": kind})}
         changed = replace(view, sources=sources, tables=tables)
-        found = f"{table.name} at the {step.join.at}: {what}"
+        found = f"{table.name} at the {read.at}: {what}"
         yield DeviatingView(f"{source.name}: {found}", names, changed, beside(table, wrong.name, by), is_listed=False)
-    if late := when_known(source.table, step):
+    if isinstance(step, fsc_steps.JoinStep) and (late := when_known(source.table, step)):
         other = _with_steps(source, index, late)
         sources = tuple(other if each is source else each for each in view.sources)
         what = f"{table.name} at the time when the event was known"

@@ -53,6 +53,8 @@ def when_known(table: Table, step: fsc_steps.JoinStep) -> tuple[fsc_steps.Step, 
 def _membership(step: fsc_steps.MemberStep) -> Iterator[tuple[str, tuple[fsc_steps.Step, ...]]]:
     moment = "cutoff" if step.member.at == "event" else "event"
     yield f"{step.member.table} as known at the {moment}", (_step(step, "member", at=moment),)
+    if step.member.where is not None:
+        yield f"{step.member.column} without its condition", (_step(step, "member", where=None),)
     for what, where in text_deviations(step.member.where or "true"):
         yield f"in {step.member.column}, {what}", (_step(step, "member", where=where),)
 

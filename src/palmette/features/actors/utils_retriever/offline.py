@@ -86,12 +86,7 @@ def _expressions(view: View) -> Iterator[str]:
 def _looks_up_states(view: View) -> bool:
     """Whether the view looks up the newest row per key in a snapshot table."""
     looked_up = {feature.computation.table for feature in view.features if isinstance(feature.computation, Lookup)}
-    looked_up |= {
-        step.join.table
-        for source in view.sources
-        for step in source.steps
-        if isinstance(step, JoinStep)
-    }
+    looked_up |= {step.join.table for source in view.sources for step in source.steps if isinstance(step, JoinStep)}
     looked_up |= {source.table.name for source in view.sources}
     return any(view.tables[name].kind == "snapshot" for name in looked_up if name in view.tables)
 

@@ -176,12 +176,7 @@ def unused_columns(ground: MetamorphicInput) -> MetamorphicInput | None:
 
 def _join_keys(source: Any, table: str) -> set[str]:
     joins = reads_of(source.steps)
-    there = {
-        key
-        for join in joins
-        if join.table == table
-        for key in pairs(join.on).values()
-    }
+    there = {key for join in joins if join.table == table for key in pairs(join.on).values()}
     here = {key for join in joins if source.table.name == table for key in join.on}
     return there | here
 
