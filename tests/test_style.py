@@ -75,9 +75,7 @@ def test_sizes(file: Path) -> None:
 
 
 EXEMPTION = re.compile(r"#\s*(?:ruff: )?(?:noqa|type: ignore)\b")
-REASONED = re.compile(
-    r"# (?:ruff: )?noqa: [A-Z]+[0-9]+(?:, [A-Z]+[0-9]+)* - \S|# type: ignore\[[a-z, -]+\]  # \S"
-)
+REASONED = re.compile(r"# (?:ruff: )?noqa: [A-Z]+[0-9]+(?:, [A-Z]+[0-9]+)* - \S|# type: ignore\[[a-z, -]+\]  # \S")
 
 
 @pytest.mark.parametrize("file", python_files(), ids=lambda file: str(file.relative_to(ROOT)))

@@ -164,9 +164,7 @@ def test_arguments_that_are_no_text_are_refused(capsys: pytest.CaptureFixture[st
     lambda text: palmette.automl("Predict y", "data.csv", out=text),
     lambda text: palmette.build_features(text),
 ])  # fmt: skip
-def test_they_are_in_python_too(
-    ask: Callable[[str], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_they_are_in_python_too(ask: Callable[[str], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path / "runs"))
     with pytest.raises(UserError, match="no-text"):
         ask("caf\udce9")
@@ -276,9 +274,7 @@ def test_a_failed_actor_s_workspace_is_named(capsys: pytest.CaptureFixture[str],
     assert "what it worked on is in" in out and "work/001-write_digest" in out
 
 
-def test_what_an_actor_tried_after_a_failure_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_an_actor_tried_after_a_failure_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = Violation(code="wrong", message="It is \x1b[31mred.", evidence="line one\nline two")
     failed = AttemptFailed(actor="a", number=1, reason="", fix="", violations=(wrong,), seconds=1.0)
     mended = AttemptSucceeded(

@@ -44,10 +44,13 @@ def test_modules_beside_a_topology_need_not_be_installed(tmp_path: Path) -> None
         load("actor", "beside_it:There", tmp_path)
 
 
-@pytest.mark.parametrize(("name", "text", "says"), [
-    ("unfinished_it", "class Here(\n", "SyntaxError"),
-    ("crashing_it", "1 / 0\n", "ZeroDivisionError: division by zero"),
-])
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("unfinished_it", "class Here(\n", "SyntaxError"),
+        ("crashing_it", "1 / 0\n", "ZeroDivisionError: division by zero"),
+    ],
+)
 def test_a_module_that_cannot_be_run_is_named(name: str, text: str, says: str, tmp_path: Path) -> None:
     (tmp_path / f"{name}.py").write_text(text)
     with pytest.raises(UserError, match=says) as caught:

@@ -198,9 +198,7 @@ def test_what_was_asked_can_be_read(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert read(json.loads(capsys.readouterr().out))
 
 
-def test_what_a_person_was_asked_is_shown_and_not_recorded(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_person_was_asked_is_shown_and_not_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Journal(tmp_path) as journal:
         store = ArtefactStore(tmp_path)
         request, answer = store.put({"question": "Which?", "about": "the first"}), store.put("the oldest")

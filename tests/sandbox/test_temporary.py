@@ -71,9 +71,7 @@ def test_processes_that_begin_at_once_take_nothing_from_one_another(place: Path)
         "input(); sys.exit(not made.is_dir())"
     )
     environment = {**os.environ, "TMPDIR": str(place)}
-    started = [
-        subprocess.Popen([sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE) for _ in range(4)
-    ]
+    started = [subprocess.Popen([sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE) for _ in range(4)]
     assert [one.communicate(b"\n") and one.returncode for one in started] == [0] * 4
     assert not list(place.iterdir())
 

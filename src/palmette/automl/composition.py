@@ -37,6 +37,8 @@ USUAL_WORDS = 10.0
 """Assumed length of a text column that was not measured."""
 COMPARABLE_LENGTHS = 1.5
 """Largest ratio of the lengths of two texts that count as comparable."""
+EMBEDDING_SECONDS = 40.0
+"""Most seconds, on one thread, to embed the cells of all rows without a target."""
 CODE_LENGTH = 3
 """Fewest digits of a code with leading zeros."""
 
@@ -162,6 +164,20 @@ def usual_encoder(kind: Kind, layout: Layout, kinds: Iterable[Kind] = ()) -> Enc
     return next((one for one in (*beside, *found) if one in beside or one.usual), None)
 
 
+def embedding_encoder(kind: Kind, facts: DataFacts) -> Encoder | None:
+    """Returns the encoder whose features tell which cells are alike: a pretrained one if quick, else the default."""
+    usable = (one for one in encoders() if one.kind == kind and "dense" in one.layouts and not one.unavailable())
+    pretrained = (one for one in usable if one.weights and not one.usual_beside)
+    quick = [one for one in pretrained if one.seconds(facts) * facts.folds <= EMBEDDING_SECONDS]
+    return max(quick, key=lambda one: one.seconds(facts), default=usual_encoder(kind, "dense"))
+
+
+def default_encoder(kind: Kind, layout: Layout, facts: DataFacts) -> Encoder | None:
+    """Returns the encoder of a kind for candidates that name none."""
+    embeds = not facts.supervised and kind not in ORDER
+    return embedding_encoder(kind, facts) if embeds else usual_encoder(kind, layout, facts.kinds)
+
+
 def encoder_starts(learner: str, facts: DataFacts) -> tuple[tuple[Encoder, EncoderStart], ...]:
     """Returns a learner's starting points with encoders other than the defaults."""
     layout = learner_named(learner).layout
@@ -178,7 +194,7 @@ def encoders_of(candidate: Candidate, facts: DataFacts) -> list[Encoder]:
     """Returns the registered encoders that a candidate uses."""
     layout = learner_named(candidate.learner).layout
     named = ((kind, candidate.encoders.get(kind)) for kind in dict.fromkeys(facts.kinds))
-    found = (encoder_named(name) if name else usual_encoder(kind, layout, facts.kinds) for kind, name in named)
+    found = (encoder_named(name) if name else default_encoder(kind, layout, facts) for kind, name in named)
     return [one for one in found if one]
 
 
@@ -346,7 +362,7 @@ def _encoded(
 ) -> list[EncodedColumns]:
     """Encodes the columns of a kind; an encoder that splits them returns several parts."""
     named = candidate.encoders.get(kind)
-    encoder = encoder_named(named) if named else usual_encoder(kind, layout, facts.kinds)
+    encoder = encoder_named(named) if named else default_encoder(kind, layout, facts)
     if encoder is None:
         return []
     made = encoder.transformer(columns, layout, facts)

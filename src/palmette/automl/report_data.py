@@ -20,7 +20,7 @@ class ColumnByCluster(NamedTuple):
 
     name: str
     statistic: str
-    """`median` or `most frequent`."""
+    """`median`, `most frequent` or `typical words`."""
     values: tuple[str, ...]
     """One for each cluster, as text."""
     separation: float

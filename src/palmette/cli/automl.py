@@ -84,7 +84,10 @@ OPTIONS = (
     click.option("--approve", type=Names(*STAGES), default="", help="Ask before: plan, deploy."),
     human_option,
     click.option(
-        "--model", "models", multiple=True, metavar="[ROLE=]PROVIDER:NAME",
+        "--model",
+        "models",
+        multiple=True,
+        metavar="[ROLE=]PROVIDER:NAME",
         help="Language model for the agents, or for one role; repeat for more.  [default: none]",
     ),
     click.option("--planner", type=PLANNER, help="Planner that chooses the next actor."),

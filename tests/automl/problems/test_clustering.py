@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import soundfile
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from sklearn.metrics import pairwise_distances, silhouette_samples
-from small_blueprints import COLUMNS, blueprint, guests, profile, splits
+from small_blueprints import blueprint, guests, profile, splits
 
 from palmette.automl.calls import build
 from palmette.automl.candidates import ColumnUse, Folds
@@ -68,7 +71,7 @@ def test_a_draft_names_labels_and_halves() -> None:
     assert (made["metric"], made["labels"], made["folds"]) == ("rand", "tribe", Folds(count=2))
     with pytest.raises(UserError, match="no column of labels"):
         problem_named("clustering").objective(TaskSpec(metric="rand"), ANYTHING)
-    text = ANYTHING.model_copy(update={"columns": (ColumnUse(name="note", kind="text"),)})
+    text = ANYTHING.model_copy(update={"columns": (ColumnUse(name="note", kind="constant"),)})
     with pytest.raises(UserError, match="No column is left"):
         problem_named("clustering").draft(TaskSpec(), text, visitors())
 
@@ -130,7 +133,7 @@ def test_clusters_that_halves_do_not_confirm_rank_last() -> None:
 
 def test_the_matrix_draws_far_rows_in_and_fills_gaps() -> None:
     rows = visitors()
-    seen = Matrix(rows, COLUMNS)
+    seen = Matrix(rows, PROBLEM.blueprint)
     odd = rows.iloc[:2].copy()
     odd.loc[0, "size"], odd.loc[1, "age"], odd.loc[1, "city"] = 1e12, np.nan, "Lima"
     made = seen.of(odd)
@@ -184,3 +187,42 @@ def test_the_report_shows_what_clusters_are_like() -> None:
         "member",
     }
     assert PROBLEM.report_data(splits(rows), None, {}, "three").clustering is None
+
+
+def unlike_files(kind: str) -> list[bytes]:
+    """Files of three sorts, in turn."""
+    random, made = np.random.default_rng(0), []
+    for place in range(60):
+        file = io.BytesIO()
+        if kind == "image":
+            pixels = random.integers(0, 60, (24, 24, 3)).astype(np.uint8)
+            pixels[(slice(4, 20, 2), slice(None), slice(8, 16))[place % 3]] = (230, 200, 40 * (place % 3))
+            Image.fromarray(pixels).save(file, "PNG")
+        else:
+            wave = np.sin(2 * np.pi * (300, 700, 1500)[place % 3] * np.arange(4000) / 8000)
+            soundfile.write(file, 0.3 * wave + 0.02 * random.normal(size=4000), 8000, format="WAV")
+        made.append(file.getvalue())
+    return made
+
+
+def unlike_texts(_: str) -> list[str]:
+    words = ("goal team match coach league", "stock market bank price profit", "cell gene protein virus tissue")
+    random = np.random.default_rng(0)
+    return [" ".join(random.choice(words[place % 3].split(), 8)) for place in range(60)]
+
+
+@pytest.mark.parametrize(("kind", "cells"), [("text", unlike_texts), ("image", unlike_files), ("audio", unlike_files)])
+def test_texts_and_files_are_divided_by_what_they_are(kind: Any, cells: Any) -> None:
+    rows = pd.DataFrame({"cell": pd.Series(cells(kind), dtype=object)})
+    columns = (ColumnUse(name="cell", kind=kind, words=8.0),)
+    drawn = blueprint("", columns=columns, rows=len(rows), clusters=(3,))
+    problem = Clustering(drawn)
+    frame, (_, kmeans) = build(reader_of(drawn)).fit_transform(rows), problem.baselines()
+    features = build(encoder_of(kmeans, drawn)).fit_transform(frame)
+    found = build(learner_of(kmeans, drawn)).fit(features).labels_
+    truth = (np.arange(len(rows)) % 3).astype(str)
+    assert METRICS["adjusted_rand"].compute(truth, Predictions(found), None) > 0.9
+    assert problem.scorer(splits(rows)).score(outputs(found)) > 0.3
+    traits = problem.report_data(splits(rows), None, {"kmeans": outputs(found)}, "kmeans").clustering
+    assert traits is not None and (kind != "text" or "goal" in " ".join(traits.columns[0].values))
+    assert Clustering.objective(TaskSpec(labels="tribe"), ANYTHING).metric == "adjusted_rand"

@@ -65,9 +65,7 @@ def test_the_best_stays_alone_where_others_add_nothing() -> None:
 
 
 @pytest.mark.parametrize(("metric", "policy"), [("roc_auc", "best"), ("accuracy", "single"), ("mcc", "voting")])
-def test_the_best_of_many_that_know_nothing_scores_like_one_that_knows_nothing(
-    metric: str, policy: Ensembling
-) -> None:
+def test_the_best_of_many_that_know_nothing_scores_like_one_that_knows_nothing(metric: str, policy: Ensembling) -> None:
     random = np.random.default_rng(3)
     truth, folds = random.choice(np.array(["no", "yes"]), 300), np.arange(300) % 5
     several = [result(f"c{i}", random.dirichlet(np.ones(2), 300)) for i in range(40)]

@@ -48,14 +48,14 @@ class Directions(_Texts):
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Call:
         statistics = scaled(layout, facts, ("statistics", Call(f"{FEATURES}.TextStatistics")))
-        found: Parts = [("statistics", statistics, [one.name for one in columns])]
+        found: Parts = [("statistics", statistics, [one.name for one in columns])] if facts.supervised else []
         directions = Call(f"{FEATURES}.TextDirections", {"n_components": DIRECTIONS})
         scores = pipeline(("words", Call(f"{FEATURES}.Words", {"grams": 2})), score_step(facts, alpha=1.0))
         for end, name in _ended(columns):
             found.append((f"directions{end}", directions, name))
             if facts.supervised and layout == "tree":
                 found.append((f"scores{end}", scores, name))
-        found.extend(_overlaps(columns, layout, facts))
+        found.extend(_overlaps(columns, layout, facts) if facts.supervised else ())
         return Call("sklearn.compose.ColumnTransformer", {"transformers": found})
 
     def seconds(self, facts: DataFacts) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from palmette.automl.artefacts import FeatureImportance, Score
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, Strategy
+from palmette.automl.kinds import STRUCTURE, UNUSABLE
 from palmette.automl.measure import METRICS, Metric, Predictions, interval, metric_of, score
 from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.problems.clustering.matrix import Matrix
@@ -24,6 +26,7 @@ from palmette.automl.problems.supervised import require_row_count
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ClusterResults as Clusters
 from palmette.automl.report_data import ReportData
+from palmette.automl.samples.files import with_contents
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
@@ -45,8 +48,6 @@ ROUNDS = 100
 BLOCKS = 20
 """Blocks of a jackknife, for metrics that repeated rows would change."""
 Z = 1.96
-SEEN = frozenset({"number", "datetime", "category", "boolean"})
-"""Kinds of columns that enter distances."""
 
 
 @dataclass(frozen=True)
@@ -65,24 +66,26 @@ class Clustering(RowByRow):
     @staticmethod
     def objective(task: TaskSpec, profile: Profile) -> Objective:  # noqa: ARG004 - as in every problem
         named = task.metric or next((one.metric for one in task.constraints if one.metric), "")
-        metric = metric_of(named, "clustering").name if named else "silhouette"
+        metric = metric_of(named, "clustering").name if named else "adjusted_rand" if task.labels else "silhouette"
         if metric in AGREEMENTS and not task.labels:
             raise UserError(
                 f"The metric {metric!r} compares clusters with labels, and the request names no column of labels.",
                 "Name it, e.g. `labels: species` in task.yaml, or choose the metric silhouette.",
                 code="no-labels",
             )
-        reason = "the request names it" if named else "there are no labels to compare with"
+        usual = "it compares the clusters with the labels" if task.labels else "there are no labels to compare with"
+        reason = "the request names it" if named else usual
         return Objective(problem="clustering", target="", metric=metric, reason=reason)
 
     @staticmethod
     def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
-        columns = [one.name for one in profile.columns if one.kind in SEEN and one.name not in profile.dropped]
+        aside = {*UNUSABLE, *STRUCTURE}
+        columns = [one.name for one in profile.columns if one.kind not in aside and one.name not in profile.dropped]
         used = [one for one in columns if one != task.labels]
         if not used:
             raise UserError(
-                "No column is left to find clusters by: distances need numbers, dates or names.",
-                "Add columns of numbers or of a few names.",
+                "No column is left to find clusters by.",
+                "Add columns of numbers, names, texts or files.",
                 code="no-columns",
             )
         return {
@@ -116,7 +119,10 @@ class Clustering(RowByRow):
 
         from palmette.automl.splitting.row_groups import row_hashes
 
-        hashes = pd.Series(row_hashes(splits.train[[one.name for one in self.blueprint.columns]]))
+        files = [one.name for one in self.blueprint.file_columns]
+        rows = with_contents(splits.train[[one.name for one in self.blueprint.columns]], files)
+        rows[files] = rows[files].map(lambda content: hashlib.sha256(content or b"").hexdigest())
+        hashes = pd.Series(row_hashes(rows))
         place = hashes.rank(method="dense").astype(int) + hashes.groupby(hashes).cumcount()
         return np.asarray(place % HALVES, dtype=np.int64)
 
@@ -136,7 +142,7 @@ class Clustering(RowByRow):
         return degenerate(clusters.astype(np.int64))
 
     def scorer(self, splits: DataSplits) -> ClusterScorer:
-        matrix = Matrix(splits.train, self.blueprint.columns)
+        matrix = Matrix(splits.train, self.blueprint)
         return ClusterScorer(matrix.of(splits.train), self.folds(splits), self.blueprint.seed)
 
     def assembled(
@@ -174,6 +180,8 @@ class Clustering(RowByRow):
     ) -> tuple[FeatureImportance, ...]:
         """Returns how much clusters change: 1 minus the adjusted Rand index with the clusters of the original rows."""
         columns = [column.name for column in self.blueprint.columns]
+        if len(columns) == len(self.blueprint.file_columns):
+            return ()  # shuffling whole files does not show what matters inside them
         rows, measure = splits.holdout[columns], Measure(metric_of("adjusted_rand", "clustering"))
         return importance(ask, rows, ask(rows).values, measure, columns, seed=self.blueprint.seed)
 
@@ -189,7 +197,7 @@ class Clustering(RowByRow):
             count = len(np.unique(one[:, 0]))
             tried[count] = max(tried.get(count, -1.0), scorer.score(one))
         chosen = outputs[best][:, 0].astype(np.intp)
-        places = _plane(Matrix(splits.train, self.blueprint.columns).of(splits.train))
+        places = _plane(Matrix(splits.train, self.blueprint).of(splits.train))
         sizes = tuple(int(count) for count in np.bincount(chosen))
         traits = tuple(traits_of(splits.train, self.blueprint.columns, chosen))
         clusters = Clusters(sizes, tuple(sorted(tried.items())), places, chosen, traits)
@@ -202,7 +210,7 @@ class Clustering(RowByRow):
         return [_score(name, truth, made.take(known), other) for name in AGREEMENTS] if len(known) else []
 
     def _internal(self, splits: DataSplits, made: Predictions, baseline: Predictions | None) -> list[Score]:
-        matrix = Matrix(splits.train, self.blueprint.columns).of(splits.holdout)
+        matrix = Matrix(splits.train, self.blueprint).of(splits.holdout)
         if not 1 < len(np.unique(made.values)) < len(matrix):
             return []
         scorer = self._holdout_scorer(splits)
@@ -213,7 +221,7 @@ class Clustering(RowByRow):
         return [silhouette, *filter(None, (_of_distances(name, matrix, made, baseline) for name in INTERNAL))]
 
     def _holdout_scorer(self, splits: DataSplits) -> ClusterScorer:
-        matrix = Matrix(splits.train, self.blueprint.columns).of(splits.holdout)
+        matrix = Matrix(splits.train, self.blueprint).of(splits.holdout)
         return ClusterScorer(matrix, np.zeros(len(matrix), dtype=np.int64), self.blueprint.seed)
 
 

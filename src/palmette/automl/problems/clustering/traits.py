@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-SHOWN = frozenset({"number", "datetime", "category", "boolean"})
+SHOWN = frozenset({"number", "datetime", "category", "boolean", "text"})
+WORDS = 4
+"""Typical words of a cluster that are shown."""
 
 
 def traits_of(
     rows: pd.DataFrame, columns: Iterable[ColumnUse], clusters: NDArray[np.intp]
 ) -> Iterator[ColumnByCluster]:
-    """Yields medians of numbers and timestamps, and the most frequent other values, by cluster (n,) from 0.
+    """Yields medians of numbers and timestamps, typical words, and the most frequent other values, by cluster (n,).
 
     `apart` is the share of a column's variance that lies between clusters: of ranks, or of the most frequent values.
     Other kinds of columns have no trait.
@@ -41,6 +43,9 @@ def traits_of(
             yield ColumnByCluster(column.name, "median", tuple(shown), _correlation_ratio(values.rank(), clusters))
             continue
         texts = values.astype(str).where(values.notna())
+        if column.kind == "text":
+            yield _typical_words(column.name, texts.fillna(""), clusters)
+            continue
         shown = []
         for one in range(count):
             common = texts[clusters == one].value_counts(normalize=True)
@@ -48,6 +53,24 @@ def traits_of(
         commonest = texts.value_counts().index[:10]
         parts = [_correlation_ratio((texts == value).astype(float), clusters) for value in commonest]
         yield ColumnByCluster(column.name, "most frequent", tuple(shown), max(parts, default=0.0))
+
+
+def _typical_words(name: str, texts: pd.Series, clusters: NDArray[np.intp]) -> ColumnByCluster:
+    """Returns the words that are most frequent in each cluster compared with the others."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    counts = CountVectorizer(token_pattern=r"\w\w+", binary=True, max_features=5_000)
+    try:
+        present = counts.fit_transform(texts).astype(float)
+    except ValueError:  # no text has a word
+        return ColumnByCluster(name, "typical words", ("–",) * (int(clusters.max()) + 1), 0.0)
+    inside = np.eye(int(clusters.max()) + 1)[clusters]
+    sums, whole = np.asarray(present.T @ inside), np.asarray(present.sum(axis=0)).reshape(-1, 1)
+    sizes = inside.sum(axis=0)
+    apart = sums / np.maximum(sizes, 1) - (whole - sums) / np.maximum(len(texts) - sizes, 1)
+    best, words = np.argsort(-apart, axis=0, kind="stable")[:WORDS].T, counts.get_feature_names_out()
+    strength = (float(apart[places[0], one]) for one, places in enumerate(best))
+    return ColumnByCluster(name, "typical words", tuple(", ".join(words[places]) for places in best), max(strength))
 
 
 def _correlation_ratio(values: pd.Series, clusters: NDArray[np.intp]) -> float:
