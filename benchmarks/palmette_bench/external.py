@@ -29,7 +29,7 @@ import click
 
 from palmette.automl.actors.comparator.actor import fit_seconds
 from palmette.automl.actors.guideline_writer.actor import GuidelineInput, basis_of, blueprint_of
-from palmette.automl.candidates import Blueprint
+from palmette.automl.candidates import Blueprint, Selection
 from palmette.automl.measure import Predictions
 from palmette.automl.problem_traits import learning_task
 from palmette.automl.problems.registry import problem_of
@@ -43,7 +43,6 @@ from palmette.automl.search.runs import Search
 from palmette.automl.search.selection import select
 from palmette.automl.splitting import DataSplits, HoldOut, SplitRequest
 from palmette.automl.task_spec.spec import Clusters, TaskSpec
-from palmette.automl.trials import Selection
 from palmette.errors import DeveloperError
 from palmette.sandbox import ExecutionResult, Sandbox
 from palmette.sandbox.temporary import temporary_folder

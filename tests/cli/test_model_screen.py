@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 import pytest
-from report_cases import METRICS, Page, findings_for
+from report_cases import METRICS, OTHERS, Page, findings_for
 
 from palmette.automl.artefacts import Assessment, Delivery, Score
 from palmette.automl.report import ReportFindings, pages, verdict_text
@@ -48,7 +48,7 @@ def plain(text: str) -> str:
     return re.sub(r"\s+", " ", text.replace("\\", ""))
 
 
-@pytest.mark.parametrize("problem", METRICS)
+@pytest.mark.parametrize("problem", [*METRICS, *OTHERS])
 def test_screen_report_card_and_json_show_one_verdict(
     problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

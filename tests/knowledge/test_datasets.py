@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fake_web import CASES, FakeWeb
 
-from palmette.automl.requested_data import with_found_data
+from palmette.automl.environment import with_found_data
 from palmette.automl.samples.load import load
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import NoHuman

@@ -10,10 +10,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from palmette.automl.candidates import Candidate, Derived, Ensembling, OwnCode
+from palmette.automl.candidates import Candidate, Derived, Ensembling, OwnCode, Selection
 from palmette.automl.kinds import Kind, Track
 from palmette.automl.task_spec.spec import Constraint
-from palmette.automl.trials import Selection
 from palmette.documents import Model
 from palmette.engine.actor import Measurement, TextFile, Violation
 from palmette.knowledge import SuggestedCandidate

@@ -1,11 +1,11 @@
-"""Candidates and the blueprint: what is trained on which columns, and how it is validated. Contains no estimators."""
+"""Candidates, the blueprint, trials and the selection: what is trained on which columns, and what came of it."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from palmette.automl.task_spec.spec import Threshold
 from palmette.documents import Model
 
 WHOLE = re.compile(r"-?(0|[1-9]\d*)")
+Rounds = Annotated[int, Field(ge=0, le=1_000_000)]
 Setting = str | bool | int | float | None
 Ensembling = Literal["single", "best", "mean", "weighted", "stacking", "voting"]
 """single: one model, even if an ensemble scores better; best: like `weighted`, but one model unless the ensemble is
@@ -225,6 +226,49 @@ class Blueprint(Model):
     def column(self, name: str) -> ColumnUse:
         """Returns the column with a name, which must exist."""
         return next(one for one in self.columns if one.name == name)
+
+
+class Trial(Model):
+    """A candidate that was tried."""
+
+    candidate: Candidate
+    status: Literal["finished", "stopped", "failed"]
+    note: str = ""
+    """Why it stopped or failed."""
+    score: float | None = None
+    """Guides the search, greater is better; not used for the verdict."""
+    rounds: tuple[Rounds | None, ...] = ()
+    """Steps of early-stopping learners, by fold."""
+    seconds: float
+    """Time of its fits and of encoding its features on one worker, even if another candidate encoded them."""
+    encoding: float = 0.0
+    """Time to encode all rows with stateless encoders, which the final fit repeats."""
+
+
+class ChosenMember(Model):
+    """A candidate in the delivered model."""
+
+    candidate: Candidate
+    rounds: int | None = None
+    """Steps of the final fit, derived from the folds."""
+    weight: float
+
+
+class Selection(Model):
+    """The model to deliver."""
+
+    metric: str
+    score: float
+    """Out-of-fold score by the harness; with few rows, each fold is scored by a selection made on the others."""
+    apparent_score: float
+    """Out-of-fold score on the rows that the selection was made on."""
+    members: tuple[ChosenMember, ...]
+    ensembling: Ensembling = "best"
+    """How the members are combined; `single` for one."""
+    class_weights: tuple[float, ...] | None = None
+    best_single: str
+    reason: str = ""
+    """Why one model or an ensemble was selected, with numbers."""
 
 
 class OwnCode(Model):

@@ -13,7 +13,7 @@ from palmette.automl.artefacts import CodeRepair
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, first_of_each
 from palmette.automl.composition import candidate_track
 from palmette.automl.kinds import Track
-from palmette.automl.search.program import run_module
+from palmette.automl.search.job import run_module
 from palmette.automl.splitting import DataSplits
 from palmette.engine import Context, Violation
 from palmette.sandbox import Sandbox, relative_to_root

@@ -14,9 +14,9 @@ from small_plans import context
 
 from palmette.automl.actors.assembler.actor import Assembler, store_name, with_earlier
 from palmette.automl.artefacts import Assembly, MeasuredRound, Plans
+from palmette.automl.candidates import Trial
 from palmette.automl.search.results import CandidateLoad, CandidateResult, write_results
 from palmette.automl.task_spec.spec import Constraint
-from palmette.automl.trials import Trial
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palmette.automl.artefacts import DataPlan, MeasuredCandidate, MeasuredRound, Plan, Plans, Treatment
-from palmette.automl.candidates import Candidate, Derived
+from palmette.automl.candidates import Candidate, Derived, Selection
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.learners.learner import Cost
 from palmette.automl.planning.columns import ColumnEdits, ColumnNote, KindEdit, edited, objections
@@ -25,7 +25,6 @@ from palmette.automl.planning.strategies import shares
 from palmette.automl.planning.timestamps import drift_of, elapsed, parts_of
 from palmette.automl.samples import DataFile, Reading, SampleColumn, Samples
 from palmette.automl.task_spec.spec import Constraint, TaskSpec
-from palmette.automl.trials import Selection
 from palmette.engine import Context, Violation
 
 FACTS = DataFacts(1000, 10, "regression", 1, 0, "rmse", 5, ("number",))

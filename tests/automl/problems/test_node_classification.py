@@ -12,6 +12,7 @@ import pytest
 from small_graphs import NETWORK, PLAIN, SGC, graph_blueprint, graph_splits, tables, written
 
 from palmette.automl.calls import build
+from palmette.automl.candidates import ChosenMember, Selection
 from palmette.automl.composition import available_learners, encoder_of, reader_of
 from palmette.automl.encoders.encoder import missing_requirement
 from palmette.automl.endpoint.checking import answers_of, check_endpoint, of_tests, row_exchanges, rows_of_requests
@@ -27,7 +28,6 @@ from palmette.automl.search.job import CONTEXT, ROWS
 from palmette.automl.search.runs import Search
 from palmette.automl.splitting import DataSplits, SplitRequest
 from palmette.automl.splitting.data_splits import _splits
-from palmette.automl.trials import ChosenMember, Selection
 from palmette.sandbox import Sandbox
 
 

@@ -9,10 +9,18 @@ import numpy as np
 import pandas as pd
 
 from palmette.automl.artefacts import LeaderboardRow
-from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Dropped, Folds, Strategy
+from palmette.automl.candidates import (
+    Blueprint,
+    Candidate,
+    ChosenMember,
+    ColumnUse,
+    Dropped,
+    Folds,
+    Selection,
+    Strategy,
+)
 from palmette.automl.project import BuiltPackage, write_package
 from palmette.automl.samples import Reading
-from palmette.automl.trials import ChosenMember, Selection
 from palmette.sandbox import Sandbox
 
 ROWS = 240

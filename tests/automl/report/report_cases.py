@@ -26,7 +26,7 @@ from palmette.automl.artefacts import (
     Score,
     TrackRun,
 )
-from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Dropped
+from palmette.automl.candidates import Blueprint, Candidate, ChosenMember, ColumnUse, Dropped, Selection
 from palmette.automl.measure import Predictions
 from palmette.automl.profile import ColumnProfile, Frequent, Leak, LeakDecision, NumberFacts, Profile, TargetProfile
 from palmette.automl.report import ReportFindings
@@ -35,11 +35,12 @@ from palmette.automl.samples import DataFile, Reading, SampleColumn, Samples
 from palmette.automl.samples import Repair as DataRepair
 from palmette.automl.splitting import HoldOut, SplitRequest
 from palmette.automl.task_spec.spec import Constraint, FieldSource, TaskSpec
-from palmette.automl.trials import ChosenMember, Selection
 from palmette.engine import RunState, Spend
 from palmette.engine.state import ActorState, CallCost, Spent
 
 METRICS = {"classification": "accuracy", "regression": "rmse", "clustering": "silhouette"}
+OTHERS = {"forecasting": ("mase", "regression"), "node_classification": ("f1_macro", "classification")}
+"""Other problems: their metric, and the problem whose results they have."""
 BASELINES = {"classification": 0.5, "regression": 1.5, "clustering": 0.5}
 ROWS = 120
 NUMBERS = NumberFacts(
@@ -61,11 +62,12 @@ def findings_for(
 ) -> ReportFindings:
     """Findings in which every text from outside is `text`, or begins with it."""
     names = [f"{text} {number}" for number in range(columns)]
+    metric, shown = OTHERS.get(problem) or (METRICS[problem], problem)
     return ReportFindings(
         task=task_with(text),
         samples=samples_with(text, names),
-        profile=profile_with(problem, text, names, classes, rows),
-        blueprint=blueprint_with(problem, text, names, classes),
+        profile=profile_with(shown, text, names, classes, rows),
+        blueprint=blueprint_with(shown, text, names, classes).model_copy(update={"problem": problem, "metric": metric}),
         assembly=Assembly(
             store="search",
             tracks=(TrackRun(track="traditional", seconds=60, candidates=3, failed=(text,)),),
@@ -73,10 +75,10 @@ def findings_for(
             seconds=62.5,
             processor_seconds=120,
         ),
-        comparison=comparison_with(METRICS[problem], text),
-        assessment=assessment_with(METRICS[problem], text, rows, BASELINES[problem], names),
+        comparison=comparison_with(metric, text),
+        assessment=assessment_with(metric, text, rows, BASELINES[shown], names),
         **plans_with(text),
-        data=data_with(problem, text, names, classes, rows),
+        data=data_with(shown, text, names, classes, rows),
         state=RunState(
             actors={text: ActorState(seconds=80)},
             bill={(text, text): CallCost(Spend(calls=2, input_tokens=1000, output_tokens=234, money=0.5), 3.0)},

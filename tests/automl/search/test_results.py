@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from small_blueprints import LIGHTGBM, blueprint
 
-from palmette.automl.candidates import Candidate
+from palmette.automl.candidates import Candidate, Trial
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.search.results import CandidateLoad, outputs_of, read_results, write_results
-from palmette.automl.trials import Trial
 
 GOOD = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.6, 0.4]])
 PROBLEM = problem_of(blueprint())

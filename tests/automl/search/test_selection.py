@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from palmette.automl.candidates import Candidate, Ensembling
+from palmette.automl.candidates import Candidate, Ensembling, Selection, Trial
 from palmette.automl.measure import METRICS, Predictions, score
 from palmette.automl.measure.scorer import SupervisedScorer
 from palmette.automl.search.results import CandidateResult
 from palmette.automl.search.selection import alone, ensemble_outputs, select
-from palmette.automl.trials import Selection, Trial
 
 POLICIES: tuple[Ensembling, ...] = ("single", "best", "mean", "weighted", "stacking", "voting")
 

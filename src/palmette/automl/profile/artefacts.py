@@ -50,8 +50,6 @@ class TimeFacts(Model):
     first: str
     """ISO 8601, in UTC where the file names zones."""
     last: str
-    ordered: float
-    """Share of rows that are not earlier than the row before, in the order of the file."""
 
 
 class Frequent(Model):

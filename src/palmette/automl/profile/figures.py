@@ -70,11 +70,7 @@ def column_figures(name: str, column: Any, kind: Kind) -> ColumnProfile:
     present = column.dropna()
     found: dict[str, Any] = {}
     if len(present) and pd.api.types.is_datetime64_any_dtype(column.dtype):
-        steps = np.diff(present.to_numpy("datetime64[ns]").astype("int64"))
-        ordered = float((steps >= 0).mean()) if len(steps) else 1.0
-        found["times"] = TimeFacts(
-            first=present.min().isoformat(), last=present.max().isoformat(), ordered=figure(ordered)
-        )
+        found["times"] = TimeFacts(first=present.min().isoformat(), last=present.max().isoformat())
     elif len(present) and pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
         found["numbers"] = numbers(present.to_numpy(float))
     elif len(present):

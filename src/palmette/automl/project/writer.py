@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from palmette.automl import monitoring
 from palmette.automl.artefacts import LeaderboardRow
 from palmette.automl.calls import Call, Name, paths_of, source
-from palmette.automl.candidates import Blueprint, ColumnUse, OwnCode
+from palmette.automl.candidates import Blueprint, ColumnUse, OwnCode, Selection
 from palmette.automl.formatting import metric as metric_in_words
 from palmette.automl.kinds import Kind, file_kind
 from palmette.automl.learners.learner import LABELS
@@ -24,7 +24,6 @@ from palmette.automl.project.metrics import direction, metric_source
 from palmette.automl.project.reading import in_file_form, reader_source
 from palmette.automl.project.rendering import one_line, rendered
 from palmette.automl.project.vendoring import vendored
-from palmette.automl.trials import Selection
 from palmette.automl.weights import weights_named
 from palmette.engine.actor import TextFile
 

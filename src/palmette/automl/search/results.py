@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import FailFast, Field, ValidationError
 
-from palmette.automl.candidates import Candidate
+from palmette.automl.candidates import Candidate, Trial
 from palmette.automl.composition import learner_named
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import Problem
 from palmette.automl.search.job import LOG, OUTPUTS
-from palmette.automl.trials import Trial
 from palmette.documents import Model
 from palmette.engine.actor import Violation
 from palmette.errors import PalmetteError

@@ -14,13 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from palmette.automl.candidates import Blueprint, Candidate, OwnCode, substance
+from palmette.automl.candidates import Blueprint, Candidate, OwnCode, Trial, substance
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import Problem
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.samples.files import with_contents
-from palmette.automl.search.job import CONTEXT, ENCODINGS, FOLDS, GROUPS, JOB, LOG, OWN, ROWS, SearchJob, uses_own_code
-from palmette.automl.search.program import cores, run_module
+from palmette.automl.search.job import (
+    CONTEXT,
+    ENCODINGS,
+    FOLDS,
+    GROUPS,
+    JOB,
+    LOG,
+    OWN,
+    ROWS,
+    SearchJob,
+    cores,
+    run_module,
+    uses_own_code,
+)
 from palmette.automl.search.results import (
     LOG_BYTES,
     CandidateLoad,
@@ -31,7 +43,6 @@ from palmette.automl.search.results import (
 )
 from palmette.automl.search.stored_features import FeatureMemory
 from palmette.automl.splitting import DataSplits
-from palmette.automl.trials import Trial
 from palmette.engine.actor import Violation
 from palmette.sandbox import ExecutionResult, Sandbox
 from palmette.sandbox.reading import read_made

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.candidates import Blueprint, Candidate
+from palmette.automl.candidates import Blueprint, Candidate, Trial
 from palmette.automl.composition import candidate_track, encoders_of, facts_of, learner_named
 from palmette.automl.encoders.encoder import DataFacts, Encoder
 from palmette.automl.kinds import Track
@@ -25,7 +25,6 @@ from palmette.automl.problems.registry import problem_named
 from palmette.automl.search.job import SearchJob
 from palmette.automl.search.tuning import Tuner
 from palmette.automl.search.worker import ALL_ROWS, DUMMY, SAMPLE, FoldResult, FoldTask, encoding_key
-from palmette.automl.trials import Trial
 
 LARGEST_SHARE = 0.5
 """Share of the remaining time within which an iterative learner has to end."""
@@ -308,7 +307,6 @@ class Schedule:
             status=status,  # type: ignore[arg-type]  # one of the three
             note=note,
             score=score,
-            fold_scores=tuple(progress.scores[fold] for fold in folds if fold != ALL_ROWS),
             rounds=tuple(progress.rounds[fold] for fold in folds if fold != ALL_ROWS),
             seconds=round(self._seconds(progress), 3),
             encoding=round(self._encoding.repeated(progress.candidate), 3),

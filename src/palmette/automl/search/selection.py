@@ -16,12 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.candidates import Ensembling
+from palmette.automl.candidates import ChosenMember, Ensembling, Selection
 from palmette.automl.formatting import many, metric, number
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.measure.scorer import Scorer, SupervisedScorer
 from palmette.automl.search.results import CandidateResult
-from palmette.automl.trials import ChosenMember, Selection
 
 MOST_CANDIDATES = 12
 """Number of best candidates that an ensemble is chosen from; with more, noise decides."""

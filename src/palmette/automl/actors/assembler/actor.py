@@ -18,8 +18,7 @@ from palmette.automl.import_policy import objections
 from palmette.automl.own_code import SIDES, composed, failure_of, left_out, sampled, side_of, track_of
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.samples import Samples
-from palmette.automl.search.job import SearchJob, uses_own_code
-from palmette.automl.search.program import cores
+from palmette.automl.search.job import SearchJob, cores, uses_own_code
 from palmette.automl.search.results import CandidateLoad, CandidateResult, read_results, write_results
 from palmette.automl.search.runs import Search, SearchRun
 from palmette.automl.store import Store

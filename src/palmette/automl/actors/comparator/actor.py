@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from palmette.automl.actors import failed
 from palmette.automl.actors.rules import PlanningInput
 from palmette.automl.artefacts import Assembly, Comparison, LeaderboardRow, MeasuredRound
-from palmette.automl.candidates import Blueprint, substance
+from palmette.automl.candidates import Blueprint, Selection, Trial, substance
 from palmette.automl.composition import facts_of, learner_named, meant
 from palmette.automl.formatting import metric, number
 from palmette.automl.measure import error_reduction
@@ -29,7 +29,6 @@ from palmette.automl.search.tuning import is_tuned
 from palmette.automl.splitting import DataSplits
 from palmette.automl.store import Store
 from palmette.automl.task_spec.spec import TaskSpec
-from palmette.automl.trials import Selection, Trial
 from palmette.engine import Attempt, BaseActor, Context, TextFile, Violation
 from palmette.sandbox import Sandbox
 

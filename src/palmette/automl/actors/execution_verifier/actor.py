@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from palmette.automl import context as shown
 from palmette.automl.actors import verdict
+from palmette.automl.actors.model_planner.actor import estimated
 from palmette.automl.actors.rules import PlanningInput, RuledAgent
 from palmette.automl.artefacts import Choice, Plans, Proposal, Proposals, RejectedPlan
 from palmette.automl.learners.learner import Cost
 from palmette.automl.planning.constraints import MARGIN, needs
 from palmette.automl.planning.drafting import PlanContext
-from palmette.automl.planning.estimates import estimated
 from palmette.automl.planning.rounds import REJECTED, can_revise
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation

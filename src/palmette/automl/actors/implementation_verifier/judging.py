@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from palmette.automl import formatting
 from palmette.automl.artefacts import Assessment, ConstraintResult, Status
+from palmette.automl.candidates import Selection
 from palmette.automl.composition import meant
 from palmette.automl.formatting import seconds
 from palmette.automl.planning.constraints import HOLDS
 from palmette.automl.project import MODEL, BuiltPackage, run_program
 from palmette.automl.task_spec.spec import Constraint, LearnerWish, TaskSpec
-from palmette.automl.trials import Selection
 from palmette.sandbox.reading import read_json
 
 SECONDS = 120.0
