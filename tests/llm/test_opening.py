@@ -19,7 +19,7 @@ from palmette.engine.events import CallAnswered
 from palmette.errors import InputError, ModelError, UserError
 from palmette.llm import Message, Prompt, Settings
 from palmette.llm.cassette import read_cassette, write_cassette
-from palmette.llm.opening import ModelChoice, about, check_roles, open_models, open_provider
+from palmette.llm.opening import ModelChoice, about, models_of, open_models, open_provider
 from palmette.llm.prices import price_of
 from palmette.llm.relay import Relay
 from palmette.llm.secrets import hider, load_secrets
@@ -64,9 +64,9 @@ def test_roles_have_models_of_their_own(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_role_that_nobody_has_is_refused() -> None:
     topology = setup().topology
-    check_roles(ModelChoice(models={"writer": "a:b", "planner": "a:b"}), topology)
+    models_of(ModelChoice(models={"writer": "a:b", "planner": "a:b"}), topology)
     with pytest.raises(UserError, match="Did you mean 'writer'"):
-        check_roles(ModelChoice(models={"writter": "a:b"}), topology)
+        models_of(ModelChoice(models={"writter": "a:b"}), topology)
 
 
 def test_keys_come_from_a_file_that_nobody_else_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

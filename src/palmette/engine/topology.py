@@ -31,6 +31,8 @@ class Node(Model):
 
     use: str | None = None
     """Registered name of the actor, or `package.module:Class`; defaults to the actor's own key."""
+    model: str = ""
+    """What answers this agent's task in place of the run's model, e.g. `command:PROGRAM` or `mcp:SERVER#TOOL`."""
     next: tuple[Name, ...] = ()
     """The actors that may follow."""
     retries: int = Field(default=3, ge=1)

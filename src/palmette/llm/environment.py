@@ -17,7 +17,7 @@ from palmette.engine import (
     human_of,
     load_topology,
 )
-from palmette.llm.opening import BUILT_IN, ModelChoice, about, open_models
+from palmette.llm.opening import BUILT_IN, ModelChoice, about, models_of, open_models
 from palmette.llm.tokens import token_limit
 
 
@@ -47,7 +47,7 @@ def open_topology(arguments: dict[str, JsonValue], folder: Path) -> Setup:
     path = Path(wanted.topology)
     topology = load_topology(path)
     check_topology(topology, given=wanted.given)
-    choice = ModelChoice(model=wanted.model)
+    choice = models_of(ModelChoice(model=wanted.model), topology.value, path.parent)
     budget = RunBudget(tokens=token_limit(wanted.tokens, wanted.money), money=wanted.money)
     planner, services = choice.decider(wanted.planner), {"seed": wanted.seed, "models": open_models(choice, folder)}
     return Setup(

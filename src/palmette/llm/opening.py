@@ -11,6 +11,7 @@ from pydantic import Field
 from palmette.documents import Model
 from palmette.engine import RunBudget, Topology, create, load, names
 from palmette.errors import UserError, did_you_mean
+from palmette.llm.agent import Agent
 from palmette.llm.answerer import Answerer
 from palmette.llm.messages import Provider, Settings
 from palmette.llm.models import Models
@@ -67,14 +68,22 @@ def open_models(choice: ModelChoice, folder: Path) -> Models:
     return Models(lambda role: answerer(choice.model, role), roles)
 
 
-def check_roles(choice: ModelChoice, topology: Topology) -> None:
-    """Rejects models for roles that no actor has.
+def models_of(choice: ModelChoice, topology: Topology, folder: Path | None = None) -> ModelChoice:
+    """The choice with the models that the topology names for its agents; those of the run come first.
 
     An actor has the role of its name, and those listed in its `roles`.
+
+    Args:
+        choice: of the run.
+        topology: whose actors may name models.
+        folder: with modules of actors that are not installed.
+
+    Raises:
+        UserError: a model is named for a role that no actor has, or for an actor that asks no model.
     """
-    actors = [load("actor", topology.use(name)) for name in topology.actors]
-    asked = [role for actor in actors for role in getattr(actor, "roles", ())]
-    known = {PLANNER, WORDS, *(actor.name for actor in actors), *asked}
+    actors = {name: load("actor", topology.use(name), folder) for name in topology.actors}
+    asked = [role for actor in actors.values() for role in getattr(actor, "roles", ())]
+    known = {PLANNER, WORDS, *(actor.name for actor in actors.values()), *asked}
     for role in choice.models:
         if role not in known:
             raise UserError(
@@ -82,6 +91,12 @@ def check_roles(choice: ModelChoice, topology: Topology) -> None:
                 f"The roles are: {', '.join(sorted(known))}.",
                 code="unknown-role",
             )
+    named = {name: node.model for name, node in topology.actors.items() if node.model}
+    for name in named:
+        if not issubclass(actors[name], Agent):
+            message = f"The topology names a model for {name!r}, whose actor asks none."
+            raise UserError(message, f"Remove its line `model: {named[name]}`.", code="unknown-role")
+    return choice.model_copy(update={"models": {actors[name].name: one for name, one in named.items()} | choice.models})
 
 
 def about(choice: ModelChoice, budget: RunBudget) -> str:
