@@ -11,12 +11,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from canned import Canned
 from fastapi.testclient import TestClient
+from pydantic import JsonValue
+from test_agent import BAD, GOOD, setup
 from web_samples import question_actor, write_journal
 
 from palmette.automl import monitoring
-from palmette.engine import answer_question, new_run_folder, open_questions, read_journal, resume_run, run_environment
-from palmette.engine.human import WebHuman
+from palmette.engine import (
+    Human,
+    Setup,
+    WebHuman,
+    answer_question,
+    new_run_folder,
+    open_questions,
+    read_journal,
+    register,
+    resume_run,
+    run_environment,
+    run_topology,
+)
+from palmette.llm.environment import open_topology
 from palmette.web import documents
 from palmette.web.app import create_app
 from palmette.web.worker import Job
@@ -103,6 +118,37 @@ def test_questions_are_answered_several_at_once_and_after_a_restart(
     assert client.post(path, json={"answer": "again"}).status_code == 404
     answers = [one.event.answer for one in read_journal(runs / "one", "human_answered")]
     assert len(set(answers)) == 2 and client.get("/api/questions").json() == []
+
+
+@register("environment", "asks_first")
+def asks_first(arguments: dict[str, JsonValue], folder: Path, asker: Callable[[Human], Human]) -> Setup:
+    answer = asker(WebHuman(folder)).ask("Which colour first?")
+    return open_topology({**arguments, "given": {"items": [answer]}}, folder)
+
+
+def test_questions_before_a_run_begins_are_answered_once(runs: Path, client: TestClient, tmp_path: Path) -> None:
+    arguments = question_actor(tmp_path / "asking", human="none")
+    worker = threading.Thread(target=run_environment, args=("asks_first", arguments, runs / "first"))
+    worker.start()
+    (one,) = wait(lambda: client.get("/api/questions").json())
+    run = client.get("/api/runs/first").json()
+    assert run["topology"] is None and [question["question"] for question in run["questions"]] == [
+        "Which colour first?"
+    ]
+    assert client.post(f"/api/runs/first/answers/{one['id']}", json={"answer": "green"}).status_code == 200
+    worker.join(10)
+    assert client.get("/api/runs/first").json()["status"] == "finished"
+    assert resume_run(runs / "first").value("items") == ["green"], "remembered"
+
+
+def test_calls_of_models_are_listed_and_their_texts_shown_on_demand(runs: Path, client: TestClient) -> None:
+    run_topology(setup(Canned([BAD, GOOD])), runs / "words")
+    listed = client.get("/api/runs/words/calls").json()
+    first, second = listed["calls"]
+    assert listed["earlier"] == 0 and (first["role"], first["input_tokens"], first["money"]) == ("writer", 100, 0.12)
+    call = client.get(f"/api/runs/words/calls/{second['number']}").json()
+    assert [one["speaker"] for one in call["asked"]] == ["system", "user"] and call["answer"] == GOOD
+    assert client.get("/api/runs/words/calls/3").status_code == 404
 
 
 def test_an_answer_given_while_nobody_works_on_the_run_is_taken_at_the_resume(runs: Path, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from canned import Canned, code
+from test_agent import GOOD, setup
 from web_samples import question_actor
 
 pytest.importorskip("playwright", reason="playwright is not installed")
@@ -19,7 +21,7 @@ pytest.importorskip("uvicorn", reason="uvicorn is not installed")
 import uvicorn
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from palmette.engine import read_journal, run_environment
+from palmette.engine import read_journal, run_environment, run_topology
 from palmette.web.app import create_app
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or ""
@@ -107,6 +109,17 @@ def test_questions_of_a_running_run_are_answered(page: Page, address: str, runs:
     worker.join(10)
     page.locator(".titled .pill", has_text="finished").wait_for()
     assert len(read_journal(runs / "asking", "human_answered")) == 2
+
+
+def test_attempts_are_compared_and_calls_of_models_read(page: Page, address: str, runs: Path) -> None:
+    run_topology(setup(Canned([code(f"print('{HOSTILE}')"), GOOD])), runs / "words")
+    page.goto(f"{address}#/run/words")
+    page.get_by_text("2 attempts").click()
+    page.get_by_role("button", name="What it changed").click()
+    page.locator(".diff .plus", has_text="hello").wait_for()
+    page.get_by_role("tab", name="Model calls").click()
+    page.get_by_role("button", name="Call 1").click()
+    page.locator("pre", has_text=HOSTILE).wait_for()
 
 
 def test_a_specification_is_completed_and_checked(browser: Browser, address: str, runs: Path) -> None:

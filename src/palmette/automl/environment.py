@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import get_args
@@ -25,7 +26,7 @@ from palmette.engine import Human, RunBudget, Setup, build_actors, create, human
 from palmette.errors import UserError, did_you_mean
 from palmette.knowledge.datasets import DATASET_SOURCES, DatasetCandidate, candidates, chosen, is_named
 from palmette.knowledge.memory import mended_before
-from palmette.llm.opening import ModelChoice, about, check_roles, open_models
+from palmette.llm.opening import ModelChoice, about, models_of, open_models
 from palmette.llm.tokens import token_limit
 from palmette.sandbox import Sandbox
 
@@ -75,7 +76,9 @@ class RunArguments(Model):
     money: float | None = None
 
 
-def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
+def open_automl(
+    arguments: dict[str, JsonValue], folder: Path, asker: Callable[[Human], Human] = lambda human: human
+) -> Setup:
     """Sets up the environment `automl`; `arguments` are the fields of `RunArguments`.
 
     Raises:
@@ -87,10 +90,9 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
     if len(task.sentence) > MOST_TEXT:
         message = f"The request has {len(task.sentence)} characters; {MOST_TEXT} at most are read."
         raise UserError(message, "Write less: what to predict, and what matters.", code="request-too-long")
-    human = human_of(wanted.human, folder)
-    choice = ModelChoice(model=wanted.model, models=wanted.models)
+    human = asker(human_of(wanted.human, folder))
     topology = load_topology(topology_file(wanted.topology)).value
-    check_roles(choice, topology)
+    choice = models_of(ModelChoice(model=wanted.model, models=wanted.models), topology)
     if task.out:
         require_replaceable(Path(task.out))
     if not task.data:
@@ -124,7 +126,7 @@ def open_automl(arguments: dict[str, JsonValue], folder: Path) -> Setup:
         actors=build_actors(topology, services),
         planner=create("planner", planner, services),
         given={name: value for name, value in given.items() if name in topology.given},
-        human=human,
+        human=human_of(wanted.human, folder),
         budget=budget,
         approve=wanted.approve,
         seed=task.seed,

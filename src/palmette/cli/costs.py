@@ -38,19 +38,29 @@ def print_costs(state: RunState) -> None:
 
 def calls_of(folder: Path) -> list[dict[str, Any]]:
     """All paid calls of a run with request and answer."""
+    return [call_with_texts(folder, call) for call in listed_calls(folder)]
+
+
+def listed_calls(folder: Path) -> list[dict[str, Any]]:
+    """All paid calls of a run, with the digests of request and answer."""
     calls = [entry.event for entry in read_journal(folder, "call_answered") if isinstance(entry.event, CallAnswered)]
-    store = ArtefactStore(folder)
     return [
         {
             "number": number,
             "actor": call.actor,
             "role": call.role,
             **_json(CallCost(call.spend, call.seconds)),
-            "asked": _asked(store.get(call.request)),
-            "answer": _text(store.get(call.answer)),
+            "asked": call.request,
+            "answer": call.answer,
         }
         for number, call in enumerate(calls, start=1)
     ]
+
+
+def call_with_texts(folder: Path, call: dict[str, Any]) -> dict[str, Any]:
+    """A listed call with what was asked and answered."""
+    store = ArtefactStore(folder)
+    return {**call, "asked": _asked(store.get(call["asked"])), "answer": _text(store.get(call["answer"]))}
 
 
 def chosen(calls: list[dict[str, Any]], number: int | None) -> list[dict[str, Any]]:

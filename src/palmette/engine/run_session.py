@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
@@ -16,7 +16,7 @@ from palmette.engine.artefacts import ArtefactStore
 from palmette.engine.calls import Paid, Pay, Spend
 from palmette.engine.events import RunEnded, RunOpened, RunResumed, RunStarted
 from palmette.engine.executor import Executor
-from palmette.engine.human import Human
+from palmette.engine.human import Human, NoHuman
 from palmette.engine.journal import Journal
 from palmette.engine.paid_call_cache import PaidCallCache
 from palmette.engine.recorder import Recorder
@@ -99,7 +99,12 @@ class RunSession:
                 "Give its setup: resume_run(folder, setup=...).",
                 code="no-environment",
             )
-        services = {"arguments": self._opened.arguments, "folder": self.folder, "payer": self._payer}
+        services = {
+            "arguments": self._opened.arguments,
+            "folder": self.folder,
+            "payer": self._payer,
+            "asker": self._asker,
+        }
         setup = create("environment", name, services)
         if not isinstance(setup, Setup):
             raise DeveloperError(
@@ -116,6 +121,14 @@ class RunSession:
             return self._hold(budget).payer("")(request, estimate, make, role)
 
         return pay
+
+    def _asker(self, human: Human) -> Human:
+        """The human of the run as the environment asks while it opens."""
+        human = self._human or human
+        return human if isinstance(human, NoHuman) else _RecordedHuman(human, self._recorder)
+
+    def _recorder(self) -> Recorder:
+        return (self._paid_calls or self._hold(RunBudget())).recorder
 
     def _hold(self, budget: RunBudget) -> PaidCallCache:
         """The paid calls of the run within a budget; locks the folder first if necessary."""
@@ -151,3 +164,14 @@ class RunSession:
     def _record_end(self, status: Literal["finished", "stopped", "failed", "interrupted"], reason: str = "") -> None:
         if self._paid_calls:
             self._paid_calls.recorder.record(RunEnded(status=status, reason=reason))
+
+
+@dataclass(frozen=True)
+class _RecordedHuman:
+    """A human whose questions and answers are journaled, so that other processes see them and a resume remembers."""
+
+    human: Human
+    recorder: Callable[[], Recorder]
+
+    def ask(self, question: str) -> str | None:
+        return self.recorder().ask(self.human, question, "actor")

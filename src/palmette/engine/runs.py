@@ -75,7 +75,9 @@ def run_environment(
     - `arguments`: those given here.
     - `folder`: the run's, an absolute path.
     - `payer`: makes a `Pay` for a `RunBudget`, so that the run remembers paid calls made while the environment opens.
-      The folder is created at the first such call, or once the environment is open.
+    - `asker`: makes a `Human` whose questions the run remembers, of one that is asked while the environment opens.
+
+    The folder of the run is created at the first such call or question, or once the environment is open.
 
     `human` is asked in place of the environment's.
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from palmette.delivery.export import export_base
 from palmette.documents import read_document
-from palmette.engine import Pay, RunBudget, Setup, build_actors, create, human_of, load_topology
+from palmette.engine import Human, Pay, RunBudget, Setup, build_actors, create, human_of, load_topology
 from palmette.errors import InputError
 from palmette.features.inputs import RunInputs, read_inputs
 from palmette.features.questions import only_questions, understood
@@ -21,7 +21,7 @@ from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
 from palmette.knowledge.memory import mended_before
 from palmette.llm.models import Models
-from palmette.llm.opening import WORDS, ModelChoice, about, check_roles, open_models
+from palmette.llm.opening import WORDS, ModelChoice, about, models_of, open_models
 from palmette.llm.tokens import token_limit
 from palmette.sandbox import Access, Sandbox, WarmSpark
 from palmette.sandbox.temporary import temporary_folder
@@ -29,19 +29,25 @@ from palmette.sandbox.temporary import temporary_folder
 TOPOLOGY = Path(__file__).with_name("topology.yaml")
 
 
-def open_features(arguments: dict[str, JsonValue], folder: Path, payer: Callable[[RunBudget], Pay]) -> Setup:
+def open_features(
+    arguments: dict[str, JsonValue],
+    folder: Path,
+    payer: Callable[[RunBudget], Pay],
+    asker: Callable[[Human], Human],
+) -> Setup:
     """Opens the environment `features`.
 
     `arguments`: `run_file` (absolute path), and optionally `answers` (feature to words), `planner`, `human`, `model`
     and `seed`, which override those of the run file.
     """
     run_file = Path(str(arguments["run_file"]))
-    inputs, models = _open_run(run_file, arguments, folder, payer)
+    human = asker(human_of(arguments.get("human") or "console", folder))
+    inputs, models = _open_run(run_file, arguments, folder, payer, human)
     run = inputs.run
-    choice = _choice(run)
     topology = load_topology(run_file.parent / run.topology if run.topology else TOPOLOGY).value
-    check_roles(choice, topology)
-    models = models or open_models(choice, folder)
+    choice = models_of(_choice(run), topology)
+    if models is None or choice != _choice(run):
+        models = open_models(choice, folder)
     held = ExitStack()
     base = export_base(inputs.repository, run.repository.base, held.enter_context(temporary_folder()) / "base")
     bench = _workbench(inputs, base, folder)
@@ -74,7 +80,7 @@ class _OpenedRun(NamedTuple):
 
 
 def _open_run(
-    run_file: Path, arguments: dict[str, JsonValue], folder: Path, payer: Callable[[RunBudget], Pay]
+    run_file: Path, arguments: dict[str, JsonValue], folder: Path, payer: Callable[[RunBudget], Pay], human: Human
 ) -> _OpenedRun:
     """Reads the run file, with overriding arguments. A model reads the words that the rules cannot."""
     given = arguments.get("answers") or {}
@@ -91,7 +97,6 @@ def _open_run(
         model = models.of(WORDS)
         if model is None:
             raise
-        human = human_of(arguments.get("human") or "console", folder)
         inputs = read_inputs(run_file, understood(run_file, answers, error, model, human, payer(_budget(run))))
         return _OpenedRun(inputs._replace(run=_changed(inputs.run, arguments)), models)
 

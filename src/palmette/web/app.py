@@ -22,7 +22,17 @@ from palmette.errors import PalmetteError
 from palmette.roots import Roots
 from palmette.web import documents
 from palmette.web.models import ask_model, model_form, pull_request_view, report_page
-from palmette.web.runs import RunIndex, difference, files_of, progress_of, run_folder, run_view, stamp_of
+from palmette.web.runs import (
+    RunIndex,
+    call_view,
+    calls_view,
+    difference,
+    files_of,
+    progress_of,
+    run_folder,
+    run_view,
+    stamp_of,
+)
 from palmette.web.security import UPLOADS, Guard, is_loopback, new_token
 from palmette.web.work import Endpoints, Workers
 from palmette.web.worker import Job, error_json
@@ -32,7 +42,7 @@ WATCHED = 0.4
 """Seconds between two looks at a journal that a page follows."""
 QUIET = 15.0
 """Seconds after which a page that follows gets a sign of life."""
-NOT_FOUND = frozenset({"unknown-run", "unknown-artefact", "no-such-file", "no-such-question"})
+NOT_FOUND = frozenset({"unknown-run", "unknown-artefact", "no-such-call", "no-such-file", "no-such-question"})
 Id = Annotated[str, InPath(max_length=200)]
 Digest = Annotated[str, Query(pattern="^[0-9a-f]{64}$")]
 
@@ -130,6 +140,14 @@ def _reading(app: FastAPI, index: RunIndex, workers: Workers) -> None:
         if not workers.is_starting(id) and id not in workers.refused:
             run_folder(id)
         return StreamingResponse(_changes(runs_folder() / id, workers), media_type="text/event-stream")
+
+    @app.get("/api/runs/{id}/calls")
+    def calls(id: Id) -> dict[str, Any]:
+        return calls_view(run_folder(id))
+
+    @app.get("/api/runs/{id}/calls/{number}")
+    def call(id: Id, number: int) -> dict[str, Any]:
+        return call_view(run_folder(id), number)
 
     @app.get("/api/runs/{id}/value")
     def value(id: Id, digest: Digest) -> dict[str, str]:

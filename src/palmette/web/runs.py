@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from palmette.cli.costs import costs_json
+from palmette.cli.costs import call_with_texts, chosen, costs_json, listed_calls
 from palmette.cli.show import Step, steps_of
 from palmette.engine import ArtefactStore, RunState, open_questions, runs_folder
 from palmette.engine import events as e
@@ -30,7 +30,7 @@ PATIENCE = 2.0
 """Seconds that a search of the list may take."""
 LAST = 2000
 """Events whose steps are shown, and steps."""
-STEPS = 300
+STEPS = CALLS = 300
 MOST_TEXT = 300_000
 """Characters of a text that are shown or compared."""
 
@@ -266,6 +266,18 @@ def _without_texts(value: JsonValue, texts: dict[str, str]) -> JsonValue:
         texts[str(value["path"])] = value["text"]
         return {"path": value["path"]}
     return {name: _without_texts(one, texts) for name, one in value.items()}
+
+
+def calls_view(folder: Path) -> dict[str, Any]:
+    """The latest calls of models, without their texts."""
+    calls = listed_calls(folder)
+    return {"earlier": max(0, len(calls) - CALLS), "calls": calls[-CALLS:]}
+
+
+def call_view(folder: Path, number: int) -> dict[str, Any]:
+    """A call with prompt and answer."""
+    (call,) = chosen(listed_calls(folder), number)
+    return call_with_texts(folder, call)
 
 
 def difference(folder: Path, old: str, new: str) -> list[dict[str, Any]]:

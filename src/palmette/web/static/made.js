@@ -1,5 +1,5 @@
 // What a run delivers: a pull request as a forge shows it, a model with its verdict, leaderboard and form.
-import { api, diff, doing, duration, h, id, mark, problems } from "./dom.js";
+import { api, diff, doing, duration, h, id, mark, problems, words } from "./dom.js";
 
 /** A panel that fetches what it shows. */
 function fetched(path, show) {
@@ -70,4 +70,29 @@ function prediction(made) {
   const shares = Object.entries(made.probabilities ?? {}).sort((a, b) => b[1] - a[1]).slice(0, 6);
   return h("div.prediction", {}, h("p.answer", {}, typeof value === "number" ? value.toPrecision(6) : String(value)),
     shares.map(([label, share]) => h("label", {}, h("span", {}, label), h("meter", { max: 1, value: share }), h("span.number", {}, `${(share * 100).toFixed(1)} %`))));
+}
+
+const dollars = (one) => (one.unpriced ? "unknown" : `$${one.money.toFixed(4)}`);
+
+/** The calls of models; what was asked and answered is fetched when it is opened. */
+export const callsPanel = (name) => fetched(`runs/${id(name)}/calls`, (made) => h("div", {},
+  made.earlier ? h("p.quiet", {}, `${made.earlier} earlier calls are left out.`) : null,
+  h("table.data.calls", {}, h("caption", {}, "Model calls"),
+    h("thead", {}, h("tr", {}, ["", "Role", "Asked by", "Tokens in", "Tokens out", "Cost", "Time"].map((one) => h("th", { scope: "col" }, one)))),
+    h("tbody", {}, made.calls.map((one) => call(name, one)).flat()))));
+
+function call(name, one) {
+  const detail = h("tr", { hidden: true }, h("td", { colspan: 7 }));
+  const open = h("button.small", { type: "button", "aria-expanded": "false", onclick: doing(async () => {
+    if (!detail.firstChild.children.length) {
+      const made = await api(`runs/${id(name)}/calls/${one.number}`);
+      detail.firstChild.replaceChildren(...[...made.asked, { speaker: "answer", text: made.answer }].map((part) =>
+        h("details", { open: part.speaker !== "system" }, h("summary", {}, part.speaker), h("pre.code", { tabindex: "0" }, part.text))));
+    }
+    detail.hidden = !detail.hidden;
+    open.setAttribute("aria-expanded", !detail.hidden);
+  }) }, `Call ${one.number}`);
+  return [h("tr", {}, h("td", {}, open), h("th", { scope: "row" }, words(one.role)), h("td", {}, words(one.actor || "opening")),
+    h("td.number", {}, one.input_tokens.toLocaleString()), h("td.number", {}, one.output_tokens.toLocaleString()),
+    h("td.number", {}, dollars(one)), h("td.number", {}, duration(one.seconds))), detail];
 }

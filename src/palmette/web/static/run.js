@@ -2,7 +2,7 @@
 import { artefacts } from "./artefacts.js";
 import { ago, api, diff, doing, duration, h, id, mark, pill, problems, tabs, words } from "./dom.js";
 import { graph } from "./graph.js";
-import { modelPanel, pullRequestPanel, reportPanel } from "./made.js";
+import { callsPanel, modelPanel, pullRequestPanel, reportPanel } from "./made.js";
 import { question } from "./runs.js";
 
 export async function runPage(name, tab = "steps") {
@@ -15,6 +15,13 @@ export async function runPage(name, tab = "steps") {
   async function load() {
     page.run = await api(`runs/${id(name)}`);
     const { run } = page;
+    const open = new Set((run.questions ?? []).map((one) => one.id));
+    for (const [key, card] of cards) if (!open.has(key)) { card.remove(); cards.delete(key); }
+    for (const one of run.questions ?? []) {
+      if (cards.has(one.id)) continue; // as it is, with what somebody is typing
+      cards.set(one.id, question(name, one));
+      ask.append(cards.get(one.id));
+    }
     if (!run.topology) {
       head.replaceChildren(title(run));
       if (run.error ?? run.reason) body.replaceChildren(problems(run.error ?? { message: run.reason }));
@@ -22,15 +29,8 @@ export async function runPage(name, tab = "steps") {
     }
     head.replaceChildren(title(run), facts(run));
     progress(run.progress);
-    const open = new Set(run.questions.map((one) => one.id));
-    for (const [key, card] of cards) if (!open.has(key)) { card.remove(); cards.delete(key); }
-    for (const one of run.questions) {
-      if (cards.has(one.id)) continue; // as it is, with what somebody is typing
-      cards.set(one.id, question(name, one));
-      ask.append(cards.get(one.id));
-    }
     drawGraph();
-    const made = ["pull_request", "delivery"].filter((one) => run.artefacts[one]).join();
+    const made = Object.keys(panels()).join();
     const versions = JSON.stringify([page.run.artefacts, page.run.status]);
     const focused = document.activeElement?.closest(".panel");
     if (made !== shownTabs || !body.children.length) {
@@ -51,6 +51,7 @@ export async function runPage(name, tab = "steps") {
     ...(page.run.artefacts.pull_request ? { "Pull request": () => pullRequestPanel(name) } : {}),
     ...(page.run.artefacts.delivery ? { Model: () => modelPanel(name), Report: () => reportPanel(name) } : {}),
     Costs: () => costs(page.run),
+    ...(page.run.models.all.calls ? { "Model calls": () => callsPanel(name) } : {}),
   });
   function drawGraph() {
     const open = side.querySelector("details")?.open ?? window.innerWidth > 900;
@@ -196,11 +197,9 @@ function attempt(run, step, one, place) {
 function costs(run) {
   const actors = Object.entries(run.actors).filter(([, one]) => one.invocations);
   const most = Math.max(...actors.map(([, one]) => one.seconds), 0.001);
-  const models = Object.entries(run.models ?? {}).filter(([, value]) => typeof value !== "object");
   return h("div", {}, h("table.data", {}, h("caption", {}, "Time by actor"),
     h("thead", {}, h("tr", {}, ["Actor", "Invocations", "Failed attempts", "Time", ""].map((one) => h("th", { scope: "col" }, one)))),
     h("tbody", {}, actors.map(([name, one]) => h("tr", {}, h("th", { scope: "row" }, words(name)),
       h("td.number", {}, one.invocations), h("td.number", {}, one.failed || ""), h("td.number", {}, duration(one.seconds)),
-      h("td.wide", {}, h("meter", { max: most, value: one.seconds, "aria-hidden": "true" })))))),
-  models.length ? h("dl.facts", {}, models.map(([name, value]) => h("div.meter", {}, h("dt", {}, words(name)), h("dd", {}, String(value))))) : null);
+      h("td.wide", {}, h("meter", { max: most, value: one.seconds, "aria-hidden": "true" })))))));
 }

@@ -74,7 +74,7 @@ export function question(run, one) {
     document.dispatchEvent(new Event("palmette:answered"));
     toast("Your answer was passed on.");
   });
-  const about = one.actor ? `${words(one.actor)} asks` : "The planner asks";
+  const about = one.actor ? `${words(one.actor)} asks` : one.by === "planner" ? "The planner asks" : "Before the run begins";
   const card = h("form.question", { onsubmit: (event) => send(field.value)(event) },
     h("p.over", {}, pill("waiting", one.by === "approval" ? "Your approval" : about), h("span.quiet", {}, ago(one.at))),
     h("p.asked", {}, one.question),
