@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
+from palmette.automl.actors.debugger.actor import _CHANGE as CHANGE
+from palmette.automl.environment import topology_file
+from palmette.engine import lint, load_topology
+from palmette.knowledge.memory import Memory, RunMemory
+from palmette_bench.automl import faulty_coder
+from palmette_bench.automl.command import _remembered
 from palmette_bench.automl.mle import grade, medal_ranks, standing
 from palmette_bench.automl.prompts import PROMPTS, prompt, stripped
 from palmette_bench.automl.records import Cell, Record, append, open_cells, read_records
@@ -14,6 +22,7 @@ from palmette_bench.automl.scoring import normalised, score, success
 from palmette_bench.automl.sets import bench_set, bench_sets, prepare
 from palmette_bench.automl.studies import FIVE, STUDIES, cells
 from palmette_bench.automl.tables import table
+from palmette_bench.automl.variants import varied
 
 
 @pytest.mark.parametrize(
@@ -89,8 +98,53 @@ def test_peers_are_ranked_over_the_sets_that_all_have() -> None:
         for system, value in (("palmette", 0.8), ("lightgbm", 0.7))
     ]
     text = table("peers", records)
-    assert "| **mean rank** |  | 1.00 | 2.00 |" in text
+    assert "Mean ranks: palmette 1.00, lightgbm 2.00" in text
     assert "palmette against lightgbm: +0.1000" in text
+
+
+def test_the_faulty_coder_fails_and_repairs_at_the_published_rates() -> None:
+    prompts = [f"The columns:\n\n```\nc{number}\n```\n\nCandidates of the plan:" for number in range(300)]
+    modules, right = [faulty_coder.written(prompt, "0") for prompt in prompts], f"{faulty_coder.LINE}\n"
+    valid = []
+    for _ in range(11):
+        failing = [one for one in modules if right not in one]
+        valid.append(1 - len(failing) / len(prompts))
+        found = [(one, CHANGE.search(faulty_coder.repaired(f"The modules:\n{one}"))) for one in failing]
+        modules = [one.replace(*change.groups()) for one, change in found if change]
+    assert [valid[0], valid[1], valid[10]] == pytest.approx([0.4, 0.6, 0.85], abs=0.06)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"knowledge": "none"},
+        {"knowledge": "noise"},
+        {"topology": "iml", "faults": True},
+        {"topology": "iml_mono", "faults": True},
+        {"topology": "iml", "faults": True, "repairs": 3},
+    ],
+    ids=str,
+)
+def test_a_variant_is_another_topology_memory_or_model(fields: dict[str, Any], tmp_path: Path) -> None:
+    cell = Cell(study="knowledge", set="titanic", **fields)
+    one = RunMemory(run="r1", ended=datetime(2026, 1, 1, tzinfo=UTC), environment="automl")
+    variant = varied(cell, tmp_path, [one])
+    topology = load_topology(topology_file(variant.topology))
+    assert not lint(topology)
+    assert ("knowledge_retriever" in topology.value.actors) == (cell.knowledge != "none")
+    assert bool(Memory(tmp_path / "memory.sqlite").all()) == (cell.knowledge == "noise")
+    assert any("debugger=command:" in option for option in variant.options) == cell.faults
+
+
+def test_a_memory_holds_the_other_sets_only() -> None:
+    ended = datetime(2026, 1, 1, tzinfo=UTC)
+    records = [
+        Record(cell=Cell(study="knowledge", set=name, seed=seed), outcome="delivered",
+               remembered=RunMemory(run=f"{name}{seed}", ended=ended, environment="automl"))
+        for name in ("titanic", "telco_churn") for seed in (0, 1)
+    ]  # fmt: skip
+    asked = Cell(study="knowledge", set="titanic", knowledge="memory")
+    assert [one.run for one in _remembered(asked, records)] == ["telco_churn0"]
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from palmette.errors import UserError
+from palmette.knowledge.memory import RunMemory
 from palmette.sandbox.temporary import temporary_folder
 from palmette_bench.automl.records import Cell, Record, append, open_cells, read_records
 from palmette_bench.automl.runs import measured
-from palmette_bench.automl.studies import FIVE, STUDIES, cells
+from palmette_bench.automl.studies import REMEMBERING, STUDIES, cells
 from palmette_bench.automl.tables import table
 
-QUICK_BUDGET = 10.0
-VARYING_BUDGET = ("budgets", "anytime")
+QUICK_SHARE = 1 / 6
+"""Of the seconds of a run."""
 
 
 @click.command()
@@ -25,11 +26,11 @@ VARYING_BUDGET = ("budgets", "anytime")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("build/automl-bench"), help="Folder of records.")
 @click.option("--seeds", type=click.IntRange(1), default=3, help="Number of seeds.  [default: 3]")
 @click.option("--sets", default="", metavar="NAMES", help="Only these sets, separated by commas.")
-@click.option("--budget", type=float, help="Seconds per run, unless the study varies them.  [default: 60]")
+@click.option("--budget", type=float, default=60.0, show_default=True, help="Seconds of a run at its full time.")
 @click.option("--model", default="offline", metavar="PROVIDER:NAME", help="Language model for the agents.")
-@click.option("--money", type=float, help="US dollars after which no further run starts.")
+@click.option("--money", type=float, help="US dollars that all runs together may cost.")
 @click.option("--peer", "peers", multiple=True, metavar="NAME=COMMAND", help="A system, called like `external`.")
-@click.option("--quick", is_flag=True, help="Five sets, one seed, 10 s a run.")
+@click.option("--quick", is_flag=True, help="A few sets, one seed, a sixth of the time (10 s): at most 10 minutes.")
 @click.option("--tables", "only_tables", is_flag=True, help="Run nothing; print the tables of the records.")
 def main(  # noqa: PLR0913 - one parameter per option
     studies: tuple[str, ...],
@@ -37,7 +38,7 @@ def main(  # noqa: PLR0913 - one parameter per option
     out: Path,
     seeds: int,
     sets: str,
-    budget: float | None,
+    budget: float,
     model: str,
     money: float | None,
     peers: tuple[str, ...],
@@ -50,21 +51,16 @@ def main(  # noqa: PLR0913 - one parameter per option
     """
     chosen, file = studies or ("agent",), out.resolve() / "records.jsonl"
     commands = dict(_peer(one) for one in peers)
-    wanted = tuple(sets.split(",")) if sets else FIVE if quick else ()
-    seconds = budget or (QUICK_BUDGET if quick else 0.0)
+    share = budget / 60 * (QUICK_SHARE if quick else 1)
     runs = [
-        _adapted(cell, seconds, model)
+        cell.model_copy(update={"budget": cell.budget * share, "model": model if cell.system == "palmette" else ""})
         for study in chosen
         for cell in cells(study, range(1 if quick else seeds), tuple(commands))
-        if not wanted or cell.set in wanted
+        if cell.set in (sets.split(",") if sets else STUDIES[study].quick if quick else STUDIES[study].sets)
     ]
-    spent = sum(one.money for one in read_records(file))
-    for record in _measured([] if only_tables else open_cells(runs, read_records(file)), data.resolve(), commands):
+    left = [] if only_tables else open_cells(runs, read_records(file))
+    for record in _measured(left, data.resolve(), commands, file, money):
         append(file, record)
-        spent += record.money
-        if money is not None and spent >= money:
-            click.echo(f"Stopped after ${spent:.2f}.", err=True)
-            break
     for study in chosen:
         click.echo(f"## {study}\n\n{table(study, [one for one in read_records(file) if one.cell in runs])}")
 
@@ -76,19 +72,26 @@ def _peer(text: str) -> tuple[str, str]:
     return name, command
 
 
-def _adapted(cell: Cell, seconds: float, model: str) -> Cell:
-    changes: dict[str, object] = {"model": model} if cell.system == "palmette" else {}
-    if seconds and cell.study not in VARYING_BUDGET:
-        changes["budget"] = seconds
-    return cell.model_copy(update=changes)
+def _remembered(cell: Cell, records: Iterable[Record]) -> list[RunMemory]:
+    """What a cell's memory holds: the runs on other sets without memory."""
+    others = (one for one in records if (one.cell.study, one.cell.seed) == (cell.study, cell.seed))
+    plain = (one for one in others if one.cell.knowledge == "library" and one.cell.set != cell.set)
+    return [one.remembered for one in plain if one.remembered and cell.knowledge in REMEMBERING]
 
 
-def _measured(runs: Sequence[Cell], data: Path, commands: Mapping[str, str]) -> Iterator[Record]:
+def _measured(
+    runs: Sequence[Cell], data: Path, commands: Mapping[str, str], file: Path, money: float | None
+) -> Iterator[Record]:
     """Runs the cells one after the other; reports progress and the expected end."""
     begun = time.monotonic()
     for number, cell in enumerate(runs, start=1):
+        known = read_records(file)
+        rest = None if money is None else money - sum(one.money for one in known)
+        if rest is not None and rest <= 0:
+            click.echo(f"Stopped: ${money:.2f} are spent.", err=True)
+            return
         with temporary_folder() as work:
-            record = measured(cell, data, work, commands)
+            record = measured(cell, data, work, commands, _remembered(cell, known), rest)
         left = (time.monotonic() - begun) / number * (len(runs) - number)
         score = "no score" if record.score is None else f"{record.score:.4f}"
         how = f"{cell.set} {STUDIES[cell.study].row(cell)} {cell.setting} {cell.wording}, seed {cell.seed}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from palmette.documents import Model
+from palmette.knowledge.memory import RunMemory
 
 
 class Cell(Model):
@@ -27,6 +28,12 @@ class Cell(Model):
     budget: float = 60.0
     seed: int = 0
     model: str = "offline"
+    knowledge: str = "library"
+    """`none`: nothing is retrieved; `memory`: also runs on other sets; `noise`: also wrong and irrelevant insights."""
+    faults: bool = False
+    """Whether a program writes own features, with faults at iML's rates."""
+    repairs: int | None = None
+    """Most repairs of own code on the sample, before which nothing is executed; None for what the topology says."""
 
 
 class Record(Model):
@@ -49,6 +56,12 @@ class Record(Model):
     calls: int = 0
     tokens: int = 0
     money: float = 0.0
+    own: str = ""
+    """`kept` or `left out`; empty where no own code was written."""
+    repairs: int = 0
+    """Of own code."""
+    remembered: RunMemory | None = None
+    """What the run leaves for later ones."""
     commit: str = ""
     machine: str = ""
     date: str = ""

@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -17,10 +17,12 @@ from typing import Any
 
 import pandas as pd
 
+from palmette.knowledge.memory import RunMemory
 from palmette_bench.automl.prompts import prompt, stripped
 from palmette_bench.automl.records import Cell, Record
 from palmette_bench.automl.scoring import normalised, score, success
 from palmette_bench.automl.sets import BenchSet, PreparedSet, Question, bench_set, prepare
+from palmette_bench.automl.variants import Variant, left_behind, varied
 
 PALMETTE = (sys.executable, "-m", "palmette")
 PATIENCE = 300.0
@@ -28,7 +30,14 @@ PATIENCE = 300.0
 PEER = "python -m palmette_bench.automl.peers"
 
 
-def measured(cell: Cell, root: Path, work: Path, peers: Mapping[str, str]) -> Record:
+def measured(
+    cell: Cell,
+    root: Path,
+    work: Path,
+    peers: Mapping[str, str],
+    remembered: Iterable[RunMemory] = (),
+    money: float | None = None,
+) -> Record:
     """Runs a cell in the folder `work`.
 
     Args:
@@ -36,11 +45,18 @@ def measured(cell: Cell, root: Path, work: Path, peers: Mapping[str, str]) -> Re
         root: The folder of all sets.
         work: An empty folder.
         peers: Commands by name, with the interface of `python -m palmette_bench external`.
+        remembered: What earlier runs left, for a cell with memory.
+        money: US dollars that the run may cost; no call is made that could exceed them.
     """
     one = bench_set(cell.set)
     made = prepare(one, root, work / "set")
     begun = time.monotonic()
-    record = _peer(cell, one, made, work, peers) if cell.system != "palmette" else _palmette(cell, one, made, work)
+    if cell.system != "palmette":
+        record = _peer(cell, one, made, work, peers)
+    else:
+        variant = varied(cell, work, remembered)
+        limit = () if money is None else ("--money", f"{money:g}")
+        record = _palmette(cell, one, made, work, variant._replace(options=(*variant.options, *limit)))
     return record.model_copy(
         update={
             "seconds": round(time.monotonic() - begun, 1),
@@ -51,14 +67,14 @@ def measured(cell: Cell, root: Path, work: Path, peers: Mapping[str, str]) -> Re
     )
 
 
-def _palmette(cell: Cell, one: BenchSet, made: PreparedSet, work: Path) -> Record:
+def _palmette(cell: Cell, one: BenchSet, made: PreparedSet, work: Path, variant: Variant) -> Record:
     words = stripped(one) if cell.wording == "stripped" else prompt(one, cell.setting, cell.wording)  # type: ignore[arg-type]  # a cell has plain strings
     command = ["automl", words, *(part for path in made.data for part in ("--data", str(path)))]
     command += ["--budget", f"{cell.budget:g}s", "--seed", str(cell.seed), "--plans", str(cell.plans), "--json"]
-    command += ["--topology", cell.topology, "--human", "none", "--out", str(work / "model")]
+    command += ["--topology", variant.topology, *variant.options, "--human", "none", "--out", str(work / "model")]
     command += ["--track", cell.track] if cell.track else []
     command += ["--model", cell.model] if cell.model != "offline" else []
-    done = run_command([*PALMETTE, *command], work, 3 * cell.budget + PATIENCE)
+    done = run_command([*PALMETTE, *command], work, 3 * cell.budget + PATIENCE, variant.environment)
     found = _json(done.stdout)
     if done.returncode or not found.get("model"):
         error = found.get("error") or {}
@@ -83,6 +99,7 @@ def _palmette(cell: Cell, one: BenchSet, made: PreparedSet, work: Path) -> Recor
         calls=spent["calls"],
         tokens=spent["input_tokens"] + spent["output_tokens"],
         money=spent["money"] or 0.0,
+        **left_behind(work),
     )
 
 

@@ -22,6 +22,8 @@ FIGURES: dict[str, Figure] = {
     "SR": lambda one: one.success, "NPS": lambda one: one.normalised, "CS": lambda one: one.comprehensive,
 }  # fmt: skip
 DRAWS = 10_000
+REACHED = 0.002
+"""Difference of two scores that does not count."""
 
 
 def table(study: str, records: Iterable[Record]) -> str:
@@ -63,39 +65,51 @@ def _mean(records: Iterable[Record], setting: str, figure: Figure) -> str:
 
 
 def _by(records: Sequence[Record], row: Callable[[Cell], str]) -> Iterator[str]:
-    yield from _head("", "runs", "valid", "APS", "better than the baseline", "median seconds")
-    for name in dict.fromkeys(row(one.cell) for one in records):
+    has_own = any(one.cell.faults for one in records)
+    own = ("own code kept", "repairs") if has_own else ()
+    yield from _head("", "runs", "valid", "APS", "better than the baseline", "median seconds", *own)
+    names = list(dict.fromkeys(row(one.cell) for one in records))
+    for name in names:
         mine = [one for one in records if row(one.cell) == name]
         valid = [one for one in mine if one.outcome == "delivered"]
         better = fmean(bool(one.better) for one in valid) if valid else 0.0
         seconds = float(np.median([one.seconds for one in mine]))
         yield _row(name, len(mine), f"{len(valid) / len(mine):.0%}", f"{fmean(one.normalised for one in mine):.3f}",
-                   f"{better:.0%}", f"{seconds:.0f}")  # fmt: skip
+                   f"{better:.0%}", f"{seconds:.0f}", *(_own(mine) if has_own else ()))  # fmt: skip
+    scores = _scores(records, names, row)
+    if len(names) > 1 and scores:
+        yield from ("", _differences(names, np.array([*scores.values()])))
+
+
+def _own(records: Sequence[Record]) -> tuple[str, str]:
+    written = [one for one in records if one.own]
+    kept = f"{fmean(one.own == 'kept' for one in written):.0%} of {len(written)}" if written else "–"
+    return kept, f"{fmean(one.repairs for one in records):.1f}"
+
+
+def _scores(records: Iterable[Record], names: Sequence[str], row: Callable[[Cell], str]) -> dict[str, list[float]]:
+    """By set that all rows have: the mean score of each row."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for one in records:
+        found.setdefault(one.cell.set, {}).setdefault(row(one.cell), []).append(one.normalised)
+    whole = {name: by_row for name, by_row in found.items() if len(by_row) == len(names)}
+    return {name: [fmean(by_row[one]) for one in names] for name, by_row in whole.items()}
 
 
 def _peers(records: Sequence[Record]) -> Iterator[str]:
     systems = list(dict.fromkeys(one.cell.system for one in records))
-    scores = {
-        name: {system: [one.normalised for one in records if (one.cell.set, one.cell.system) == (name, system)]
-               for system in systems}
-        for name in dict.fromkeys(one.cell.set for one in records)
-    }  # fmt: skip
-    whole = {name: row for name, row in scores.items() if all(row.values())}
+    scores = _scores(records, systems, lambda cell: cell.system)
     yield from _head("set", "metric", *systems)
     for name, row in scores.items():
-        yield _row(name, bench_set(name).metric, *(f"{fmean(row[one]):.3f}" if row[one] else "–" for one in systems))
-    if not whole:
-        return
-    matrix = np.array([[fmean(row[one]) for one in systems] for row in whole.values()])
-    ranks = np.array([rankdata(-row.round(4)) for row in matrix])
-    yield _row("**mean NPS**", "", *(f"{value:.3f}" for value in matrix.mean(axis=0)))
-    yield _row("**mean rank**", "", *(f"{value:.2f}" for value in ranks.mean(axis=0)))
-    yield ""
-    yield _differences(systems, matrix)
+        yield _row(name, bench_set(name).metric, *(f"{value:.3f}" for value in row))
+    if scores:
+        matrix = np.array([*scores.values()])
+        yield _row("**mean NPS**", "", *(f"{value:.3f}" for value in matrix.mean(axis=0)))
+        yield from ("", _differences(systems, matrix))
 
 
 def _differences(systems: Sequence[str], matrix: np.ndarray) -> str:
-    """Paired bootstrap over sets against the first system, and Nemenyi's critical difference of mean ranks."""
+    """Paired bootstrap over sets against the first row, mean ranks, and Nemenyi's critical difference of these."""
     count, size = len(systems), len(matrix)
     critical = studentized_range.ppf(0.95, count, np.inf) / np.sqrt(2) * np.sqrt(count * (count + 1) / (6 * size))
     draws = np.random.default_rng(0).integers(size, size=(DRAWS, size))
@@ -104,7 +118,14 @@ def _differences(systems: Sequence[str], matrix: np.ndarray) -> str:
         gains = (matrix[:, 0] - matrix[:, at])[draws].mean(axis=1)
         low, high = np.quantile(gains, (0.025, 0.975))
         parts.append(f"{systems[0]} against {system}: {gains.mean():+.4f} ({low:+.4f} to {high:+.4f})")
-    return f"{size} sets. {'; '.join(parts)}. Critical difference of mean ranks (5 %): {critical:.2f}."
+    ranks = np.array([rankdata(-row.round(4)) for row in matrix]).mean(axis=0)
+    listed = ", ".join(f"{system} {rank:.2f}" for system, rank in zip(systems, ranks, strict=True))
+    reached = (matrix >= matrix[:, :1] - REACHED).mean(axis=0)
+    level = ", ".join(f"{system} {share:.0%}" for system, share in zip(systems[1:], reached[1:], strict=True))
+    return (
+        f"{size} sets. {'; '.join(parts)}. Sets where the score of {systems[0]} is reached to {REACHED}: {level}. "
+        f"Mean ranks: {listed}; critical difference (5 %): {critical:.2f}."
+    )
 
 
 def _costs(records: Sequence[Record]) -> Iterator[str]:

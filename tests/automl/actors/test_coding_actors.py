@@ -248,7 +248,7 @@ def test_one_hand_writes_features_and_candidates(shop: Shop) -> None:
     ((written, verdict),) = attempts(shop, actor, asked)
     assert verdict and verdict.ok and written.output.modules
     assert actor.implicated(Violation(code="prediction-failed", message="?"), written.output)
-    assembling = shop.input(Assembler, preprocessing=written.output, repaired=False)
+    assembling = shop.input(Assembler, preprocessing=written.output, repairs=0)
     ((made, verdict),) = attempts(shop, shop.make(Assembler), assembling)
     assert verdict and verdict.ok and made.output.tracks[0].candidates >= 2
 

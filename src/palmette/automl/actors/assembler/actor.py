@@ -31,8 +31,6 @@ SAMPLE_SECONDS = 20.0
 FIT_SHARE, LEAST_FIT, MOST_FIT = 0.18, 2.5, 0.4
 """Of the training time, kept for the final fit: this share, but enough seconds to start the program, up to a share."""
 LEAST_SEARCH = 1.0
-REPAIRS = 9
-"""Times that the modules of a run may be repaired; with the first run of the sample that makes ten attempts."""
 PLANNED = {"candidates", "shares", "ensembling", "tuning", "seconds", "remarks"}
 """What another plan may change without making outputs incomparable."""
 LENGTH = 8
@@ -45,8 +43,8 @@ class AssemblerInput(SampleInput):
     models: tuple[TrackCode, ...] = ()
     sampled: bool = True
     """False: the search begins at once, and what fails of own code is only reported."""
-    repaired: bool = True
-    """False: own code that fails goes back to its coder as it is."""
+    repairs: int = 9
+    """Times that the modules of a run may be repaired; 0: own code that fails goes back to its coder as it is."""
 
     @property
     def code(self) -> WrittenCode:
@@ -162,14 +160,14 @@ class Assembler(BaseActor):
         if context.attempt == 1 or not isinstance(last, Assembly) or not last.failures:
             return Attempt(input.code)
         code = WrittenCode(modules=last.modules, repairs=last.repairs)
-        made = self._repaired(code, last.failures[0], context) if input.repaired else failed(last.failures[:1])
+        made = self._repaired(code, last.failures[0], input.repairs, context)
         if made.output is None and code.modules and len(context.attempts) >= context.attempt:
             return _without(code, made.violations[0])  # the coder has been asked again, and it fails still
         return made
 
-    def _repaired(self, code: WrittenCode, failure: Violation, context: Context) -> Attempt[WrittenCode]:
+    def _repaired(self, code: WrittenCode, failure: Violation, most: int, context: Context) -> Attempt[WrittenCode]:
         """The code with one module patched; where no patch can be had, the failure, for the planner."""
-        if not code.modules or sum(one.by == "model" for one in code.repairs) >= REPAIRS:
+        if not code.modules or sum(one.by == "model" for one in code.repairs) >= most:
             return failed([failure])
         # The last attempt is what the debugger is asked about; those before it are past.
         alone = dataclasses.replace(context, last=None, instruction="", evidence=(), attempts=context.attempts[:-1])
