@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from palmette.automl.artefacts import Assembly, WrittenCode
 from palmette.automl.environment import topology_file
 from palmette.engine import ArtefactStore, run_state
 from palmette.knowledge.memory import VARIABLE, Memory, RunMemory
@@ -79,20 +80,13 @@ def left_behind(work: Path) -> dict[str, Any]:
     """Fields of a record about own code and memory, from the one run in a folder."""
     folder = next(path for path in (work / "runs").iterdir() if path.is_dir())
     found = [one for one in Memory(work / "memory.sqlite").all() if one.run == folder.name]
-    state, store = run_state(folder), ArtefactStore(folder)
-    fields: dict[str, Any] = {"remembered": found[0] if found else None}
-    if "assembly" not in state.artefacts:
-        return fields
-    assembly = store.get(state.artefacts["assembly"].digest)
-    written = [*assembly["repairs"], *_repairs(state, store)]
-    if assembly["modules"] or written:
-        fields["own"] = "kept" if assembly["modules"] else "left out"
-    return fields | {"repairs": sum(one.get("by", "model") == "model" for one in written)}
-
-
-def _repairs(state: Any, store: ArtefactStore) -> list[dict[str, Any]]:
-    """Modules that their writers have left out."""
-    names = [name for name in ("preprocessing", "models") if name in state.artefacts]
-    values = [store.get(state.artefacts[name].digest) for name in names]
-    parts = [part for value in values for part in (value if isinstance(value, list) else [value])]
-    return [one for part in parts for one in part.get("repairs") or ()]
+    artefacts, store = run_state(folder).artefacts, ArtefactStore(folder)
+    parts: list[Assembly | WrittenCode] = []
+    kinds: dict[str, type[Assembly | WrittenCode]] = {"assembly": Assembly, "preprocessing": WrittenCode}
+    for name, kind in kinds.items():
+        if name in artefacts:
+            parts.append(kind.model_validate(store.get(artefacts[name].digest)))
+    repairs = [one for part in parts for one in part.repairs]
+    kept = any(isinstance(part, Assembly) and part.modules for part in parts)
+    own = "kept" if kept else "left out" if repairs else ""
+    return {"remembered": found[0] if found else None, "own": own, "repairs": sum(one.by == "model" for one in repairs)}
