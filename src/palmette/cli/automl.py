@@ -48,7 +48,7 @@ def _one(flag: str, metavar: str, text: str) -> Callable[[Any], Any]:
 
 OPTIONS = (
     _several("--data", "data", "PLACE", "File, folder, or set such as sklearn:iris; repeat for more."),
-    _one("--table", "NAME", "Sheet, table or file of an archive to read."),
+    _one("--table", "NAME", "Sheet, table or file to read; 'orders + customers' joins related ones."),
     _several("--array", "arrays", "KIND=COLUMNS", "Columns of numbers that are files, e.g. 'image=pixel_*'."),
     click.option("--task", type=click.Path(dir_okay=False), help="A task file; see `palmette schema task`."),
     _one("--target", "COLUMN", "The column to predict."),

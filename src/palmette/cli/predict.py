@@ -13,7 +13,9 @@ from palmette.errors import MachineError, UserError, counted
 @click.argument("run")
 @click.option("--input", "rows", type=click.Path(path_type=Path), required=True, help="CSV, Parquet, JSON, Excel, ...")
 @click.option("--output", type=click.Path(path_type=Path), help="CSV file to write.  [default: standard output]")
-@click.option("--table", default="", metavar="NAME", help="Sheet, table or file of an archive to read.")
+@click.option(
+    "--table", default="", metavar="NAME", help="Sheet, table or file to read; 'orders + customers' joins related ones."
+)
 def predict(run: str, rows: Path, output: Path | None, table: str) -> None:
     """Predict the rows of a file with the model of RUN (an id, its beginning, a folder, or `latest`) or of a folder."""
     from palmette.automl.endpoint.delivered import answer_file, delivered

@@ -13,7 +13,9 @@ from palmette.cli.screen import json_option, near, print_json, print_table
 @click.command()
 @click.argument("run")
 @click.option("--data", type=click.Path(path_type=Path), required=True, help="New rows with their target.")
-@click.option("--table", default="", metavar="NAME", help="Sheet, table or file of an archive to read.")
+@click.option(
+    "--table", default="", metavar="NAME", help="Sheet, table or file to read; 'orders + customers' joins related ones."
+)
 @json_option
 def retrain(run: str, data: Path, table: str, as_json: bool) -> None:
     """Fit the model of RUN (an id, its beginning, a folder, or `latest`) again on new rows.

@@ -104,10 +104,21 @@ FORECASTING = (
     PlanStrategy("statistical-forecasts", "Trend and season of each series by itself.", ("statistical", "naive")),
     PlanStrategy("one-forecast", "One forecaster is easier to explain.", tuning=False, ensembling="single"),
 )
-STRATEGIES: Mapping[str, tuple[PlanStrategy, ...]] = {"clustering": CLUSTERING, "forecasting": FORECASTING}
+NODES = (
+    PlanStrategy(
+        "neighbours-together",
+        "Few nodes are labelled, so choosing one model is chance: several models together err less.",
+        ensembling="weighted",
+        least=2,
+    ),
+    *SUPERVISED,
+)
+STRATEGIES: Mapping[str, tuple[PlanStrategy, ...]] = {
+    "clustering": CLUSTERING, "forecasting": FORECASTING, "node_classification": NODES
+}  # fmt: skip
 """Strategies by problem; other problems use `SUPERVISED`."""
 FIRST: Mapping[Aim, tuple[str, ...]] = {
-    "usual": ("broad-boosting", "every-form", "every-forecast"),
+    "usual": ("neighbours-together", "broad-boosting", "every-form", "every-forecast"),
     "limited": ("best-alone", "one-light-model", "one-tuned-well", "few-tuned-deeply", "plain-linear", "centres-only"),
     "lean": ("one-light-model", "plain-linear", "one-tuned-well", "few-tuned-deeply", "centres-only", "round-groups"),
     "explain": ("plain-linear", "one-light-model", "one-tuned-well", "sturdy-forests", "centres-only", "nested-groups"),

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-Role = Literal["train", "test", "inference", "submission", "edges"]
+Role = Literal["train", "test", "inference", "submission", "edges", "related"]
 """train: rows with the target; test: a given hold-out; inference: rows without it; submission: a sample answer; edges:
-pairs of keys of rows."""
+pairs of keys of rows; related: rows whose aggregates are columns."""
 
 
 class Repair(Model):

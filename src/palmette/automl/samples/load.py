@@ -25,6 +25,7 @@ from palmette.automl.samples.files import files_digest, inspected, look_like_pix
 from palmette.automl.samples.formats import read_tables
 from palmette.automl.samples.opening import DATA, data_files, files_below, open_file, refusal
 from palmette.automl.samples.parsing import TEXT, decimal_sign, of_column, sample
+from palmette.automl.samples.related import with_related
 from palmette.automl.samples.roles import ALL, Roles, assign, names_parts, submission_order
 from palmette.automl.samples.tables import Raw
 from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed
@@ -43,7 +44,8 @@ def load(places: Sequence[Path | str], table: str = "", arrays: Sequence[str] = 
 
     Args:
         places: paths of files and folders, or names of sets such as `sklearn:iris`.
-        table: the sheet, or the file of an archive, to read where there are several; `*` joins those of a file.
+        table: the sheet, or the file of an archive, to read where there are several; `*` joins those of a file;
+            `orders + customers` adds columns from related tables, `orders + *` from all.
         arrays: columns of numbers that are files, as `image=pixel_*`.
 
     Raises:
@@ -112,19 +114,23 @@ def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...]) -> Loade
     if not targets and any(raw.format == "files" and LABEL in raw.names for raw in raws):
         targets = (LABEL,)
     options = tuple(raw.name for raw in raws)
-    if table not in ("", ALL, *options):
-        near = nearest(table, options)
+    first, *related = [table] if table in options else map(str.strip, table.split("+"))
+    if unknown := next((one for one in (first, *related) if one not in ("", ALL, *options)), ""):
+        near = nearest(unknown, options)
         hint = f" Did you mean {near!r}?" if near else ""
         remedy = f"There are {', '.join(map(repr, options))}."
-        raise TableError(f"There is no table {table!r}.{hint}", remedy, code="which-table", options=options)
-    raws = with_arrays([raw for raw in raws if table in ("", ALL, raw.name)], arrays, repairs)
+        raise TableError(f"There is no table {unknown!r}.{hint}", remedy, code="which-table", options=options)
+    beside = [raw for raw in raws if raw.name != first and (raw.name in related or ALL in related)]
+    raws = with_arrays([raw for raw in raws if first in ("", ALL, raw.name)], arrays, repairs)
+    raws = [with_related(raw, beside, repairs, required=ALL not in related) for raw in raws] if beside else raws
     named = len(raws) + (edges is not None) == len(places) and not any(Path(place).is_dir() for place in places)
     roles = assign(raws, named, table == ALL)
     for raw in roles.aside:
         repairs.add("left-aside", raw.name, 1, reason="its columns are not those of the training table.")
     loaded = _assembled(roles, repairs, targets)
     loaded = with_neighbours(loaded, edges, repairs) if edges is not None else loaded
-    found = {"sources": places, "table": table, "arrays": arrays}
+    files = (*loaded.samples.files, *(raw.file("related") for raw in beside))
+    found = {"sources": places, "table": table, "arrays": arrays, "files": files}
     return replace(loaded, samples=loaded.samples.model_copy(update=found))
 
 

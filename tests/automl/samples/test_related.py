@@ -1,0 +1,58 @@
+"""Related tables: lookups, and aggregates that see only earlier rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from palmette.automl.samples.artefacts import TableError
+from palmette.automl.samples.load import load, reload
+
+ORDERS = """id,customer_id,date,price
+1,c1,2024-01-10,10
+2,c1,2024-02-10,20
+3,c2,2024-03-10,30
+4,c3,2024-04-10,40
+"""
+CUSTOMERS = """customer_id,city
+c1,Oslo
+c2,Rome
+c3,Oslo
+"""
+CALLS = """order_id,customer_id,date,topic,minutes
+1,c1,2024-01-09,bill,5
+1,c1,2024-01-10,bill,7
+2,c1,2024-02-01,fault,1
+9,c2,2024-05-01,bill,9
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    for name, text in {"orders": ORDERS, "customers": CUSTOMERS, "calls": CALLS}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    return tmp_path
+
+
+def test_rows_see_keys_of_other_tables_and_what_was_earlier(shop: Path) -> None:
+    loaded = load([shop], "orders.csv + customers.csv + calls.csv")
+    table = loaded.table
+    assert list(table["customers_city"]) == ["Oslo", "Oslo", "Rome", "Oslo"]
+    assert list(table["calls_by_customer_id_count"]) == [1, 3, 0, 0]  # neither the same day nor later
+    assert table["calls_by_customer_id_minutes_mean"].iloc[1] == pytest.approx(13 / 3)
+    assert table["calls_by_customer_id_since_last"].iloc[1] == 9
+    assert table["calls_by_customer_id_topic_last"].iloc[1] == "fault"
+    assert list(table["calls_by_order_id_count"]) == [1, 1, 0, 0]
+    assert {one.role for one in loaded.samples.files} == {"train", "related"}
+    pd.testing.assert_frame_equal(reload(loaded.samples).table, table)
+
+
+def test_tables_without_a_common_key_are_refused_by_name_and_skipped_otherwise(shop: Path) -> None:
+    (shop / "rates.csv").write_text("currency,rate\nNOK,1\nEUR,2\n")
+    with pytest.raises(TableError, match="shares no key"):
+        load([shop], "orders.csv + rates.csv")
+    with pytest.raises(TableError, match=r"no table 'rate\.csv'"):
+        load([shop], "orders.csv + rate.csv")
+    assert "customers_city" in load([shop], "orders.csv + *").table
