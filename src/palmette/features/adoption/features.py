@@ -298,6 +298,15 @@ class Drafter:
         """Notes where the keys of the output are not those that a specification gives."""
         if self.result.spine is not None:
             return
+        for key in self.result.keys:
+            columns = [rows.table.column(key) for rows in self.result.base]
+            filtered = all(f"{key} IS NOT NULL" in str(rows.steps) for rows in self.result.base)
+            if (
+                key not in self.result.present
+                and not filtered
+                and any(one is not None and one.nullable for one in columns)
+            ):
+                self.reading.note(f"rows with {key} null are in the script's output; a specification leaves them out")
         windows = {self._source(rows)[0]: rows.window for rows in self.result.base}
         for one in self.features.values():
             computed = one.get("aggregate") or one.get("expression") or {}

@@ -103,6 +103,8 @@ class Keyed:
     spine: Rows | None = None
     missing: str = ""
     """Why further columns are not known."""
+    present: frozenset[str] = frozenset()
+    """Keys that are not null."""
 
 
 Frame = Rows | Keyed
@@ -123,8 +125,9 @@ def where(reading: Reading, frame: Frame, condition: Tree) -> Frame:
     for part in conjuncts(condition):
         tree = resolved(part, frame.columns, getattr(frame, "missing", ""))
         if isinstance(frame, Keyed):
-            is_key = isinstance(tree, exp.Not) and set(_names(tree)) <= set(frame.keys)
-            if not is_key:
+            if isinstance(tree, exp.Not) and set(_names(tree)) <= set(frame.keys):
+                frame = replace(frame, present=frame.present | set(_names(tree)))
+            else:
                 reading.note(f"only rows with {text_of(part)} are kept; a specification keeps all keys")
             continue
         if is_newest(tree, frame.table):
@@ -279,6 +282,7 @@ def join(reading: Reading, left: Frame, right: Frame, on: Sequence[str], how: st
         (*left.base, *(right.base if everything else ())),
         left.spine,
         left.missing or right.missing,
+        left.present,
     )
 
 
