@@ -1,17 +1,21 @@
-"""Writes values as source text, as a programmer would in a test."""
+"""Writes rows as source text, as a programmer would in a test."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
-from keyword import iskeyword
 from typing import Any
 
 from palmette.features.frame_json import decode_row
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import Schema
+
+INDENT = " " * 4
+_NULL = "null"
 
 
 def schema_text(schema: Schema) -> str:
@@ -19,96 +23,56 @@ def schema_text(schema: Schema) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in schema.items())
 
 
-WIDTH = 80
-"""Maximum length of a row on one line, without indentation."""
-_NULL = "None"
+def rows_text(schema: Schema, rows: Sequence[Mapping[str, Any]], width: int, heading: str = "") -> str:
+    """Writes rows of JSON values as the helper `rows` reads them, in lines of at most `width` where possible.
 
-
-def rows_text(schema: Schema, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Writes rows of JSON values, without columns that are null in every row.
-
-    Uses the form with the fewest lines: a call of `rows`, whose first argument names the columns; a call of `alike`,
-    whose first argument holds the most common values; or a list.
+    Values that most rows share come first; each row then has its own, after a dash.
     """
-    texts = [_values(schema, row) for row in rows]
-    forms = [form for form in (_listed(texts), _alike(texts), _plain(texts)) if form is not None]
-    return min(forms, key=_height)
+    decoded = [decode_row(schema, row) for row in rows]
+    texts = [{name: cell_text(kind, row[name]) for name, kind in schema.items()} for row in decoded]
+    found = {name: Counter(row[name] for row in texts).most_common(1)[0] for name in schema} if rows else {}
+    usual = {name: text for name, (text, count) in found.items() if 2 * count >= len(rows) and text != _NULL}
+    own = [{name: text for name, text in row.items() if text != usual.get(name, _NULL)} for row in texts]
+    lines = _wrapped(heading, usual, width)
+    for row in own if len(rows) > 1 else ():
+        lines += _wrapped("-", row, width)
+    return "\n".join(f"{INDENT}{line}" for line in lines)
 
 
-def _height(text: str) -> int:
-    """The number of lines after formatting, with one line per row that fits."""
-    return sum(1 if len(line) <= WIDTH else line.count(", ") + 3 for line in text.split("\n"))
+def _wrapped(start: str, row: Mapping[str, str], width: int) -> list[str]:
+    """The pairs `name=value` of a row, two spaces apart, after `start`."""
+    lines = [start]
+    for name, text in row.items():
+        pair = f"{name}={text}"
+        if lines[-1] != start and len(lines[-1]) + 2 + len(pair) > width:
+            lines.append(f"  {pair}" if start else pair)
+        else:
+            lines[-1] += f"{'' if not lines[-1] else ' ' if lines[-1] == start else '  '}{pair}"
+    return [line for line in lines if line]
 
 
-def _listed(texts: Sequence[Mapping[str, str]]) -> str | None:
-    there = [name for name in (texts[0] if texts else ()) if any(row[name] != _NULL for row in texts)]
-    usual = [name for name in there if len(texts) > 1 and _is_usual(name, texts)]
-    listed = [name for name in there if name not in usual]
-    if not listed or not all(map(str.isidentifier, there)):
-        return None
-    tuples = [f"({', '.join(row[name] for name in listed)}{',' * (len(listed) == 1)})" for row in texts]
-    constant = [f"{name}={texts[0][name]}" for name in usual]
-    return "rows(\n" + ",\n".join([repr(" ".join(listed)), *tuples, *constant]) + "\n)"
-
-
-def _is_usual(name: str, rows: Sequence[Mapping[str, str]]) -> bool:
-    """Whether all rows have the same value, and the name can be used as a parameter."""
-    return len({row[name] for row in rows}) == 1 and not iskeyword(name) and name != "columns"
-
-
-def _alike(texts: Sequence[Mapping[str, str]]) -> str | None:
-    found = {name: Counter(row[name] for row in texts).most_common(1)[0] for name in (texts[0] if texts else ())}
-    usual = {name: text for name, (text, count) in found.items() if 2 * count >= len(texts) and text != _NULL}
-    if not usual or len(texts) < 2:
-        return None
-    own = [_dict({name: text for name, text in row.items() if text != usual.get(name, _NULL)}) for row in texts]
-    return f"alike(\n{_lines([_dict(usual), *own])})"
-
-
-def _plain(texts: Sequence[Mapping[str, str]]) -> str:
-    own = [_dict({name: text for name, text in row.items() if text != _NULL}) for row in texts]
-    return f"[\n{_lines(own)}]" if len(own) > 1 else f"[{''.join(own)}]"
-
-
-def _lines(rows: Sequence[str]) -> str:
-    return "".join(f"{row},\n" for row in rows)
-
-
-def _values(schema: Schema, row: Mapping[str, Any]) -> dict[str, str]:
-    values = decode_row(schema, row)
-    return {name: value_text(kind, values[name]) for name, kind in schema.items()}
-
-
-def _dict(items: Mapping[str, str]) -> str:
-    return "{" + ", ".join(f"{name!r}: {text}" for name, text in items.items()) + "}"
-
-
-def instant_text(value: datetime) -> str:
-    """Writes a timestamp with the helper `at`; a timestamp without a zone is written without it."""
-    whole = value.second == value.microsecond == 0
-    text = value.replace(tzinfo=None).isoformat(sep=" ", timespec="minutes" if whole else "auto")
-    if value.tzinfo is None:
-        return f"datetime.fromisoformat({text!r})"
-    offset = value.strftime("%z")
-    return f"at({text!r})" if value.utcoffset() == timedelta(0) else f"at({text + offset[:3] + ':' + offset[3:]!r})"
-
-
-def value_text(kind: SparkType, value: Any) -> str:
-    """A value as source text."""
+def cell_text(kind: SparkType, value: Any) -> str:
+    """A value as text that the helper `value` of the tests reads."""
     match value:
+        case None:
+            return _NULL
         case datetime():
             return instant_text(value)
         case date():
-            return f"date({value.year}, {value.month}, {value.day})"
+            return value.isoformat()
         case Decimal():
-            return f"Decimal({format(value, 'f')!r})"
-        case float() if value != value or value in (float("inf"), float("-inf")):
-            return f"float({str(value)!r})"
-        case list() if kind.element is not None:
-            element = kind.element
-            return "[" + ", ".join("None" if item is None else value_text(element, item) for item in value) + "]"
-        case dict() if kind.element is not None:
-            element = kind.element
-            return "{" + ", ".join(f"{name!r}: {value_text(element, item)}" for name, item in value.items()) + "}"
-        case _:
-            return repr(value)
+            return format(value, "f")
+        case str():
+            is_plain = re.fullmatch(r'[^\s"]+( \S+)*', value) and value.isprintable() and value != _NULL
+            return value if is_plain else json.dumps(value, ensure_ascii=False).replace("  ", " \\u0020")
+    return json.dumps(
+        value, ensure_ascii=False, separators=(",", ":"), default=lambda item: cell_text(kind, item)
+    ).replace("  ", " \\u0020")
+
+
+def instant_text(value: datetime) -> str:
+    """A timestamp as the helper `at` reads it, with its offset unless it is UTC."""
+    whole = value.second == value.microsecond == 0
+    text = value.replace(tzinfo=None).isoformat(sep=" ", timespec="minutes" if whole else "auto")
+    offset = value.strftime("%z")
+    return f"{text}{offset[:3]}:{offset[3:]}" if value.utcoffset() else text.removesuffix(" 00:00")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from palmette.features.actors.testcase_coder.literals import instant_text, rows_text, schema_text
+from palmette.features.actors.testcase_coder.literals import INDENT, instant_text, rows_text, schema_text
 from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import timestamp_of
 from palmette.features.signature import BoundParameter, shape_of, signature
@@ -17,8 +16,7 @@ def file_of_tests(view: View, cases: TestCases, conventions: Conventions, module
     """The unformatted source of the test file; `module` is the import name of the script."""
     entry = shape_of(conventions, "build").name
     tests = [_test(view, case, conventions) for case in cases.cases]
-    head = [_head(view, module, entry, conventions), *helpers(view, conventions, tests)]
-    return "\n\n\n".join([*head, *tests]) + "\n"
+    return "\n\n\n".join([_head(view, module, entry, conventions), *helpers(view, conventions), *tests]) + "\n"
 
 
 def _head(view: View, module: str, entry: str, conventions: Conventions) -> str:
@@ -34,7 +32,9 @@ from pyspark.testing import assertDataFrameEqual
 from {module} import {conventions.owner or entry}'''
 
 
-IMPORTS = """from collections.abc import Iterator, Mapping, Sequence
+IMPORTS = """import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from typing import Any
@@ -44,12 +44,13 @@ from pyspark.sql import DataFrame, SparkSession"""
 """Imports of the helpers and the rows; the formatter removes unused ones."""
 
 
-def helpers(view: View, conventions: Conventions, tests: Iterable[str]) -> list[str]:
+def helpers(view: View, conventions: Conventions) -> list[str]:
     """The schemas of the tables and of the output, and the functions that build data frames for these tests."""
     own = [] if conventions.fixture else [_FIXTURE]
-    text = "\n".join(tests)
-    used = [source for name, source in (("rows", ROWS), ("alike", ALIKE)) if re.search(rf"\b{name}\(", text)]
-    return [f"Row = Mapping[str, Any]\n\n{_schemas(view, conventions)}", *own, _AT, *used, _FRAMES]
+    kinds = [str(kind) for name in view.tables for kind in table_schema(view, name).values()]
+    kinds += [str(kind) for kind in view.output.values()]
+    parsers = [text for part, text in PARSERS.items() if any(part in kind for kind in kinds)]
+    return [_schemas(view, conventions), *own, HELPERS.replace("    # parsers", "\n".join(parsers))]
 
 
 def table_schema(view: View, name: str) -> Schema:
@@ -85,28 +86,54 @@ def {OWN_FIXTURE}() -> Iterator[SparkSession]:
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     yield builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()'''
 
-_AT = '''def at(text: str) -> datetime:
+PARSERS = {
+    "timestamp_ntz": '    if kind == "timestamp_ntz":\n        return datetime.fromisoformat(text)',
+    "timestamp": '    if kind == "timestamp":\n        return at(text)',
+    "date": '    if kind == "date":\n        return date.fromisoformat(text)',
+    "decimal": '    if kind.startswith("decimal"):\n        return Decimal(text)',
+    "array<": """    if kind.startswith("array<"):
+        return [value(kind[6:-1], one if isinstance(one, str) else json.dumps(one)) for one in json.loads(text)]""",
+    "map<": """    if kind.startswith("map<"):
+        return {
+            name: value(kind[11:-1], one if isinstance(one, str) else json.dumps(one))
+            for name, one in json.loads(text).items()
+        }""",
+}
+"""By a part of a type's name: the lines of the helper `value` that read it."""
+HELPERS = '''def at(text: str) -> datetime:
     """An instant, in UTC where the text has no offset."""
     instant = datetime.fromisoformat(text)
-    return instant if instant.tzinfo else instant.replace(tzinfo=timezone.utc)'''
+    return instant if instant.tzinfo else instant.replace(tzinfo=timezone.utc)
 
-ROWS = '''def rows(columns: str, *values: Sequence[Any], **usual: Any) -> list[Row]:
-    """Rows with values of these columns, and the same usual values in others."""
-    return [{**usual, **dict(zip(columns.split(), row, strict=True))} for row in values]'''
 
-ALIKE = '''def alike(usual: Row, *rows: Row) -> list[Row]:
-    """Rows with the usual values, except where a row has its own."""
-    return [{**usual, **row} for row in rows]'''
+def value(kind: str, text: str) -> Any:
+    """A text as a value of a Spark type."""
+    if text == "null":
+        return None
+    # parsers
+    is_plain = kind == "string" and not text.startswith('"')
+    return text if is_plain else json.loads(text)
 
-_FRAMES = '''def frame(spark: SparkSession, schema: str, rows: Sequence[Row]) -> DataFrame:
+
+def rows(text: str) -> list[dict[str, str]]:
+    """Rows as `name=value`, two spaces apart; a dash begins a row, what stands before the first holds for all."""
+    parts = [re.split(r"  +|\\n *", part.strip(" \\n")) for part in re.split(r"(?m)^ *-(?: |$)", text)]
+    usual, *own = [dict(pair.split("=", 1) for pair in part if pair) for part in parts]
+    return [{**usual, **row} for row in own or [{}]]
+
+
+def frame(spark: SparkSession, schema: str, rows: Sequence[Mapping[str, str]]) -> DataFrame:
     """Columns that a row leaves out are null."""
-    names = [column.split()[0] for column in schema.split(", ")]
-    return spark.createDataFrame([tuple(row.get(name) for name in names) for row in rows], schema)
+    kinds = [column.split() for column in schema.split(", ")]
+    values = [[value(kind, row.get(name, "null")) for name, kind in kinds] for row in rows]
+    return spark.createDataFrame(values, schema)
 
 
-def tables(spark: SparkSession, **rows: Sequence[Row]) -> dict[str, DataFrame]:
-    """All tables that the view reads; those without rows are empty."""
-    return {name: frame(spark, schema, rows.get(name, ())) for name, schema in TABLES.items()}'''
+def tables(spark: SparkSession, text: str) -> dict[str, DataFrame]:
+    """All tables that the view reads; those without rows, each after its name and a colon, are empty."""
+    parts = re.split(r"(?m)^ *(\\w+):", text)
+    given = dict(zip(parts[1::2], map(rows, parts[2::2]), strict=True))
+    return {name: frame(spark, schema, given.get(name, ())) for name, schema in TABLES.items()}'''
 
 
 def _test(view: View, case: TestCase, conventions: Conventions) -> str:
@@ -121,16 +148,25 @@ def _test(view: View, case: TestCase, conventions: Conventions) -> str:
 
 def rows_of(view: View, case: TestCase, conventions: Conventions) -> str:
     """The lines of a test that build its inputs (`given`, `as_of`) and its expected output as data frames."""
-    fixture, columns = fixture_of(conventions), _compared(view, case)
-    given = [f"{name}={rows_text(table_schema(view, name), rows)}," for name, rows in case.given.items()]
+    fixture, columns, width = fixture_of(conventions), _compared(view, case), conventions.line_length - 2 * len(INDENT)
+    given = [rows_text(table_schema(view, name), rows, width, f"{name}:") for name, rows in case.given.items()]
     schema = "OUTPUT" if columns == view.output else _wrapped(schema_text(columns), conventions)
     cutoffs = [each for each in signature(view, conventions, "build") if each.meaning == "as_of"]
+    output = rows_text(columns, case.expect, width)
     lines = [
-        *("given = tables(", f"{fixture},", *given, ")"),
-        f"expected = frame({fixture}, {schema}, {rows_text(columns, case.expect)})",
+        *([f"inputs = {_quoted(given)}"] if given else []),
+        *([f"output = {_quoted([output])}"] if output else []),
+        f"given = tables({fixture}, {'inputs' if given else repr('')})",
+        f"expected = frame({fixture}, {schema}, {'rows(output)' if output else '[]'})",
         *(f"as_of = {_as_of(case.as_of, each.annotation)}" for each in cutoffs),
     ]
     return "\n".join(lines)
+
+
+def _quoted(lines: Sequence[str]) -> str:
+    text = "\n".join(lines)
+    raw = "r" if "\\" in text else ""
+    return f'{raw}"""\n{text}\n{INDENT}"""'
 
 
 def assertion(view: View, conventions: Conventions, case: TestCase) -> list[str]:
@@ -194,4 +230,4 @@ def _as_of(text: str | None, annotation: str) -> str:
     is_midnight = timestamp == timestamp.replace(hour=0, minute=0, second=0, microsecond=0)
     if kind.endswith("date") and is_midnight:  # a datetime at midnight only, because it is a date, too
         return f"date({timestamp.year}, {timestamp.month}, {timestamp.day})"
-    return instant_text(timestamp)
+    return f"at({instant_text(timestamp)!r})"

@@ -17,9 +17,9 @@ from palmette.features.spec.view import View
 MARK = "# ready-made: "
 HELPERS = "HELPERS"
 """In uppercase, so that it differs from every case name."""
-_ROWS = ("given", "expected", "as_of")
+_ROWS = ("inputs", "output", "given", "expected", "as_of")
 """Names that the rows of a case are assigned to."""
-_HELPERS = ("Row", "TABLES", "OUTPUT", "at", "rows", "alike", "frame", "tables", OWN_FIXTURE)
+_HELPERS = ("TABLES", "OUTPUT", "at", "value", "rows", "frame", "tables", OWN_FIXTURE)
 """Names that the helpers define."""
 _LINE = re.compile(rf"^(?P<indent>[ \t]*){MARK}(?P<name>\w+)[ \t]*$", re.MULTILINE)
 
@@ -27,7 +27,7 @@ _LINE = re.compile(rf"^(?P<indent>[ \t]*){MARK}(?P<name>\w+)[ \t]*$", re.MULTILI
 def ready_made(view: View, cases: TestCases, conventions: Conventions) -> dict[str, str]:
     """The text for each placeholder: the helpers with their imports, and the rows by case name."""
     rows = {case.name: rows_of(view, case, conventions) for case in cases.cases}
-    return {**rows, HELPERS: "\n\n\n".join([IMPORTS, *helpers(view, conventions, rows.values())])}
+    return {**rows, HELPERS: "\n\n\n".join([IMPORTS, *helpers(view, conventions)])}
 
 
 def filled(text: str, parts: Mapping[str, str]) -> str:
@@ -63,8 +63,9 @@ def marked(text: str) -> str:
 
 def _assigned(node: ast.stmt) -> str:
     """The name that a statement defines."""
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-        return node.targets[0].id
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    if isinstance(target, ast.Name):
+        return target.id
     return node.name if isinstance(node, ast.FunctionDef) else ""
 
 
