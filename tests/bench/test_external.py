@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from palmette_bench.__main__ import bench
+from palmette_bench.forecast_at_origin import FOLDER
 
 
 def run(*arguments: str) -> Result:
@@ -39,22 +40,9 @@ def test_clusters_are_found_without_a_target(tmp_path: Path, monkeypatch: pytest
     table[:150].to_csv(train, index=False)
     table[150:].to_csv(test, index=False)
     monkeypatch.setenv("PEERS_CLUSTERS", "3")
-    assert run(str(train), str(test), "cluster", "tabular_clustering", "rand_score", "4", str(out)).exit_code == 0
+    assert run(str(train), str(test), "cluster", "tabular_clustering", "rand_score", "8", str(out)).exit_code == 0
     made = pd.read_csv(out)
     assert len(made) == 50 and made["prediction"].groupby(place[150:]).nunique().tolist() == [1, 1, 1]
-
-
-def test_texts_are_rows(tmp_path: Path) -> None:
-    random = np.random.default_rng(0)
-    good = random.random(120) < 0.5
-    words = [random.choice(["fine", "great", "lovely"] if one else ["bad", "dull", "poor"], 4) for one in good]
-    table = pd.DataFrame({"text": [" ".join([*some, f"number {place}"]) for place, some in enumerate(words)]})
-    table["y"] = np.where(good, "good", "bad")
-    train, test, out = tmp_path / "train.csv", tmp_path / "test.csv", tmp_path / "out.csv"
-    table[:90].to_csv(train, index=False)
-    table[90:].drop(columns="y").to_csv(test, index=False)
-    assert run(str(train), str(test), "y", "text_classification", "accuracy", "4", str(out)).exit_code == 0
-    assert (pd.read_csv(out)["prediction"] == table["y"][90:].to_numpy()).mean() > 0.9
 
 
 def test_nodes_are_predicted_within_their_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,20 +64,29 @@ def test_nodes_are_predicted_within_their_graph(tmp_path: Path, monkeypatch: pyt
     assert len(made) == 40 and (made["prediction"] == nodes["y"][80:120].to_numpy()).mean() > 0.7
 
 
-def test_series_are_forecast_from_each_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forecaster_is_kept_from_origin_to_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    stamps = pd.date_range("2024-01-01", periods=300, freq="h").astype(str)
-    table = pd.DataFrame({"time": stamps, "load": 10 + 3 * np.sin(np.arange(300) * np.pi / 12)})
+    steps, random = np.arange(420), np.random.default_rng(0)
+    north = 10 + 3 * np.sin(2 * np.pi * steps / 24) + random.normal(0, 0.2, 420)
+    stamps = pd.date_range("2024-01-01", periods=420, freq="h").astype(str)
+    table = pd.DataFrame({"time": stamps, "north": north, "south": 50 - 2 * north, "wind": random.normal(0, 1, 420)})
     train, history, out, state = (tmp_path / name for name in ("train.csv", "history.csv", "out.csv", "state"))
     state.mkdir()
-    table[:250].to_csv(train, index=False)
-    given = {"TIME": "time", "FREQUENCY": "h", "SERIES_ID": "", "HORIZON": "6", "STATE": str(state)}
+    table[:384].to_csv(train, index=False)
+    given = {"TIME": "time", "FREQUENCY": "h", "SERIES_ID": "", "HORIZON": "12", "STATE": str(state)}
     for name, value in given.items():
         monkeypatch.setenv(f"PEERS_{name}", value)
-    for origin in (250, 270):
+    made = []
+    for origin in (384, 400):
         table[:origin].to_csv(history, index=False)
-        assert run(str(train), str(history), "load", "ts_forecasting", "mae", "5", str(out)).exit_code == 0
-        assert pd.read_csv(out)["load"].to_numpy() == pytest.approx(table["load"][origin : origin + 6], abs=0.5)
+        assert run(str(train), str(history), "north,south", "ts_forecasting", "mse", "8", str(out)).exit_code == 0
+        found, truth = pd.read_csv(out), table[origin : origin + 12]
+        assert list(found["time"].astype(str)) == list(truth["time"])
+        assert np.abs(found[["north", "south"]].to_numpy() - truth[["north", "south"]].to_numpy()).mean() < 1.0
+        assert (found["north_p10"] <= found["north_p90"]).all()
+        made.append((state / FOLDER / "model" / "model.joblib").stat().st_mtime)
+    assert made[0] == made[1], "nothing is fitted again"
+    assert "import palmette" not in "".join(one.read_text("utf-8") for one in (state / FOLDER).rglob("*.py"))
 
 
 def test_an_unknown_task_is_refused() -> None:
