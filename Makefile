@@ -1,6 +1,6 @@
 # Every target sets up what it needs, once: a .venv of its own, and a Java when the machine has none.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-model quick test lint audit bench-audit bench-automl bench-checks bench-dirty bench-engine bench-features bench-fuzz bench-hostile bench-kills bench-load bench-planners bench-speed doctor release-check clean
+.PHONY: help demo demo-model quick test lint audit bench-audit bench-automl bench-checks bench-dirty bench-engine bench-fuzz bench-hostile bench-kills bench-load bench-planners bench-speed doctor release-check clean
 
 BIN := .venv/bin
 SETUP := pyproject.toml benchmarks/pyproject.toml constraints.txt scripts/setup.sh
@@ -39,10 +39,6 @@ bench-dirty: .venv/.dev ## Kinds of dirty data through the AutoML environment
 
 bench-engine: .venv/.dev ## Overhead of the engine per step
 	@$(BIN)/python -m palmette_bench engine
-
-bench-features: .venv/.dev ## A whole feature view on warm Spark, in seconds
-	@$(BIN)/python examples/offers/prepare.py
-	@$(BIN)/python -m palmette_bench view build/offers/runs/user_offer_redemptions.yaml
 
 bench-audit: .venv/.dev ## FeatBench's own answers, held to their second definition
 	@$(BIN)/python -m palmette_bench audit

@@ -15,7 +15,6 @@ COMMANDS = {
     "audit": ("featbench.audit", "Hold FeatBench's own answers to their second definition."),
     "calibrate": ("featbench.calibrate", "Find the fault rates that reproduce the published failure rates."),
     "checks": ("checks", "Count the seeded bugs that the checks catch."),
-    "costs": ("costs", "Compare the measured costs of learners with the expected ones."),
     "dirty": ("dirty", "Train models on kinds of dirty data."),
     "engine": ("engine", "Time the engine's own work per step."),
     "external": ("external", "Predict a test file: the interface for comparisons of AutoML systems."),
@@ -25,7 +24,6 @@ COMMANDS = {
     "load": ("load", "Run many runs at once and open very long journals."),
     "mle": ("automl.mle", "Run one competition in the layout of MLE-bench, up to its medal."),
     "speed": ("featbench.speed", "Time generated feature scripts beside the gold ones."),
-    "view": ("view", "Time whole runs of one feature view on warm Spark."),
 }
 """By name: the module that has the command as `main`, and its help."""
 

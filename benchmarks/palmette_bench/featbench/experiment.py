@@ -18,7 +18,7 @@ from palmette_bench.featbench.faults.rates import probability
 from palmette_bench.featbench.open_task import OpenTask
 from palmette_bench.featbench.records import Condition, HiddenResult, RunRecord
 from palmette_bench.featbench.result_cache import ResultCache, code_digest, digest, files_digest
-from palmette_bench.featbench.study import PlannedRun, Study, StudyTask
+from palmette_bench.featbench.study import WITH_MEMORY, PlannedRun, Study, StudyTask
 
 BASE = Condition()
 FACTORS = (0.5, 2.0)
@@ -103,7 +103,7 @@ def experiment(options: StudyOptions, out: Path, done: Callable[[RunRecord, int]
     `done` is called with each record and the total number of runs.
     """
     for planner in options.planners:
-        if planner not in names("planner"):
+        if planner.removesuffix(WITH_MEMORY) not in names("planner"):
             raise UserError(
                 f"There is no planner {planner!r}.{did_you_mean(planner, names('planner'))}",
                 f"Known are: {', '.join(names('planner'))}.",
@@ -113,7 +113,7 @@ def experiment(options: StudyOptions, out: Path, done: Callable[[RunRecord, int]
     planning = ModelChoice(models={PLANNER: options.planner_model} if options.planner_model else {})
     models = open_models(planning, out)
     for planner in options.planners:
-        create("planner", planner, {"models": models})  # fails early when something is missing
+        create("planner", planner.removesuffix(WITH_MEMORY), {"models": models})  # fails early if something is missing
     answering = {task.name: open_models(_answering(task, options), out) for task in tasks}
     answers = files_digest(recording(task) for task in tasks) if options.model == RECORDED else ""
     every, code = cells(tasks, options), code_digest()

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from palmette.documents import Model
+from palmette.knowledge.memory import MendedFailure
 
 
 class Condition(Model):
@@ -89,6 +90,8 @@ class RunRecord(Model):
     """Whether it ended with a pull request."""
     differences: tuple[str, ...] = ()
     """Of the delivered script's output on the hidden tables."""
+    mended: tuple[MendedFailure, ...] = ()
+    """What the run leaves to a memory."""
     unmeasured: str = ""
     """Why that output was not compared; such a run is neither successful nor silently wrong, and is made again."""
 

@@ -11,7 +11,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from palmette.engine import Actor, Entry, NoHuman, RunBudget, RunResult, Setup, 
 from palmette.errors import PalmetteError
 from palmette.features.artefacts import Config, FeatureDelivery, Script, Tests
 from palmette.features.checks.mutation import MutationCheck
+from palmette.knowledge.memory import MendedFailure, mended_in, remedies
 from palmette.sandbox.temporary import temporary_folder
 from palmette_bench.featbench.faults import CATALOGUE, FaultKind, FaultPlan, Faulty
 from palmette_bench.featbench.open_task import OpenTask
@@ -35,6 +37,8 @@ from palmette_bench.featbench.result_cache import CachedActor, ResultCache, Work
 
 PLANNERS = ("offline", "sequential", "random")
 """The planner-guided one on the built-in rules, and the two baselines."""
+WITH_MEMORY = "-with-memory"
+"""Ends the name of a planner that knows how the runs on other tasks mended their failures."""
 READS = {"code_generator": frozenset({MutationCheck.code})}
 """By actor: codes of past violations that its criterion heeds."""
 UNFAULTY = frozenset({"pull_request"})
@@ -49,6 +53,10 @@ class PlannedRun(NamedTuple):
     planner: str
     run: int
     condition: Condition
+
+    @property
+    def remembers(self) -> bool:
+        return self.planner.endswith(WITH_MEMORY)
 
 
 @dataclass(frozen=True)
@@ -83,22 +91,35 @@ class Study:
     def run(self, cells: Iterable[PlannedRun], done: Callable[[RunRecord], None], workers: int = 2) -> list[RunRecord]:
         """All cells, task by task, several tasks beside each other; the records in the order of the cells."""
         wanted = list(cells)
-        by_task = [(task, [cell for cell in wanted if cell.task == task.name]) for task in self.tasks]
         guard = threading.Lock()
         found: dict[PlannedRun, RunRecord] = {}
+        opened = {task.name: cache(task.open) for task in self.tasks}
 
-        def work(task: StudyTask, mine: list[PlannedRun]) -> None:
-            for cell, record in self._of_task(task, mine):
+        def work(task: StudyTask, mine: list[PlannedRun], others: list[MendedFailure]) -> None:
+            for cell, record in self._of_task(replace(task, open=opened[task.name]), mine, others):
                 with guard:
                     found[cell] = record
                     done(record)
 
-        with ThreadPoolExecutor(workers) as pool:
-            for future in [pool.submit(work, task, mine) for task, mine in by_task if mine]:
-                future.result()
+        for remembers in (False, True):  # a memory holds the runs of the other tasks without one
+            by_task = {
+                task: [cell for cell in wanted if cell.task == task.name and cell.remembers == remembers]
+                for task in self.tasks
+            }
+            plain = list(found.values()) if remembers else []
+            with ThreadPoolExecutor(workers) as pool:
+                futures = [
+                    pool.submit(work, task, mine, [m for one in plain if one.task != task.name for m in one.mended])
+                    for task, mine in by_task.items()
+                    if mine
+                ]
+                for future in futures:
+                    future.result()
         return [found[cell] for cell in wanted]
 
-    def _of_task(self, task: StudyTask, cells: list[PlannedRun]) -> Iterator[tuple[PlannedRun, RunRecord]]:
+    def _of_task(
+        self, task: StudyTask, cells: list[PlannedRun], others: list[MendedFailure]
+    ) -> Iterator[tuple[PlannedRun, RunRecord]]:
         opened = task.open()
         code = digest([self.code, opened.digest])
         known = {record.key: record for record in read_records(self.file) if not record.unmeasured}
@@ -106,11 +127,19 @@ class Study:
             rate = min(0.95, task.rate * cell.condition.factor)
             key = (code, task.name, cell.planner, cell.run, self.seed, cell.condition, round(rate, 6))
             if key not in known:
-                known[key] = self._run(task, opened, cell, rate, code)
+                known[key] = self._run(task, opened, cell, rate, code, others)
                 append(self.file, known[key])
             yield cell, known[key]
 
-    def _run(self, task: StudyTask, opened: OpenTask, cell: PlannedRun, rate: float, code: str) -> RunRecord:
+    def _run(
+        self,
+        task: StudyTask,
+        opened: OpenTask,
+        cell: PlannedRun,
+        rate: float,
+        code: str,
+        others: list[MendedFailure],
+    ) -> RunRecord:
         begun, work = time.monotonic(), WorkTime()
         plan = FaultPlan(rate, cell.condition.latent, self.seed, task.name, cell.run, self.catalogue)
         actors = self._actors(opened, plan, work)
@@ -118,7 +147,8 @@ class Study:
         with temporary_folder(within=self.folder) as folder:
             place = folder / "run"
             try:
-                result: RunResult | None = run_topology(self._setup(opened, cell, actors), place)
+                setup = replace(self._setup(opened, cell, actors), recall=partial(remedies, mended=others))
+                result: RunResult | None = run_topology(setup, place)
                 status, reason = (result.status, result.reason) if result else ("", "")
             except PalmetteError as error:
                 result, status, reason = None, "failed", f"{error.code}: {error.message}"
@@ -150,6 +180,7 @@ class Study:
             delivered=bool(files),
             differences=outcome.differences,
             unmeasured=outcome.unmeasured,
+            mended=mended_in(entries),
         )
 
     def _actors(self, opened: OpenTask, plan: FaultPlan, work: WorkTime) -> dict[str, Actor]:
@@ -172,7 +203,7 @@ class Study:
         return Setup(
             topology=opened.topology.model_copy(update={"actors": nodes}),
             actors=actors,
-            planner=create("planner", cell.planner, services),
+            planner=create("planner", cell.planner.removesuffix(WITH_MEMORY), services),
             given={"request": opened.inputs.request},
             human=NoHuman(),
             budget=RunBudget(steps=limits.steps, attempts=limits.attempts, seconds=limits.minutes * 60),

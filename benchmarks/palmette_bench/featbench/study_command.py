@@ -26,7 +26,9 @@ PLANNERS = ("offline", "sequential", "random")
 @click.option(
     "--tasks", default="paper", show_default=True, metavar="NAME,...", help="Names, or paper, open, recorded, all."
 )
-@click.option("--planner", "planners", multiple=True, metavar="NAME", help="Repeatable; all three by default.")
+@click.option(
+    "--planner", "planners", multiple=True, metavar="NAME", help="Repeatable, e.g. offline-with-memory.  [default: 3]"
+)
 @click.option("--runs", default=3, show_default=True, type=click.IntRange(min=1), help="Of each task, by each planner.")
 @click.option(
     "--faults",

@@ -22,7 +22,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from palmette.documents import Model
-from palmette.engine import ArtefactStore, Entry, NoObserver, Observer, Remedy, events, run_state
+from palmette.engine import ArtefactStore, Entry, NoObserver, Observer, Remedy, events, fold, read_journal
 from palmette.engine.runs import runs_folder
 from palmette.engine.state import RunState
 from palmette.errors import MachineError, UserError, did_you_mean
@@ -143,16 +143,11 @@ def open_memory() -> Memory | None:
 class _Recorder(NoObserver):
     def __init__(self, folder: Path, memory: Memory) -> None:
         self._folder, self._memory = folder, memory
-        self._sent: dict[str, events.Decided] = {}
-        """By code of a violation: the decision that sent the run back for it."""
 
     def event(self, entry: Entry) -> None:
-        happened = entry.event
-        if isinstance(happened, events.Decided):
-            self._sent |= {one.code: happened for one in happened.evidence}
-        elif isinstance(happened, events.RunEnded) and happened.status == "finished":
+        if isinstance(entry.event, events.RunEnded) and entry.event.status == "finished":
             with suppress(MachineError):  # a memory that cannot be written costs no run
-                made = remembered(self._folder, run_state(self._folder), self._sent)
+                made = remembered(self._folder)
                 self._memory.add([made] if made.candidates or made.mended else [])
 
 
@@ -162,9 +157,10 @@ def open_recorder(folder: Path) -> Observer:
     return _Recorder(folder, memory) if memory else NoObserver()
 
 
-def remembered(folder: Path, state: RunState, sent: Mapping[str, events.Decided]) -> RunMemory:
+def remembered(folder: Path) -> RunMemory:
     """What a finished run leaves."""
-    store = ArtefactStore(folder)
+    store, entries = ArtefactStore(folder), read_journal(folder)
+    state = fold(entries)
     values: dict[str, Any] = {
         name: store.get(state.artefacts[name].digest)
         for name in ("task", "profile", "comparison", "plans", "choice")
@@ -186,7 +182,7 @@ def remembered(folder: Path, state: RunState, sent: Mapping[str, events.Decided]
         figures={one["name"]: one["value"] for one in profile.get("meta") or ()},
         plans=tuple(_plans(values)),
         candidates=tuple(_remembered(one) for one in sorted(rows, key=lambda one: -one["error_reduction"])[:20]),
-        mended=tuple(_mended(state, sent, names))[:FAILURES],
+        mended=mended_in(entries, names),
     )
 
 
@@ -206,6 +202,14 @@ def _plans(values: Mapping[str, Any]) -> Iterator[str]:
     for one in (chosen, *(one for one in others if one.get("name") != chosen.get("name"))):
         if one:
             yield ", ".join(dict.fromkeys(each["learner"] for each in one.get("candidates") or ()))
+
+
+def mended_in(entries: Iterable[Entry], names: Iterable[str] = ()) -> tuple[MendedFailure, ...]:
+    """The failures in a journal that were mended, without names of columns."""
+    happened = [entry.event for entry in entries]
+    decided = (event for event in happened if isinstance(event, events.Decided))
+    sent = {one.code: event for event in decided for one in event.evidence}
+    return tuple(_mended(fold(entries), sent, names))[:FAILURES]
 
 
 def _mended(state: RunState, sent: Mapping[str, events.Decided], names: Iterable[str]) -> Iterator[MendedFailure]:
@@ -286,12 +290,13 @@ def mended_before(code: str) -> list[Remedy]:
     memory, known = open_memory(), list[RunMemory]()
     with suppress(MachineError):
         known = memory.all() if memory else []
-    found = Counter(
-        (visible(each.actor)[:LONGEST], visible(each.fault)[:LONGEST], visible(each.fix)[:LONGEST])
-        for one in known
-        for each in one.mended
-        if each.code == code and each.fix
-    )
+    return remedies(code, (each for one in known for each in one.mended))
+
+
+def remedies(code: str, mended: Iterable[MendedFailure]) -> list[Remedy]:
+    """The most frequent remedies of a code among mended failures, each once."""
+    mine = (one for one in mended if one.code == code and one.fix)
+    found = Counter(tuple(visible(text)[:LONGEST] for text in (one.actor, one.fault, one.fix)) for one in mine)
     return [Remedy(actor=one[0], fault=one[1], fix=one[2]) for one, _ in found.most_common(MOST_MENDED)]
 
 

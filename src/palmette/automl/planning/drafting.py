@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import count, product
+from itertools import chain, count, product, zip_longest
 from typing import NamedTuple
 
 from palmette.automl.artefacts import Knowledge, MeasuredRound, Plan, Plans
@@ -118,14 +118,17 @@ class PlanContext:
     def portfolio(self) -> tuple[Candidate, ...]:
         """The default configurations of all allowed learners, most promising first, with the default strategy.
 
-        The leading ones appear with the other strategies, too. Recalled candidates come first.
+        The leading ones appear with the other strategies, too. Recalled candidates take turns with the first ones, so
+        that a misleading memory displaces none of them.
         """
         usual, *others = self.strategies
         found, tracks = sorted(self._ranked(usual), key=lambda one: one[0]), self.task.tracks
         recalled = recalled_candidates(self.knowledge, self.constraints.allowed, self.facts, self.strategies)
-        known = {substance(one) for one in recalled}
-        every = [*recalled, *(candidate for _, candidate in found if substance(candidate) not in known)]
-        made = [one for one in every if not tracks or candidate_track(one) in tracks]
+        turns = chain.from_iterable(zip_longest((candidate for _, candidate in found), recalled))
+        every: dict[str, Candidate] = {}
+        for one in filter(None, turns):
+            every.setdefault(substance(one), one)
+        made = [one for one in every.values() if not tracks or candidate_track(one) in tracks]
         varied = [_varied(one, other) for one in made[:VARIED] for other in others]
         return (*made[: VARIED + LEADERS], *varied, *made[VARIED + LEADERS :])
 
