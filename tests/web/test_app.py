@@ -212,6 +212,8 @@ def test_edits_stay_in_their_artefact(client: TestClient, runs: Path) -> None:
         assert made.json()["error"]["code"] == "unknown-artefact", path
     outside = client.post("/api/runs", json={"environment": "automl", "given": {"data": ["/etc/passwd"]}})
     assert outside.json()["error"]["code"] == "outside-roots"
+    named = client.post("/api/runs", json={"environment": "automl", "given": {"sentence": "x", "topology": "t.yaml"}})
+    assert named.json()["error"]["code"] == "outside-roots"
     assert client.post("/api/uploads?name=..%2F..%2Fevil.sh", content=b"x").json()["error"]["code"] == "unknown-format"
     kept = Path(client.post("/api/uploads?name=..%2F..%2Fa+b.csv", content=b"a,b\n").json()["path"])
     assert kept.is_relative_to(runs / "uploads") and kept.name == "a-b.csv" and kept.read_bytes() == b"a,b\n"

@@ -21,7 +21,8 @@ pytest.importorskip("uvicorn", reason="uvicorn is not installed")
 import uvicorn
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from palmette.engine import read_journal, run_environment, run_topology
+from palmette.engine import Journal, read_journal, run_environment, run_topology
+from palmette.engine.events import RunEnded, RunResumed
 from palmette.web.app import create_app
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or ""
@@ -116,6 +117,10 @@ def test_attempts_are_compared_and_calls_of_models_read(page: Page, address: str
     page.goto(f"{address}#/run/words")
     page.get_by_text("2 attempts").click()
     page.get_by_role("button", name="What it changed").click()
+    page.locator(".diff .plus", has_text="hello").wait_for()
+    with Journal(runs / "words") as journal:
+        journal.append(RunResumed(version="0"), RunEnded(status="stopped", reason="as it was told"))
+    page.get_by_text("as it was told").wait_for()
     page.locator(".diff .plus", has_text="hello").wait_for()
     page.get_by_role("tab", name="Model calls").click()
     page.get_by_role("button", name="Call 1").click()

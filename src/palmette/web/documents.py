@@ -156,8 +156,10 @@ def _automl(roots: Roots, given: dict[str, JsonValue]) -> tuple[Job, str]:
         raise UserError("There is neither a request nor data.", "Choose a file.", code="nothing-asked")
     if out := options.pop("out", None):
         options["out"] = str(roots.path(str(out)))
-    for name in ("topology", "task"):  # a file could name code to import
-        options.pop(name, None)
+    for name in ("topology", "task"):
+        if options.pop(name, None):
+            message = f"A run that is started here takes no {name!r}: its file could name code to import."
+            raise UserError(message, "Start it on the command line.", code="outside-roots")
     options["human"] = "web"
     arguments = json.loads(json.dumps(arguments_of(sentence, places, **options)))
     name = Path(places[0].replace(":", "-")).stem if places else "automl"

@@ -6,7 +6,7 @@ import { callsPanel, modelPanel, pullRequestPanel, reportPanel } from "./made.js
 import { question } from "./runs.js";
 
 export async function runPage(name, tab = "steps") {
-  const page = { name, tab, actor: null, run: null, open: new Set() };
+  const page = { name, tab, actor: null, run: null, open: new Set(), diffs: {} };
   const head = h("div.runhead"), ask = h("div.asking"), side = h("aside.side"), body = h("div.body");
   const now = h("p.now", { "aria-live": "polite" });
   const cards = new Map();
@@ -172,13 +172,14 @@ function stepLine(page, step) {
   if (!tried.length) return h("li.step", {}, h("div.line", {}, lines), note);
   const detail = h("details", { open: page.open.has(key) || (failed.length > 0 && step === run.steps.at(-1)),
     ontoggle: (event) => page.open[event.target.open ? "add" : "delete"](key) },
-  h("summary.line", {}, lines), h("ol.attempts", {}, step.attempts.map((one, place) => attempt(run, step, one, place))));
+  h("summary.line", {}, lines), h("ol.attempts", {}, step.attempts.map((one, place) => attempt(page, step, one, place))));
   return h("li.step", {}, detail, note);
 }
 
-function attempt(run, step, one, place) {
+function attempt(page, step, one, place) {
+  const { run } = page;
   const before = step.attempts.slice(0, place).reverse().find((other) => other.output && other.item === one.item);
-  const shown = h("div");
+  const shown = (page.diffs[`${step.number}-${place}`] ??= h("div")); // stays open when the run goes on
   const compare = before && one.output && before.output !== one.output ? h("button.small", {
     type: "button", onclick: doing(async () => {
       if (shown.children.length) shown.replaceChildren();
