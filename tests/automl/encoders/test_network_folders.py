@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,11 @@ from palmette.automl.calls import build
 from palmette.automl.candidates import Candidate, ColumnUse
 from palmette.automl.composition import candidate_track, encoder_named, learner_named
 from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.learners.learner import FoldData, TrainingSetup
 from palmette.automl.weights import network_folder, weights_named
 
 pytest.importorskip("transformers", reason="palmette[gpu] is not installed")
+import torch
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
@@ -35,6 +39,7 @@ CELLS: dict[str, list[Any]] = {
 def saved(kind: str, folder: Path) -> Path:
     """A network with random weights, as the hub lays it out."""
     transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
     if kind == "text":
         made = transformers.BertModel(transformers.BertConfig(vocab_size=6, **SMALL))
         with_tokenizer(folder)
@@ -76,6 +81,24 @@ def test_a_network_in_a_folder_encodes_cells(kind: Any, folder: Path) -> None:
     assert not encoder.unavailable()
     assert candidate_track(Candidate(name="x", learner="linear", encoders={kind: encoder.name})) == "pretrained"
     assert weights_named("small").licence == "apache-2.0"
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_a_network_in_a_folder_is_trained_further(kind: Any, folder: Path) -> None:
+    saved(kind, folder)
+    learner = learner_named(f"{kind}_fine_tuning")
+    cells = [CELLS[kind][0], CELLS[kind][1]] * 10
+    frame = pd.DataFrame({"cell": pd.Series(cells, dtype=object)})
+    for classes, target in ((2, np.array(["no", "yes"] * 10)), (0, np.array([1.0, 5.0] * 10))):
+        facts = DataFacts(20, 1, "", 1, classes, "", 5, (kind,), words=3.0)
+        (start,) = learner.portfolio(facts)
+        call = learner.estimator({**start.settings, "epochs": 30, "lr": 1e-3}, TrainingSetup(facts))
+        model = build(call)
+        assert learner.fit(model, FoldData(frame, target, frame[:0], target[:0]), math.inf) == 30
+        made = pickle.loads(pickle.dumps(model)).predict(frame)
+        assert (made == target).all() if classes else np.abs(made - target).max() < 1.5
+        assert np.allclose(model.predict(frame[1:2]), made[1:2]) if not classes else model.predict(frame[1:2]) == "yes"
+    assert learner.weights == ("small",) and not learner.unavailable()
 
 
 def test_a_table_of_static_vectors_encodes_texts(folder: Path) -> None:

@@ -20,6 +20,13 @@ from palmette.automl.encoders.stateless import Stateless
 CELLS_TOGETHER = 16  # batch size
 
 
+def fastest_device() -> str:
+    """Returns the fastest device of this machine."""
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
 class TrainedNetwork(NamedTuple):
     """A network in memory, with its folder and configuration."""
 
@@ -42,7 +49,7 @@ def trained_network(folder: str, sha256: str) -> TrainedNetwork:
 
     place = weights_file("", f"{folder}/model.safetensors", sha256).parent
     given = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
-    model = AutoModel.from_pretrained(place, **given).eval().to("cuda" if torch.cuda.is_available() else "cpu")
+    model = AutoModel.from_pretrained(place, **given).eval().to(fastest_device())
     return TrainedNetwork(place, json_of(place / "config.json"), model)
 
 
@@ -81,7 +88,7 @@ class NetworkVectors(Stateless):
             for part in [inputs] if alike else [[one] for one in inputs]:
                 stacked = {name: torch.cat([one[name] for one in part]) for name in part[0]}
                 method = self.method if hasattr(network.model, self.method) else "forward"
-                yield from pooled_outputs(network.outputs(method, **stacked), self.size).double().cpu().numpy()
+                yield from pooled_outputs(network.outputs(method, **stacked), self.size).cpu().double().numpy()
 
     def inputs(self, network: TrainedNetwork, cell: Any) -> dict[str, torch.Tensor]:
         """Returns the tensors of a cell, (1, ...) each, by the names of the network's arguments."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from palmette.automl.artefacts import Latency
 from palmette.automl.endpoint.service import UNREADABLE, HttpReply, Service
 from palmette.automl.measure import Predictions
+from palmette.automl.weights import FOLDER, weights_folder
 from palmette.engine.actor import Measurement, Violation
 from palmette.sandbox import Access, Limits, Sandbox, python_command
 from palmette.sandbox.suite import Suite, run_suite
@@ -168,12 +169,13 @@ def _ok(reply: HttpReply) -> Any:
 
 def of_tests(sandbox: Sandbox, folder: Path) -> tuple[Measurement, Violation | None]:
     """Runs the package's own tests; its folder stays unchanged."""
+    models = weights_folder()
     run = run_suite(
         sandbox,
         python_command("-m", "pytest", "-q", "--tb=short"),
         cwd=folder,
-        access=Access(read=(folder,)),
-        env={"PYTHONPATH": str(folder)},
+        access=Access(read=(folder, *([models] if models else []))),
+        env={"PYTHONPATH": str(folder)} | ({FOLDER: str(models)} if models else {}),
         limits=Limits(seconds=TEST_SECONDS),
     )
     done, suite = run.execution, run.suite or Suite()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 
 from palmette.automl.encoders.packaged_weights import weights_file
 from palmette.automl.encoders.text.text_vectors import TextVectors, window_vectors
-from palmette.automl.encoders.trained_networks import json_of, trained_network
+from palmette.automl.encoders.trained_networks import TrainedNetwork, json_of, trained_network
 
 PIECES_OF_A_PART = 256  # tokens that the network reads at once
 
@@ -35,6 +35,13 @@ class TextNetworkVectors(TextVectors):
         self.sha256 = sha256
         self.size = size
 
+    method = "forward"
+
+    def inputs(self, network: TrainedNetwork, cell: str) -> dict[str, torch.Tensor]:
+        """Returns the token numbers (1, n) of the first part of a text, and their mask."""
+        numbers = torch.as_tensor([_pieces(network.place, _most_pieces(network.config)).encode(cell).ids or [0]])
+        return {"input_ids": numbers, "attention_mask": torch.ones_like(numbers)}
+
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         file = weights_file("", f"{self.folder}/model.safetensors", self.sha256)
         config = json_of(file.parent / "config.json")
@@ -42,15 +49,19 @@ class TextNetworkVectors(TextVectors):
             pieces = _pieces(file.parent, PIECES_OF_A_PART, special=False)
             return window_vectors(pieces, texts, self.size, _static(file))
         network = trained_network(self.folder, self.sha256)
-        most = min(PIECES_OF_A_PART, int(config.get("max_position_embeddings", PIECES_OF_A_PART)) - 2)
+        most = _most_pieces(config)
         by_first = json_of(file.parent / "1_Pooling" / "config.json").get("pooling_mode_cls_token", False)
 
         def encoded(numbers: np.ndarray) -> np.ndarray:
             batch = torch.as_tensor(numbers)
             states = network.outputs(input_ids=batch, attention_mask=torch.ones_like(batch)).last_hidden_state
-            return np.asarray((states[:, 0] if by_first else states.mean(dim=1)).double().cpu())
+            return np.asarray((states[:, 0] if by_first else states.mean(dim=1)).cpu().double())
 
         return window_vectors(_pieces(file.parent, most), texts, self.size, encoded)
+
+
+def _most_pieces(config: Mapping[str, Any]) -> int:
+    return min(PIECES_OF_A_PART, int(config.get("max_position_embeddings", PIECES_OF_A_PART)) - 2)
 
 
 @cache

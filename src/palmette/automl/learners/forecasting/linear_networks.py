@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from torch import nn
 from torch.nn import functional
 
+from palmette.automl.encoders.trained_networks import fastest_device
 from palmette.automl.learners.forecasting.ridges import VALID, last_values, windows_of
 from palmette.automl.learners.forecasting.series import Series, scales_of
 
@@ -53,16 +54,15 @@ class LinearNetwork(BaseEstimator):
 
     def fit(self, series: Sequence[Series], horizon: int) -> LinearNetwork:
         self.scales_ = scales_of(series)
-        device = "cuda" if torch.cuda.is_available() else "cpu"
         windows = windows_of(series, self.lags, horizon, self.most, self.scales_)
-        x, y = (torch.as_tensor(part, dtype=torch.float32, device=device) for part in windows)
+        x, y = (torch.as_tensor(part, dtype=torch.float32, device=fastest_device()) for part in windows)
         cut = max(1, round((1 - VALID) * len(x)))
         with torch.random.fork_rng():
             torch.manual_seed(self.random_state)
             layers = [nn.Linear(self.lags, horizon) for _ in range(1 + (self.kind == "dlinear"))]
             for layer in layers:
                 nn.init.zeros_(layer.weight)
-            self.layers_ = nn.ModuleList(layers).to(device)
+            self.layers_ = nn.ModuleList(layers).to(fastest_device())
             descent = torch.optim.AdamW(self.layers_.parameters(), lr=1e-3, weight_decay=1e-2)
             best, least, waited = copy.deepcopy(self.layers_.state_dict()), math.inf, 0
             for _ in range(self.epochs if cut < len(x) else 0):

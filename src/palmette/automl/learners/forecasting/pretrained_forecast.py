@@ -11,6 +11,7 @@ import torch
 from sklearn.base import BaseEstimator
 
 from palmette.automl.encoders.packaged_weights import weights_file
+from palmette.automl.encoders.trained_networks import fastest_device
 from palmette.automl.learners.forecasting.series import Series
 
 SERIES_TOGETHER = 64  # batch size
@@ -46,7 +47,7 @@ class PretrainedForecast(BaseEstimator):
             asked = {"prediction_length": self.horizon_, "quantile_levels": [0.5]}
             with torch.inference_mode():
                 found, _ = network.predict_quantiles(values[start : start + SERIES_TOGETHER], **asked)
-            made += [one.double().cpu().numpy().reshape(-1) for one in found]
+            made += [one.cpu().double().numpy().reshape(-1) for one in found]
         return np.stack(made)
 
 
@@ -56,6 +57,4 @@ def _chronos(folder: str, sha256: str) -> Any:
 
     place = weights_file("", f"{folder}/model.safetensors", sha256).parent
     safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
-    return BaseChronosPipeline.from_pretrained(
-        place, device_map="cuda" if torch.cuda.is_available() else "cpu", dtype=torch.float32, **safe
-    )
+    return BaseChronosPipeline.from_pretrained(place, device_map=fastest_device(), dtype=torch.float32, **safe)

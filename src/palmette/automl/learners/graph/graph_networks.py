@@ -6,7 +6,8 @@ import copy
 import math
 import time
 import warnings
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -39,7 +40,7 @@ class GraphConvolutions(nn.Module):
         self.first, self.second, self.dropout = SparseLinear(inputs, width), nn.Linear(width, outputs), dropout
 
     def forward(self, rows: Any, averaging: Any) -> Any:
-        rows = functional.relu(averaging @ self.first(_thinned(rows, self.dropout, self.training)))
+        rows = functional.relu(averaging @ self.first(thinned(rows, self.dropout, self.training)))
         return averaging @ self.second(functional.dropout(rows, self.dropout, self.training))
 
 
@@ -54,7 +55,7 @@ class PageRankNetwork(nn.Module):
         self.weights = nn.Parameter(weights)
 
     def forward(self, rows: Any, averaging: Any) -> Any:
-        rows = functional.relu(self.first(_thinned(rows, self.dropout, self.training)))
+        rows = functional.relu(self.first(thinned(rows, self.dropout, self.training)))
         rows = self.second(functional.dropout(rows, self.dropout, self.training))
         rows = functional.dropout(rows, self.dropout, self.training)
         made = self.weights[0] * rows
@@ -64,7 +65,7 @@ class PageRankNetwork(nn.Module):
         return made
 
 
-NETWORKS = {"gcn": GraphConvolutions, "gpr_gnn": PageRankNetwork}
+NETWORKS: dict[str, type[nn.Module]] = {"gcn": GraphConvolutions, "gpr_gnn": PageRankNetwork}
 
 
 class GraphNetworkClassifier(ClassifierMixin, BaseEstimator):
@@ -79,6 +80,8 @@ class GraphNetworkClassifier(ClassifierMixin, BaseEstimator):
         weight_decay: L2 penalty.
         random_state: Seed.
     """
+
+    networks: ClassVar[Mapping[str, type[nn.Module]]] = NETWORKS
 
     def __init__(
         self,
@@ -111,7 +114,7 @@ class GraphNetworkClassifier(ClassifierMixin, BaseEstimator):
         with torch.random.fork_rng():
             torch.manual_seed(self.random_state)
             shape = rows.shape[1], self.width, len(self.classes_), self.dropout
-            network = NETWORKS[self.architecture](*shape).to(device)
+            network = self.networks[self.architecture](*shape).to(device)
             rows, averaging, known, classes = (one.to(device) for one in (rows, averaging, known, classes))
             descent = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=self.weight_decay)
             best, least, taken = copy.deepcopy(network.state_dict()), math.inf, 0
@@ -158,7 +161,7 @@ def _tensor(matrix: Any) -> Any:
         return torch.sparse_csr_tensor(starts, columns, values, whole.shape, check_invariants=False)
 
 
-def _thinned(rows: Any, share: float, training: bool) -> Any:
+def thinned(rows: Any, share: float, training: bool) -> Any:
     """Applies dropout to sparse rows."""
     if not training:
         return rows

@@ -98,14 +98,15 @@ class LabelSmoothing(_Averaged):
 
 class _Network(_OfNodes):
     track = "neural"
-    requires = ("torch",)
+    requires: ClassVar[tuple[str, ...]] = ("torch",)
     stops_early = True
     measured = Measured(1.5, 5e-7, kilobytes=400.0, row=2.0, milliseconds=12.0)
     settings_to_try: ClassVar = {"": {}}
+    path: ClassVar[str] = "palmette.automl.learners.graph.graph_networks.GraphNetworkClassifier"
 
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         given = {"architecture": self.name, "epochs": rounds or MOST_EPOCHS, **settings, "random_state": setup.seed}
-        return Call("palmette.automl.learners.graph.graph_networks.GraphNetworkClassifier", given)
+        return Call(self.path, given)
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {
@@ -133,3 +134,12 @@ class GeneralisedPageRank(_Network):
         "A network of a node's features, averaged over learnt distances; it also learns where neighbours differ."
     )
     start = 0.2
+
+
+class GraphAttention(_Network):
+    name = "gat"
+    families = FAMILIES | {"neural_network", "graph_neural_network", "deep_learning", "torch_geometric"}
+    requires = ("torch", "torch_geometric")
+    description = "A network that weighs neighbours by learnt attention, in PyTorch Geometric."
+    start = 0.6
+    path = "palmette.automl.learners.graph.attention.AttentionClassifier"

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from palmette.automl.encoders.trained_networks import fastest_device
 from palmette.automl.learners.neural.networks import NetworkClassifier, NetworkRegressor
 
 PICTURES_AT_ONCE, SMALLEST = 256, 16  # batch size; smallest side in pixels
@@ -111,10 +112,3 @@ def changed(pixels: torch.Tensor, mirrored: bool) -> torch.Tensor:
     grid = functional.affine_grid(rows.reshape(-1, 2, 3), list(pixels.shape), align_corners=False).to(device)
     made = functional.grid_sample(pixels, grid, padding_mode="reflection", align_corners=False)
     return made * (1 + some(LIGHT).to(device)[:, None, None, None]) + some(LIGHT).to(device)[:, None, None, None]
-
-
-def fastest_device() -> str:
-    """Returns the fastest device of this machine."""
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"

@@ -1,0 +1,142 @@
+"""Fine-tuning of a network in a folder of $PALMETTE_MODELS as scikit-learn estimators, in PyTorch."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from torch import nn
+from torch.nn import functional
+
+from palmette.automl.encoders.trained_networks import fastest_device, pooled_outputs, trained_network
+
+TOGETHER, WARM_UP = 16, 0.1  # batch size, and the share of steps in which the learning rate rises
+HEAD_RATE = 30.0  # the new layer learns faster than the network by this factor
+
+
+class _FineTuned(BaseEstimator):
+    """Adds a linear layer to a pretrained network and trains both; mixed precision on a GPU.
+
+    Args:
+        reader: Transformer of cells by the frozen network, which names its folder and reads its inputs.
+        epochs: Passes over the training rows.
+        lr: Learning rate of the network.
+        random_state: Seed.
+    """
+
+    def __init__(self, reader: Any, epochs: int = 3, lr: float = 3e-5, random_state: int = 0) -> None:
+        self.reader = reader
+        self.epochs = epochs
+        self.lr = lr
+        self.random_state = random_state
+
+    def fit(self, X: pd.DataFrame, y: Any) -> Any:
+        self.fit_until(X, y)
+        return self
+
+    def fit_until(self, X: pd.DataFrame, y: Any, deadline: float = math.inf) -> int:
+        """Fits until `deadline`, a value of time.monotonic(); returns the number of complete epochs, at least 1."""
+        target, device = torch.as_tensor(self._learnt(np.asarray(y))), fastest_device()
+        with torch.random.fork_rng():
+            torch.manual_seed(self.random_state)
+            network = self._untrained().to(device).train()
+            rates = [self.lr, self.lr * HEAD_RATE]
+            layers = [{"params": one.parameters(), "lr": rate} for one, rate in zip(network, rates, strict=True)]
+            descent = torch.optim.AdamW(layers, weight_decay=0.01)
+            steps = 1 + self.epochs * math.ceil(len(X) / TOGETHER)
+            schedule = torch.optim.lr_scheduler.OneCycleLR(descent, rates, steps, pct_start=WARM_UP)
+            epoch = 0
+            while epoch < self.epochs and time.monotonic() < deadline:
+                for some in torch.split(torch.randperm(len(X)), TOGETHER):
+                    descent.zero_grad()
+                    self._loss(self._forward(network, X.iloc[some.numpy()]).float().cpu(), target[some]).backward()
+                    nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+                    descent.step()
+                    schedule.step()
+                    if time.monotonic() > deadline:
+                        break
+                epoch += 1
+        self.tensors_ = network.cpu().state_dict()
+        self.__dict__.pop("_network", None)
+        return max(1, epoch)
+
+    def _untrained(self) -> nn.ModuleList:
+        """Returns the network of the folder with a new layer."""
+        body = copy.deepcopy(trained_network(self.reader.folder, self.reader.sha256).model).float()
+        return nn.ModuleList([body, nn.Linear(self.reader.size, self.outputs_)])
+
+    def _made(self, X: pd.DataFrame) -> np.ndarray:
+        """Returns outputs (n, outputs)."""
+        if "_network" not in self.__dict__:
+            self._network = self._untrained()
+            self._network.load_state_dict(self.tensors_)
+            self._network.to(fastest_device()).eval()
+        masked = "attention_mask" in self._read(X.iloc[:1])[0]
+        size = TOGETHER if masked or len({np.shape(cell) for cell in X.iloc[:, 0]}) == 1 else 1  # padding is heard
+        with torch.inference_mode():
+            starts = range(0, len(X), size)
+            parts = [self._forward(self._network, X.iloc[start : start + size]).float().cpu() for start in starts]
+        return np.asarray(torch.cat(parts).double())
+
+    def _read(self, X: pd.DataFrame) -> list[dict[str, torch.Tensor]]:
+        network = trained_network(self.reader.folder, self.reader.sha256)
+        cells = X.iloc[:, 0] if X.shape[1] == 1 else ["\n".join(map(str, row)) for row in X.itertuples(index=False)]
+        return [self.reader.inputs(network, cell) for cell in cells]
+
+    def _forward(self, layers: nn.ModuleList, X: pd.DataFrame) -> torch.Tensor:
+        (body, head), each, device = layers, self._read(X), next(layers.parameters()).device
+        inputs = {name: _padded([one[name] for one in each]).to(device) for name in each[0]}
+        method = self.reader.method if hasattr(body, self.reader.method) else "forward"
+        with torch.autocast(device.type, enabled=device.type == "cuda"):
+            made = getattr(body, method)(**inputs)
+            if "attention_mask" not in inputs:
+                return head(pooled_outputs(made, self.reader.size))
+            mask = inputs["attention_mask"][..., None]
+            return head((made.last_hidden_state * mask).sum(dim=1) / mask.sum(dim=1).clamp_min(1))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_network"}
+
+
+class FineTunedClassifier(ClassifierMixin, _FineTuned):
+    """A fine-tuned network that predicts probabilities."""
+
+    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
+        return np.asarray(torch.as_tensor(self._made(X)).softmax(dim=1))
+
+    def predict(self, X: pd.DataFrame) -> np.ndarray:
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def _learnt(self, y: np.ndarray) -> np.ndarray:
+        self.classes_, numbers = np.unique(y, return_inverse=True)
+        self.outputs_ = len(self.classes_)
+        return numbers
+
+    def _loss(self, outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return functional.cross_entropy(outputs, target)
+
+
+class FineTunedRegressor(RegressorMixin, _FineTuned):
+    """A fine-tuned network that predicts numbers."""
+
+    def predict(self, X: pd.DataFrame) -> np.ndarray:
+        return self._made(X)[:, 0] * self.scale_ + self.middle_
+
+    def _learnt(self, y: np.ndarray) -> np.ndarray:
+        self.middle_, self.scale_, self.outputs_ = float(y.mean()), float(y.std()) or 1.0, 1
+        return ((y - self.middle_) / self.scale_).astype("float32")
+
+    def _loss(self, outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return functional.mse_loss(outputs[:, 0], target)
+
+
+def _padded(parts: list[torch.Tensor]) -> torch.Tensor:
+    """Stacks tensors (1, ..., n) of different lengths, with zeros at the end of shorter ones."""
+    longest = max(one.shape[-1] for one in parts)
+    return torch.cat([functional.pad(one, (0, longest - one.shape[-1])) for one in parts])
