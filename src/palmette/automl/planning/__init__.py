@@ -1,1 +1,1 @@
-"""Drafting and judging plans: allowed learners, strategies, column plans, estimates and measured rounds."""
+"""Drafting and judging plans: allowed learners, strategies, column plans, costs and measured rounds."""
