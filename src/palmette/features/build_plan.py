@@ -11,9 +11,9 @@ from palmette.delivery.git import Git
 from palmette.delivery.worktree import base_of
 from palmette.documents import Model, read_document
 from palmette.errors import InputError
-from palmette.features.definitions import definition, steps_of
 from palmette.features.inputs import RunInputs, read_inputs
 from palmette.features.repository import Checkout, read_conventions
+from palmette.features.spec.phrases import definition, steps_of
 from palmette.features.spec.resolve import Answers, load_view
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View

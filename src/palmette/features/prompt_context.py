@@ -9,13 +9,13 @@ import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from palmette.features.artefacts import Conventions, RunRequest, Utilities, Utility
-from palmette.features.definitions import definition, steps_of
 from palmette.features.frame_json import encode
 from palmette.features.oracle.reference import longest
 from palmette.features.repository import Checkout, Neighbour, find_neighbours
 from palmette.features.repository.excerpt import Stage, excerpt
 from palmette.features.spec.dfr import RegisteredColumn, Table
 from palmette.features.spec.fsc import Aggregate, AggregateFunction
+from palmette.features.spec.phrases import definition, steps_of
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 from palmette.llm import NEEDED, Section, section

@@ -15,9 +15,9 @@ from palmette.engine import ConsoleHuman, Human, NoHuman, Verdict, pay_unrecorde
 from palmette.errors import UserError, did_you_mean
 from palmette.features.checks import Check, ScriptUnderTest, registered, run_checks
 from palmette.features.checks.entry import find_entry
-from palmette.features.definitions import definition
 from palmette.features.questions import understood_view
 from palmette.features.repository import Checkout
+from palmette.features.spec.phrases import definition
 from palmette.features.spec.view import View
 from palmette.sandbox import WarmSpark
 from palmette.sandbox.temporary import temporary_folder

@@ -326,7 +326,7 @@ class Reference:
 
     def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
         """The rows of a table that were known just before the cut-off."""
-        timeless = times.table.kind == "dimension" and times.table.available_time is None
+        timeless = times.table.kind == "dimension"
         return list(rows) if timeless and cutoff is not None else state(rows, times, cutoff)
 
     def lookup(self, lookup: Lookup) -> tuple[SparkType, Callable[[Row, datetime | None], Any]]:

@@ -258,7 +258,7 @@ def _join(flow: StepState, step: fsc_steps.JoinStep) -> None:
     on, taken = pairs(rule.on), pairs(rule.columns)
     found: dict[datetime | None, dict[tuple[Any, ...], list[Row]]] = {}
     joined: list[Row] = []
-    timeless = table.kind == "dimension" and table.available_time is None
+    timeless = table.kind == "dimension"
     kinds = [
         (flow.schema[here], frame.schema[there], common(flow.schema[here], frame.schema[there]))
         for here, there in on.items()
@@ -287,7 +287,7 @@ def _member(flow: StepState, step: fsc_steps.MemberStep) -> None:
     table, frame = flow.tables[rule.table], flow.frames[rule.table]
     counts = compile_row(rule.where, frame.schema, flow.zone).run if rule.where else lambda _: True
     wanted = [dict(row) for row in frame.rows if counts(row) is True]
-    timeless = table.kind == "dimension" and table.available_time is None
+    timeless = table.kind == "dimension"
     times, on = Times(table, flow.zone), pairs(rule.on)
     kinds = [common(flow.schema[here], frame.schema[there]) for here, there in on.items()]
     ours, theirs = (

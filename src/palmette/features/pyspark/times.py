@@ -47,7 +47,7 @@ def event_column(table: Table) -> str | None:
 
 def is_dated(table: Table) -> bool:
     """Whether the table's content depends on when it is looked up."""
-    return table.kind != "dimension" or table.available_time is not None
+    return table.kind != "dimension"
 
 
 def before(left: CodeFragment, right: CodeFragment) -> CodeFragment:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from palmette.features.spec.aggregates import NEVER_NULL, dtype_fault, has_type, lint_aggregate, result_type
-from palmette.features.spec.categories import spread, suffix
 from palmette.features.spec.expressions import never_null
 from palmette.features.spec.fsc import Aggregate, Categories, Expression, Feature, Lookup
 from palmette.features.spec.fsc_steps import pairs
 from palmette.features.spec.joins import state_origins
-from palmette.features.spec.literals import lint_value, to_python
+from palmette.features.spec.literals import lint_value, quoted, sql_literal, to_python
 from palmette.features.spec.scope import NOTHING, ColumnSet, Origins, ResolutionScope
 from palmette.features.spec.sources import ResolvedSource, RowSelection, Sources
 from palmette.features.spec.sql import ExpressionError, parse
@@ -316,3 +316,46 @@ class Derivations:
             self.resolver.nullability(feature.view, feature.field, can_be_null)
         origins: Origins = self.columns.origins_of(checked.columns)
         return dataclasses.replace(feature, origins=origins, can_be_null=can_be_null)
+
+
+class CategoryFeature(NamedTuple):
+    """One of the features that an aggregate with `categories` expands to."""
+
+    name: str
+    aggregate: Aggregate
+    """The aggregate, without `categories`."""
+    label: str
+
+
+def spread(name: str, aggregate: Aggregate, categories: Categories) -> Iterator[CategoryFeature]:
+    """Yields the features `<name>_<value>` in the order of the values, then `<name>_other`.
+
+    `<name>_other` covers all other values and null, so the counts of all categories add up to the total count.
+    """
+    for value in categories.values:
+        condition = f"{quoted(categories.of)} = {sql_literal(value)}"
+        exact = f"{quoted(categories.of)} <=> {sql_literal(value)}"
+        yield CategoryFeature(f"{name}_{suffix(value)}", _only(aggregate, condition, exact), str(value))
+    if categories.other:
+        values = ", ".join(sql_literal(value) for value in categories.values)
+        condition = f"{quoted(categories.of)} IS NULL OR {quoted(categories.of)} NOT IN ({values})"
+        yield CategoryFeature(f"{name}_other", _only(aggregate, condition, condition), "other")
+
+
+def suffix(value: str | int | bool) -> str:
+    """Converts a category value to a column name suffix.
+
+    >>> suffix("Food & Drink"), suffix(-3), suffix(True)
+    ('food_drink', 'minus_3', 'true')
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and value < 0:
+        return f"minus_{-value}"
+    return re.sub(r"[^a-z0-9]+", "_", str(value).lower()).strip("_") or "blank"
+
+
+def _only(aggregate: Aggregate, condition: str, exact: str) -> Aggregate:
+    """Restricts the aggregate to one category; a `share` becomes the category's share of all rows."""
+    if aggregate.function == "share":
+        return aggregate.model_copy(update={"of": exact, "categories": None})
+    where = condition if aggregate.where is None else f"({aggregate.where}) AND ({condition})"
+    return aggregate.model_copy(update={"where": where, "categories": None})

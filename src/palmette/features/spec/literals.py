@@ -132,6 +132,11 @@ def sql_literal(value: str | int | float | bool) -> str:
     return repr(value)
 
 
+def quoted(name: str) -> str:
+    """Quotes a column name for use in an expression."""
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else f"`{name}`"
+
+
 def from_key(text: str, kind: SparkType) -> object:
     """Converts a key of a YAML mapping, which is always text, to a value of the column's type."""
     if kind.is_integer and re.fullmatch(r"-?\d+", text):

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palmette.features.spec.categories import quoted
 from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression, Feature, Lookup, SourceSpec
+from palmette.features.spec.literals import quoted
 from palmette.features.spec.sources import ResolvedSource
 from palmette.features.spec.values import Window
 from palmette.features.spec.words_names import AskError, ColumnOf, WordsContext, matches, tokens

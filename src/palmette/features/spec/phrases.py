@@ -1,18 +1,20 @@
-"""Formats computations as sentences for pull requests, and parses such sentences."""
+"""Describes features and steps for readers of a pull request, and parses the sentences for features."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import get_args
+from itertools import pairwise
+from typing import assert_never, get_args
 
 from sqlglot import exp
 
+from palmette.features.spec import fsc_steps
 from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression, Lookup
 from palmette.features.spec.fsc_steps import pairs
 from palmette.features.spec.sql import ExpressionError, ParsedExpression, parse
 from palmette.features.spec.values import Window
-from palmette.features.spec.view import AS_OF
+from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 
 _PHRASES: dict[str, str] = {
     "count": "number of rows of",
@@ -157,3 +159,81 @@ def _shared(parts: dict[str, str]) -> dict[str, object]:
         amounts = re.findall(r"(?:(\d+) )?(day|hour|minute|second)s?", window)
         found["window"] = "".join(f"{amount or 1}{units[unit]}" for amount, unit in amounts)
     return found
+
+
+def definition(feature: ViewFeature, view: View) -> str:
+    """Describes a feature, including its expressions, as plain text."""
+    return f"{feature.derive}" if feature.computation is None else statement(feature.computation, view.grain)
+
+
+def steps_of(source: ViewSource) -> list[str]:
+    """Describes what happens to the rows of a source, step by step, as plain text."""
+    return [_step(step) for step in source.steps]
+
+
+def _step(step: fsc_steps.Step) -> str:
+    match step:
+        case fsc_steps.FilterStep():
+            return f"only where {step.filter}"
+        case fsc_steps.ComputeStep():
+            return ", ".join(f"{name} = {expression}" for name, expression in step.compute.items())
+        case fsc_steps.ReplaceStep():
+            pairs = ", ".join(
+                f"{old!r} by {'null' if new is None else repr(new)}" for old, new in step.replace.values.items()
+            )
+            return f"in {step.replace.column}, {pairs}"
+        case fsc_steps.ConvertStep():
+            return f"{step.convert.column} as {step.convert.to}"
+        case fsc_steps.CategoriseStep():
+            return f"{step.categorise.column} = {_categories(step.categorise)}"
+        case fsc_steps.ExtractStep():
+            return f"{step.extract.column} = {_extracted(step.extract)}"
+        case fsc_steps.JoinStep():
+            return _joined(step.join)
+        case fsc_steps.MemberStep(member=one):
+            return f"{one.column} = {_member(one)}"
+        case fsc_steps.PreviousStep(previous=one):
+            which = "the event before" if one.offset == 1 else f"{one.offset} events before"
+            return f"{one.column} = {one.of} of {which} of the same {', '.join(one.by)}"
+        case fsc_steps.GapStep(gap=one):
+            return f"{one.column} = {one.unit} since the event before of the same {', '.join(one.by)}"
+        case fsc_steps.SessionStep(session=one):
+            silence = f"more than {one.timeout} of silence" if one.longer else f"{one.timeout} of silence or more"
+            return f"{one.column} = number of the session of {', '.join(one.by)}, a new one after {silence}"
+        case _:
+            assert_never(step)
+
+
+def _categories(step: fsc_steps.Categorise) -> str:
+    if step.of is not None:
+        edges = [f"{bound:g}" for bound in step.buckets]
+        spans = [f"below {edges[0]}", *(f"from {low} to below {high}" for low, high in pairwise(edges))]
+        labels = zip(step.labels, [*spans, f"from {edges[-1]}"], strict=True)
+        return ", ".join(f"{label!r} where {step.of} is {span}" for label, span in labels)
+    cases = [f"{case.then!r} where {case.when}" for case in step.cases]
+    return f"{', else '.join(cases)}, else {'null' if step.otherwise is None else repr(step.otherwise)}"
+
+
+def _extracted(step: fsc_steps.Extract) -> str:
+    if step.split is not None:
+        part = f"part {step.split.part}" if step.split.part > 0 else f"part {-step.split.part} from the end"
+        return f"{part} of {step.of} split at {step.split.by!r}, null where there is none"
+    if step.regex is not None:
+        return f"group {step.regex.group} of {step.regex.pattern!r} in {step.of}, null where it does not match"
+    return f"{step.date_part or step.json_field} of {'' if step.date_part else 'the JSON in '}{step.of}"
+
+
+def _joined(step: fsc_steps.Join) -> str:
+    taken = pairs(step.columns)
+    columns = ", ".join(new if new == there else f"{there} as {new}" for new, there in taken.items())
+    keys = ", ".join(key_pairs(step.on))
+    more = ", as at the cut-off" if step.at == "cutoff" else ""
+    more += ", rows without a match dropped" if step.unmatched == "drop" else ""
+    return f"{columns} from {step.table} by {keys} ({step.cardinality.replace('_', ' ')}{more})"
+
+
+def _member(step: fsc_steps.Member) -> str:
+    where = f" where {step.where}" if step.where else ""
+    when = "the event" if step.at == "event" else "the cut-off"
+    keys = ", ".join(key_pairs(step.on))
+    return f"whether {step.table} has a row with the same {keys}{where}, as known at {when}"

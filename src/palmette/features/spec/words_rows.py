@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from palmette.features.spec.categories import quoted
-from palmette.features.spec.literals import sql_literal
+from palmette.features.spec.literals import quoted, sql_literal
 from palmette.features.spec.sources import ResolvedSource
 from palmette.features.spec.words_names import AskError, WordsContext, singular, tokens
 

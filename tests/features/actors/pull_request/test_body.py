@@ -12,10 +12,10 @@ from palmette.features.actors.pull_request.body import BodyFacts, pull_request_b
 from palmette.features.actors.pull_request.change import ChangeClass, change_class, output_columns
 from palmette.features.actors.pull_request.offline import spark_question
 from palmette.features.artefacts import RejectedUtility, Utilities, Utility
-from palmette.features.definitions import definition, steps_of
 from palmette.features.frame import Frame
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Expression, FeatureSpec, Lookup, SourceSpec
+from palmette.features.spec.phrases import definition, steps_of
 from palmette.features.spec.values import Duration, SparkType, Window
 from palmette.features.spec.view import View, ViewFeature, ViewSource
 

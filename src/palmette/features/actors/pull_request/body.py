@@ -15,10 +15,10 @@ from palmette.delivery.markdown import block, code, items, prose, sections, tabl
 from palmette.engine.actor import Measurement, Violation
 from palmette.features.actors.pull_request.change import ChangeClass
 from palmette.features.artefacts import Need, Utilities
-from palmette.features.definitions import definition, steps_of
 from palmette.features.frame import Frame, Row
 from palmette.features.oracle import uncovered
 from palmette.features.repository.rules import RuleReport
+from palmette.features.spec.phrases import definition, steps_of
 from palmette.features.spec.view import View, ViewFeature
 
 PREVIEW_ROWS = 5
