@@ -33,16 +33,17 @@ def test_the_sequence_is_that_of_the_file_and_a_failure_ends_it(tmp_path: Path) 
     assert result.status == "stopped" and again[1].runs, "who resumes wants another try"
 
 
-def test_the_walk_keeps_to_the_edges_depends_on_the_seed_only_and_ends_with_the_task(tmp_path: Path) -> None:
+def test_the_walk_keeps_to_the_edges_and_depends_on_the_seed_only(tmp_path: Path) -> None:
     def walk(name: str, seed: int) -> list[str]:
-        setup = replace(published(budget=RunBudget(steps=50)), planner=RandomPlanner(seed))
+        setup = replace(published(budget=RunBudget(steps=300)), planner=RandomPlanner(seed))
         assert run_topology(setup, tmp_path / name).status == "finished"
         return walked(tmp_path / name)
 
     assert walk("one", 1) == walk("again", 1)
     walks = [walk(f"seed{seed}", seed) for seed in range(5)]
     assert len({tuple(walk) for walk in walks}) > 1
+    assert any(steps.count("deliver") > 1 for steps in walks) or any(len(steps) > 8 for steps in walks)
     for steps in walks:
-        assert steps[-2:] == ["deliver", "END"] and steps.count("deliver") == 1, "what is complete is delivered"
+        assert steps[-1] == "END"
         assert all(after in {*NEXT[before], *START} for before, after in pairwise(steps[:-1]))
         assert not any(after in START for before, after in pairwise(steps) if before == "config")

@@ -126,6 +126,16 @@ def test_one_call_leads_through_a_run_in_which_nothing_fails(tmp_path: Path) -> 
     assert [entry.event.next for entry in read_journal(tmp_path) if entry.event.kind == "decided"] == ALL
 
 
+def test_each_step_is_asked_for_and_every_actor_gets_a_prompt(tmp_path: Path) -> None:
+    steps = [{"next": name, "instruction": f"Mind the {name}."} for name in ALL]
+    setup, provider = published(budget=RunBudget(steps=40)), Replies(*steps)
+    planner = LanguageModelPlanner(models(provider), planner_calls="step")
+    assert run_topology(replace(setup, planner=planner), tmp_path).status == "finished"
+    decided = [entry.event for entry in read_journal(tmp_path) if entry.event.kind == "decided"]
+    assert [event.next for event in decided] == ALL and len(provider.prompts) == len(ALL)
+    assert [event.instruction for event in decided] == [*(f"Mind the {name}." for name in ALL[:-1]), ""]
+
+
 def test_a_failure_ends_the_route_and_the_fault_is_mended_where_the_model_sees_it(tmp_path: Path) -> None:
     back = {"route": ["template", "cases", "code", "deliver", "END"], "target": "template", "instruction": "mend it"}
     setup, provider = modelled({"route": ALL}, back, toys=(faulty("template"),))

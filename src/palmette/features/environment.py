@@ -137,6 +137,7 @@ def services_of(view: View, bench: Workbench, models: Models) -> dict[str, objec
         "sandbox": bench.sandbox,
         "harness": bench.harness,
         "models": models,
+        "planner_calls": bench.run.planner_calls,
         "seed": bench.run.seed,
     }
 

@@ -1,16 +1,19 @@
 """A language model as the planner: it plans a route and, after a failure, names the cause.
 
 The model is asked at the start and after unexpected events: a failure, a refusal, an edit, a human's answer. In between
-its route is followed. The engine checks its choice against the topology; a refused choice is in the next prompt with
-the reason. It cannot overrule a verdict, because it is never asked for one.
+its route is followed. With `planner_calls: step` it is asked before every step instead, and writes a prompt for each
+actor. The engine checks its choice against the topology; a refused choice is in the next prompt with the reason. It
+cannot overrule a verdict, because it is never asked for one.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
+from palmette.engine.actor import Violation
 from palmette.engine.planner import Decision, Situation
 from palmette.engine.topology import STOP
 from palmette.errors import UserError
@@ -39,10 +42,27 @@ class DecisionAnswer(Answer):
     """One precise question, when only a human can decide."""
 
 
+class StepAnswer(Answer):
+    """The model's decision on one step."""
+
+    reason: str = Field(default="")
+    """What has happened and, after a failure, why it is the fault of the target; one or two sentences."""
+    next: str = ""
+    """The actor to go to; END when the run is complete, STOP when nothing can help; empty with a question."""
+    target: str = ""
+    """After a failure: the one actor that must do its work anew, if `next` is only on the way to it."""
+    instruction: str = ""
+    """The prompt for the target, or else for the next actor: what it should make or do differently here."""
+    errors: tuple[int, ...] = ()
+    """Numbers of the errors that the target is held responsible for; all of them when left out."""
+    question: str = ""
+    """One precise question, when only a human can decide."""
+
+
 class LanguageModelPlanner:
     """Asks a language model, which sees only the situation."""
 
-    def __init__(self, models: Models) -> None:
+    def __init__(self, models: Models, planner_calls: Literal["route", "step"] = "route") -> None:
         model = models.of(PLANNER)
         if model is None:
             raise UserError(
@@ -51,32 +71,36 @@ class LanguageModelPlanner:
                 code="planner-without-model",
             )
         self.model = model
+        by_step = planner_calls == "step"
+        self.answer: type[DecisionAnswer | StepAnswer] = StepAnswer if by_step else DecisionAnswer
+        self.file = load_prompt(Path(__file__).with_name("step.md" if by_step else "model.md"))
 
     def decide(self, situation: Situation) -> Decision:
-        if route := situation.state.route:
+        if self.answer is DecisionAnswer and (route := situation.state.route):
             return Decision(route[0], then=route[1:])
         try:
-            answer = self.model.ask(self.render(situation), DecisionAnswer, situation.pay)
+            answer = self.model.ask(self.render(situation), self.answer, situation.pay)
         except AnswerError as error:
             return Decision(STOP, diagnosis=error.message)
-        if not isinstance(answer, DecisionAnswer):
+        if not isinstance(answer, DecisionAnswer | StepAnswer):
             reason = answer.reason or "no reason given."
             return Decision(STOP, diagnosis=f"The model hands the planning over: {reason}")
-        return _ask(answer, situation) if answer.question else _go(answer, situation)
+        if answer.question:
+            return _ask(answer, situation)
+        return _step(answer, situation) if isinstance(answer, StepAnswer) else _go(answer, situation)
 
     def render(self, situation: Situation) -> Prompt:
         """The complete prompt."""
-        file = load_prompt(Path(__file__).with_suffix(".md"))
-        system = file.instructions(DecisionAnswer)
-        room = self.model.settings.prompt_tokens - estimate_tokens(system) - estimate_tokens(file.user)
+        system = self.file.instructions(self.answer)
+        room = self.model.settings.prompt_tokens - estimate_tokens(system) - estimate_tokens(self.file.user)
         packed = pack(planner_context(situation), room)
-        user = file.fill({name: part.text for name, part in packed.items()})
+        user = self.file.fill({name: part.text for name, part in packed.items()})
         return Prompt(
             role=PLANNER, messages=(Message(speaker="system", text=system), Message(speaker="user", text=user))
         )
 
 
-def _ask(answer: DecisionAnswer, situation: Situation) -> Decision:
+def _ask(answer: DecisionAnswer | StepAnswer, situation: Situation) -> Decision:
     """The question, unless it was already asked and there is nothing more to learn."""
     last = situation.state.answer
     if last and (last.answer is None or last.question == answer.question):
@@ -88,6 +112,19 @@ def _ask(answer: DecisionAnswer, situation: Situation) -> Decision:
 
 def _go(answer: DecisionAnswer, situation: Situation) -> Decision:
     following, then = (answer.route[0], answer.route[1:]) if answer.route else ("", ())
-    faults = open_failures(situation) if answer.target else ()
-    blamed = tuple(fault.violation for fault in faults if not answer.errors or fault.number in answer.errors)
-    return Decision(following, answer.target, answer.instruction, answer.reason, blamed, then=then)
+    target, blamed = answer.target, _blamed(answer, situation) if answer.target else ()
+    return Decision(following, target, answer.instruction, answer.reason, blamed, then=then)
+
+
+def _step(answer: StepAnswer, situation: Situation) -> Decision:
+    """One step. An actor that is fresh gets a prompt only after a failure, because a prompt makes it run again."""
+    target = answer.target or answer.next
+    blamed = _blamed(answer, situation)
+    if target not in situation.topology.actors or (target in situation.fresh and not blamed):
+        return Decision(answer.next, diagnosis=answer.reason)
+    return Decision(answer.next, target, answer.instruction, answer.reason, blamed if answer.target else ())
+
+
+def _blamed(answer: DecisionAnswer | StepAnswer, situation: Situation) -> tuple[Violation, ...]:
+    faults = open_failures(situation)
+    return tuple(fault.violation for fault in faults if not answer.errors or fault.number in answer.errors)

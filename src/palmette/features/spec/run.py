@@ -154,6 +154,8 @@ class Run(Model):
     """The Spark session."""
     planner: Literal["offline", "model", "sequential", "random"] | None = None
     """Decides on the next step. Default: `model` if a model has the role `planner`, else `offline`."""
+    planner_calls: Literal["route", "step"] = "route"
+    """A planner on a model plans whole routes, or is asked before every step and writes each actor's prompt."""
     topology: PathText | None = None
     """Path of a topology. Default: the built-in one."""
     model: Text = "offline"
