@@ -61,7 +61,7 @@ def _fields(model: type[BaseModel]) -> str:
 
 
 def _shown(default: object) -> str:
-    if default is None or default in ((), {}):
+    if default is None or default in ("", (), {}):
         return ""
     return "" if isinstance(default, Model) else f"default `{json.dumps(default, default=str)}`"
 
@@ -71,8 +71,10 @@ def _kind(schema: dict[str, Any]) -> str:
         return ", ".join(f"`{choice}`" for choice in schema["enum"])
     for key in ("anyOf", "oneOf"):
         if key in schema:
-            kinds = [_kind(option) for option in schema[key] if option.get("type") != "null"]
-            return "step" if "Step" in str(schema[key]) else " or ".join(dict.fromkeys(kinds))
+            kinds = dict.fromkeys(_kind(option) for option in schema[key] if option.get("type") != "null")
+            if "number" in kinds:
+                kinds.pop("integer", None)
+            return "step" if "Step" in str(schema[key]) else " or ".join(kinds)
     if "$ref" in schema:
         return str(schema["$ref"]).rsplit("/", 1)[-1]
     if "const" in schema:
@@ -83,7 +85,7 @@ def _kind(schema: dict[str, Any]) -> str:
     if kind == "object":
         inner = schema.get("additionalProperties")
         return f"mapping to {_kind(inner)}" if isinstance(inner, dict) else "mapping"
-    return {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}.get(kind, kind)
+    return "text" if kind == "string" else str(kind)
 
 
 def renewed(name: str, text: str) -> str:
