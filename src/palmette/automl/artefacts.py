@@ -131,7 +131,7 @@ class Treatment(Model):
 class DataPlan(Model):
     """A plan's data steps: treatments, derived features and encoders."""
 
-    plan: str
+    plan: str = ""
     """Name of the plan."""
     treatments: tuple[Treatment, ...]
     """One for each column except the target."""

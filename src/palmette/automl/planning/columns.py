@@ -81,14 +81,16 @@ class ColumnEdits(Model):
     """About columns that are used: a unit, an order, a value that stands for a missing one."""
 
 
-def data_plan(task: TaskSpec, samples: Samples, profile: Profile, rows: pd.DataFrame, plan: str = "") -> DataPlan:
+def data_plan(task: TaskSpec, samples: Samples, profile: Profile, rows: pd.DataFrame) -> DataPlan:
     """Decides the treatment of every column except the target, and derives elapsed times.
 
     Treatments follow from the column's kind, the request and detected leaks.
 
     Args:
+        task: The request.
+        samples: The data.
+        profile: Their profile.
         rows: The training rows.
-        plan: The name of the plan that it belongs to.
     """
     gone, taken = left_out(task, samples, profile), problem_named(profile.split.problem).kinds(task)
     columns = [one for one in samples.columns if one.name != profile.split.target]
@@ -97,9 +99,7 @@ def data_plan(task: TaskSpec, samples: Samples, profile: Profile, rows: pd.DataF
     }
     treatments = tuple(Treatment(column=name, kind=kind, reason=gone.get(name, "")) for name, kind in kinds.items())
     dated = [one.name for one in columns if one.kind == "datetime" and one.name not in gone]
-    return DataPlan(
-        plan=plan, treatments=treatments, derived=tuple(elapsed(dated, rows, {one.name for one in columns}))
-    )
+    return DataPlan(treatments=treatments, derived=tuple(elapsed(dated, rows, {one.name for one in columns})))
 
 
 def left_out(task: TaskSpec, samples: Samples, profile: Profile) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from palmette.automl import context as shown
@@ -14,12 +14,9 @@ from palmette.automl.learners.learner import Cost
 from palmette.automl.planning.constraints import MARGIN, needs
 from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.planning.rounds import REJECTED, can_revise
-from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
 from palmette.errors import did_you_mean
 from palmette.llm import NEEDED, Answer, Section, section
-
-NO_REASONS: Mapping[str, str] = {}
 
 
 class ChoiceInput(PlanningInput):
@@ -27,19 +24,11 @@ class ChoiceInput(PlanningInput):
     proposals: Proposals
 
 
-class PlanReason(Model):
-    plan: str
-    reason: str
-    """One sentence."""
-
-
 class ChoiceAnswer(Answer):
     plan: str
     """The name of the plan that is carried out."""
     why: str
     """What decided, in one or two sentences for readers of the request."""
-    rejected: tuple[PlanReason, ...] = ()
-    """The other plans, each with what speaks against it."""
 
 
 class Judgement(NamedTuple):
@@ -103,8 +92,7 @@ class ExecutionVerifier(RuledAgent):
     def read(self, answer: ChoiceAnswer, input: ChoiceInput, context: Context) -> Attempt[Choice]:
         judgements = _judged(input)
         chosen = next(one for one in judgements if one.name == answer.plan)
-        reasons = {one.plan: one.reason for one in answer.rejected}
-        return Attempt(_choice(chosen, judgements, answer.why, reasons), answer.reason, answer.fix)
+        return Attempt(_choice(chosen, judgements, answer.why), answer.reason, answer.fix)
 
     def check(self, input: ChoiceInput, output: Choice, context: Context) -> Verdict:
         """The chosen plan is expected to keep the limits, if any plan is."""
@@ -136,18 +124,13 @@ def _eligible(input: ChoiceInput, context: Context) -> list[Judgement]:
     return judgements if final else []
 
 
-def _choice(
-    chosen: Judgement, judgements: Sequence[Judgement], reason: str = "", reasons: Mapping[str, str] = NO_REASONS
-) -> Choice:
+def _choice(chosen: Judgement, judgements: Sequence[Judgement], reason: str = "") -> Choice:
     """The choice of a proposal, with the reasons against the others."""
+    others = (one for one in judgements if one.name != chosen.name)
     return Choice(
         proposal=chosen.proposal,
         reason=reason or _for(chosen),
-        rejected=tuple(
-            RejectedPlan(plan=one.name, reason=reasons.get(one.name) or _against(one, chosen))
-            for one in judgements
-            if one.name != chosen.name
-        ),
+        rejected=tuple(RejectedPlan(plan=one.name, reason=_against(one, chosen)) for one in others),
     )
 
 
