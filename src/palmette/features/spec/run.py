@@ -95,7 +95,8 @@ class Destination(Model):
 
 class Spark(Model):
     master: Master = "local[2]"
-    """`local[*]`, the URL of a cluster, or a Spark Connect URL (`sc://...`)."""
+    """`local[*]`, the URL of a cluster, or a Spark Connect URL (`sc://...`). Tested: local, standalone, Connect; only
+    with Spark 4.3."""
     memory: Memory = "1g"
     """Driver memory of a local session."""
 
