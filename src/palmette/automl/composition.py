@@ -17,7 +17,7 @@ from palmette.automl.encoders.encoder import (
     Transformer,
     missing_requirement,
 )
-from palmette.automl.encoders.scaled import scaled
+from palmette.automl.encoders.shared import scaled
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind, Track, file_kind
 from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.problem_traits import learning_task
@@ -27,12 +27,12 @@ ORDER: tuple[Kind, ...] = ("number", "boolean", "datetime", "category")
 """Order of the features; other kinds follow."""
 COLUMNS = "palmette.automl.encoders.columns"
 DERIVED = "palmette.automl.encoders.derived"
-ARRAYS = "palmette.automl.encoders.number_arrays.with_arrays"
+ARRAYS = "palmette.automl.encoders.columns.with_arrays"
 OPERATIONS = {"difference": "numpy.subtract", "elapsed": "numpy.subtract", "ratio": "numpy.divide"} | {
     "square": "numpy.square", "sum": f"{DERIVED}.total"
 }  # fmt: skip
 """Functions of derived features that are not named after their operation."""
-REBALANCED = "palmette.automl.learners.rebalancing.Rebalanced"
+REBALANCED = "palmette.automl.learners.wrappers.Rebalanced"
 USUAL_WORDS = 10.0
 """Assumed length of a text column that was not measured."""
 COMPARABLE_LENGTHS = 1.5

@@ -117,7 +117,7 @@ def test_a_table_of_static_vectors_encodes_texts(folder: Path) -> None:
 
 
 def test_a_file_of_the_same_name_elsewhere_does_not_hide_weights(folder: Path) -> None:
-    from palmette.automl.encoders.packaged_weights import weights_file
+    from palmette.automl.encoders.transformers import weights_file
 
     (folder / "model.safetensors").write_bytes(b"another network")
     (other := folder.parent / "zoo" / "deep").mkdir(parents=True)

@@ -18,7 +18,7 @@ from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.search.stored_features import STORED, with_stored
 
 CLASSES = {
-    "text_static": "palmette.automl.encoders.text.static_vectors.StaticVectors",
+    "text_static": "palmette.automl.encoders.text.text_vectors.StaticVectors",
     "text_sentences": "palmette.automl.encoders.text.sentence_network.SentenceVectors",
 }
 PAIRS = pd.DataFrame(

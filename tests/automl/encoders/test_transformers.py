@@ -20,12 +20,9 @@ import palmette.automl
 from palmette.automl.calls import build
 from palmette.automl.candidates import ColumnUse, Derived
 from palmette.automl.composition import reader_of
-from palmette.automl.encoders.datetime.datetime_parts import datetime_parts
-from palmette.automl.encoders.file_cells import features_of, read_once
-from palmette.automl.encoders.scaling import SquashingScaler
-from palmette.automl.encoders.scores import CrossFittedScores
-from palmette.automl.encoders.text.text_features import Words
-from palmette.automl.encoders.text.text_pairs import OneSidedWords, TextOverlap
+from palmette.automl.encoders.derived import datetime_parts
+from palmette.automl.encoders.text.text_features import OneSidedWords, TextOverlap, Words
+from palmette.automl.encoders.transformers import CrossFittedScores, SquashingScaler, features_of, read_once
 
 
 @parametrize_with_checks([SquashingScaler()])
@@ -110,11 +107,9 @@ def delivered_modules() -> list[str]:
 
 LIBRARIES = {
     "numpy", "pandas", "scipy", "sklearn", "torch", "autogluon", "PIL", "soundfile", "threadpoolctl", "lightgbm",
-    "statsforecast", "safetensors", "tokenizers", "transformers", "chronos",
+    "torch_geometric", "statsforecast", "safetensors", "tokenizers", "transformers", "chronos",
 }  # fmt: skip
 HELPERS = (
-    "palmette.automl.learners.neural.network_layers",
-    "palmette.automl.encoders.packaged_weights",
     "palmette.automl.encoders.columns",
     "palmette.automl.learners.forecasting.series",
 )

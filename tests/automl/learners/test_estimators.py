@@ -12,8 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from palmette.automl.learners.clustering.clusters import NumberedClusters, RandomClusters, UndividedError
-from palmette.automl.learners.log_count_ratio import LogCountRatio
-from palmette.automl.learners.rebalancing import Rebalanced
+from palmette.automl.learners.wrappers import LogCountRatio, Rebalanced
 
 EXPECTED = {
     "RandomClusters": {"check_clustering": "it does not look for clusters"},

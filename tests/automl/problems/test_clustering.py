@@ -19,9 +19,8 @@ from palmette.automl.calls import build
 from palmette.automl.candidates import ColumnUse, Folds
 from palmette.automl.composition import encoder_of, learner_of, reader_of
 from palmette.automl.measure import METRICS, Predictions
-from palmette.automl.problems.clustering.matrix import FAR, NAMED, Matrix
 from palmette.automl.problems.clustering.problem import Clustering, numbers_of_clusters
-from palmette.automl.problems.clustering.scorer import agreement, degenerate, silhouettes
+from palmette.automl.problems.clustering.scorer import FAR, NAMED, Matrix, agreement, degenerate, silhouettes
 from palmette.automl.problems.problem import Member
 from palmette.automl.problems.registry import problem_named
 from palmette.automl.task_spec.spec import Clusters, TaskSpec

@@ -8,7 +8,7 @@ import pytest
 
 from palmette.automl.artefacts import FeatureImportance
 from palmette.automl.measure import METRICS, Predictions
-from palmette.automl.problems.importance import Measure, importance
+from palmette.automl.problems.explanations import Measure, importance
 
 TRUTH = np.arange(400) % 7
 

@@ -16,7 +16,7 @@ from PIL import Image  # noqa: E402 - as above
 from palmette.automl.encoders.image.pictures import picture_of  # noqa: E402 - as above
 from palmette.automl.kinds import file_kinds  # noqa: E402 - as above
 from palmette.automl.measure import Predictions  # noqa: E402 - as above
-from palmette.automl.problems.occlusion import occlusions, telling_rows  # noqa: E402 - as above
+from palmette.automl.problems.explanations import occlusions, telling_rows  # noqa: E402 - as above
 
 
 def picture(light: tuple[slice, slice], size: tuple[int, int] = (40, 60)) -> bytes:

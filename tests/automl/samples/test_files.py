@@ -15,8 +15,8 @@ pytest.importorskip("PIL", reason="Pillow is not installed")
 
 from PIL import Image  # noqa: E402 - as above
 
+from palmette.automl.encoders.columns import with_arrays  # noqa: E402 - as above
 from palmette.automl.encoders.image.pictures import picture_of  # noqa: E402 - as above
-from palmette.automl.encoders.number_arrays import with_arrays  # noqa: E402 - as above
 from palmette.automl.kinds import file_kinds  # noqa: E402 - as above
 from palmette.automl.samples.artefacts import Loaded  # noqa: E402 - as above
 from palmette.automl.samples.files import as_url, with_contents  # noqa: E402 - as above
@@ -203,8 +203,14 @@ def test_sounds_of_every_format(form: str, tmp_path: Path) -> None:
 
 
 def test_long_silence_and_no_sound_are_short_waves(make_wave: Callable[[int], bytes]) -> None:
-    from palmette.automl.encoders.audio.sound_features import RandomKernels, SmallSpectrogram, SpectrumStatistics
-    from palmette.automl.encoders.audio.sounds import LONGEST, RATE, wave_of
+    from palmette.automl.encoders.audio.sounds import (
+        LONGEST,
+        RATE,
+        RandomKernels,
+        SmallSpectrogram,
+        SpectrumStatistics,
+        wave_of,
+    )
 
     for content, length in ((make_wave(3600 * 8000), LONGEST * RATE), (make_wave(0), 400), (None, 400)):
         wave = wave_of(content)

@@ -16,7 +16,7 @@ from palmette.automl.calls import Call, build, pipeline  # noqa: E402 - as above
 from palmette.automl.search import stored_features  # noqa: E402 - as above
 from palmette.automl.search.stored_features import FeatureMemory, sampled_seconds, with_stored  # noqa: E402 - as above
 
-THUMBNAILS = Call("palmette.automl.encoders.image.picture_features.Thumbnails", {"size": 2})
+THUMBNAILS = Call("palmette.automl.encoders.image.pictures.Thumbnails", {"size": 2})
 SCALED = pipeline(("pixels", THUMBNAILS), ("scale", Call("sklearn.preprocessing.StandardScaler")))
 ENCODER = Call("sklearn.compose.ColumnTransformer", {"transformers": [("image", SCALED, ["photo"])]})
 

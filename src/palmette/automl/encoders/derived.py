@@ -1,4 +1,4 @@
-"""Features computed from other columns of the same row.
+"""Features computed from other columns of the same row, and the parts of timestamps.
 
 `ratio` is `numpy.divide`, `square` is `numpy.square`, `difference` and `elapsed` are `numpy.subtract`.
 """
@@ -85,3 +85,15 @@ def _passed(days: np.ndarray, part: str, whole: str) -> np.ndarray:
     at = np.floor(np.where(known, days, 0)).astype("int64").astype("datetime64[D]")
     passed = at.astype(f"datetime64[{part}]") - at.astype(f"datetime64[{whole}]").astype(f"datetime64[{part}]")
     return np.where(known, passed.astype("float64"), np.nan)
+
+
+def datetime_parts(frame: pd.DataFrame, parts: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Extracts parts of timestamps: `month`, `day`, `weekday` (0 is Monday), `hour` with minutes, `days` since 1970."""
+    made = {}
+    for name, wanted in parts.items():
+        times = pd.DatetimeIndex(frame[name])
+        days = (times - pd.Timestamp(1970, 1, 1)) / pd.Timedelta(days=1)
+        for part in wanted:
+            value = {"days": days, "hour": times.hour + times.minute / 60}.get(part, getattr(times, part, None))
+            made[f"{name}_{part}"] = np.asarray(value, dtype="float64")
+    return pd.DataFrame(made, index=frame.index)

@@ -13,9 +13,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from palmette.automl.encoders.file_cells import features_of
-from palmette.automl.encoders.packaged_weights import weights_file
-from palmette.automl.encoders.stateless import Stateless
+from palmette.automl.encoders.transformers import Stateless, features_of, weights_file
 
 CELLS_TOGETHER = 16  # batch size
 

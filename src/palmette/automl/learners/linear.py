@@ -1,15 +1,14 @@
-"""Linear and logistic regression."""
+"""Linear models of any features, linear classifiers of words, and support vector machines."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from palmette.automl.calls import Call
+from palmette.automl.calls import Call, pipeline
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, TrainingSetup
-from palmette.automl.learners.ranges import Range
+from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Range, Settings, TrainingSetup
 
 CURVES = 3_000_000
 """Work above which splines of numbers take too long."""
@@ -69,3 +68,96 @@ def logistic(settings: Settings, setup: TrainingSetup) -> Call:
     """Returns a logistic regression for two classes by coordinate descent: fast on many sparse columns."""
     fixed = {"solver": "liblinear", "dual": True, "tol": 0.1, "random_state": setup.seed}
     return Call("sklearn.linear_model.LogisticRegression", {**settings, **fixed})
+
+
+BESIDE_OTHERS = 6.0
+"""Added to the rank if the table has other columns than texts."""
+
+
+class _TextClassifier(Learner):
+    problems = frozenset({"classification"})
+    layout = "sparse"
+    kinds = frozenset({"text"})
+    readable = True
+    measured = Measured(0.05, 3e-5, kilobytes=5000.0, milliseconds=2.0, by_output=True)
+    setting: ClassVar[tuple[str, Range]] = ("C", Range(1e-2, 1e2, 1.0, "inverse strength of the L2 penalty", log=True))
+
+    def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
+        rank = self.rank if facts.is_text_alone else BESIDE_OTHERS + self.rank
+        return (DefaultConfig(self.name, {}, self.description, rank),)
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        return dict([self.setting])
+
+
+class RidgeClassifier(_TextClassifier):
+    name = "ridge_classifier"
+    families = frozenset({"linear_model"})
+    description = "Ridge regression on the classes of texts, with calibrated probabilities: quick and strong."
+    rank = 1.2
+    setting = ("alpha", Range(0.1, 10.0, 1.0, "strength of the L2 penalty", log=True))
+
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
+        given = {"alpha": 1.0, **settings, "solver": "lsqr", "tol": 0.01}
+        return calibrated(Call("sklearn.linear_model.RidgeClassifier", given), setup)
+
+
+class LinearSVC(_TextClassifier):
+    name = "linear_svc"
+    families = frozenset({"svm", "svc", "support_vector_machine", "linear_model"})
+    description = "A linear support vector machine with calibrated probabilities, for texts."
+    rank = 2.6
+
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
+        given = {"C": 0.5, **settings, "tol": 0.1, "random_state": setup.seed}
+        return calibrated(Call("sklearn.svm.LinearSVC", given), setup)
+
+
+class NaiveBayesSVM(_TextClassifier):
+    name = "nb_svm"
+    families = frozenset({"naive_bayes", "nbsvm", "linear_model"})
+    description = "Words weighted by how much more frequent they are in a class, then logistic regression."
+    rank = 0.8
+
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
+        ratio = Call("palmette.automl.learners.wrappers.LogCountRatio")
+        model = logistic({"C": 3.0, **settings}, setup)
+        return Call(
+            "sklearn.multiclass.OneVsRestClassifier", {"estimator": pipeline(("ratio", ratio), ("model", model))}
+        )
+
+
+def calibrated(classifier: Call, setup: TrainingSetup) -> Call:
+    folds = Call("sklearn.model_selection.KFold", {"n_splits": 3, "shuffle": True, "random_state": setup.seed})
+    given = {"estimator": classifier, "ensemble": False, "cv": folds}
+    return Call("sklearn.calibration.CalibratedClassifierCV", given)
+
+
+TEXTS = 20.0
+"""Rank for texts by their main directions; pretrained embeddings rank earlier."""
+
+
+class SVC(Learner):
+    name = "svc"
+    layout = "dense"
+    kinds = frozenset({"image", "audio", "text"})
+    families = frozenset({"svm", "support_vector_machine"})
+    most_rows = 10_000
+    description = "A support vector machine with a Gaussian kernel: similar rows, of many features at once."
+    measured = Measured(0.05, 1e-6, pair=3e-7, kilobytes=500.0, row=10.0, milliseconds=3.0)
+
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
+        if setup.facts.classes:
+            return calibrated(Call("sklearn.svm.SVC", {"C": 10.0, **settings}), setup)
+        model = Call("sklearn.svm.SVR", {"C": 10.0, "epsilon": 0.05, **settings})
+        return Call(
+            "sklearn.compose.TransformedTargetRegressor",
+            {"regressor": model, "transformer": Call("sklearn.preprocessing.StandardScaler")},
+        )
+
+    def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
+        rank = TEXTS if {"image", "audio"}.isdisjoint(facts.kinds) else 0.3
+        return (DefaultConfig(self.name, {}, "rows that are alike in many features", rank),)
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        return {"C": Range(0.1, 1000.0, 10.0, "inverse strength of the penalty", log=True)}

@@ -32,7 +32,7 @@ SUM_TOLERANCE = 1e-4
 """Largest deviation from 1 of the sum of a row's probabilities."""
 NEGATIVE = frozenset({"0", "no", "false", "n", "f", "negative", "bad", "normal", "none", "absent", "healthy"})
 WHOLE = re.compile(r"^(-?\d+)\.0$")
-ASSEMBLY = "palmette.automl.problems.assembly"
+WRAPPERS = "palmette.automl.learners.wrappers"
 TAKE_NAMES = frozenset({"sklearn", "lightgbm", "catboost", "palmette"})
 """Packages whose classifiers accept class names."""
 
@@ -131,7 +131,7 @@ class Classification(Supervised):
     def voting(self, named: list[tuple[str, Call]], weights: list[float], ensembling: Ensembling) -> Call:
         if ensembling == "voting":
             arguments = {"estimators": named, "voting": "hard", "weights": weights}
-            return Call(f"{ASSEMBLY}.voted.MajorityClassifier", arguments)
+            return Call(f"{WRAPPERS}.MajorityClassifier", arguments)
         arguments = {"estimators": named, "voting": "soft", "weights": weights}
         return Call("sklearn.ensemble.VotingClassifier", arguments)
 
@@ -157,7 +157,7 @@ class Classification(Supervised):
             given = {"estimator": estimator, "threshold": round(low / (low + high), 4), "pos_label": name}
             return Call("sklearn.model_selection.FixedThresholdClassifier", given)
         weights = {name: round(one, 4) for name, one in zip(self.blueprint.classes, class_weights, strict=True)}
-        return Call(f"{ASSEMBLY}.decided.DecidedClassifier", {"estimator": estimator, "class_weights": weights})
+        return Call(f"{WRAPPERS}.DecidedClassifier", {"estimator": estimator, "class_weights": weights})
 
     def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
         """Reads the columns `prediction` and `probability_<class>`; pandas may have written classes as 1.0 or True."""

@@ -126,7 +126,7 @@ class Regression(Supervised):
         """Clips predictions of learners other than trees, which stay within the range of their targets anyway."""
         learner, transform = member.learner, member.candidate.strategy.target_transform
         if learner_named(member.candidate.learner).layout != "tree":
-            learner = Call("palmette.automl.problems.assembly.clipped.ClippedRegressor", {"regressor": learner})
+            learner = Call("palmette.automl.learners.wrappers.ClippedRegressor", {"regressor": learner})
         return learner if transform == "none" else _transformed(learner, transform)
 
     def voting(self, named: list[tuple[str, Call]], weights: list[float], ensembling: Ensembling) -> Call:

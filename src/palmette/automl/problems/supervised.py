@@ -17,8 +17,7 @@ from palmette.automl.kinds import UNUSABLE, file_kinds
 from palmette.automl.measure import METRICS, Metric, Predictions, difference, interval, score, undefined
 from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.measure.scorer import Scale, SupervisedScorer
-from palmette.automl.problems.importance import Measure, importance
-from palmette.automl.problems.occlusion import FILES, occlusions, telling_rows
+from palmette.automl.problems.explanations import FILES, Measure, importance, occlusions, telling_rows
 from palmette.automl.problems.problem import Member, RowByRow
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ReportData

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Occlusion, Plans
 from palmette.automl.candidates import Blueprint
 from palmette.automl.kinds import FileKind, file_kind
-from palmette.automl.problems.occlusion import telling_rows
+from palmette.automl.problems.explanations import telling_rows
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.report.verdict import VerdictText, verdict_text

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
-from palmette.automl.encoders.from_folder import FromFolder
-from palmette.automl.encoders.scaled import standard
-from palmette.automl.encoders.scored import Scored
+from palmette.automl.encoders.shared import FromFolder, Scored, standard
 
-FEATURES = "palmette.automl.encoders.audio.sound_features"
+FEATURES = "palmette.automl.encoders.audio.sounds"
 
 
 class _Sounds(Encoder):

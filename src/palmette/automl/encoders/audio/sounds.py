@@ -1,4 +1,4 @@
-"""Reads sound files as waves, and computes spectrograms."""
+"""Sound files as waves, and their features: spectral statistics, responses of random kernels, small spectrograms."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import soundfile
+from scipy.fft import dct
+from scipy.ndimage import zoom
 from scipy.signal import resample_poly
+from threadpoolctl import threadpool_limits
 
-from palmette.automl.encoders.file_cells import file_content, read_once
+from palmette.automl.encoders.transformers import Stateless, features_of, file_content, read_once
 
 RATE = 16_000  # samples per second of every wave
 LONGEST = 30  # most seconds that are kept, from the middle
@@ -58,3 +62,103 @@ def mel_filters() -> np.ndarray:
     hertz = np.fft.rfftfreq(512, 1 / RATE)[:, None]
     rise, fall = (hertz - edges[:-2]) / np.diff(edges)[:-1], (edges[2:] - hertz) / np.diff(edges)[1:]
     return np.clip(np.minimum(rise, fall), 0, None).astype("float32")
+
+
+COEFFICIENTS, KERNEL, FRAMES = 20, 9, 400  # of the cepstrum; frames per kernel; frames of a sound that kernels see
+
+
+class SoundFeatures(Stateless):
+    """Computes features of each sound in each column; there is nothing to fit."""
+
+    def transform(self, X: pd.DataFrame) -> np.ndarray:
+        with threadpool_limits(1):  # threads slow each other down on one sound
+            return features_of(pd.DataFrame(X), lambda waves: map(self.sound, waves))
+
+    def sound(self, wave: np.ndarray) -> np.ndarray:
+        """Returns the features (d,) of a wave (n,)."""
+        raise NotImplementedError
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        columns = 1 if input_features is None else len(input_features)
+        count = columns * len(self.sound(np.zeros(RATE // 10, dtype="float32")))
+        return np.array([f"sound_{place}" for place in range(count)], dtype=object)
+
+
+class SpectrumStatistics(SoundFeatures):
+    """Summarizes a sound: mean, spread and quartiles of the cepstrum, its changes and the centroid; its length."""
+
+    def sound(self, wave: np.ndarray) -> np.ndarray:
+        energy = log_mel(wave)
+        cepstrum = dct(energy, norm="ortho", axis=1)[:, :COEFFICIENTS]
+        shares = np.exp(energy - energy.max(axis=1, keepdims=True))
+        centre = (shares * np.arange(BANDS)).sum(axis=1, keepdims=True) / shares.sum(axis=1, keepdims=True)
+        values = np.hstack([cepstrum, centre])
+        changes = np.diff(values, axis=0) if len(values) > 1 else np.zeros_like(values)
+        found = [self._of(part) for part in (values, changes)]
+        crossings = float((np.diff(np.signbit(wave)) != 0).mean())
+        return np.concatenate([*found, [len(energy) * HOP / RATE, crossings]]).astype("float32")
+
+    def _of(self, values: np.ndarray) -> np.ndarray:
+        quartiles = np.percentile(values, [25, 75], axis=0).ravel()
+        return np.concatenate([values.mean(axis=0), values.std(axis=0), quartiles])
+
+
+class RandomKernels(SoundFeatures):
+    """Measures how often and how strongly random kernels respond to the spectrogram (Dempster et al., 2020).
+
+    Args:
+        kernels: Number of kernels; each gives two features.
+    """
+
+    def __init__(self, kernels: int = 500) -> None:
+        self.kernels = kernels
+
+    def sound(self, wave: np.ndarray) -> np.ndarray:
+        energy = pooled(log_mel(wave))
+        energy = (energy - energy.mean()) / (energy.std() + 1e-3)
+        found = []
+        for dilation, (weights, biases) in zip((1, 2, 4, 8), random_kernels(self.kernels), strict=True):
+            reach = dilation * (KERNEL - 1)
+            padded = np.pad(energy, ((reach // 2, reach - reach // 2), (0, 0)))
+            steps = [padded[dilation * step : dilation * step + len(energy)] for step in range(KERNEL)]
+            answers = np.hstack(steps) @ weights + biases
+            found += [(answers > 0).mean(axis=0), answers.max(axis=0)]
+        return np.concatenate(found).astype("float32")
+
+
+class SmallSpectrogram(SoundFeatures):
+    """Scales the spectrogram of a sound to one size.
+
+    Args:
+        size: Number of frames and of bands.
+    """
+
+    def __init__(self, size: int = 32) -> None:
+        self.size = size
+
+    def sound(self, wave: np.ndarray) -> np.ndarray:
+        energy = log_mel(wave)
+        energy = np.pad(energy, ((0, max(0, 2 - len(energy))), (0, 0)), mode="edge")
+        small = zoom(energy, (self.size / len(energy), self.size / BANDS), order=1, grid_mode=True, mode="nearest")
+        return ((small - small.mean()) / (small.std() + 1e-3)).ravel().astype("float32")
+
+
+def pooled(energy: np.ndarray) -> np.ndarray:
+    """Averages neighbouring frames until few are left."""
+    step = -(-len(energy) // FRAMES)
+    return np.add.reduceat(energy, np.arange(0, len(energy), step)) / step if step > 1 else energy
+
+
+@cache
+def random_kernels(count: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Returns weights (frames * bands, k) and biases (k,) for each of four dilations; always the same ones."""
+    random, made = np.random.default_rng(0), []
+    for _ in range(4):
+        weights = np.zeros((KERNEL, BANDS, count // 4), dtype="float32")
+        for kernel in range(count // 4):
+            first, width = random.integers(0, BANDS), random.integers(1, 9)
+            chosen = slice(first, first + width)
+            values = random.normal(size=(KERNEL, len(range(*chosen.indices(BANDS)))))
+            weights[:, chosen, kernel] = (values - values.mean()) / np.sqrt(values.size)
+        made.append((weights.reshape(KERNEL * BANDS, -1), random.uniform(-1, 1, count // 4).astype("float32")))
+    return made

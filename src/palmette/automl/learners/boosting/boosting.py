@@ -9,8 +9,18 @@ from typing import Any
 
 from palmette.automl.calls import Call, function_step, pipeline
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import LABELS, DefaultConfig, FoldData, Learner, Measured, Settings, TrainingSetup
-from palmette.automl.learners.ranges import Range, choice, whole
+from palmette.automl.learners.learner import (
+    LABELS,
+    DefaultConfig,
+    FoldData,
+    Learner,
+    Measured,
+    Range,
+    Settings,
+    TrainingSetup,
+    choice,
+    whole,
+)
 
 MOST_ROUNDS = 4000
 LEAST_GAIN = 1e-4
@@ -167,7 +177,7 @@ class CatBoost(Learner):
         call = Call(setup.path("catboost.CatBoost"), {**usual, **settings, **fixed, "verbose": False})
         if not (places := setup.places):
             return call
-        whole = function_step("palmette.automl.learners.boosting.categorical_boosting.whole_codes", columns=places)
+        whole = function_step("palmette.automl.learners.wrappers.whole_codes", columns=places)
         return pipeline(("codes", whole), ("model", call.where(cat_features=tuple(places))))
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:

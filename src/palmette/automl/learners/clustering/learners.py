@@ -9,8 +9,17 @@ from palmette.automl.calls import Call
 from palmette.automl.candidates import Setting
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Kind
-from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, TrainingSetup
-from palmette.automl.learners.ranges import Range, choice, whole
+from palmette.automl.learners.learner import (
+    DefaultConfig,
+    FoldData,
+    Learner,
+    Measured,
+    Range,
+    Settings,
+    TrainingSetup,
+    choice,
+    whole,
+)
 
 SCALES: Mapping[str, Mapping[Kind, str]] = {
     "standard": {},

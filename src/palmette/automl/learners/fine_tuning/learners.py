@@ -9,11 +9,19 @@ from typing import Any, ClassVar
 from palmette.automl.calls import Call
 from palmette.automl.encoders.audio.encoders import AudioFolder
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.encoders.from_folder import FromFolder
 from palmette.automl.encoders.image.encoders import ImageFolder
+from palmette.automl.encoders.shared import FromFolder
 from palmette.automl.encoders.text.encoders import TextFolder
-from palmette.automl.learners.learner import Cost, DefaultConfig, FoldData, Learner, Settings, TrainingSetup
-from palmette.automl.learners.ranges import Range, whole
+from palmette.automl.learners.learner import (
+    Cost,
+    DefaultConfig,
+    FoldData,
+    Learner,
+    Range,
+    Settings,
+    TrainingSetup,
+    whole,
+)
 
 EPOCHS, PASSES = 3, 3
 """Passes over the rows, and the cost of a training step in passes through the network."""

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator
 
-from palmette.automl.encoders.packaged_weights import weights_file
 from palmette.automl.encoders.trained_networks import fastest_device
+from palmette.automl.encoders.transformers import weights_file
 from palmette.automl.learners.forecasting.series import Series
 
 SERIES_TOGETHER = 64  # batch size

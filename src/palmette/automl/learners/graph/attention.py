@@ -11,7 +11,7 @@ from torch_geometric.nn import GATConv
 
 from palmette.automl.learners.graph.graph_networks import GraphNetworkClassifier, SparseLinear, thinned
 
-HEADS = 4
+ATTENTION_HEADS = 4
 
 
 class AttentionNetwork(nn.Module):
@@ -20,8 +20,8 @@ class AttentionNetwork(nn.Module):
     def __init__(self, inputs: int, width: int, outputs: int, dropout: float) -> None:
         super().__init__()
         self.first, self.dropout = SparseLinear(inputs, width), dropout
-        self.near = GATConv(width, -(-width // HEADS), HEADS, dropout=dropout)
-        self.last = GATConv(HEADS * -(-width // HEADS), outputs, dropout=dropout)
+        self.near = GATConv(width, -(-width // ATTENTION_HEADS), ATTENTION_HEADS, dropout=dropout)
+        self.last = GATConv(ATTENTION_HEADS * -(-width // ATTENTION_HEADS), outputs, dropout=dropout)
 
     def forward(self, rows: Any, averaging: Any) -> Any:
         counts = averaging.crow_indices().diff()

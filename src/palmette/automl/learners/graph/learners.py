@@ -8,10 +8,19 @@ from typing import Any, ClassVar
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Kind
-from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, TrainingSetup
-from palmette.automl.learners.ranges import Range, choice, whole
+from palmette.automl.learners.learner import (
+    DefaultConfig,
+    FoldData,
+    Learner,
+    Measured,
+    Range,
+    Settings,
+    TrainingSetup,
+    choice,
+    whole,
+)
 
-PROPAGATION = "palmette.automl.learners.graph.propagation"
+PROPAGATION = "palmette.automl.learners.graph.nodes"
 WORDS = 50
 """Columns from which numbers are treated as word counts."""
 MOST_EPOCHS = 300

@@ -14,10 +14,12 @@ from palmette.automl.learners.learner import (
     FoldData,
     Learner,
     Measured,
+    Range,
     Settings,
     TrainingSetup,
+    choice,
+    whole,
 )
-from palmette.automl.learners.ranges import Range, choice, whole
 
 MOST_EPOCHS = 80
 BESIDE_OTHERS = 60.0

@@ -8,8 +8,16 @@ from typing import Any
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Setting
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Settings, TrainingSetup
-from palmette.automl.learners.ranges import Range, whole
+from palmette.automl.learners.learner import (
+    DefaultConfig,
+    FoldData,
+    Learner,
+    Measured,
+    Range,
+    Settings,
+    TrainingSetup,
+    whole,
+)
 
 MOST_EPOCHS = 200
 MANY = 2_000_000

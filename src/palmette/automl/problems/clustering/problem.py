@@ -17,10 +17,9 @@ from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, 
 from palmette.automl.kinds import STRUCTURE, UNUSABLE
 from palmette.automl.measure import METRICS, Metric, Predictions, interval, metric_of, score
 from palmette.automl.measure.metrics import Floats, Task
-from palmette.automl.problems.clustering.matrix import Matrix
-from palmette.automl.problems.clustering.scorer import ClusterScorer, degenerate
+from palmette.automl.problems.clustering.scorer import ClusterScorer, Matrix, degenerate
 from palmette.automl.problems.clustering.traits import traits_of
-from palmette.automl.problems.importance import Measure, importance
+from palmette.automl.problems.explanations import Measure, importance
 from palmette.automl.problems.problem import Member, Objective, RowByRow
 from palmette.automl.problems.supervised import require_row_count
 from palmette.automl.profile import Profile

