@@ -83,8 +83,10 @@ class _Writer:
         assert isinstance(aggregate, Aggregate)
         name = self.scope.names.fresh(f"{feature.name}_by_{self.scope.keys_name(self.group.by)}")
         if aggregate.function in ("top_k", "mode"):
-            ranked = f"values of `{aggregate.of}` with the highest {aggregate.rank_by or 'number of rows'}"
-            doc = f"`{feature.name}` of each {self._whom()}: {ranked}."
+            values = f"values of `{aggregate.of}`"
+            plain = f"{aggregate.k} most frequent {values}"
+            what = f"{values} with the highest {aggregate.rank_by}" if aggregate.rank_by else plain
+            doc = f"The {what} of each {self._whom()}."
             return self._function(name, doc, self._ranked(feature, aggregate))
         return self._function(
             name,

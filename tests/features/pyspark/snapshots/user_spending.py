@@ -116,12 +116,12 @@ def posted_by_user(posted: DataFrame, as_of: datetime) -> DataFrame:
 
 def top_categories_by_user(posted: DataFrame) -> DataFrame:
     """The 2 most frequent values of `category` of each user."""
-    counts = (
+    ranks = (
         posted.where(F.col("category").isNotNull())
         .groupBy("user_id", "category")
         .agg((-F.count("*")).alias("rank"))
     )
-    return counts.groupBy("user_id").agg(
+    return ranks.groupBy("user_id").agg(
         F.slice(F.sort_array(F.collect_list(F.struct("rank", "category")))["category"], 1, 2).alias(
             "top_categories"
         )
