@@ -34,6 +34,7 @@ class _FineTuning(Learner):
     track = "neural"
     layout = "rows"
     families = frozenset({"neural_network", "deep_learning", "fine_tuning", "transformer"})
+    requires = ("torch", "safetensors", "transformers")
     folder: ClassVar[type[FromFolder]]
 
     @property
