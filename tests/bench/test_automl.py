@@ -98,8 +98,7 @@ def test_peers_are_ranked_over_the_sets_that_all_have() -> None:
         for system, value in (("palmette", 0.8), ("lightgbm", 0.7))
     ]
     text = table("peers", records)
-    assert "Mean ranks: palmette 1.00, lightgbm 2.00" in text
-    assert "palmette against lightgbm: +0.1000" in text
+    assert "| lightgbm | -0.1000 (-0.1000 to -0.1000) | 0% | 2.00 |" in text
 
 
 def test_the_faulty_coder_fails_and_repairs_at_the_published_rates() -> None:

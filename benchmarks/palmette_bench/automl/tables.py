@@ -22,7 +22,7 @@ FIGURES: dict[str, Figure] = {
     "SR": lambda one: one.success, "NPS": lambda one: one.normalised, "CS": lambda one: one.comprehensive,
 }  # fmt: skip
 DRAWS = 10_000
-REACHED = 0.002
+CLOSE = 0.002
 """Difference of two scores that does not count."""
 
 
@@ -78,7 +78,7 @@ def _by(records: Sequence[Record], row: Callable[[Cell], str]) -> Iterator[str]:
                    f"{better:.0%}", f"{seconds:.0f}", *(_own(mine) if has_own else ()))  # fmt: skip
     scores = _scores(records, names, row)
     if len(names) > 1 and scores:
-        yield from ("", _differences(names, np.array([*scores.values()])))
+        yield from ("", *_differences(names, np.array([*scores.values()])))
 
 
 def _own(records: Sequence[Record]) -> tuple[str, str]:
@@ -105,27 +105,22 @@ def _peers(records: Sequence[Record]) -> Iterator[str]:
     if scores:
         matrix = np.array([*scores.values()])
         yield _row("**mean NPS**", "", *(f"{value:.3f}" for value in matrix.mean(axis=0)))
-        yield from ("", _differences(systems, matrix))
+        yield from ("", *_differences(systems, matrix))
 
 
-def _differences(systems: Sequence[str], matrix: np.ndarray) -> str:
+def _differences(names: Sequence[str], matrix: np.ndarray) -> Iterator[str]:
     """Paired bootstrap over sets against the first row, mean ranks, and Nemenyi's critical difference of these."""
-    count, size = len(systems), len(matrix)
+    count, size = len(names), len(matrix)
     critical = studentized_range.ppf(0.95, count, np.inf) / np.sqrt(2) * np.sqrt(count * (count + 1) / (6 * size))
-    draws = np.random.default_rng(0).integers(size, size=(DRAWS, size))
-    parts = []
-    for at, system in enumerate(systems[1:], start=1):
-        gains = (matrix[:, 0] - matrix[:, at])[draws].mean(axis=1)
-        low, high = np.quantile(gains, (0.025, 0.975))
-        parts.append(f"{systems[0]} against {system}: {gains.mean():+.4f} ({low:+.4f} to {high:+.4f})")
     ranks = np.array([rankdata(-row.round(4)) for row in matrix]).mean(axis=0)
-    listed = ", ".join(f"{system} {rank:.2f}" for system, rank in zip(systems, ranks, strict=True))
-    reached = (matrix >= matrix[:, :1] - REACHED).mean(axis=0)
-    level = ", ".join(f"{system} {share:.0%}" for system, share in zip(systems[1:], reached[1:], strict=True))
-    return (
-        f"{size} sets. {'; '.join(parts)}. Sets where the score of {systems[0]} is reached to {REACHED}: {level}. "
-        f"Mean ranks: {listed}; critical difference (5 %): {critical:.2f}."
-    )
+    draws = np.random.default_rng(0).integers(size, size=(DRAWS, size))
+    yield from _head("", f"against {names[0]} (95 %)", f"sets within {CLOSE} of it, or better", "mean rank")
+    for at, name in enumerate(names):
+        gains = matrix[:, at] - matrix[:, 0]
+        low, high = np.quantile(gains[draws].mean(axis=1), (0.025, 0.975))
+        yield _row(name, f"{gains.mean():+.4f} ({low:+.4f} to {high:+.4f})", f"{(gains >= -CLOSE).mean():.0%}",
+                   f"{ranks[at]:.2f}")  # fmt: skip
+    yield from ("", f"{size} sets; critical difference of mean ranks (5 %): {critical:.2f}.")
 
 
 def _costs(records: Sequence[Record]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import chain, count, product, zip_longest
+from itertools import count, product, zip_longest
 from typing import NamedTuple
 
 from palmette.automl.artefacts import Knowledge, MeasuredRound, Plan, Plans
@@ -118,16 +118,16 @@ class PlanContext:
     def portfolio(self) -> tuple[Candidate, ...]:
         """The default configurations of all allowed learners, most promising first, with the default strategy.
 
-        The leading ones appear with the other strategies, too. Recalled candidates take turns with the first ones, so
-        that a misleading memory displaces none of them.
+        The leading ones appear with the other strategies, too. Recalled candidates take turns with the first ones, the
+        quicker one first, so that a misleading memory costs little.
         """
         usual, *others = self.strategies
         found, tracks = sorted(self._ranked(usual), key=lambda one: one[0]), self.task.tracks
         recalled = recalled_candidates(self.knowledge, self.constraints.allowed, self.facts, self.strategies)
-        turns = chain.from_iterable(zip_longest((candidate for _, candidate in found), recalled))
         every: dict[str, Candidate] = {}
-        for one in filter(None, turns):
-            every.setdefault(substance(one), one)
+        for turn in zip_longest(recalled, (candidate for _, candidate in found)):
+            for one in sorted(filter(None, turn), key=lambda one: self.costs.of(one).seconds):
+                every.setdefault(substance(one), one)
         made = [one for one in every.values() if not tracks or candidate_track(one) in tracks]
         varied = [_varied(one, other) for one in made[:VARIED] for other in others]
         return (*made[: VARIED + LEADERS], *varied, *made[VARIED + LEADERS :])
