@@ -116,7 +116,7 @@ def value(kind: str, text: str) -> Any:
 
 
 def rows(text: str) -> list[dict[str, str]]:
-    """Rows as `name=value`, two spaces apart; a dash begins a row, what stands before the first holds for all."""
+    """Rows of `name=value`; those before the first dash hold for all."""
     parts = [re.split(r"  +|\\n *", part.strip(" \\n")) for part in re.split(r"(?m)^ *-(?: |$)", text)]
     usual, *own = [dict(pair.split("=", 1) for pair in part if pair) for part in parts]
     return [{**usual, **row} for row in own or [{}]]
@@ -130,7 +130,7 @@ def frame(spark: SparkSession, schema: str, rows: Sequence[Mapping[str, str]]) -
 
 
 def tables(spark: SparkSession, text: str) -> dict[str, DataFrame]:
-    """All tables that the view reads; those without rows, each after its name and a colon, are empty."""
+    """All tables of the view; those that the text leaves out are empty."""
     parts = re.split(r"(?m)^ *(\\w+):", text)
     given = dict(zip(parts[1::2], map(rows, parts[2::2]), strict=True))
     return {name: frame(spark, schema, given.get(name, ())) for name, schema in TABLES.items()}'''
