@@ -254,7 +254,7 @@ def test_one_hand_writes_features_and_candidates(shop: Shop) -> None:
 
 
 def test_what_one_hand_wrote_comes_back_whole_once_and_is_then_left_out(assembling: Any, shop: Shop) -> None:
-    asked = assembling.model_copy(update={"repaired": False})
+    asked = assembling.model_copy(update={"repairs": 0})
     provider = Canned([])
     (_, refused), (attempt, _) = attempts(shop, shop.make(Assembler, models(provider)), asked)
     assert refused and attempt.fix == TERMINATE and not provider.prompts
