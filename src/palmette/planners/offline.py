@@ -61,10 +61,9 @@ class OfflinePlanner:
         return self._ask(situation, name, failure)
 
     def _suspects(self, situation: Situation, name: str, failure: Failure) -> list[str]:
-        """The actor and those upstream: first those that mended such failures in earlier runs, then first to last."""
-        recalled = [one.fault for violation in failure.violations for one in situation.recall(violation.code)]
-        suspects = (*situation.wiring.lineage[name], name)
-        return sorted(suspects, key=lambda one: recalled.index(one) if one in recalled else len(recalled))
+        """The actor and those upstream, first to last, those before the others that mended such failures earlier."""
+        recalled = {one.fault for violation in failure.violations for one in situation.recall(violation.code)}
+        return sorted((*situation.wiring.lineage[name], name), key=lambda one: one not in recalled)
 
     def _may_return(self, situation: Situation, suspect: str, violation: Violation, *, again: bool) -> bool:
         """Whether a suspect was not yet sent back for a violation; with `again`, not for its current output."""
