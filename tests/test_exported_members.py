@@ -9,8 +9,8 @@ import pytest
 import palmette
 
 PUBLIC = {
-    "AutoMLRun", "DeliveryError", "DeveloperError", "InputError", "MachineError", "ModelError", "PalmetteError",
-    "Problem", "RunError", "RunStopped", "TopologyError", "UserError", "__version__", "automl", "build_features",
+    "AutoMLRun", "DeliveryError", "DeveloperError", "InputError", "MachineError", "Mistake", "ModelError",
+    "PalmetteError", "RunError", "RunStopped", "TopologyError", "UserError", "__version__", "automl", "build_features",
     "check_features",
 }  # fmt: skip
 

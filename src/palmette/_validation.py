@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, RootModel, Tag, ValidationError
 
 from palmette._yaml import Parsed, Path, spell
-from palmette.errors import Problem, nearest
+from palmette.errors import Mistake, nearest
 
 _EXPECTED = {
     "string_type": "text",
@@ -51,12 +51,12 @@ class _ErrorLocation:
     """The enclosing type."""
 
 
-def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> list[Problem]:
+def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> list[Mistake]:
     """As `explain_fields`, but a single problem for a document of another format."""
     if _is_another(model, parsed.value):
         has, wants = list(parsed.value), [name for name, info in model.model_fields.items() if info.is_required()]
         return [
-            Problem(
+            Mistake(
                 "another-format",
                 f"This is no {model.__name__}: it has the keys {', '.join(has[:5])}.",
                 f"Name a file with the keys {', '.join(wants)}.",
@@ -66,7 +66,7 @@ def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> l
     return explain_fields(error, model, parsed)
 
 
-def explain_fields(error: ValidationError, model: Any, parsed: Parsed) -> list[Problem]:
+def explain_fields(error: ValidationError, model: Any, parsed: Parsed) -> list[Mistake]:
     """One problem per invalid field, with its line; `model` is the validated type."""
     grouped: dict[Path, list[tuple[Mapping[str, Any], _ErrorLocation]]] = {}
     for item in error.errors(include_url=False):
@@ -87,7 +87,7 @@ def explain_fields(error: ValidationError, model: Any, parsed: Parsed) -> list[P
         problem = _wrong_type(details) if chosen in wrong_type else _describe(detail, chosen[1])
         field = spell(path)
         problems.append(
-            Problem(
+            Mistake(
                 problem.code,
                 problem.message,
                 problem.remedy,
@@ -207,13 +207,13 @@ def _value_at(value: Any, part: str | int) -> Any:
     return None
 
 
-def _wrong_type(items: Sequence[Mapping[str, Any]]) -> Problem:
+def _wrong_type(items: Sequence[Mapping[str, Any]]) -> Mistake:
     expected = list(dict.fromkeys(_EXPECTED[item["type"]] for item in items if item["type"] in _EXPECTED))
     value = items[0]["input"]
     remedy = f"Write {' or '.join(expected)}."
     if "text" in expected and isinstance(value, int | float):
         remedy = f"Put it in quotes: '{_shown(value)}'."
-    return Problem("wrong-type", f"{_spoken(value)} is not {' or '.join(expected)}.", remedy, value=_shown(value))
+    return Mistake("wrong-type", f"{_spoken(value)} is not {' or '.join(expected)}.", remedy, value=_shown(value))
 
 
 def _with_all_choices(item: Mapping[str, Any], details: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -224,7 +224,7 @@ def _with_all_choices(item: Mapping[str, Any], details: Iterable[Mapping[str, An
     return {**item, "ctx": {"expected": expected}}
 
 
-def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Problem:
+def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Mistake:
     """One error as a message; the caller adds the location."""
     value, kind, context = item["input"], item["type"], item.get("ctx", {})
     key = str(place.path[-1]) if place.path else ""
@@ -232,7 +232,7 @@ def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Problem:
     match kind:
         case "extra_forbidden":
             known = _keys(place.owner)
-            return Problem(
+            return Mistake(
                 "unknown-key",
                 f"The key {key!r} is not known here.",
                 _QUOTE if _is_rest(key) else f"Known keys: {', '.join(known)}.",
@@ -240,12 +240,12 @@ def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Problem:
                 nearest=nearest(key, known),
             )
         case "missing":
-            return Problem("missing-key", f"The key {key!r} is missing.", "Add it.", value=key)
+            return Mistake("missing-key", f"The key {key!r} is missing.", "Add it.", value=key)
         case "literal_error":
             known = _choices(context.get("expected", ""))
             if shown in known:
-                return Problem("wrong-type", f"{value!r} is text here.", "Write it without quotes.", value=shown)
-            return Problem(
+                return Mistake("wrong-type", f"{value!r} is text here.", "Write it without quotes.", value=shown)
+            return Mistake(
                 "invalid-choice",
                 f"{_spoken(value)} is not one of {', '.join(map(str, known))}.",
                 "Choose one of them.",
@@ -255,7 +255,7 @@ def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Problem:
         case "union_tag_not_found" | "union_tag_invalid":
             return _unknown_kind(value, place)
         case "string_pattern_mismatch" if context.get("pattern") == _NAME_PATTERN:
-            return Problem(
+            return Mistake(
                 "invalid-name",
                 f"{value!r} is not a name.",
                 _QUOTE if _is_rest(value) else "Use letters, digits and underscores, not a digit first.",
@@ -263,15 +263,15 @@ def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Problem:
             )
         case "string_pattern_mismatch":
             form = context.get("pattern")
-            return Problem("invalid-value", f"{_spoken(value)} has not the form {form}.", "Write it so.", value=shown)
+            return Mistake("invalid-value", f"{_spoken(value)} has not the form {form}.", "Write it so.", value=shown)
         case "too_short" | "string_too_short":
             remedy = "Write it, or leave the key out." if kind == "string_too_short" else "Give at least one."
-            return Problem("empty-value", f"{key!r} must not be empty.", remedy, value=shown)
+            return Mistake("empty-value", f"{key!r} must not be empty.", remedy, value=shown)
         case "greater_than_equal" | "greater_than" | "less_than_equal" | "less_than":
             message = f"{_spoken(value)} is out of range: {_lower(item['msg'])}."
-            return Problem("out-of-range", message, "Write a number within it.", value=shown)
+            return Mistake("out-of-range", message, "Write a number within it.", value=shown)
         case "timezone_aware":
-            return Problem(
+            return Mistake(
                 "missing-offset",
                 f"{value!r} has no offset from UTC.",
                 "Add one, e.g. '2025-03-31T00:00:00Z'.",
@@ -280,14 +280,14 @@ def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Problem:
         case "value_error":
             reason = context.get("error")
             hint = getattr(reason, "nearest", None)
-            return Problem("invalid-value", f"{reason}.", "" if hint else "Correct it.", value=shown, nearest=hint)
-    return Problem("invalid-value", f"{_spoken(value)}: {_lower(item['msg'])}.", "Correct it.", value=shown)
+            return Mistake("invalid-value", f"{reason}.", "" if hint else "Correct it.", value=shown, nearest=hint)
+    return Mistake("invalid-value", f"{_spoken(value)}: {_lower(item['msg'])}.", "Correct it.", value=shown)
 
 
-def _unknown_kind(value: Any, place: _ErrorLocation) -> Problem:
+def _unknown_kind(value: Any, place: _ErrorLocation) -> Mistake:
     known = [tag for member in _members(_strip(place.annotation)) for tag in _tags(member)]
     if not isinstance(value, dict):
-        return Problem(
+        return Mistake(
             "wrong-type",
             f"{_spoken(value)} is not a mapping.",
             f"Begin with one of {', '.join(known)}.",
@@ -295,7 +295,7 @@ def _unknown_kind(value: Any, place: _ErrorLocation) -> Problem:
         )
     keys = [str(key) for key in value]
     hint = next((hit for hit in (nearest(key, known) for key in keys) if hit), None)
-    return Problem(
+    return Mistake(
         "unknown-step",
         f"{', '.join(map(repr, keys)) or 'An empty mapping'} is not a known kind.",
         f"Known: {', '.join(known)}.",

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from palmette.errors import Problem
+from palmette.errors import Mistake
 
 MAX_DEPTH = 40
 MAX_VALUES = 200_000
@@ -58,7 +58,7 @@ class Parsed:
     value: Any = None
     lines: dict[str, int] = field(default_factory=dict)
     """1-based lines by field path."""
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Mistake] = field(default_factory=list)
 
 
 class _Loader(yaml.BaseLoader):
@@ -74,7 +74,7 @@ class _Loader(yaml.BaseLoader):
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it untyped
         if self.depth >= MAX_DEPTH:
             message = f"The document is nested deeper than {MAX_DEPTH} levels."
-            raise _RefusedError(Problem("too-deep", message, "Write it flatter.", line=event.start_mark.line + 1))
+            raise _RefusedError(Mistake("too-deep", message, "Write it flatter.", line=event.start_mark.line + 1))
         self.count += 1
         if self.count > MAX_VALUES:
             raise _refused("too-large", f"The document has more than {MAX_VALUES} values.")
@@ -100,10 +100,10 @@ def parse_yaml(text: str) -> Parsed:
         return Parsed(problems=[*error.args])
     except (ValueError, OverflowError):  # invalid numbers in `%YAML` and `\U........`
         message = "Bad YAML: the number of a version or of a character is too large."
-        return Parsed(problems=[Problem("bad-yaml", message, "Mend it here.", line=loader.line + 1)])
+        return Parsed(problems=[Mistake("bad-yaml", message, "Mend it here.", line=loader.line + 1)])
     result = Parsed(
         problems=[
-            Problem(
+            Mistake(
                 "yaml-tag",
                 f"The tag {tag!r} is not supported.",
                 "Leave it out; put text in quotes.",
@@ -114,7 +114,7 @@ def parse_yaml(text: str) -> Parsed:
         ]
     )
     if node is None:
-        result.problems.append(Problem("empty-file", "The file is empty.", "Write the document, or name another file."))
+        result.problems.append(Mistake("empty-file", "The file is empty.", "Write the document, or name another file."))
         return result
     builder = _Builder(result)
     try:
@@ -153,7 +153,7 @@ class _RefusedError(Exception):
 
 
 def _refused(code: str, message: str) -> _RefusedError:
-    return _RefusedError(Problem(code, message, "Write it flatter and without aliases."))
+    return _RefusedError(Mistake(code, message, "Write it flatter and without aliases."))
 
 
 class _Builder:
@@ -195,14 +195,14 @@ class _Builder:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
                 self.into.problems.append(
-                    Problem("yaml-key", "A key must be plain text.", "Write a name.", line=line, field=spell(path))
+                    Mistake("yaml-key", "A key must be plain text.", "Write a name.", line=line, field=spell(path))
                 )
                 continue
             key = self._text(key_node, path)
             field_path = spell((*path, key))
             if key in seen:
                 self.into.problems.append(
-                    Problem(
+                    Mistake(
                         "duplicate-key",
                         f"The key {key!r} is there twice; the first is on line {seen[key]}.",
                         "Keep one of them.",
@@ -233,8 +233,8 @@ def _scalar(node: yaml.Node, text: str) -> Any:
     return text
 
 
-def _control_problem(found: re.Match[str]) -> Problem:
-    return Problem(
+def _control_problem(found: re.Match[str]) -> Mistake:
+    return Mistake(
         "control-character",
         f"The text has the character U+{ord(found[0]):04X}, which is not allowed.",
         "Remove it; if the file is full of them, save it as UTF-8.",
@@ -256,17 +256,17 @@ _SYNTAX = (
 """A part of the parser's message; code, message and remedy of the problem."""
 
 
-def _syntax_problem(error: yaml.MarkedYAMLError, text: str) -> Problem:
+def _syntax_problem(error: yaml.MarkedYAMLError, text: str) -> Mistake:
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else None
     what = error.problem or error.context or "cannot be read"
     for sign, code, message, remedy in _SYNTAX:
         if sign in f"{error.context} {what}":
-            return Problem(code, message.format(what=what), remedy, line=line)
+            return Mistake(code, message.format(what=what), remedy, line=line)
     lines = text.splitlines()
     value = lines[line - 1].strip()[:120] if line and line <= len(lines) else None
     context = f" {error.context}" if error.context else ""
-    return Problem(
+    return Mistake(
         "bad-yaml",
         f"Bad YAML:{context} {what}.".replace("  ", " "),
         "Mend the syntax here; quote text that contains ': ', '#' or begins with a special character.",

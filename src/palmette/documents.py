@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, V
 
 from palmette._validation import explain, explain_fields
 from palmette._yaml import MAX_DIGITS, Parsed, load_plain, parse_yaml
-from palmette.errors import InputError, Problem, UserError, nearest
+from palmette.errors import InputError, Mistake, UserError, nearest
 
 __all__ = [
     "MAX_DIGITS", "Located", "Model", "PathText", "load_plain", "mistakes", "parse_document", "parse_located",
@@ -74,9 +74,9 @@ class Located(Generic[M]):
         field: str,
         value: object = None,
         known: Iterable[str] = (),
-    ) -> Problem:
+    ) -> Mistake:
         """A mistake in this document; the nearest of the `known` names is suggested."""
-        return Problem(
+        return Mistake(
             code,
             message,
             remedy,
@@ -119,7 +119,7 @@ def parse_located(text: str, model: type[M], file: str) -> Located[M]:
             problems += explain(error, model, parsed)
     elif not problems:
         problems.append(
-            Problem(
+            Mistake(
                 "not-a-mapping",
                 f"The document is {_kind(parsed.value)}, not a mapping of keys to values.",
                 f"Begin with the keys of {model.__name__}: {', '.join(list(model.model_fields)[:4])}, ...",
@@ -130,12 +130,12 @@ def parse_located(text: str, model: type[M], file: str) -> Located[M]:
         ordered = sorted(problems, key=lambda problem: problem.line or 0)
         if len(ordered) > MAX_PROBLEMS:
             message = f"There are {len(ordered) - MAX_PROBLEMS} mistakes more."
-            ordered[MAX_PROBLEMS:] = [Problem("more-mistakes", message, "Mend those above first.")]
+            ordered[MAX_PROBLEMS:] = [Mistake("more-mistakes", message, "Mend those above first.")]
         raise InputError([dataclasses.replace(problem, file=file) for problem in ordered])
     return Located(value, file, parsed.lines)
 
 
-def mistakes(error: ValidationError, model: object, value: object, text: str, file: str) -> list[Problem]:
+def mistakes(error: ValidationError, model: object, value: object, text: str, file: str) -> list[Mistake]:
     """The mistakes in a value of type `model`, with lines of the JSON or YAML `text` that it came from."""
     found = explain_fields(error, model, Parsed(value, parse_yaml(text).lines))
     return [dataclasses.replace(problem, file=file) for problem in found]
@@ -194,7 +194,7 @@ def _decode(data: bytes, path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"The file is not UTF-8: byte 0x{data[error.start]:02X} at position {error.start}."
-        raise InputError([Problem("wrong-encoding", message, remedy, str(path), line)]) from None
+        raise InputError([Mistake("wrong-encoding", message, remedy, str(path), line)]) from None
 
 
 def _missing(path: Path) -> InputError:
@@ -208,7 +208,7 @@ def _missing(path: Path) -> InputError:
     where = "" if parent.is_dir() else f" Its folder {str(parent)!r} does not exist either."
     return InputError(
         [
-            Problem(
+            Mistake(
                 "no-such-file",
                 f"There is no file {str(path)!r}.{where}",
                 "Check the path.",
@@ -221,7 +221,7 @@ def _missing(path: Path) -> InputError:
 
 
 def _refusal(path: Path, code: str, message: str, remedy: str) -> InputError:
-    return InputError([Problem(code, message, remedy, str(path))])
+    return InputError([Mistake(code, message, remedy, str(path))])
 
 
 def _kind(value: object) -> str:

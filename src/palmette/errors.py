@@ -46,7 +46,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Mistake:
     """One mistake: location, message and remedy."""
 
     code: str
@@ -99,7 +99,7 @@ class UserError(PalmetteError):
 class InputError(UserError):
     """All mistakes in an input file."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[Mistake]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems), code="invalid-input")
 

@@ -37,7 +37,7 @@ TESTS = FILES["test_activity.py"]
 
 
 @dataclass(frozen=True)
-class Mistake:
+class BadEdit:
     """What is wrong in one of the files."""
 
     file: str
@@ -54,7 +54,7 @@ class CheckCase:
     """A check by its code, a mistake that it must find, and what it has nothing to check without."""
 
     code: str
-    mistake: Mistake
+    mistake: BadEdit
     needs: Literal["tests", "examples", ""] = ""
     finds: frozenset[str] = field(default_factory=frozenset)
     """Codes of which one is found; the check's own when left out."""
@@ -71,26 +71,26 @@ class CheckCase:
 
 CASES = [
     CheckCase(
-        "static", Mistake("activity.py", 'F.sum("amount")', 'F.sum("ammount")'), finds=frozenset({"unknown-column"})
+        "static", BadEdit("activity.py", 'F.sum("amount")', 'F.sum("ammount")'), finds=frozenset({"unknown-column"})
     ),
-    CheckCase("spec", Mistake("fsc.yaml", "amount_30d: 2.5,", "amount_30d: 6.5,"), needs="examples"),
+    CheckCase("spec", BadEdit("fsc.yaml", "amount_30d: 2.5,", "amount_30d: 6.5,"), needs="examples"),
     CheckCase(
         "plan",
-        Mistake("activity.py", '"amount_30d",\n        F.to', 'F.col("amount_30d").cast("float"),\n        F.to'),
+        BadEdit("activity.py", '"amount_30d",\n        F.to', 'F.col("amount_30d").cast("float"),\n        F.to'),
         finds=frozenset({"schema"}),
     ),
-    CheckCase("golden", Mistake("activity.py", '("ordered_at") < as_of', '("ordered_at") <= as_of'), needs="examples"),
-    CheckCase("differential", Mistake("activity.py", "timedelta(days=30)", "timedelta(days=31)")),
+    CheckCase("golden", BadEdit("activity.py", '("ordered_at") < as_of', '("ordered_at") <= as_of'), needs="examples"),
+    CheckCase("differential", BadEdit("activity.py", "timedelta(days=30)", "timedelta(days=31)")),
     CheckCase(
-        "tests", Mistake("test_activity.py", "orders_30d == 1", "orders_30d == 2"), "tests", frozenset({"test-failed"})
+        "tests", BadEdit("test_activity.py", "orders_30d == 1", "orders_30d == 2"), "tests", frozenset({"test-failed"})
     ),
     CheckCase(
         "metamorphic",
-        Mistake("activity.py", '        & (F.col("loaded_at") < as_of)\n', ""),
+        BadEdit("activity.py", '        & (F.col("loaded_at") < as_of)\n', ""),
         finds=frozenset({"unavailable-rows"}),
     ),
-    CheckCase("mutation", Mistake("test_activity.py", TESTS, "def test_nothing(spark): ...\n"), needs="tests"),
-    CheckCase("team-suite", Mistake("activity.py", '"customer_id", "left"', '"customer_id", "inner"')),
+    CheckCase("mutation", BadEdit("test_activity.py", TESTS, "def test_nothing(spark): ...\n"), needs="tests"),
+    CheckCase("team-suite", BadEdit("activity.py", '"customer_id", "left"', '"customer_id", "inner"')),
 ]
 
 

@@ -16,7 +16,7 @@ import click
 import numpy as np
 import pandas as pd
 
-from palmette.errors import InputError, Problem
+from palmette.errors import InputError, Mistake
 from palmette_bench.automl.runs import PALMETTE, run_command
 from palmette_bench.automl.scoring import is_loss, score
 from palmette_bench.automl.sets import bench_set, prepare
@@ -120,4 +120,4 @@ def _require(*files: Path) -> None:
     missing = [one for one in files if not one.is_file()]
     if missing:
         remedy = "Prepare the competition as MLE-bench does, or name a set with --rebuild."
-        raise InputError([Problem("no-such-file", f"There is no file {str(one)!r}.", remedy) for one in missing])
+        raise InputError([Mistake("no-such-file", f"There is no file {str(one)!r}.", remedy) for one in missing])

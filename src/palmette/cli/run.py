@@ -14,7 +14,7 @@ from palmette.cli.screen import json_option
 from palmette.cli.summary import present
 from palmette.documents import read_text
 from palmette.engine import new_run_folder, run_environment
-from palmette.errors import InputError, Problem
+from palmette.errors import InputError, Mistake
 
 
 @click.command()
@@ -74,5 +74,5 @@ def _given(pair: str) -> tuple[str, Any]:
     except ValueError as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         raise InputError(
-            [Problem("bad-json", f"The file is not JSON: {error}.", "Mend it.", file=str(path), line=line)]
+            [Mistake("bad-json", f"The file is not JSON: {error}.", "Mend it.", file=str(path), line=line)]
         ) from error

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from palmette.delivery.git import Git
-from palmette.errors import InputError, Problem, nearest
+from palmette.errors import InputError, Mistake, nearest
 from palmette.sandbox.reading import read_made
 from palmette.sandbox.temporary import temporary_folder
 
@@ -130,5 +130,5 @@ def problem(
     """An InputError about the repository or branches of a run."""
     text = str(value)
     return InputError(
-        [Problem(code, f"{text!r}: {message}.", remedy, field=field, value=text, nearest=nearest(text, known))]
+        [Mistake(code, f"{text!r}: {message}.", remedy, field=field, value=text, nearest=nearest(text, known))]
     )

@@ -9,10 +9,10 @@ from palmette.delivery.deliver import Target, forge_of
 from palmette.delivery.git import Git
 from palmette.delivery.remote import remote_url
 from palmette.delivery.worktree import base_of, check_branch_name
-from palmette.errors import DeliveryError, InputError, Problem
+from palmette.errors import DeliveryError, InputError, Mistake
 
 
-def preflight(repository: Path, base: str | None, branch: str | None, target: Target) -> list[Problem]:
+def preflight(repository: Path, base: str | None, branch: str | None, target: Target) -> list[Mistake]:
     """Problems with the repository and target of a pull request; their fields are those of a run file.
 
     Raises:
@@ -25,8 +25,8 @@ def preflight(repository: Path, base: str | None, branch: str | None, target: Ta
         return list(error.problems)
 
 
-def _problems(git: Git, base: str | None, branch: str | None, target: Target) -> list[Problem]:
-    problems, name = list[Problem](), base
+def _problems(git: Git, base: str | None, branch: str | None, target: Target) -> list[Mistake]:
+    problems, name = list[Mistake](), base
     try:
         name, _ = base_of(git, base)
     except InputError as error:
@@ -40,7 +40,7 @@ def _problems(git: Git, base: str | None, branch: str | None, target: Target) ->
             remote_url(git, target.remote)
     except DeliveryError as error:
         field = _FIELDS.get(error.code, "remote")
-        problems.append(Problem(error.code, error.message, error.remedy, field=f"pull_request.{field}"))
+        problems.append(Mistake(error.code, error.message, error.remedy, field=f"pull_request.{field}"))
     return problems
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from palmette.delivery.borrowed import RepositoryLocation, borrow, check_out, located, problem
 from palmette.delivery.git import Git
 from palmette.delivery.paths import check_paths
-from palmette.errors import DeliveryError, InputError, Problem
+from palmette.errors import DeliveryError, InputError, Mistake
 
 TRAILER = "Made-with: palmette"
 """Last line of every commit; identifies branches that may be updated."""
@@ -172,7 +172,7 @@ def base_of(git: Git, base: str | None) -> tuple[str, str]:
     )
 
 
-def check_branch_name(git: Git, wanted: str, base: str | None = None) -> list[Problem]:
+def check_branch_name(git: Git, wanted: str, base: str | None = None) -> list[Mistake]:
     """Problems with the name of the branch that is to be merged into `base`."""
     if not git.succeeds("check-ref-format", "--branch", wanted):
         code, what = "bad-branch-name", "git does not allow this name"

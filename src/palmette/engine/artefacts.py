@@ -26,7 +26,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, JsonValue
 
 from palmette.engine.storage_errors import disk_errors, sync_folder
-from palmette.errors import DeveloperError, InputError, Problem, RunError, machine_error
+from palmette.errors import DeveloperError, InputError, Mistake, RunError, machine_error
 
 VALUE = "value.json"
 _MARK = ".digest"
@@ -253,9 +253,9 @@ def _write(path: Path, content: bytes, *, synced: bool) -> None:
         sync_folder(path.parent)
 
 
-def _unreadable(copy: Path, path: Path, error: Exception) -> Problem:
+def _unreadable(copy: Path, path: Path, error: Exception) -> Mistake:
     line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-    return Problem(
+    return Mistake(
         "unreadable-artefact",
         f"The edited file cannot be read: {error}.",
         f"Mend it, or delete {str(copy)!r} to get the last version back; then resume.",

@@ -28,7 +28,7 @@ from palmette.engine.setup import Setup
 from palmette.engine.state import Done, Instruction
 from palmette.engine.wiring import Wiring, elements
 from palmette.engine.workspaces import Workspaces
-from palmette.errors import DeveloperError, InputError, PalmetteError, Problem, machine_error
+from palmette.errors import DeveloperError, InputError, Mistake, PalmetteError, machine_error
 
 
 class _Task(NamedTuple):
@@ -292,7 +292,7 @@ class Invoker:
         if items is None:
             raise InputError(
                 [
-                    Problem(
+                    Mistake(
                         "not-a-list",
                         f"{name!r} fans out over {artefact!r}, which is not a list.",
                         "Give a list, or a model whose only field is one.",
@@ -387,7 +387,7 @@ def _together(verdicts: list[Verdict]) -> Verdict:
 def _misfit(name: str, error: ValidationError) -> InputError:
     return InputError(
         [
-            Problem(
+            Mistake(
                 "input-does-not-fit",
                 f"{'.'.join(str(part) for part in detail['loc'])}: {detail['msg']}.",
                 f"Mend the artefact, or the `Input` of {name!r}.",

@@ -13,7 +13,7 @@ from palmette.engine.actor import Actor
 from palmette.engine.registry import load
 from palmette.engine.topology import Topology
 from palmette.engine.wiring import Wiring, closure, is_list_model
-from palmette.errors import Problem, TopologyError, UserError
+from palmette.errors import Mistake, TopologyError, UserError
 
 _PARTS = (*Actor.__annotations__, "run", "check", "implicated")
 """Members that every actor has."""
@@ -49,7 +49,7 @@ def check_topology(document: Located[Topology], given: Iterable[str] | None = No
         raise TopologyError(problems)
 
 
-def lint(document: Located[Topology]) -> list[Problem]:
+def lint(document: Located[Topology]) -> list[Mistake]:
     """All mistakes of a topology, in the order of the file; empty if it is valid."""
     actors, problems = _load_actors(document)
     problems += unknown_names(document)
@@ -63,10 +63,10 @@ def lint(document: Located[Topology]) -> list[Problem]:
     return sorted(problems, key=lambda problem: problem.line or 0)
 
 
-def _load_actors(document: Located[Topology]) -> tuple[dict[str, Actor], list[Problem]]:
+def _load_actors(document: Located[Topology]) -> tuple[dict[str, Actor], list[Mistake]]:
     """The actors' classes; their class attributes are enough for checking."""
     actors: dict[str, Actor] = {}
-    problems: list[Problem] = []
+    problems: list[Mistake] = []
     for name in document.value.actors:
         use = document.value.use(name)
         try:
@@ -97,7 +97,7 @@ def _is_model(found: object) -> bool:
     return isinstance(found, type) and issubclass(found, BaseModel)
 
 
-def unknown_names(document: Located[Topology]) -> list[Problem]:
+def unknown_names(document: Located[Topology]) -> list[Mistake]:
     """Unknown names in `start`, `end` and `next`; with any, the topology is not a graph."""
     topology = document.value
     places = [(f"start[{index}]", name) for index, name in enumerate(topology.start)]
@@ -121,7 +121,7 @@ def unknown_names(document: Located[Topology]) -> list[Problem]:
     ]
 
 
-def _unreachable(document: Located[Topology]) -> list[Problem]:
+def _unreachable(document: Located[Topology]) -> list[Mistake]:
     topology = document.value
     reached = closure(topology.start, lambda name: topology.actors[name].next)
     return [
@@ -137,7 +137,7 @@ def _unreachable(document: Located[Topology]) -> list[Problem]:
     ]
 
 
-def _dead_ends(document: Located[Topology]) -> list[Problem]:
+def _dead_ends(document: Located[Topology]) -> list[Mistake]:
     topology = document.value
     before: dict[str, list[str]] = {name: [] for name in topology.actors}
     for name, node in topology.actors.items():
@@ -157,7 +157,7 @@ def _dead_ends(document: Located[Topology]) -> list[Problem]:
     ]
 
 
-def _actor(document: Located[Topology], name: str, actors: Mapping[str, Actor], wiring: Wiring) -> Iterator[Problem]:
+def _actor(document: Located[Topology], name: str, actors: Mapping[str, Actor], wiring: Wiring) -> Iterator[Mistake]:
     topology, node, actor = document.value, document.value.actors[name], actors[name]
     produced = sorted({*wiring.producer, *topology.given})
     for field, artefact in wiring.required[name].items():
@@ -195,7 +195,7 @@ def _actor(document: Located[Topology], name: str, actors: Mapping[str, Actor], 
         )
 
 
-def _fan_out(document: Located[Topology], name: str, actors: Mapping[str, Actor], wiring: Wiring) -> Iterator[Problem]:
+def _fan_out(document: Located[Topology], name: str, actors: Mapping[str, Actor], wiring: Wiring) -> Iterator[Mistake]:
     fan_out = document.value.actors[name].fan_out
     assert fan_out is not None
     where = f"actors.{name}.for_each"
@@ -229,7 +229,7 @@ def _fan_out(document: Located[Topology], name: str, actors: Mapping[str, Actor]
         )
 
 
-def _same_artefact(document: Located[Topology], actors: Mapping[str, Actor]) -> list[Problem]:
+def _same_artefact(document: Located[Topology], actors: Mapping[str, Actor]) -> list[Mistake]:
     owners: dict[str, str] = {name: "given" for name in document.value.given}
     problems = []
     for name, actor in actors.items():
@@ -249,7 +249,7 @@ def _same_artefact(document: Located[Topology], actors: Mapping[str, Actor]) -> 
     return problems
 
 
-def _never_ready(document: Located[Topology], wiring: Wiring) -> list[Problem]:
+def _never_ready(document: Located[Topology], wiring: Wiring) -> list[Mistake]:
     """Actors that can never run, because every path to them passes an actor whose inputs come later."""
     topology = document.value
     walked: set[str] = set()

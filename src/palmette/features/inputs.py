@@ -12,7 +12,7 @@ from palmette.delivery import Target, preflight
 from palmette.documents import Located, read_located
 from palmette.engine import check_topology, load_topology
 from palmette.engine.actor import TextFile
-from palmette.errors import InputError, Problem
+from palmette.errors import InputError, Mistake
 from palmette.features.artefacts import RunRequest
 from palmette.features.checks.golden import contradictions
 from palmette.features.samples import check_samples
@@ -65,7 +65,7 @@ def read_inputs(run_file: Path, answers: Answers | None = None) -> RunInputs:
     return _assemble(run, view, {"fsc": fsc, "dfr": dfr, "run": run_file}, repository.resolve())
 
 
-def _read_run(path: Path) -> tuple[Located[Run], list[Problem]]:
+def _read_run(path: Path) -> tuple[Located[Run], list[Mistake]]:
     """Reads the run file and its mistakes. Malformed parts are left out of the result."""
     try:
         located = read_located(path, Run)
@@ -78,7 +78,7 @@ def _read_run(path: Path) -> tuple[Located[Run], list[Problem]]:
     return located, _of_the_run(located, path.parent)
 
 
-def _of_the_run(located: Located[Run], base: Path) -> list[Problem]:
+def _of_the_run(located: Located[Run], base: Path) -> list[Mistake]:
     """Mistakes in the run file other than malformed parts."""
     run, repository = located.value, base / located.value.repository.path
     problems = check_run(located, base)
@@ -101,7 +101,7 @@ def _assemble(run: Run, view: View, files: Mapping[str, Path], repository: Path)
     return RunInputs(run.model_copy(update={"output": output}), view.with_tables(tables), request, repository)
 
 
-def _of_the_pull_request(run: Located[Run], repository: Path) -> list[Problem]:
+def _of_the_pull_request(run: Located[Run], repository: Path) -> list[Mistake]:
     """Mistakes that only the repository shows, each located in the run file."""
     value = run.value
     target = Target.model_validate(value.pull_request.model_dump(exclude={"branch"}))
@@ -109,7 +109,7 @@ def _of_the_pull_request(run: Located[Run], repository: Path) -> list[Problem]:
     return [dataclasses.replace(one, file=run.file, line=run.line(one.field)) for one in found]
 
 
-def _of_the_topology(path: Path) -> list[Problem]:
+def _of_the_topology(path: Path) -> list[Mistake]:
     try:
         check_topology(load_topology(path))
     except InputError as error:
@@ -117,7 +117,7 @@ def _of_the_topology(path: Path) -> list[Problem]:
     return []
 
 
-def _contradictions(view: View, spec: Located[FeatureSpec]) -> list[Problem]:
+def _contradictions(view: View, spec: Located[FeatureSpec]) -> list[Mistake]:
     """Test cases of the author that contradict the author's definitions."""
     found = {one.subject: one.evidence for one in contradictions(view)}
     return [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from palmette.documents import Located, read_document, read_located, read_text
 from palmette.engine import Human, Pay
-from palmette.errors import InputError, Problem
+from palmette.errors import InputError, Mistake
 from palmette.features.inputs import read_inputs
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
@@ -86,7 +86,7 @@ def _readings(
 ) -> Answers:
     """Reads the words that `error` is about; `load` validates a reading against all other inputs."""
 
-    def validate(readings: Answers) -> tuple[Problem, ...]:
+    def validate(readings: Answers) -> tuple[Mistake, ...]:
         try:
             load(readings)
         except InputError as wrong:
@@ -111,7 +111,7 @@ def _specification(run_file: Path) -> Located[FeatureSpec]:
     return read_located(Path(os.path.normpath(run_file.parent / read_document(run_file, Run).fsc)), FeatureSpec)
 
 
-def _feature(spec: Located[FeatureSpec], question: Problem) -> str:
+def _feature(spec: Located[FeatureSpec], question: Mistake) -> str:
     """The name of the feature that a question is about."""
     index = re.match(r"features\[(\d+)\]", question.field)
     assert index is not None, question.field

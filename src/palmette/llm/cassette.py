@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from palmette.documents import Model, read_text, write_text
 from palmette.engine import ArtefactStore, read_journal
 from palmette.engine.events import CallAnswered
-from palmette.errors import InputError, ModelError, Problem
+from palmette.errors import InputError, Mistake, ModelError
 from palmette.llm.messages import Message, Prompt, Reply, Settings
 
 SHOWN = 30
@@ -71,7 +71,7 @@ def read_cassette(path: Path) -> Cassette:
         detail = error.errors()[0]
         field = ".".join(map(str, detail["loc"]))
         raise InputError(
-            [Problem("bad-cassette", f"{detail['msg']}.", "Record it again.", str(path), field=field)]
+            [Mistake("bad-cassette", f"{detail['msg']}.", "Record it again.", str(path), field=field)]
         ) from error
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from palmette.documents import read_text
-from palmette.errors import InputError, Problem
+from palmette.errors import InputError, Mistake
 
 PLACE = "PALMETTE_SECRETS"
 HIDDEN = "[hidden]"
@@ -95,4 +95,4 @@ def _unquoted(value: str) -> str:
 
 
 def _refusal(path: Path, code: str, message: str, remedy: str, line: int | None = None) -> InputError:
-    return InputError([Problem(code, message, remedy, str(path), line)])
+    return InputError([Mistake(code, message, remedy, str(path), line)])

@@ -17,7 +17,7 @@ from palmette.engine import ArtefactStore, Topology, new_run_folder, runs_folder
 from palmette.engine.artefacts import canonical
 from palmette.engine.journal import read_state
 from palmette.engine.lint import load_actor
-from palmette.errors import InputError, Problem, RunError, UserError
+from palmette.errors import InputError, Mistake, RunError, UserError
 from palmette.features.spec.schemas import FORMATS
 from palmette.roots import Roots
 from palmette.sandbox.temporary import temporary_folder
@@ -73,7 +73,7 @@ def _require_type(folder: Path, name: str, value: JsonValue, file: Path) -> None
                 raise InputError(mistakes(error, model, value, canonical(value), str(file))) from error
 
 
-def problems_of(kind: str, text: str, registry: Path | None) -> list[Problem]:
+def problems_of(kind: str, text: str, registry: Path | None) -> list[Mistake]:
     """The mistakes of a document while it is written: of form, and of a specification against its registry too."""
     from palmette.features.spec.resolve import load_view
 

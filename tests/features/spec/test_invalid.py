@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from palmette.errors import InputError, Problem
+from palmette.errors import InputError, Mistake
 from palmette.features.spec.resolve import load_view
 
 CASES = Path(__file__).with_name("cases")
@@ -16,7 +16,7 @@ BASE = {"fsc": (CASES / "base.yaml").read_text("utf-8"), "dfr": (CASES / "regist
 INVALID: list[dict[str, Any]] = yaml.safe_load((CASES / "invalid.yaml").read_text("utf-8"))
 
 
-def problems_of(texts: dict[str, str], folder: Path) -> tuple[Problem, ...]:
+def problems_of(texts: dict[str, str], folder: Path) -> tuple[Mistake, ...]:
     for name, text in texts.items():
         (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as raised:

@@ -25,7 +25,7 @@ import numpy as np
 from palmette.automl.kinds import FileKind, Kind, file_kinds
 from palmette.automl.samples.artefacts import ArrayUse, Repairs
 from palmette.automl.samples.opening import digest
-from palmette.errors import InputError, MachineError, Problem, UserError, did_you_mean
+from palmette.errors import InputError, MachineError, Mistake, UserError, did_you_mean
 from palmette.knowledge.web import cache_folder
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _kind_of_cells(column: pd.Series, name: str, base: Path) -> FileKind | None:
     found = [kind for one in named if (kind := kind_of_file(base / one))]
     if not found:
         message = f"Column {name!r} names files such as {named[0]!r}, and none is in {str(base)!r}."
-        raise InputError([Problem("no-files", message, "Put the table beside its files.", str(base))])
+        raise InputError([Mistake("no-files", message, "Put the table beside its files.", str(base))])
     return max(found, key=found.count)
 
 

@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from palmette.errors import InputError, Problem
+from palmette.errors import InputError, Mistake
 
 MOST_BYTES = 4 * 2**30  # of a file, compressed or not, that is read into memory
 MOST_CELLS = MOST_BYTES // 8
@@ -117,7 +117,7 @@ class Opened:
 
 def refusal(file: str | Path, code: str, message: str, remedy: str, **more: str) -> InputError:
     """One mistake in a data file as an error."""
-    return InputError([Problem(code, message, remedy, str(file), **more)])  # type: ignore[arg-type]  # field, value
+    return InputError([Mistake(code, message, remedy, str(file), **more)])  # type: ignore[arg-type]  # field, value
 
 
 def most_unpacked(packed: int) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from palmette.documents import Located
-from palmette.errors import Problem, nearest
+from palmette.errors import Mistake, nearest
 from palmette.features.samples.text_rows import UnreadableError, text_files, text_rows
 from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.values import SparkType
@@ -21,7 +21,7 @@ _READ = 1000
 """Maximum number of text rows to parse as a test."""
 
 
-def check_samples(registry: Located[Registry], folder: Path, names: Collection[str] | None = None) -> list[Problem]:
+def check_samples(registry: Located[Registry], folder: Path, names: Collection[str] | None = None) -> list[Mistake]:
     """Differences between the registered tables and their sample files.
 
     Args:
@@ -44,7 +44,7 @@ class _Sample(NamedTuple):
     field: str
     folder: Path
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[Mistake]:
         table, text = self.table, self.table.sample or self.table.path
         if text is None or "://" in text:
             return
@@ -74,7 +74,7 @@ class _Sample(NamedTuple):
         if found is not None:
             yield from self._compare(found)
 
-    def _compare(self, found: Mapping[str, SparkType | None]) -> Iterator[Problem]:
+    def _compare(self, found: Mapping[str, SparkType | None]) -> Iterator[Mistake]:
         for index, column in enumerate(self.table.columns):
             field = f"{self.field}.columns[{index}]"
             if column.name not in found:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from palmette.errors import Problem
+from palmette.errors import Mistake
 from palmette.features.spec import functions
 from palmette.features.spec.problems import fault
 from palmette.features.spec.sql import COMPARISONS, field_name, function_name
@@ -48,7 +48,7 @@ class Typer:
 
     def __init__(self, schema: Mapping[str, SparkType], text: str) -> None:
         self.schema, self.text = schema, text
-        self.faults: list[Problem] = []
+        self.faults: list[Mistake] = []
         self._local: dict[str, SparkType | None] = {}
 
     def of(self, node: exp.Expression | None) -> SparkType | None:

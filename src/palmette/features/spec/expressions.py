@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from sqlglot import exp
 
-from palmette.errors import Problem
+from palmette.errors import Mistake
 from palmette.features.spec import functions
 from palmette.features.spec.expression_types import Typer
 from palmette.features.spec.problems import fault
@@ -25,7 +25,7 @@ class CheckedExpression:
     type: SparkType | None
     """None if unknown."""
     columns: tuple[str, ...]
-    faults: tuple[Problem, ...]
+    faults: tuple[Mistake, ...]
     tree: exp.Expression | None = None
 
 
@@ -62,7 +62,7 @@ def check(
 
 def _wrong_columns(
     parsed: ParsedExpression, schema: Mapping[str, SparkType], known: Collection[str]
-) -> Iterator[Problem]:
+) -> Iterator[Mistake]:
     for node in parsed.tree.find_all(exp.Column):
         if node.table:
             yield replace(fault("qualified-column", node.sql("spark")), nearest=node.name)
@@ -78,7 +78,7 @@ def type_of(text: str, schema: Mapping[str, SparkType]) -> SparkType | None:
     return None if checked.faults else checked.type
 
 
-def _forbidden(parsed: ParsedExpression, kind: str) -> Iterator[Problem]:
+def _forbidden(parsed: ParsedExpression, kind: str) -> Iterator[Mistake]:
     for name in parsed.functions:
         if (problem := _wrong_function(name, kind, parsed)) is not None:
             yield fault(problem, name, functions.known() if problem == "unknown-function" else ())
@@ -105,7 +105,7 @@ def _wrong_function(name: str, kind: str, parsed: ParsedExpression) -> str | Non
     return "order-dependent" if kind == "aggregate" and name in functions.names("order_dependent") else None
 
 
-def _outside_aggregates(parsed: ParsedExpression) -> Iterator[Problem]:
+def _outside_aggregates(parsed: ParsedExpression) -> Iterator[Mistake]:
     """Columns used outside of an aggregate function in an aggregate expression; their value would be arbitrary."""
     bare = sorted({node.name for node in _bare_columns(parsed.tree)})
     if not parsed.aggregates:
@@ -150,7 +150,7 @@ Closed = Mapping[str, tuple[str | int | bool, ...]]
 """Column name to its closed set of values."""
 
 
-def likely_mistakes(tree: exp.Expression, closed: Closed) -> Iterator[Problem]:
+def likely_mistakes(tree: exp.Expression, closed: Closed) -> Iterator[Mistake]:
     """Yields the likely mistakes in an expression; `closed` maps columns to their closed sets of values."""
     for node in tree.find_all(exp.Expression, bfs=False):
         if isinstance(node, COMPARISONS):
@@ -172,14 +172,14 @@ def pattern_error(pattern: str) -> str | None:
     return None
 
 
-def _with_null(node: exp.Expression) -> Iterator[Problem]:
+def _with_null(node: exp.Expression) -> Iterator[Mistake]:
     if isinstance(node.this, exp.Null) or isinstance(node.expression, exp.Null):
         wanted = "is not null" if isinstance(node, exp.NEQ) else "is null"
         text = node.sql("spark")
         yield fault("null-comparison", text, wanted=wanted)
 
 
-def _idle(node: exp.And | exp.Or) -> Iterator[Problem]:
+def _idle(node: exp.And | exp.Or) -> Iterator[Mistake]:
     """Reports two conditions on one column where one makes the other redundant or impossible."""
     sides = [_value_test(side.unnest()) for side in (node.this, node.expression)]
     if not sides[0] or not sides[1] or sides[0].column != sides[1].column or sides[0].value == sides[1].value:
@@ -210,7 +210,7 @@ def _value_test(node: exp.Expression) -> _ValueTest | None:
     return _ValueTest(column.name.lower(), value.sql("spark"), isinstance(node, exp.EQ))
 
 
-def _foreign_values(node: exp.Expression, closed: Closed) -> Iterator[Problem]:
+def _foreign_values(node: exp.Expression, closed: Closed) -> Iterator[Mistake]:
     """Reports values that a column is compared with but cannot hold."""
     if isinstance(node, exp.EQ | exp.NEQ | exp.NullSafeEQ):
         sides = [node.this, node.expression]
@@ -225,7 +225,7 @@ def _foreign_values(node: exp.Expression, closed: Closed) -> Iterator[Problem]:
             yield fault("unknown-value", side.name, values, column=column)
 
 
-def _patterns(node: exp.Expression) -> Iterator[Problem]:
+def _patterns(node: exp.Expression) -> Iterator[Mistake]:
     if isinstance(node, exp.RegexpLike | exp.RegexpILike):
         pattern = node.expression
     elif function_name(node) in functions.names("pattern_second") and len(node.expressions) > 1:

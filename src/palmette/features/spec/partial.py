@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from palmette._yaml import parse_yaml
 from palmette.documents import Located, read_text
-from palmette.errors import Problem
+from palmette.errors import Mistake
 
 M = TypeVar("M", bound=BaseModel)
 _PART = re.compile(r"(?P<key>\w+)(?:\[(?P<index>\d+)\])?")
@@ -32,11 +32,11 @@ class Partial(NamedTuple, Generic[M]):
     kept: Mapping[str, list[int]]
     """For each list, the index in the file of every element that was kept."""
 
-    def locate(self, problems: Iterable[Problem]) -> list[Problem]:
+    def locate(self, problems: Iterable[Mistake]) -> list[Mistake]:
         """Locates problems of the partial document in the file; drops those of keys that were left out."""
         return [self._as_written(each) for each in problems if _part(each.field)[0] not in self.without]
 
-    def _as_written(self, problem: Problem) -> Problem:
+    def _as_written(self, problem: Mistake) -> Mistake:
         key, index, rest = _part(problem.field)
         if index is None or key not in self.kept:
             return problem
@@ -44,7 +44,7 @@ class Partial(NamedTuple, Generic[M]):
 
 
 def without_broken(
-    path: Path, model: type[M], problems: Iterable[Problem], optional: Collection[str]
+    path: Path, model: type[M], problems: Iterable[Mistake], optional: Collection[str]
 ) -> Partial[M] | None:
     """Reads a document without the parts that have problems.
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeGuard
 import yaml
 
 from palmette.documents import Located
-from palmette.errors import InputError, Problem, nearest
+from palmette.errors import InputError, Mistake, nearest
 
 
 @functools.cache
@@ -20,7 +20,7 @@ def _texts() -> Mapping[str, tuple[str, str]]:
     return dict(yaml.safe_load(text))
 
 
-def fault(problem: str, value: object = None, known: Iterable[object] = (), /, **facts: object) -> Problem:
+def fault(problem: str, value: object = None, known: Iterable[object] = (), /, **facts: object) -> Mistake:
     """A problem with its message and remedy, but without a location.
 
     Args:
@@ -32,7 +32,7 @@ def fault(problem: str, value: object = None, known: Iterable[object] = (), /, *
     names = [str(name) for name in known]
     facts = {name: _Names(fact) if _is_listed(fact) else fact for name, fact in facts.items()}
     message, remedy = (text.format(value=value, known=_Names(names), **facts) for text in _texts()[problem])
-    return Problem(
+    return Mistake(
         problem.partition("/")[0],
         message,
         remedy,
@@ -69,7 +69,7 @@ class ProblemCollector:
 
     def __init__(self, document: Located[Any]) -> None:
         self._document = document
-        self._found: dict[Problem, None] = {}
+        self._found: dict[Mistake, None] = {}
 
     def report(
         self, problem: str, field: str, value: object = None, known: Iterable[object] = (), /, **facts: object
@@ -77,7 +77,7 @@ class ProblemCollector:
         """Adds a problem of a field; the other arguments are those of `fault`."""
         self.add([fault(problem, value, known, **facts)], field)
 
-    def add(self, faults: Iterable[Problem], field: str) -> None:
+    def add(self, faults: Iterable[Mistake], field: str) -> None:
         """Adds problems of a field, with its line number."""
         document = self._document
         for found in faults:
@@ -87,7 +87,7 @@ class ProblemCollector:
         return len(self._found)
 
     @property
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[Mistake]:
         """The problems, sorted by line."""
         return sorted(self._found, key=lambda found: found.line or 0)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from palmette.documents import Located, read_document, read_located
-from palmette.errors import InputError, Problem
+from palmette.errors import InputError, Mistake
 from palmette.features.spec.author_tests import lint_tests
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.features import FORMS, Derivations, FeatureResolver, ResolvedFeature, derivation_order
@@ -50,7 +50,7 @@ def resolve(spec: FeatureSpec, registry: Registry, *, answers: Answers | None = 
 
 def load_view(fsc: Path, dfr: Path, *, answers: Answers | None = None) -> View:
     """As `resolve`, for two files; messages include file and line."""
-    problems: list[Problem] = []
+    problems: list[Mistake] = []
     registry, spec = None, None
     try:
         registry = read_located(dfr, Registry)
@@ -67,8 +67,8 @@ def load_view(fsc: Path, dfr: Path, *, answers: Answers | None = None) -> View:
 
 
 def _problems_of_other_parts(
-    fsc: Path, form: Sequence[Problem], registry: Located[Registry] | None, answers: Answers | None
-) -> list[Problem]:
+    fsc: Path, form: Sequence[Mistake], registry: Located[Registry] | None, answers: Answers | None
+) -> list[Mistake]:
     """Further problems of a specification that is malformed in some parts."""
     rest = None if registry is None else without_broken(fsc, FeatureSpec, form, _OPTIONAL)
     if rest is None or registry is None:
@@ -80,7 +80,7 @@ def _problems_of_other_parts(
     return []
 
 
-def _problems_of_other_tables(dfr: Path, form: Sequence[Problem]) -> list[Problem]:
+def _problems_of_other_tables(dfr: Path, form: Sequence[Mistake]) -> list[Mistake]:
     """Further problems of a registry with malformed tables."""
     rest = without_broken(dfr, Registry, form, {"tables"})
     if rest is None:
@@ -90,7 +90,7 @@ def _problems_of_other_tables(dfr: Path, form: Sequence[Problem]) -> list[Proble
     return rest.locate(findings.problems)
 
 
-def _line(problem: Problem) -> int:
+def _line(problem: Mistake) -> int:
     return problem.line or 0
 
 
@@ -107,7 +107,7 @@ def load_run(path: Path) -> Run:
     return located.value
 
 
-def check_run(run: Located[Run], folder: Path) -> list[Problem]:
+def check_run(run: Located[Run], folder: Path) -> list[Mistake]:
     """All problems of a well-formed run file in `folder`."""
     spec = None
     with contextlib.suppress(InputError):
@@ -226,7 +226,7 @@ class _Resolution:
             return []  # the words may be about a malformed source
         reading = self._reading(feature)
         if isinstance(reading, WordsQuestion):
-            question = Problem(reading.code, reading.text, reading.remedy, value=feature.words)
+            question = Mistake(reading.code, reading.text, reading.remedy, value=feature.words)
             self.scope.findings.add([question], f"{field}.words")
             return []
         helpers = [found for helper in reading.helpers for found in self.resolver.resolve(helper, field)]

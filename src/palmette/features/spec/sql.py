@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 
-from palmette.errors import Problem
+from palmette.errors import Mistake
 from palmette.features.spec import functions
 from palmette.features.spec.problems import fault
 
@@ -45,7 +45,7 @@ class _Dialect(Spark):
 class ExpressionError(ValueError):
     """Raised for text that is not an expression."""
 
-    def __init__(self, fault: Problem) -> None:
+    def __init__(self, fault: Mistake) -> None:
         super().__init__(fault.message)
         self.fault = fault
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from palmette.documents import Located
 from palmette.engine import Human, Paid, Pay, Spend
-from palmette.errors import InputError, Problem
+from palmette.errors import InputError, Mistake
 from palmette.features import prompt_context
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import Feature, FeatureSpec
@@ -23,7 +23,7 @@ from palmette.llm.tokens import estimate_tokens
 ROUNDS = 4
 """Maximum number of model calls, including corrections and questions."""
 
-Validate = Callable[[Mapping[str, WordsReading]], Sequence[Problem]]
+Validate = Callable[[Mapping[str, WordsReading]], Sequence[Mistake]]
 """Returns the problems of the specification with these readings."""
 
 
@@ -36,7 +36,7 @@ class WordsReader:
     pay: Pay
 
     def read(
-        self, spec: Located[FeatureSpec], text: str, registry: Registry, open: Sequence[Problem], validate: Validate
+        self, spec: Located[FeatureSpec], text: str, registry: Registry, open: Sequence[Mistake], validate: Validate
     ) -> dict[str, WordsReading]:
         """Reads the features named in `open`; `text` is the specification as written.
 
@@ -47,7 +47,7 @@ class WordsReader:
             feature.name: (feature, problem) for problem in open if (feature := _feature_of(spec, problem)) is not None
         }
         tried: list[str] = []
-        problems: Sequence[Problem] = open
+        problems: Sequence[Mistake] = open
         for _ in range(ROUNDS):
             answer = self.model.ask(self._prompt(spec, text, registry, asked, tried), WordsAnswer, self.pay)
             if not isinstance(answer, WordsAnswer):
@@ -63,7 +63,7 @@ class WordsReader:
         last = "; ".join(problem.message for problem in problems)
         raise InputError([_unreadable(problem, last) for problem in open])
 
-    def _ask_author(self, question: OpenQuestion, asked: Mapping[str, tuple[Feature, Problem]]) -> str:
+    def _ask_author(self, question: OpenQuestion, asked: Mapping[str, tuple[Feature, Mistake]]) -> str:
         """Asks the author; the run remembers the answer like that of a model."""
         if question.feature not in asked:
             return f"A question about {question.feature!r}, which is not asked for."
@@ -83,7 +83,7 @@ class WordsReader:
         spec: Located[FeatureSpec],
         text: str,
         registry: Registry,
-        asked: Mapping[str, tuple[Feature, Problem]],
+        asked: Mapping[str, tuple[Feature, Mistake]],
         tried: Sequence[str],
     ) -> Prompt:
         file = load_prompt(Path(__file__).with_name("prompt.md"))
@@ -102,13 +102,13 @@ class WordsReader:
         return Prompt(role=self.model.role, messages=messages)
 
 
-def _feature_of(spec: Located[FeatureSpec], problem: Problem) -> Feature | None:
+def _feature_of(spec: Located[FeatureSpec], problem: Mistake) -> Feature | None:
     """The feature that a problem concerns."""
     found = re.match(r"features\[(\d+)\]", problem.field)
     return spec.value.features[int(found[1])] if found else None
 
 
-def _feature(feature: Feature, problem: Problem) -> str:
+def _feature(feature: Feature, problem: Mistake) -> str:
     default = f", default {feature.default!r}" if feature.default is not None else ""
     about = f"\n  description: {feature.description}" if feature.description else ""
     null = "" if feature.nullable else " not null"
@@ -116,7 +116,7 @@ def _feature(feature: Feature, problem: Problem) -> str:
     return f"{feature.name} [{kind}]: {feature.words}{about}\n  the rules report: {problem.message}"
 
 
-def _form_problems(answer: WordsAnswer, asked: Mapping[str, object]) -> list[Problem]:
+def _form_problems(answer: WordsAnswer, asked: Mapping[str, object]) -> list[Mistake]:
     """Problems of the answer's form: missing or extra features, and features without exactly one computation."""
     names = [one.name for one in answer.features]
     counts = {name: names.count(name) for name in (*asked, *names)}
@@ -132,21 +132,21 @@ def _form_problems(answer: WordsAnswer, asked: Mapping[str, object]) -> list[Pro
         for part in parts
         if len(forms := _forms(part)) != 1
     ]
-    return [Problem("unknown-words", message) for message in found]
+    return [Mistake("unknown-words", message) for message in found]
 
 
 def _forms(part: FeatureReading | HelperFeature) -> list[str]:
     return [name for name in FORMS if getattr(part, name, None) is not None]
 
 
-def _rejection(answer: WordsAnswer, problems: Iterable[Problem], spec: Located[FeatureSpec]) -> str:
+def _rejection(answer: WordsAnswer, problems: Iterable[Mistake], spec: Located[FeatureSpec]) -> str:
     """Formats a rejected answer with its problems."""
     given = answer.model_dump(mode="json", exclude_defaults=True, exclude={"reason", "fix"})
     lines = [f"- {_located(problem, spec)}" for problem in problems]
     return "\n".join([f"You answered: {json.dumps(given, ensure_ascii=False)}", "It was refused:", *lines])
 
 
-def _located(problem: Problem, spec: Located[FeatureSpec]) -> str:
+def _located(problem: Mistake, spec: Located[FeatureSpec]) -> str:
     """Formats a problem without its location in the author's file."""
     names = spec.value.features
     field = re.sub(r"features\[(\d+)\]", lambda found: names[int(found[1])].name, problem.field)
@@ -154,9 +154,9 @@ def _located(problem: Problem, spec: Located[FeatureSpec]) -> str:
     return f"{f'{field}: ' if field else ''}{problem.message}{hint} {problem.remedy}".strip()
 
 
-def _question(problem: Problem, question: str) -> Problem:
+def _question(problem: Mistake, question: str) -> Mistake:
     """Replaces the question in a problem by the model's."""
-    return Problem(
+    return Mistake(
         "ambiguous-words",
         f"The words {problem.value or ''!r} can be read in several ways. {question}",
         "State it in the words, or write an `aggregate`, `expression`, `lookup` or `derive`.",
@@ -167,8 +167,8 @@ def _question(problem: Problem, question: str) -> Problem:
     )
 
 
-def _unreadable(problem: Problem, reason: str) -> Problem:
-    return Problem(
+def _unreadable(problem: Mistake, reason: str) -> Mistake:
+    return Mistake(
         "unknown-words",
         f"No reading of the words {problem.value or ''!r} holds: {reason}",
         "Rephrase it, or write an `aggregate`, `expression`, `lookup` or `derive`.",
