@@ -135,6 +135,7 @@ def test_a_package_is_fitted_again_and_compared_on_the_same_rows(grades: BuiltPa
 
 
 @pytest.mark.usefixtures("on_path")
+@pytest.mark.filterwarnings("ignore:.*AnyType:UserWarning")  # MLflow's own types, as it is imported
 def test_mlflow_loads_the_model(values: BuiltPackage) -> None:
     pytest.importorskip("mlflow", reason="mlflow is not installed")
     import mlflow

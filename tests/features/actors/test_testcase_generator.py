@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from palmette.engine.actor import Context, TextFile, Violation
-from palmette.features.actors.testcase_coder.literals import value_text
 from palmette.features.actors.testcase_coder.stub_script import stand_in
 from palmette.features.actors.testcase_generator.actor import GeneratorInput, TestcaseGenerator
 from palmette.features.actors.testcase_generator.cover import cover
@@ -23,7 +22,6 @@ from palmette.features.oracle import expected
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import load_view, resolve
-from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import View
 from palmette_bench.featbench.suite import HERE, WORLD
 
@@ -113,14 +111,6 @@ def test_the_stand_in_is_a_module_with_the_teams_functions() -> None:
     exec(compile(stand_in(VIEW, CASES, conventions), "stand_in", "exec"), module)
     assert callable(module["build"])
     assert callable(module["main"])
-
-
-@pytest.mark.parametrize(("kind", "value", "text"), [
-    ("array<double>", [1.0, None], "[1.0, None]"), ("string", "it's", '"it\'s"'),
-    ("double", float("nan"), "float('nan')"),
-])  # fmt: skip
-def test_values_as_source_text(kind: str, value: object, text: str) -> None:
-    assert value_text(SparkType.parse(kind), value) == text
 
 
 def test_no_case_expects_what_the_order_of_adding_doubles_decides(user_offers: Callable[..., View]) -> None:

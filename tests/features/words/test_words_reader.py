@@ -238,7 +238,8 @@ class Opening:
         return pay
 
     def inputs(self, run_file: Path, **arguments: Any) -> RunInputs:
-        return environment._open_run(run_file, arguments, run_file.parent, self.payer).inputs
+        human = environment.human_of("none", run_file.parent)
+        return environment._open_run(run_file, arguments, run_file.parent, self.payer, human).inputs
 
 
 def test_the_environment_reads_words_as_it_opens_and_pays_once(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
