@@ -8,7 +8,6 @@ import pytest
 
 pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed")
 
-from small_delivery import small_delivery
 from small_packages import COLUMNS, blueprint_of, fitted, guests, selection_of
 
 from palmette.automl.endpoint import onnx_export
@@ -48,9 +47,10 @@ def test_a_converted_model_predicts_as_the_model(
 
 
 def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small = small_delivery()
+    blueprint, rows = blueprint_of("regression", columns=COLUMNS), guests("regression", 20)
     monkeypatch.setattr(onnx_export, "PROGRAM", "import no_such_converter")
-    monkeypatch.setattr(onnx_export, "delivered", lambda _: Path(small.delivery.folder))
-    monkeypatch.setattr(onnx_export, "artefact", lambda _, name, __: small.shop.known[name])
+    monkeypatch.setattr(onnx_export, "delivered", lambda _: tmp_path)
+    monkeypatch.setattr(onnx_export, "artefact", lambda *_: blueprint)
+    monkeypatch.setattr(DataSplits, "of", lambda *_: DataSplits(rows, rows, None))
     with pytest.raises(MachineError, match="no_such_converter"):
         export_onnx("run", tmp_path / "model.onnx")
