@@ -32,7 +32,7 @@ class Job(Model):
     """Actors that a person agreed to."""
 
 
-class _Progress:
+class _WorkerProgress:
     """Keeps the latest message where the page finds it."""
 
     def __init__(self, folder: Path) -> None:
@@ -65,9 +65,9 @@ def error_json(error: PalmetteError) -> dict[str, JsonValue]:
 
 def work(folder: Path, job: Job) -> None:
     if job.environment:
-        run_environment(job.environment, job.arguments, folder, _Progress(folder))
+        run_environment(job.environment, job.arguments, folder, _WorkerProgress(folder))
     else:
-        resume_run(folder, _Progress(folder), human=human_of("web", folder), agreed=job.agreed)
+        resume_run(folder, _WorkerProgress(folder), human=human_of("web", folder), agreed=job.agreed)
 
 
 def main() -> None:

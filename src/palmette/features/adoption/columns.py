@@ -28,7 +28,7 @@ _OF_TIME = ("to_timestamp", "timestamp_seconds", "timestamp_millis", "timestamp_
 """Functions that keep the time that their argument holds, or its day."""
 
 
-class _Dialect(Spark):
+class _SparkSql(Spark):
     """Spark SQL that keeps `try_cast`."""
 
     class Generator(Spark.Generator):  # type: ignore[misc, valid-type]  # sqlglot makes the base at run time
@@ -102,7 +102,7 @@ def named(value: object) -> Tree:
 def text_of(tree: Tree) -> str:
     """Spark SQL without needless parentheses."""
     clean = tree.copy().transform(lambda node: simplify_parens(node, dialect="spark"))
-    text = str(clean.sql(_Dialect, normalize_functions=False))
+    text = str(clean.sql(_SparkSql, normalize_functions=False))
     return re.sub(r"\bNOT (\w+) IS NULL", r"\1 IS NOT NULL", text)
 
 

@@ -17,8 +17,8 @@ from palmette.features.adoption.columns import (
     NotReadError,
 )
 from palmette.features.adoption.features import Drafter
-from palmette.features.adoption.frames import Keyed, Note, Reading, Rows, spine_of, table_rows
-from palmette.features.adoption.interpreter import Code, Interpreter, Name
+from palmette.features.adoption.frames import Keyed, Note, ScriptReading, SymbolicRows, spine_of, table_rows
+from palmette.features.adoption.interpreter import Code, DottedName, Interpreter
 from palmette.features.checks.entry import find_entry
 from palmette.features.harness.binding import bind
 from palmette.features.repository import Checkout
@@ -27,7 +27,7 @@ from palmette.features.spec.dfr import Registry
 
 
 @dataclass(frozen=True)
-class ScriptDraft:
+class SpecificationDraft:
     """The specification drafted from a script."""
 
     view: str
@@ -74,7 +74,7 @@ def _item(value: Mapping[str, Any]) -> list[str]:
     return [f"{'    ' if index else '  - '}{line}" for index, line in enumerate(lines)]
 
 
-def draft_of(script: Path, registry_file: Path, entry: str | None = None) -> ScriptDraft:
+def draft_of(script: Path, registry_file: Path, entry: str | None = None) -> SpecificationDraft:
     """Reads a script, without running it, and drafts its specification.
 
     Raises:
@@ -85,7 +85,7 @@ def draft_of(script: Path, registry_file: Path, entry: str | None = None) -> Scr
     tables = {table.name: table for table in registry.tables}
     text = read_text(script)
     name = find_entry(text, tables, name=entry, file=script.name)
-    checkout, reading = Checkout(repository_of(script)), Reading()
+    checkout, reading = Checkout(repository_of(script)), ScriptReading()
     path = script.resolve().relative_to(checkout.root.resolve()).as_posix()
     module = next(one for one in checkout.modules if one.path == path)
     owner, _, function = name.rpartition(".")
@@ -95,12 +95,12 @@ def draft_of(script: Path, registry_file: Path, entry: str | None = None) -> Scr
     code = Code(node, module, home)
     interpreter = Interpreter(checkout, reading, tables)
     rows: dict[str, Any] = {one: table_rows(table) for one, table in tables.items()}
-    values = {"tables": rows, "as_of": Cutoff(), "spark": Name("spark")}
+    values = {"tables": rows, "as_of": Cutoff(), "spark": DottedName("spark")}
     bound = bind(text, name, tables)
     given = {one.name: rows[one.table] if one.meaning == "table" else values[one.meaning] for one in bound.bound}
     try:
         result = interpreter.run(code, [], given)
-        if isinstance(result, Rows):
+        if isinstance(result, SymbolicRows):
             result = spine_of(reading, result, result.table.keys)
         if not isinstance(result, Keyed):
             raise NotReadError(f"{name}() returns no data frame that can be read")
@@ -110,4 +110,4 @@ def draft_of(script: Path, registry_file: Path, entry: str | None = None) -> Scr
             f"{place}: {error.reason}.", "Simplify that line, or write the specification by hand.", code="unread-script"
         ) from None
     spec = Drafter(reading, result, tables, interpreter.zone).spec(script.stem)
-    return ScriptDraft(script.stem, name, spec, tuple(sorted(reading.notes, key=lambda note: note.line)))
+    return SpecificationDraft(script.stem, name, spec, tuple(sorted(reading.notes, key=lambda note: note.line)))

@@ -21,7 +21,7 @@ from palmette.features.adoption.columns import (
     text_of,
     time_column,
 )
-from palmette.features.adoption.frames import Atom, Keyed, Reading, Rows
+from palmette.features.adoption.frames import Atom, Keyed, ScriptReading, SymbolicRows
 from palmette.features.spec.aggregates import result_type
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.expressions import check, type_of
@@ -36,7 +36,7 @@ _MOST_PARTS = 8
 
 
 @dataclass
-class _Source:
+class _DraftSource:
     name: str
     table: Table
     steps: tuple[Mapping[str, Any], ...]
@@ -55,9 +55,9 @@ class _Column(NamedTuple):
 class Drafter:
     """Turns the columns of a frame into the fields of a specification."""
 
-    def __init__(self, reading: Reading, result: Keyed, tables: Mapping[str, Table], zone: str | None) -> None:
+    def __init__(self, reading: ScriptReading, result: Keyed, tables: Mapping[str, Table], zone: str | None) -> None:
         self.reading, self.result, self.tables, self.zone = reading, result, tables, zone
-        self.sources: list[_Source] = []
+        self.sources: list[_DraftSource] = []
         self.features: dict[str, dict[str, Any]] = {}
         self.names: dict[str, str] = {}
         """Feature that holds an atom, by the atom's name."""
@@ -250,7 +250,7 @@ class Drafter:
             return {}
         return aggregate_of(atom.tree, RowChoice(atom.rows.table, self._schema(atom.rows)), atom.rows.unique)
 
-    def _source(self, rows: Rows, is_base: bool = False) -> tuple[str, list[Tree]]:
+    def _source(self, rows: SymbolicRows, is_base: bool = False) -> tuple[str, list[Tree]]:
         """The name of the source with the steps of these rows, and conditions in addition to its steps."""
         for one in sorted(self.sources, key=lambda one: -len(one.steps)):
             rest = rows.steps[len(one.steps) :]
@@ -262,11 +262,11 @@ class Drafter:
             steps.pop()
         taken = [one.name for one in self.sources]
         name = next(text for n in range(1, 100) if (text := rows.table.name + (f"_{n}" if n > 1 else "")) not in taken)
-        self.sources.append(_Source(name, rows.table, tuple(steps)))
+        self.sources.append(_DraftSource(name, rows.table, tuple(steps)))
         self._compare_times(rows)
         return name, [sql(step["filter"]) for step in rows.steps[len(steps) :]]
 
-    def _schema(self, rows: Rows) -> dict[str, SparkType]:
+    def _schema(self, rows: SymbolicRows) -> dict[str, SparkType]:
         """The columns of rows after their steps; those of unknown type are left out."""
         schema = {column.name: column.type.parsed for column in rows.table.columns}
         for step in rows.steps:
@@ -283,7 +283,7 @@ class Drafter:
             schema |= {name: kind for name, kind in found.items() if kind is not None}
         return schema
 
-    def _compare_times(self, rows: Rows) -> None:
+    def _compare_times(self, rows: SymbolicRows) -> None:
         """Notes what a specification does with times and the script does not."""
         table = rows.table
         if table.kind != "event":

@@ -38,7 +38,7 @@ class Note:
 class Atom:
     """A value by key: an aggregate over rows, or a column looked up or kept, where `tree` is just that column."""
 
-    rows: Rows
+    rows: SymbolicRows
     keys: tuple[str, ...]
     tree: Tree
     is_kept: bool = False
@@ -47,7 +47,7 @@ class Atom:
 
 
 @dataclass
-class Reading:
+class ScriptReading:
     """What reading a script collects."""
 
     notes: list[Note] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Rows:
+class SymbolicRows:
     """Rows of a table after steps."""
 
     table: Table
@@ -98,29 +98,29 @@ class Keyed:
     keys: tuple[str, ...]
     columns: Mapping[str, Tree]
     """Over names of atoms, keys and `as_of`."""
-    base: tuple[Rows, ...] = ()
+    base: tuple[SymbolicRows, ...] = ()
     """The rows whose keys these are."""
-    spine: Rows | None = None
+    spine: SymbolicRows | None = None
     missing: str = ""
     """Why further columns are not known."""
     present: frozenset[str] = frozenset()
     """Keys that are not null."""
 
 
-Frame = Rows | Keyed
+Frame = SymbolicRows | Keyed
 
 
 @dataclass(frozen=True)
 class Grouped:
-    rows: Rows
+    rows: SymbolicRows
     keys: tuple[str, ...]
 
 
-def table_rows(table: Table) -> Rows:
-    return Rows(table, {column.name: exp.column(column.name) for column in table.columns})
+def table_rows(table: Table) -> SymbolicRows:
+    return SymbolicRows(table, {column.name: exp.column(column.name) for column in table.columns})
 
 
-def where(reading: Reading, frame: Frame, condition: Tree) -> Frame:
+def where(reading: ScriptReading, frame: Frame, condition: Tree) -> Frame:
     """The rows for which a condition is true; comparisons with the cut-off become visibility and windows."""
     for part in conjuncts(condition):
         tree = resolved(part, frame.columns, getattr(frame, "missing", ""))
@@ -137,7 +137,7 @@ def where(reading: Reading, frame: Frame, condition: Tree) -> Frame:
     return frame
 
 
-def _kept(reading: Reading, rows: Rows, tree: Tree) -> Rows:
+def _kept(reading: ScriptReading, rows: SymbolicRows, tree: Tree) -> SymbolicRows:
     tests = [test for test in time_tests(tree) if test.column in _times(rows.table)]
     partitions = {one.column for one in rows.table.partitions if one.of}
     if tests:
@@ -154,7 +154,7 @@ def _kept(reading: Reading, rows: Rows, tree: Tree) -> Rows:
     return replace(rows, steps=(*rows.steps, {"filter": text_of(tree)}))
 
 
-def _bounded(reading: Reading, rows: Rows, test: TimeTest) -> Rows:
+def _bounded(reading: ScriptReading, rows: SymbolicRows, test: TimeTest) -> SymbolicRows:
     table = rows.table
     if not test.is_half_open:
         edge = "the cut-off itself" if test.is_upper else "the start of the window itself"
@@ -176,7 +176,7 @@ def _names(tree: Tree) -> list[str]:
     return [node.name for node in tree.find_all(exp.Column)]
 
 
-def _newest(reading: Reading, rows: Rows, tree: Tree) -> Keyed:
+def _newest(reading: ScriptReading, rows: SymbolicRows, tree: Tree) -> Keyed:
     """The newest row of each key, from a condition on `row_number`."""
     window = cast(exp.Window, tree.find(exp.Window))
     by = tuple(one.name for one in window.args["partition_by"] if one.name != AS_OF)
@@ -189,14 +189,14 @@ def _newest(reading: Reading, rows: Rows, tree: Tree) -> Keyed:
     return Keyed(by, columns, (rows,))
 
 
-def with_columns(reading: Reading, frame: Frame, added: Mapping[str, Tree]) -> Frame:
+def with_columns(reading: ScriptReading, frame: Frame, added: Mapping[str, Tree]) -> Frame:
     """Adds or replaces columns."""
     before = frame
     for name, unresolved in added.items():
         try:
             tree = resolved(unresolved, before.columns, getattr(frame, "missing", ""))
         except NotReadError as error:
-            if isinstance(frame, Rows):
+            if isinstance(frame, SymbolicRows):
                 raise
             reading.note(f"{name}: {error.reason}")
             frame = replace(frame, columns={one: tree for one, tree in frame.columns.items() if one != name})
@@ -216,7 +216,7 @@ def with_columns(reading: Reading, frame: Frame, added: Mapping[str, Tree]) -> F
     return frame
 
 
-def select(reading: Reading, frame: Frame, chosen: Sequence[tuple[str, Tree]]) -> Frame:
+def select(reading: ScriptReading, frame: Frame, chosen: Sequence[tuple[str, Tree]]) -> Frame:
     """Only these columns, by name."""
     added = {name: tree for name, tree in chosen if not (_is(tree, name) and name in frame.columns)}
     made = with_columns(reading, frame, added)
@@ -239,7 +239,7 @@ def group(frame: Frame, keys: Sequence[str]) -> Grouped:
     return Grouped(rows, tuple(key for key in keys if key != AS_OF))
 
 
-def aggregated(reading: Reading, grouped: Grouped, aggregates: Sequence[tuple[str, Tree]]) -> Keyed:
+def aggregated(reading: ScriptReading, grouped: Grouped, aggregates: Sequence[tuple[str, Tree]]) -> Keyed:
     """Features by key; an aggregate that cannot be read is noted, and its column is unknown from there on."""
     rows, columns = grouped.rows, dict[str, Tree]()
     for key in grouped.keys:
@@ -258,17 +258,17 @@ def aggregated(reading: Reading, grouped: Grouped, aggregates: Sequence[tuple[st
     return Keyed(grouped.keys, columns, (rows,), missing="cannot be read where it is computed")
 
 
-def join(reading: Reading, left: Frame, right: Frame, on: Sequence[str], how: str) -> Frame:
+def join(reading: ScriptReading, left: Frame, right: Frame, on: Sequence[str], how: str) -> Frame:
     """A join on columns of the same name."""
-    if isinstance(left, Rows) and isinstance(right, Rows):
+    if isinstance(left, SymbolicRows) and isinstance(right, SymbolicRows):
         if right.are_cutoffs or left.are_cutoffs:
             rows = left if right.are_cutoffs else right
             return replace(rows, columns={**rows.columns, AS_OF: exp.column(AS_OF)})
         return _with_dimension(left, right, on, how)
     keys = tuple(name for name in on if name != AS_OF)
-    if isinstance(left, Rows):
+    if isinstance(left, SymbolicRows):
         left = spine_of(reading, left, cast(Keyed, right).keys)
-    if isinstance(right, Rows):
+    if isinstance(right, SymbolicRows):
         return _with_lookups(reading, left, right, keys, how)
     if how not in ("left", "leftouter", "left_outer", "full", "outer", "fullouter", "full_outer", "inner"):
         raise NotReadError(f"a join of kind {how!r} is not understood")
@@ -286,7 +286,7 @@ def join(reading: Reading, left: Frame, right: Frame, on: Sequence[str], how: st
     )
 
 
-def _with_dimension(left: Rows, right: Rows, on: Sequence[str], how: str) -> Rows:
+def _with_dimension(left: SymbolicRows, right: SymbolicRows, on: Sequence[str], how: str) -> SymbolicRows:
     if right.table.kind != "dimension":
         raise NotReadError(f"{right.table.name} is no dimension; only dimensions are joined to rows")
     if right.steps:
@@ -311,7 +311,7 @@ def _names_or_map(names: Mapping[str, str]) -> list[str] | dict[str, str]:
     return list(names) if all(new == old for new, old in names.items()) else dict(names)
 
 
-def _with_lookups(reading: Reading, left: Keyed, right: Rows, keys: tuple[str, ...], how: str) -> Keyed:
+def _with_lookups(reading: ScriptReading, left: Keyed, right: SymbolicRows, keys: tuple[str, ...], how: str) -> Keyed:
     if right.table.kind == "event" or any("filter" in step for step in right.steps):
         raise NotReadError(f"rows of {right.table.name} are joined without being aggregated")
     if how == "inner":
@@ -323,7 +323,7 @@ def _with_lookups(reading: Reading, left: Keyed, right: Rows, keys: tuple[str, .
     return replace(left, columns=columns)
 
 
-def spine_of(reading: Reading, rows: Rows, keys: Collection[str]) -> Keyed:
+def spine_of(reading: ScriptReading, rows: SymbolicRows, keys: Collection[str]) -> Keyed:
     """Rows of a table as the rows of the output."""
     columns = dict[str, Tree]()
     for name, tree in rows.columns.items():

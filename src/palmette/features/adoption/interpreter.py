@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from palmette.features.adoption import frames
 from palmette.features.adoption.columns import Cutoff, NotReadError, Ordering, Unread, tree_of
-from palmette.features.adoption.frames import Grouped, Keyed, Reading, Rows, table_rows
+from palmette.features.adoption.frames import Grouped, Keyed, ScriptReading, SymbolicRows, table_rows
 from palmette.features.adoption.methods import (
     aggregated,
     binary,
@@ -40,7 +40,7 @@ _PARTLY = frozenset({"agg", "select", "join", "withColumn"})
 
 
 @dataclass(frozen=True)
-class Name:
+class DottedName:
     """A dotted name of a library: `pyspark.sql.functions`, or a method of a value."""
 
     dotted: str
@@ -66,7 +66,7 @@ class Code:
 class Interpreter:
     """Evaluates functions of the modules of a repository."""
 
-    def __init__(self, checkout: Checkout, reading: Reading, tables: Mapping[str, Table]) -> None:
+    def __init__(self, checkout: Checkout, reading: ScriptReading, tables: Mapping[str, Table]) -> None:
         self.modules = {module.name: module for module in checkout.modules}
         self.tables = tables
         self.reading = reading
@@ -158,7 +158,7 @@ class _Scope:
 
     def truth(self, node: ast.expr) -> bool:
         value = self.value(node)
-        if isinstance(value, exp.Expr | Cutoff | Rows | Keyed | Name | Method):
+        if isinstance(value, exp.Expr | Cutoff | SymbolicRows | Keyed | DottedName | Method):
             raise NotReadError(f"whether `{ast.unparse(node)}` is not known", node.lineno)
         return bool(value)
 
@@ -251,16 +251,16 @@ class _Scope:
         home, _, attribute = dotted.rpartition(".")
         if home in self.interpreter.modules and home != module.name:
             return self.global_name(self.interpreter.modules[home], attribute)
-        return Name(dotted)
+        return DottedName(dotted)
 
     def attribute(self, value: object, name: str) -> Any:
-        if isinstance(value, Name):
+        if isinstance(value, DottedName):
             if value.dotted in self.interpreter.modules:
                 return self.global_name(self.interpreter.modules[value.dotted], name)
             if value.dotted in ("self", "cls") and self.owner is not None:
                 return self.own(name)
-            return Name(f"{value.dotted}.{name}")
-        if isinstance(value, Rows | Keyed) and name in value.columns:
+            return DottedName(f"{value.dotted}.{name}")
+        if isinstance(value, SymbolicRows | Keyed) and name in value.columns:
             return exp.column(name)
         return Method(value, name)
 
@@ -277,7 +277,7 @@ class _Scope:
         raise NotReadError(f"self.{name} is set elsewhere")
 
     def item(self, value: object, index: object) -> Any:
-        if isinstance(value, Rows | Keyed):
+        if isinstance(value, SymbolicRows | Keyed):
             return (
                 exp.column(str(index))
                 if isinstance(index, str)
@@ -300,7 +300,7 @@ class _Scope:
         match function:
             case Code():
                 return self.interpreter.run(function, arguments, keywords)
-            case Name():
+            case DottedName():
                 return self.library(function.dotted, arguments, keywords)
             case Method():
                 return self.method(function.of, function.name, arguments, keywords)
@@ -337,7 +337,7 @@ class _Scope:
     def table(self, name: str, arguments: list[Any]) -> object:
         """The registered table that the script reads by its name or path; a reader for `spark.read.format("csv")`."""
         if name in ("format", "option", "options", "schema"):
-            return Name("spark.read")
+            return DottedName("spark.read")
         place = str(arguments[0]).rstrip("/")
         for one in self.interpreter.tables.values():
             if place in (one.name, one.table) or (one.path and place.endswith(one.path.rstrip("/").lstrip("./"))):
@@ -350,7 +350,7 @@ class _Scope:
         for one in values[1:]:
             if isinstance(function, Code):
                 result = self.interpreter.run(function, [result, one], {})
-            elif isinstance(function, Name):
+            elif isinstance(function, DottedName):
                 result = self.method(result, function.dotted.rpartition(".")[2], [one], {})
             else:
                 raise NotReadError("this use of reduce is not understood")
@@ -365,7 +365,7 @@ class _Scope:
             return column_method(value, name, arguments, keywords)
         if isinstance(value, Grouped):
             return aggregated(self.reading, value, name, arguments)
-        if isinstance(value, Rows | Keyed):
+        if isinstance(value, SymbolicRows | Keyed):
             if name == "transform":
                 return self.interpreter.run(arguments[0], [value, *arguments[1:]], keywords)
             return frame_method(self.reading, value, name, arguments, keywords)

@@ -25,7 +25,7 @@ from palmette.features.adoption.columns import (
     sql,
     tree_of,
 )
-from palmette.features.adoption.frames import Frame, Grouped, Keyed, Reading
+from palmette.features.adoption.frames import Frame, Grouped, Keyed, ScriptReading
 from palmette.features.adoption.sequences import over
 from palmette.features.spec.view import AS_OF
 
@@ -181,7 +181,7 @@ def _condition(tree: Tree, name: str, values: list[Any]) -> Tree:
     raise NotReadError(f"the method {name} of a column is not understood")
 
 
-def aggregated(reading: Reading, grouped: Grouped, name: str, arguments: list[Any]) -> Keyed:
+def aggregated(reading: ScriptReading, grouped: Grouped, name: str, arguments: list[Any]) -> Keyed:
     """A method of grouped rows."""
     if name == "agg":
         pairs = [labelled(one) for one in _read(reading, arguments)]
@@ -194,7 +194,9 @@ def aggregated(reading: Reading, grouped: Grouped, name: str, arguments: list[An
     return frames.aggregated(reading, grouped, pairs)
 
 
-def frame_method(reading: Reading, frame: Frame, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+def frame_method(
+    reading: ScriptReading, frame: Frame, name: str, arguments: list[Any], keywords: dict[str, Any]
+) -> Any:
     """A method of a data frame."""
     if name in _UNCHANGED:
         return frame
@@ -205,7 +207,7 @@ def frame_method(reading: Reading, frame: Frame, name: str, arguments: list[Any]
     return _METHODS[name](reading, frame, *arguments, **keywords)
 
 
-def _read(reading: Reading, values: Sequence[object]) -> Iterator[object]:
+def _read(reading: ScriptReading, values: Sequence[object]) -> Iterator[object]:
     """The columns that can be read; a note for each other."""
     for one in values:
         if isinstance(one, Unread):
@@ -214,7 +216,7 @@ def _read(reading: Reading, values: Sequence[object]) -> Iterator[object]:
             yield one
 
 
-def _select(reading: Reading, frame: Frame, *columns: object) -> Frame:
+def _select(reading: ScriptReading, frame: Frame, *columns: object) -> Frame:
     given = [item for one in _read(reading, columns) for item in (one if isinstance(one, list) else [one])]
     chosen = list[tuple[str, Tree]]()
     for one in given:
@@ -222,7 +224,7 @@ def _select(reading: Reading, frame: Frame, *columns: object) -> Frame:
     return frames.select(reading, frame, chosen)
 
 
-def _join(reading: Reading, left: Frame, right: Frame | Unread, on: object = None, how: str = "inner") -> Frame:
+def _join(reading: ScriptReading, left: Frame, right: Frame | Unread, on: object = None, how: str = "inner") -> Frame:
     if isinstance(right, Unread):
         reading.note(right.reason, right.line)
         if not isinstance(left, Keyed):
@@ -234,7 +236,7 @@ def _join(reading: Reading, left: Frame, right: Frame | Unread, on: object = Non
     return frames.join(reading, left, right, names, how)
 
 
-def _fill(reading: Reading, frame: Frame, value: Any, subset: Sequence[str] | str | None = None) -> Frame:
+def _fill(reading: ScriptReading, frame: Frame, value: Any, subset: Sequence[str] | str | None = None) -> Frame:
     names = [subset] if isinstance(subset, str) else subset or list(frame.columns)
     values = value if isinstance(value, dict) else dict.fromkeys(names, value)
     if not isinstance(value, dict) and subset is None:
@@ -245,25 +247,25 @@ def _fill(reading: Reading, frame: Frame, value: Any, subset: Sequence[str] | st
     return frames.with_columns(reading, frame, filled)
 
 
-def _group(_: Reading, frame: Frame, *keys: object) -> Grouped:
+def _group(_: ScriptReading, frame: Frame, *keys: object) -> Grouped:
     given = [item for one in keys for item in (one if isinstance(one, list) else [one])]
     return frames.group(frame, [named(one).name for one in given])
 
 
-def _drop(_: Reading, frame: Frame, *names: object) -> Frame:
+def _drop(_: ScriptReading, frame: Frame, *names: object) -> Frame:
     gone = {named(one).name for one in names}
     return replace(frame, columns={name: tree for name, tree in frame.columns.items() if name not in gone})
 
 
-def _rename(_: Reading, frame: Frame, old: str, new: str) -> Frame:
+def _rename(_: ScriptReading, frame: Frame, old: str, new: str) -> Frame:
     return replace(frame, columns={new if name == old else name: tree for name, tree in frame.columns.items()})
 
 
-def _where(reading: Reading, frame: Frame, condition: object) -> Frame:
+def _where(reading: ScriptReading, frame: Frame, condition: object) -> Frame:
     return frames.where(reading, frame, sql(condition) if isinstance(condition, str) else tree_of(condition))
 
 
-def _not_null(reading: Reading, frame: Frame, *_: str, subset: Sequence[str] | str | None = None) -> Frame:
+def _not_null(reading: ScriptReading, frame: Frame, *_: str, subset: Sequence[str] | str | None = None) -> Frame:
     names = [subset] if isinstance(subset, str) else list(subset or frame.columns)
     for name in names:
         frame = frames.where(reading, frame, exp.Not(this=exp.Is(this=exp.column(name), expression=exp.Null())))

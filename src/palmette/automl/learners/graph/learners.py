@@ -105,7 +105,7 @@ class LabelSmoothing(_Averaged):
         return {**super().ranges(facts), "share": share}
 
 
-class _Network(_OfNodes):
+class _NodeNetwork(_OfNodes):
     track = "neural"
     requires: ClassVar[tuple[str, ...]] = ("torch",)
     stops_early = True
@@ -129,14 +129,14 @@ class _Network(_OfNodes):
         return int(estimator.fit_until(fold.train, fold.target, valid=fold.stopping, deadline=deadline))
 
 
-class GraphConvolution(_Network):
+class GraphConvolution(_NodeNetwork):
     name = "gcn"
     families = FAMILIES | {"neural_network", "graph_neural_network", "deep_learning"}
     description = "Two graph convolutions: a network whose layers average over neighbours."
     start = 0.5
 
 
-class GeneralisedPageRank(_Network):
+class GeneralisedPageRank(_NodeNetwork):
     name = "gpr_gnn"
     families = FAMILIES | {"neural_network", "graph_neural_network", "deep_learning"}
     description = (
@@ -145,7 +145,7 @@ class GeneralisedPageRank(_Network):
     start = 0.2
 
 
-class GraphAttention(_Network):
+class GraphAttention(_NodeNetwork):
     name = "gat"
     families = FAMILIES | {"neural_network", "graph_neural_network", "deep_learning", "torch_geometric"}
     requires = ("torch", "torch_geometric")
