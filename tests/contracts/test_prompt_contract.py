@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Literal
 
 import pytest
+from canned import Canned, models
 
 from palmette.automl.actors.debugger.actor import Debugger
 from palmette.engine import load, names
 from palmette.features.words.answer import WordsAnswer
 from palmette.llm import Agent, Answer, Reply, read_answer
-from palmette.llm.prompt import load_prompt
+from palmette.llm.prompt import fill, load_prompt
 from palmette.planners import model
 
 PACKAGE = Path(model.__file__).parents[1]
@@ -24,7 +26,6 @@ def prompts() -> dict[str, tuple[Path, type[Answer]]]:
     agents = [one for one in actors if isinstance(one, type) and issubclass(one, Agent)]
     found = {one.name: (Path(inspect.getfile(one)).parent / one.prompt, one.Answer) for one in agents}
     found["words"] = (PACKAGE / "features" / "words" / "prompt.md", WordsAnswer)
-    found["planner"] = (PACKAGE / "planners" / "model.md", model.DecisionAnswer)
     return found
 
 
@@ -38,5 +39,14 @@ def test_the_example_is_an_answer(task: str) -> None:
         assert isinstance(found, answer), found
 
 
+@pytest.mark.parametrize(("calls", "answer"), [("route", model.DecisionAnswer), ("step", model.StepAnswer)])
+def test_the_planners_example_is_an_answer(calls: Literal["route", "step"], answer: type[Answer]) -> None:
+    planner = model.LanguageModelPlanner(models(Canned([])), calls)
+    text = planner.file.instructions(planner.answer, planner.parts)
+    found = read_answer(Reply(text=fill(planner.file.example, planner.parts), model="m"), answer)
+    assert isinstance(found, answer) and planner.answer is answer, found
+    assert planner.parts["asked"] in text
+
+
 def test_no_prompt_is_left_out() -> None:
-    assert {path for path, _ in prompts().values()} == {*PACKAGE.rglob("prompt.md"), PACKAGE / "planners" / "model.md"}
+    assert {path for path, _ in prompts().values()} == {*PACKAGE.rglob("prompt.md")}

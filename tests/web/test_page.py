@@ -119,8 +119,8 @@ def test_attempts_are_compared_and_calls_of_models_read(page: Page, address: str
     page.get_by_role("button", name="What it changed").click()
     page.locator(".diff .plus", has_text="hello").wait_for()
     with Journal(runs / "words") as journal:
-        journal.append(RunResumed(version="0"), RunEnded(status="stopped", reason="as it was told"))
-    page.get_by_text("as it was told").wait_for()
+        journal.append(RunResumed(version="0"), RunEnded(status="stopped", reason="on request"))
+    page.get_by_text("on request").wait_for()
     page.locator(".diff .plus", has_text="hello").wait_for()
     page.get_by_role("tab", name="Model calls").click()
     page.get_by_role("button", name="Call 1").click()

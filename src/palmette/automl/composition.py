@@ -165,7 +165,7 @@ def usual_encoder(kind: Kind, layout: Layout, kinds: Iterable[Kind] = ()) -> Enc
 
 
 def embedding_encoder(kind: Kind, facts: DataFacts) -> Encoder | None:
-    """Returns the encoder whose features tell which cells are alike: a pretrained one if quick, else the default."""
+    """Returns the encoder for comparing cells of a kind: a pretrained one if it is quick, else the default."""
     usable = (one for one in encoders() if one.kind == kind and "dense" in one.layouts and not one.unavailable())
     pretrained = (one for one in usable if one.weights and not one.usual_beside)
     quick = [one for one in pretrained if one.seconds(facts) * facts.folds <= EMBEDDING_SECONDS]

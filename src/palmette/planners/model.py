@@ -13,6 +13,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from palmette.documents import load_plain, read_text
 from palmette.engine.actor import Violation
 from palmette.engine.planner import Decision, Situation
 from palmette.engine.topology import STOP
@@ -73,7 +74,8 @@ class LanguageModelPlanner:
         self.model = model
         by_step = planner_calls == "step"
         self.answer: type[DecisionAnswer | StepAnswer] = StepAnswer if by_step else DecisionAnswer
-        self.file = load_prompt(Path(__file__).with_name("step.md" if by_step else "model.md"))
+        self.file = load_prompt(Path(__file__).with_suffix(".md"))
+        self.parts = load_plain(read_text(Path(__file__).with_name("calls.yaml")))[planner_calls]
 
     def decide(self, situation: Situation) -> Decision:
         if self.answer is DecisionAnswer and (route := situation.state.route):
@@ -91,7 +93,7 @@ class LanguageModelPlanner:
 
     def render(self, situation: Situation) -> Prompt:
         """The complete prompt."""
-        system = self.file.instructions(self.answer)
+        system = self.file.instructions(self.answer, self.parts)
         room = self.model.settings.prompt_tokens - estimate_tokens(system) - estimate_tokens(self.file.user)
         packed = pack(planner_context(situation), room)
         user = self.file.fill({name: part.text for name, part in packed.items()})

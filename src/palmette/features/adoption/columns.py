@@ -119,7 +119,7 @@ def call(name: str, *arguments: Tree) -> Tree:
 
 
 def function_call(name: str, arguments: Sequence[object], keywords: Mapping[str, object]) -> Tree:
-    """A call of a function of `pyspark.sql.functions`; its annotations tell which strings are names of columns."""
+    """A call of a function of `pyspark.sql.functions`; annotations say which strings name columns."""
     import pyspark.sql.functions
 
     name = _RENAMED.get(name, name)
