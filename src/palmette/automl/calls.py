@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-Value = Any
-"""None, a bool, number or text, a list, tuple or dict of values, a `Call` or a `Name`."""
+Value = Any  # None, a bool, number or text, a list, tuple or dict of values, a `Call` or a `Name`
 
 
 @dataclass(frozen=True)
@@ -27,11 +26,9 @@ class Name:
 class Call:
     """A class or function with its keyword arguments."""
 
-    path: str
-    """Its import path, e.g. `sklearn.linear_model.Ridge`."""
+    path: str  # its import path, e.g. `sklearn.linear_model.Ridge`.
     arguments: dict[str, Value] = field(default_factory=dict)
-    positional: tuple[Value, ...] = ()
-    """Positional arguments."""
+    positional: tuple[Value, ...] = ()  # positional arguments
 
     def where(self, **arguments: Value) -> Call:
         """Returns a copy with added or changed arguments."""

@@ -24,12 +24,9 @@ TASKS = {
     "series": "time-series-forecasting",
 }
 """The hub's task of networks that encode a kind of column."""
-TOKENS = {"text": 128, "image": 197, "audio": 500, "series": 64}
-"""Approximate tokens per row."""
-OPERATIONS = 2e10
-"""Approximate matrix operations per second and core."""
-EXAMINED = 10
-"""Number of search results examined in detail."""
+TOKENS = {"text": 128, "image": 197, "audio": 500, "series": 64}  # approximate tokens per row
+OPERATIONS = 2e10  # approximate matrix operations per second and core
+EXAMINED = 10  # number of search results examined in detail
 
 
 class Checkpoint(Model):

@@ -23,8 +23,7 @@ from palmette.automl.learners.learner import FoldData, Learner, Measured, Settin
 from palmette.automl.problem_traits import learning_task
 from palmette.engine.registry import create, load, names
 
-ORDER: tuple[Kind, ...] = ("number", "boolean", "datetime", "category")
-"""Order of the features; other kinds follow."""
+ORDER: tuple[Kind, ...] = ("number", "boolean", "datetime", "category")  # order of the features; other kinds follow
 COLUMNS = "palmette.automl.encoders.columns"
 DERIVED = "palmette.automl.encoders.derived"
 ARRAYS = "palmette.automl.encoders.columns.with_arrays"
@@ -33,14 +32,10 @@ OPERATIONS = {"difference": "numpy.subtract", "elapsed": "numpy.subtract", "rati
 }  # fmt: skip
 """Functions of derived features that are not named after their operation."""
 REBALANCED = "palmette.automl.learners.wrappers.Rebalanced"
-USUAL_WORDS = 10.0
-"""Assumed length of a text column that was not measured."""
-COMPARABLE_LENGTHS = 1.5
-"""Largest ratio of the lengths of two texts that count as comparable."""
-EMBEDDING_SECONDS = 40.0
-"""Most seconds, on one thread, to embed the cells of all rows without a target."""
-CODE_LENGTH = 3
-"""Fewest digits of a code with leading zeros."""
+USUAL_WORDS = 10.0  # assumed length of a text column that was not measured
+COMPARABLE_LENGTHS = 1.5  # largest ratio of the lengths of two texts that count as comparable
+EMBEDDING_SECONDS = 40.0  # most seconds, on one thread, to embed the cells of all rows without a target
+CODE_LENGTH = 3  # fewest digits of a code with leading zeros
 
 
 class EncodedColumns(NamedTuple):
@@ -48,8 +43,7 @@ class EncodedColumns(NamedTuple):
 
     name: str
     transformer: Transformer
-    columns: list[str] | str
-    """A plain name passes the column as a series."""
+    columns: list[str] | str  # a plain name passes the column as a series
     categorical: tuple[bool, ...]
 
 

@@ -22,8 +22,7 @@ FIGURES = (
     "missing: the share of rows without a value"
 )
 EXAMPLES = 3
-FEW = 0.0005
-"""Smaller shares are not mentioned."""
+FEW = 0.0005  # smaller shares are not mentioned
 MEANING = {
     "latency": "seconds to answer a request for one row",
     "batch_time": "seconds to predict all hold-out rows",

@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 
 
 _importing = threading.Lock()
-BACKGROUND = 100
-"""Number of background rows."""
+BACKGROUND = 100  # number of background rows
 
-Predict = Callable[["pd.DataFrame"], Floats]
-"""From rows to outputs of the model, (n, k)."""
+Predict = Callable[["pd.DataFrame"], Floats]  # from rows to outputs of the model, (n, k)
 
 
 @dataclass(frozen=True)

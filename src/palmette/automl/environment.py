@@ -31,10 +31,8 @@ from palmette.llm.tokens import token_limit
 from palmette.sandbox import Sandbox
 
 TOPOLOGIES = Path(__file__).with_name("topologies")
-MOST_TEXT = 10_000
-"""Most characters of a request."""
-OVERHEAD = 1800.0
-"""Seconds beyond the training time after which a run is stopped."""
+MOST_TEXT = 10_000  # most characters of a request
+OVERHEAD = 1800.0  # seconds beyond the training time after which a run is stopped
 _SET = re.compile(rf"\b(?:{'|'.join(DATASET_SOURCES)}):[\w-]+(?:[./][\w-]+)*")
 _NUMBERED = re.compile(
     r"\b(ucimlrepo|openml)\b[^.]{0,60}\bid\W{0,3}(\d+)|\bid\W{0,3}(\d+)[^.]{0,60}\b(ucimlrepo|openml)\b", re.I
@@ -52,8 +50,7 @@ _METHOD = re.compile(
     re.I,
 )
 """Words about the model rather than the data."""
-SHOWN = 5
-"""Number of candidates offered to a person."""
+SHOWN = 5  # number of candidates offered to a person
 
 
 class RunArguments(Model):

@@ -27,8 +27,7 @@ from palmette.automl.problems.registry import problem_of
 MOST_FEATURES = 50
 RELATIVE, ABSOLUTE = 1e-6, 1e-9
 """Tolerances for repeated outputs of a row: sums over many rows may add up in a different order."""
-SEVERAL = 5
-"""Number of rows that are also predicted individually."""
+SEVERAL = 5  # number of rows that are also predicted individually
 HALF = 2
 
 

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from palmette.automl.task_spec.spec import Constraint
 from palmette.engine import Spend
 
-LONGEST = 64
-"""Most characters shown of a name; the full name is in its title."""
+LONGEST = 64  # most characters shown of a name; the full name is in its title
 FEWEST_DECIMALS, MOST_DECIMALS = 0, 4
 COMPARISONS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
 SPACE = re.compile(r"\s+")
-GROUPED = 10_000
-"""Smallest number with thousands separators, so that years have none."""
+GROUPED = 10_000  # smallest number with thousands separators, so that years have none
 MINUS = "\N{MINUS SIGN}"
 METRICS = {
     "accuracy": "Accuracy",

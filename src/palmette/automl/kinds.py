@@ -119,10 +119,8 @@ ID_NAME = re.compile(
     r"^(id|uuid|guid|index|key|instant)[_\W]|^[a-z]+id$|^(unnamed.*|column_1|)$",
     re.IGNORECASE,
 )
-FEWEST, SAMPLE = 10, 2000
-"""Fewest rows for an identifier; rows that are inspected."""
-TITLES = 20
-"""Fewest distinct short titles that make a column text."""
+FEWEST, SAMPLE = 10, 2000  # fewest rows for an identifier; rows that are inspected
+TITLES = 20  # fewest distinct short titles that make a column text
 
 
 def kind_of(column: pd.Series[Any], name: str, distinct: int | None = None) -> Kind:

@@ -13,8 +13,7 @@ from pydantic import JsonValue
 from palmette.engine import ArtefactStore, Entry
 from palmette.engine import events as e
 
-KEPT = 40
-"""Most lines shown in a notebook."""
+KEPT = 40  # most lines shown in a notebook
 
 
 def task_of(event: e.Event, folder: Path | None) -> JsonValue:

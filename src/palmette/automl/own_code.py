@@ -19,16 +19,11 @@ from palmette.engine import Context, Violation
 from palmette.sandbox import Sandbox, relative_to_root
 
 FEATURES = "own_features.py"
-SAMPLE = 300
-"""Training rows in the sample that own code is tested on."""
-SECONDS = 60.0
-"""Time limit of the test; slower classes are refused."""
-LEADING = 2
-"""Number of the plan's learners that own features are added to."""
-RULE_OPERATIONS = ("elapsed",)
-"""Operations that only rules use for derived features."""
-MOST_REFUSALS = 2
-"""Refused answers after which a module is left out, so that own code never fails a run."""
+SAMPLE = 300  # training rows in the sample that own code is tested on
+SECONDS = 60.0  # time limit of the test; slower classes are refused
+LEADING = 2  # number of the plan's learners that own features are added to
+RULE_OPERATIONS = ("elapsed",)  # operations that only rules use for derived features
+MOST_REFUSALS = 2  # refused answers after which a module is left out, so that own code never fails a run
 PACKAGE_FAILURES = frozenset(
     {
         "fit-failed", "prediction-failed", "predictions-differ", "endpoint-unhealthy", "bad-request-accepted",

@@ -19,26 +19,19 @@ class ColumnByCluster(NamedTuple):
     """A column's values in each cluster."""
 
     name: str
-    statistic: str
-    """`median`, `most frequent` or `typical words`."""
-    values: tuple[str, ...]
-    """One for each cluster, as text."""
-    separation: float
-    """Share of the column's variance between clusters, 0 to 1."""
+    statistic: str  # `median`, `most frequent` or `typical words`
+    values: tuple[str, ...]  # one for each cluster, as text
+    separation: float  # share of the column's variance between clusters, 0 to 1
 
 
 @dataclass(frozen=True)
 class ClusterResults:
     """The clusters of the training rows."""
 
-    sizes: tuple[int, ...]
-    """Number of rows by cluster."""
-    silhouettes: tuple[tuple[int, float], ...] = ()
-    """Silhouette by number of clusters."""
-    projection: Floats | None = None
-    """(n, 2): some rows in the plane."""
-    labels: NDArray[np.intp] | None = None
-    """(n,): the cluster of each row of the projection."""
+    sizes: tuple[int, ...]  # number of rows by cluster
+    silhouettes: tuple[tuple[int, float], ...] = ()  # silhouette by number of clusters
+    projection: Floats | None = None  # (n, 2): some rows in the plane
+    labels: NDArray[np.intp] | None = None  # (n,): the cluster of each row of the projection
     columns: tuple[ColumnByCluster, ...] = ()
 
 
@@ -47,10 +40,8 @@ class DrawnForecast:
     """A forecast with the values before it and the true values."""
 
     title: str
-    before: Floats
-    """(k,): the last known values."""
-    truth: Floats
-    """(horizon,): NaN where unknown."""
+    before: Floats  # (k,): the last known values
+    truth: Floats  # (horizon,): NaN where unknown
     values: Floats
     low: Floats | None = None
     high: Floats | None = None
@@ -61,12 +52,9 @@ class Forecasts:
     """Forecasts of the hold-out."""
 
     drawn: tuple[DrawnForecast, ...]
-    count: int
-    """Forecast values with a known truth."""
-    promised: float = 0.0
-    """Nominal coverage of the bands; 0 without bands."""
-    inside: float | None = None
-    """Measured coverage."""
+    count: int  # forecast values with a known truth
+    promised: float = 0.0  # nominal coverage of the bands; 0 without bands
+    inside: float | None = None  # measured coverage
 
 
 @dataclass(frozen=True)
@@ -77,12 +65,10 @@ class ReportData:
     """(n,): class names or numbers of the hold-out, or of the training rows if there is none."""
     predictions: Predictions | None = None
     """Predictions for the same rows, out of fold if there is no hold-out."""
-    positive: str | None = None
-    """The positive class of two."""
+    positive: str | None = None  # the positive class of two
     importance: str = "How much worse the metric becomes"
     """What importance measures; `when a column ... is shuffled` follows."""
-    limits: tuple[str, ...] = ()
-    """Limits of such models, in sentences."""
+    limits: tuple[str, ...] = ()  # limits of such models, in sentences
     clustering: ClusterResults | None = None
     forecasts: Forecasts | None = None
     missing: Mapping[Measured, str] = field(default_factory=dict)

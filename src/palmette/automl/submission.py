@@ -15,8 +15,7 @@ from palmette.automl.samples.tables import clean_names
 if TYPE_CHECKING:
     import pandas as pd
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of cells that a spreadsheet evaluates as formulas."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of cells that a spreadsheet evaluates as formulas
 SUBMISSION, PREDICTIONS = "submission.csv", "predictions.csv"
 
 

@@ -173,8 +173,7 @@ def test_the_endpoint_answers_for_known_and_new_nodes(
     rows = rows_of_requests(in_file_form(splits.holdout.drop(columns="area"), package.blueprint))
     with Service(Sandbox(), package.folder) as service:
         assert service.is_healthy()
-        checked = check_endpoint(service, row_exchanges(rows, answers_of(made), ("size", "year")))
-        assert not checked.violations, checked.violations
+        assert not check_endpoint(service, row_exchanges(rows, answers_of(made), ("size", "year")))
         by_id = service.call("GET", f"/nodes/{rows[0]['paper']}").data()
         assert by_id == service.call("POST", "/predict", rows[0]).data()
         new = {"paper": "new", "size": None, "year": 1995, "neighbours": str(rows[0]["paper"])}

@@ -70,8 +70,7 @@ def test_a_package_passes_its_tests_and_its_endpoint_agrees_with_it(
         asked = rows_of_requests(in_file_form(rows.drop(columns="grade", errors="ignore"), package.blueprint))
         numbers = tuple(one.in_file for one in package.blueprint.columns if one.kind == "number")
         asked = [{name: row[name] for name in (one.in_file for one in package.blueprint.columns)} for row in asked]
-        checked = check_endpoint(service, row_exchanges(asked, answers_of(made), numbers))
-        assert not checked.violations and {one.status for one in checked.measurements} == {"passed"}
+        assert not check_endpoint(service, row_exchanges(asked, answers_of(made), numbers))
         assert service.call("POST", "/predict/batch", {"rows": [asked[0]] * 10_001}).status == 413
         assert service.call("POST", "/predict", {**asked[0], "Age (years)": float("nan"), "more": 1}).status == 200
         assert service.call("POST", "/predict", ["no", "object"]).status == 422

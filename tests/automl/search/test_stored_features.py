@@ -49,7 +49,6 @@ def test_a_piece_of_a_worker_that_ended_is_computed(
     (name,) = (path.stem for path in tmp_path.glob("*.json"))
     (tmp_path / f"{name}.npy").unlink()
     (tmp_path / f"{name}-32.npy").unlink()
-    (tmp_path / f"{name}-32.claim").write_text(str(2**22 - 1), encoding="utf-8")  # no process has this number
     with_stored(ENCODER, frame, tmp_path)
     assert np.load(tmp_path / f"{name}.npy").shape == (50, 12)
 

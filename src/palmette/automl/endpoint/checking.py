@@ -8,7 +8,7 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,52 +16,37 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from palmette.automl.artefacts import Latency
 from palmette.automl.endpoint.service import UNREADABLE, HttpReply, Service
 from palmette.automl.measure import Predictions
-from palmette.automl.weights import FOLDER, weights_folder
+from palmette.automl.project import surroundings
 from palmette.engine.actor import Measurement, Violation
-from palmette.sandbox import Access, Limits, Sandbox, python_command
+from palmette.sandbox import Limits, Sandbox, python_command
 from palmette.sandbox.suite import Suite, run_suite
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SINGLES = 20
-"""Requests for single rows that are compared with `predict.py`."""
-MOST_COLUMNS = 40
-"""About how many columns of a wide table get bad values in requests."""
+SINGLES = 20  # requests for single rows that are compared with `predict.py`
+MOST_COLUMNS = 40  # about how many columns of a wide table get bad values in requests
 TEST_SECONDS = 300.0
-LOGGED = 0.2
-"""Seconds that a service is given to log why a request failed."""
-LONGEST = 3_000
-"""Characters of evidence in a violation."""
+LOGGED = 0.2  # seconds that a service is given to log why a request failed
+LONGEST = 3_000  # characters of evidence in a violation
 UNPROCESSABLE = 422
 PATHS = {"/health", "/predict", "/predict/batch"}
 RELATIVE, ABSOLUTE = 1e-6, 1e-9
 """Tolerance between two answers to one row: the order of sums depends on the number of rows."""
-EXACT = 2**63
-"""Integers from here on are sent as text, as some JSON readers refuse them."""
+EXACT = 2**63  # integers from here on are sent as text, as some JSON readers refuse them
 
 Row = dict[str, str | bool | float | None]
 WARM_UP, BLOCKS, BLOCK = 20, 6, 20
 """Requests that are not timed; then blocks of timed requests, whose medians give the spread; requests in a block."""
-LEAST = 4
-"""Requests in a block where the endpoint is slow."""
-SECONDS = 12.0
-"""Approximate time for all blocks together."""
-
-
-class CheckedEndpoint(NamedTuple):
-    """Results of the checks."""
-
-    measurements: tuple[Measurement, ...] = ()
-    violations: tuple[Violation, ...] = ()
+LEAST = 4  # requests in a block where the endpoint is slow
+SECONDS = 12.0  # approximate time for all blocks together
 
 
 class Exchange(NamedTuple):
     """A request and the expected answer."""
 
     body: Mapping[str, Any]
-    answer: Any = None
-    """The expected JSON."""
+    answer: Any = None  # the expected JSON
     refused: frozenset[str] = frozenset()
     """The fields that the 422 answer must name; empty for a valid request."""
     path: str = "/predict"
@@ -97,68 +82,51 @@ def exchanges(field: str, rows: list[Row], answer: Any, numbers: Sequence[str]) 
     yield Exchange({}, refused=frozenset({field}))
 
 
-def check_endpoint(service: Service, requests: Iterable[Exchange]) -> CheckedEndpoint:
-    """Makes all exchanges with a healthy service, and checks that its OpenAPI description names the columns."""
-    asked = list(requests)
-    batches = [one for one in asked if one.path != "/predict"]
-    checks: dict[str, Callable[[], str]] = {
-        "answers": lambda: _answered(service, [one for one in asked if not one.refused and one not in batches]),
-        "bad requests": lambda: _refused(service, [one for one in asked if one.refused]),
-    }
-    if batches:
-        checks["batch answers"] = lambda: _answered(service, batches)
-        checks["OpenAPI"] = lambda: _described(service, batches[0].body["rows"][0])
-    done = [_measured(name, check, service) for name, check in checks.items()]
-    return CheckedEndpoint(tuple(one for one, _ in done), tuple(found for _, found in done if found))
+def check_endpoint(service: Service, requests: Iterable[Exchange]) -> tuple[Violation, ...]:
+    """Makes all exchanges with a healthy service; returns the first failure, if any.
 
-
-def _measured(name: str, check: Callable[[], str], service: Service) -> tuple[Measurement, Violation | None]:
-    started, code, evidence = time.monotonic(), "", ""
+    The OpenAPI description must name the columns of a batch's rows.
+    """
+    evidence = ""
     try:
-        detail = check()
+        for one in requests:
+            (_require_refused if one.refused else _require_answer)(service, one)
+            if one.path != "/predict":
+                _require_described(service, one.body["rows"][0])
     except _CheckFailed as found:
-        code, detail, evidence = found.args
+        code, message, evidence = found.args
         time.sleep(LOGGED)
     except UNREADABLE as error:
         code = "endpoint-unhealthy"
-        detail = f"The endpoint gave no answer that can be read: {type(error).__name__}: {error}"[:300]
-    seconds = round(time.monotonic() - started, 3)
-    measured = Measurement(name=name, status="failed" if code else "passed", detail=detail, seconds=seconds)
-    if not code:
-        return measured, None
+        message = f"The endpoint gave no answer that can be read: {type(error).__name__}: {error}"[:300]
+    else:
+        return ()
     evidence = f"{evidence[:LONGEST]}\n{service.output()[-LONGEST:]}".strip()
-    return measured, Violation(code=code, message=detail, evidence=evidence, subject="serve.py")
+    return (Violation(code=code, message=message, evidence=evidence, subject="serve.py"),)
 
 
-def _answered(service: Service, good: Sequence[Exchange]) -> str:
-    for one in good:
-        made = _ok(service.call("POST", one.path, one.body))
-        if not agree(made, one.answer):
-            evidence = f"request: {one.body}\nendpoint: {made}\npredict.py: {one.answer}"
-            raise _CheckFailed("predictions-differ", "The endpoint and predict.py disagree.", evidence)
-    return f"{len(good)} requests agree with predict.py"
+def _require_answer(service: Service, one: Exchange) -> None:
+    made = _ok(service.call("POST", one.path, one.body))
+    if not agree(made, one.answer):
+        evidence = f"request: {one.body}\nendpoint: {made}\npredict.py: {one.answer}"
+        raise _CheckFailed("predictions-differ", "The endpoint and predict.py disagree.", evidence)
 
 
-def _refused(service: Service, bad: Sequence[Exchange]) -> str:
-    for one in bad:
-        reply = service.call("POST", one.path, one.body)
-        named = {part["loc"][-1] for part in reply.data()["detail"]} if reply.status == UNPROCESSABLE else set()
-        if named != one.refused:
-            wrong = f"A request with wrong {sorted(one.refused)} got {reply.status}"
-            message = f"{wrong} that names {sorted(named)}, not them."
-            raise _CheckFailed("bad-request-accepted", message, reply.text)
-    return f"{len(bad)} got 422 with the column"
+def _require_refused(service: Service, one: Exchange) -> None:
+    reply = service.call("POST", one.path, one.body)
+    named = {part["loc"][-1] for part in reply.data()["detail"]} if reply.status == UNPROCESSABLE else set()
+    if named != one.refused:
+        wrong = f"A request with wrong {sorted(one.refused)} got {reply.status}"
+        raise _CheckFailed("bad-request-accepted", f"{wrong} that names {sorted(named)}, not them.", reply.text)
 
 
-def _described(service: Service, row: Row) -> str:
-    described = _ok(service.call("GET", "/openapi.json"))
-    missing = PATHS - set(described["paths"])
-    body = described["paths"]["/predict"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    fields = list(body["properties"])
+def _require_described(service: Service, row: Row) -> None:
+    paths = _ok(service.call("GET", "/openapi.json"))["paths"]
+    fields = paths["/predict"]["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    missing = PATHS - {*paths}
     if missing or {*fields} != {*row}:
-        message = f"The OpenAPI description lacks {sorted(missing)} or has other columns than the file: {fields}"
+        message = f"The OpenAPI description lacks {sorted(missing)} or has other columns than the file: {[*fields]}"
         raise _CheckFailed("openapi-missing", message, "")
-    return f"{len(described['paths'])} paths, {len(fields)} fields of a row"
 
 
 def _ok(reply: HttpReply) -> Any:
@@ -169,15 +137,8 @@ def _ok(reply: HttpReply) -> Any:
 
 def of_tests(sandbox: Sandbox, folder: Path) -> tuple[Measurement, Violation | None]:
     """Runs the package's own tests; its folder stays unchanged."""
-    models = weights_folder()
-    run = run_suite(
-        sandbox,
-        python_command("-m", "pytest", "-q", "--tb=short"),
-        cwd=folder,
-        access=Access(read=(folder, *([models] if models else []))),
-        env={"PYTHONPATH": str(folder)} | ({FOLDER: str(models)} if models else {}),
-        limits=Limits(seconds=TEST_SECONDS),
-    )
+    command = python_command("-m", "pytest", "-q", "--tb=short")
+    run = run_suite(sandbox, command, cwd=folder, limits=Limits(seconds=TEST_SECONDS), **surroundings(folder))
     done, suite = run.execution, run.suite or Suite()
     wrong = not done.ok or bool(run.doubt) or len(suite.passed) < max(1, suite.count)
     detail = f"{suite.count} tests, {len(suite.failed)} failures, {len(suite.skipped)} skipped"
@@ -257,11 +218,9 @@ def measure_latency(service: Service, rows: Sequence[Mapping[str, Any]]) -> Late
     warm = statistics.median(_milliseconds(service, row) for row in islice(requests, WARM_UP))
     block = min(BLOCK, max(LEAST, int(SECONDS * 1000 / BLOCKS / max(warm, 0.001))))
     blocks = [[_milliseconds(service, row) for row in islice(requests, block)] for _ in range(BLOCKS)]
-    every = [one for block in blocks for one in block]
-    medians = [statistics.median(block) for block in blocks]
+    medians, every = [statistics.median(block) for block in blocks], [one for block in blocks for one in block]
     p95 = statistics.quantiles(every, n=100)[94]
-    values = (statistics.median(every), p95, min(medians), max(medians))
-    p50, p95, low, high = (round(value, 3) for value in values)
+    p50, p95, low, high = (round(value, 3) for value in (statistics.median(every), p95, min(medians), max(medians)))
     return Latency(p50=p50, p95=p95, low=low, high=high, requests=len(every))
 
 

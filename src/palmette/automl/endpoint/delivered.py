@@ -22,8 +22,7 @@ from palmette.sandbox.temporary import temporary_folder
 if TYPE_CHECKING:
     import pandas as pd
 
-SECONDS = 3600.0
-"""For the prediction of a file."""
+SECONDS = 3600.0  # for the prediction of a file
 REFUSAL = "ColumnError: "
 T = TypeVar("T", bound=Model)
 

@@ -18,8 +18,7 @@ from palmette.engine.storage_errors import sync_folder
 from palmette.errors import MachineError, UserError, named
 
 MANIFEST = "delivered.json"
-CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache"})
-"""Cache folders that a package creates when it runs."""
+CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache"})  # cache folders that a package creates when it runs
 
 
 class Manifest(Model):

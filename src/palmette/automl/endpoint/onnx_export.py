@@ -18,8 +18,7 @@ from palmette.sandbox import Sandbox
 from palmette.sandbox.reading import read_json, read_made
 from palmette.sandbox.temporary import temporary_folder
 
-ROWS, SECONDS = 1_000, 600.0
-"""Rows on which predictions are compared, and the time limit of the conversion."""
+ROWS, SECONDS = 1_000, 600.0  # rows on which predictions are compared, and the time limit of the conversion
 PROGRAM = """
 import importlib, json, sys
 from pathlib import Path

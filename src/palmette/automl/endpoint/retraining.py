@@ -27,12 +27,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-SHARE = 0.25
-"""Share of the new rows that is held out for the comparison."""
-FEWEST = 20
-"""Fewest held-out rows for a comparison."""
-SECONDS = 3600.0
-"""Time limit of a fit."""
+SHARE = 0.25  # share of the new rows that is held out for the comparison
+FEWEST = 20  # fewest held-out rows for a comparison
+SECONDS = 3600.0  # time limit of a fit
 NEW = "model_new"
 
 

@@ -12,19 +12,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from palmette.automl.weights import FOLDER, weights_folder
-from palmette.sandbox import Access, Process, Sandbox, python_command
+from palmette.automl.project import surroundings
+from palmette.sandbox import Process, Sandbox, python_command
 
 LOOPBACK = "127.0.0.1"
 QUIET = ("--log-level", "warning")
-TIMEOUT = 60.0
-"""Seconds for one answer."""
-MOST = 1 << 26
-"""Largest answer in bytes: about ten thousand rows."""
+TIMEOUT = 60.0  # seconds for one answer
+MOST = 1 << 26  # largest answer in bytes: about ten thousand rows
 UNREADABLE = (OSError, http.client.HTTPException, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 """Raised when an answer is missing or malformed."""
-EVERYWHERE = {"0.0.0.0": LOOPBACK, "::": "::1"}
-"""Listening addresses, and the addresses to call instead."""
+EVERYWHERE = {"0.0.0.0": LOOPBACK, "::": "::1"}  # listening addresses, and the addresses to call instead
 
 
 class HttpReply(NamedTuple):
@@ -51,10 +48,7 @@ class Service:
         self._relay = sandbox.publish(host, self.port) if port else None
         inside = LOOPBACK if self._relay or not port else host
         argv = python_command("-m", "uvicorn", "serve:app", "--host", inside, "--port", str(self.port), *QUIET)
-        models = weights_folder()
-        access = Access(read=(folder, *([models] if models else [])))
-        env = {"PYTHONPATH": str(folder)} | ({FOLDER: str(models)} if models else {})
-        self._process: Process = sandbox.start(argv, cwd=folder, access=access, env=env)
+        self._process: Process = sandbox.start(argv, cwd=folder, **surroundings(folder))
         self._connection = _Connection(sandbox, EVERYWHERE.get(inside, inside), self.port)
 
     @property

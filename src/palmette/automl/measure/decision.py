@@ -14,15 +14,11 @@ from numpy.typing import NDArray
 from palmette.automl.measure.confusion import FORMULAS, counts
 from palmette.automl.measure.metrics import Floats
 
-GRID: Floats = np.linspace(-6.0, 6.0, 241)
-"""Logarithms of weights."""
-COST = 0.002
-"""Cost in the unit of the metric for each unit of a weight's logarithm: no weight without a gain."""
+GRID: Floats = np.linspace(-6.0, 6.0, 241)  # logarithms of weights
+COST = 0.002  # cost in the unit of the metric for each unit of a weight's logarithm: no weight without a gain
 RESAMPLES = 24
-MOST_CLASSES = 60
-"""Classes above which every weight stays 1: the counts of all pairs take too much memory."""
-MOST_CELLS = 40_000
-"""Rows times classes that weights are searched on; they are scored on all rows."""
+MOST_CLASSES = 60  # classes above which every weight stays 1: the counts of all pairs take too much memory
+MOST_CELLS = 40_000  # rows times classes that weights are searched on; they are scored on all rows
 PASSES = 2
 
 

@@ -18,11 +18,9 @@ from palmette.automl.measure.confusion import FORMULAS
 from palmette.automl.measure.metrics import RANKINGS, Metric, Predictions, coded, hits, ranked, score
 from palmette.documents import Model
 
-MOST = 4_000
-"""Rows of a resample at most: more cost time, and the width follows from fewer (Bickel et al., 1997)."""
+MOST = 4_000  # rows of a resample at most: more cost time, and the width follows from fewer (Bickel et al., 1997)
 SEED = 0
-ROUNDS = 400
-"""Resamples: the ends of a 95 % interval then vary by a few per cent of its width."""
+ROUNDS = 400  # resamples: the ends of a 95 % interval then vary by a few per cent of its width
 WORK, LEAST = 10_000_000, 50
 """Rows times classes of all resamples together; beyond, there are fewer resamples, but not fewer than these."""
 
@@ -96,8 +94,7 @@ class _Draws(NamedTuple):
     """Resamples."""
 
     rows: list[NDArray[np.intp]]
-    share: float
-    """Share of the rows or units that one resample draws."""
+    share: float  # share of the rows or units that one resample draws
 
     def interval(self, found: list[float], whole: float) -> ScoreInterval:
         """The middle 95 %; of resamples that are smaller (m out of n), drawn in to `whole` by the root of m / n."""

@@ -25,13 +25,10 @@ Codes = NDArray[np.intp]
 class Predictions:
     """Predictions for n rows."""
 
-    values: NDArray[np.generic]
-    """(n,): class names as text, numbers, or group numbers."""
-    probabilities: Floats | None = None
-    """(n, k): of the classes, in the order of `classes`; rows sum to 1."""
+    values: NDArray[np.generic]  # (n,): class names as text, numbers, or group numbers
+    probabilities: Floats | None = None  # (n, k): of the classes, in the order of `classes`; rows sum to 1
     classes: tuple[str, ...] = ()
-    quantiles: Floats | None = None
-    """(n, q): of forecasts, in the order of `levels`."""
+    quantiles: Floats | None = None  # (n, q): of forecasts, in the order of `levels`
     levels: tuple[float, ...] = ()
 
     def __len__(self) -> int:
@@ -55,11 +52,9 @@ class Metric:
     task: Task
     needs: Needs
     compute: Formula
-    perfect: float = 1.0
-    """The best value there is."""
+    perfect: float = 1.0  # the best value there is
     greater_is_better: bool = True
-    is_binary: bool = False
-    """Whether it is about one class, the positive one."""
+    is_binary: bool = False  # whether it is about one class, the positive one
 
     def better(self, first: float, second: float) -> bool:
         """Whether the first value is better than the second."""
@@ -141,13 +136,10 @@ def classes_of(truth: NDArray[np.generic], predictions: Predictions) -> tuple[st
 class CodedLabels(NamedTuple):
     """Labels as numbers: comparing text takes most of the time of a metric."""
 
-    truth: Codes
-    """(n,)."""
-    predicted: Codes
-    """(n,)."""
+    truth: Codes  # (n,)
+    predicted: Codes  # (n,)
     classes: int
-    positive: int
-    """The number of the class that a metric of one class is about."""
+    positive: int  # the number of the class that a metric of one class is about
 
     def score(self, name: str, rows: Codes | slice = slice(None)) -> float:
         """The metric of some rows."""

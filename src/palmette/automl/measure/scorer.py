@@ -13,8 +13,7 @@ from palmette.automl.measure.decision import DecisionSearch
 from palmette.automl.measure.intervals import ScoreInterval, Units, difference, interval
 from palmette.automl.measure.metrics import Floats, Metric, Predictions, score
 
-ROUNDS = 100
-"""Resamples of an interval: many candidates get one, and its ends need not be exact."""
+ROUNDS = 100  # resamples of an interval: many candidates get one, and its ends need not be exact
 STACK_FOLDS = 5
 Scale = Literal["none", "log", "log1p"]
 LEARN = {"none": np.positive, "log": np.log, "log1p": np.log1p}
@@ -28,8 +27,7 @@ class Scorer(Protocol):
     metric: Metric
     blends: bool
     """Whether a mean of outputs is an output, so that several candidates can be delivered together."""
-    measured: str
-    """The origin of scores, in words."""
+    measured: str  # the origin of scores, in words
 
     def utility(self, outputs: Floats) -> float:
         """Orders candidates; greater is better."""

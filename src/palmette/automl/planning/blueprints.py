@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN_CATEGORIES = 30
-MEASURED = 1_000
-"""Number of texts used to measure the mean word count."""
-PLACEHOLDER = Candidate(name="none", learner="none")
-"""The candidate of a blueprint that has none yet."""
+MEASURED = 1_000  # number of texts used to measure the mean word count
+PLACEHOLDER = Candidate(name="none", learner="none")  # the candidate of a blueprint that has none yet
 
 
 def blueprint(

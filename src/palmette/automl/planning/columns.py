@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_DERIVED = 12
-PLAIN = ("native", "number")
-"""Number formats that labels can have, too."""
+PLAIN = ("native", "number")  # number formats that labels can have, too
 NAME = re.compile(r"[a-z](_?[a-z0-9])*", re.IGNORECASE)
 
 
@@ -34,8 +33,7 @@ class Arity(NamedTuple):
     kinds: tuple[Kind, ...] = ("number", "boolean")
 
 
-MANY = 60
-"""Columns that may be added up or compared in one feature, such as the counts of all articles of an order."""
+MANY = 60  # columns that may be added up or compared in one feature, such as the counts of all articles of an order
 ARITIES: Mapping[Operation, Arity] = {
     "sum": Arity(2, MANY),
     "difference": Arity(2, 2),

@@ -16,8 +16,7 @@ Aim = Literal["usual", "limited", "lean", "explain", "score"]
 """The goal of plans: none in particular; a limit on latency or size; low cost overall; a readable model; or a score
 that an earlier plan missed.
 """
-ESTIMATED = ("training_time", "latency", "size")
-"""Constraint quantities that can be estimated before training."""
+ESTIMATED = ("training_time", "latency", "size")  # constraint quantities that can be estimated before training
 HOLDS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     ">": operator.gt,
@@ -25,34 +24,27 @@ HOLDS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
 }
 """Tests, by comparison operator, whether a value keeps a limit."""
-MARGIN = 5.0
-"""Factor by which an unmeasured estimate must exceed a limit to count as out of reach."""
+MARGIN = 5.0  # factor by which an unmeasured estimate must exceed a limit to count as out of reach
 
 
 class Constraints(NamedTuple):
     """The demands on plans."""
 
-    allowed: tuple[str, ...]
-    """Learners that plans may use, in order of priority."""
+    allowed: tuple[str, ...]  # learners that plans may use, in order of priority
     required: tuple[str, ...]
     """Learners or families named by the request; the delivered model must be one of them."""
-    preferred: tuple[str, ...]
-    """Learners to try first."""
-    compared: tuple[str, ...]
-    """Learners that every plan trains for comparison, at the request's demand."""
-    ensembling: Ensembling | None
-    """None if the request does not specify it."""
+    preferred: tuple[str, ...]  # learners to try first
+    compared: tuple[str, ...]  # learners that every plan trains for comparison, at the request's demand
+    ensembling: Ensembling | None  # None if the request does not specify it
     preferences: frozenset[Preference]
-    limits: tuple[Constraint, ...]
-    """Upper bounds that can be estimated before training."""
+    limits: tuple[Constraint, ...]  # upper bounds that can be estimated before training
 
 
 class Need(NamedTuple):
     """A limit, and the value expected of a candidate."""
 
     constraint: Constraint
-    value: float
-    """In the constraint's unit."""
+    value: float  # in the constraint's unit
 
     @property
     def ratio(self) -> float:

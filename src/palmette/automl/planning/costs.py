@@ -15,14 +15,10 @@ from palmette.automl.composition import encoding_seconds, learner_named
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.learners.learner import Cost
 
-REQUEST = 6.0
-"""Milliseconds of a one-row request outside the model: HTTP, and reading and encoding the row."""
-ENSEMBLE_SIZE = 4
-"""Number of members assumed for the estimate of an ensemble."""
-LEAST_MEASURED = 3
-"""Number of measured learners required before their times correct the estimates of others."""
-LARGEST_CORRECTION = 5.0
-"""Largest factor by which other learners' times correct an estimate."""
+REQUEST = 6.0  # milliseconds of a one-row request outside the model: HTTP, and reading and encoding the row
+ENSEMBLE_SIZE = 4  # number of members assumed for the estimate of an ensemble
+LEAST_MEASURED = 3  # number of measured learners required before their times correct the estimates of others
+LARGEST_CORRECTION = 5.0  # largest factor by which other learners' times correct an estimate
 
 
 @dataclass(frozen=True)

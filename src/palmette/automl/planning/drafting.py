@@ -27,20 +27,14 @@ from palmette.automl.task_spec.spec import TaskSpec
 
 PATIENCE = 2.0
 """Largest estimated time of a candidate, as a multiple of the remaining time; above 1 because estimates are rough."""
-VARIED = 2
-"""Number of leading candidates that are also trained with other strategies for target and classes."""
-LEADERS = 4
-"""Number of measured candidates that a revised plan keeps, so that its model is not worse."""
+VARIED = 2  # number of leading candidates that are also trained with other strategies for target and classes
+LEADERS = 4  # number of measured candidates that a revised plan keeps, so that its model is not worse
 ENSEMBLE_TOLERANCE = 1.5
 """Factor by which a single model's estimate may exceed a limit if only an ensemble was measured."""
-NEAR = 2.0
-"""After a round, factor by which the closest candidate's estimate may exceed a limit and still be tried."""
-RESERVE = 0.1
-"""Share of the budget that revisions may use beyond it, because the first round may use all of it."""
-LEAST = 0.04
-"""Least share of the budget, reserve included, that another round needs."""
-TRAINING_SHARE = 0.9
-"""Share of a limit on training time that search and final fit may use."""
+NEAR = 2.0  # after a round, factor by which the closest candidate's estimate may exceed a limit and still be tried
+RESERVE = 0.1  # share of the budget that revisions may use beyond it, because the first round may use all of it
+LEAST = 0.04  # least share of the budget, reserve included, that another round needs
+TRAINING_SHARE = 0.9  # share of a limit on training time that search and final fit may use
 NOTHING_KNOWN = Knowledge()
 VARIATIONS: tuple[tuple[bool, Ensembling], ...] = tuple(product((True, False), ("best", "stacking", "single")))
 """Variations of tuning and ensembling, used if there are fewer strategies than plans."""
@@ -52,8 +46,7 @@ class PlanContext:
 
     task: TaskSpec
     profile: Profile
-    blueprint: Blueprint
-    """A blueprint by rule; its candidates are ignored."""
+    blueprint: Blueprint  # a blueprint by rule; its candidates are ignored
     knowledge: Knowledge = NOTHING_KNOWN
     rounds: tuple[MeasuredRound, ...] = ()
 
@@ -180,16 +173,11 @@ def _varied(candidate: Candidate, strategy: Strategy) -> Candidate:
 class Revision(NamedTuple):
     """The failures that lead to new plans; empty for the first draft."""
 
-    number: int = 0
-    """Number of revisions, including this one."""
-    missed: tuple[str, ...] = ()
-    """Quantities of the missed constraints."""
-    why: str = ""
-    """What failed, as a sentence."""
-    tried: tuple[str, ...] = ()
-    """Digests of plans that are not drafted again."""
-    names: tuple[str, ...] = ()
-    """Names of earlier plans."""
+    number: int = 0  # number of revisions, including this one
+    missed: tuple[str, ...] = ()  # quantities of the missed constraints
+    why: str = ""  # what failed, as a sentence
+    tried: tuple[str, ...] = ()  # digests of plans that are not drafted again
+    names: tuple[str, ...] = ()  # names of earlier plans
 
 
 FIRST_DRAFT = Revision()

@@ -18,14 +18,11 @@ from palmette.knowledge import SuggestedCandidate
 
 MOST_RECALLED = 4
 """Most candidates of earlier runs that are trained before the defaults; limits the cost of misleading memories."""
-MOST_CITED = 3
-"""Most insights that a plan cites, and most candidates listed for each."""
-POSITION = 2
-"""Position of the informed strategy: wrong insights do not displace the first two, which need none."""
+MOST_CITED = 3  # most insights that a plan cites, and most candidates listed for each
+POSITION = 2  # position of the informed strategy: wrong insights do not displace the first two, which need none
 _BETTER = re.compile(r"\b(?:outperforms?|beats?|is better than|are better than|surpass(?:es)?)\b", re.I)
 
-RestsOn = tuple[Insight, tuple[str, ...]]
-"""An insight and the names of the candidates that follow from it."""
+RestsOn = tuple[Insight, tuple[str, ...]]  # an insight and the names of the candidates that follow from it
 
 
 def advocated(text: str) -> tuple[str, ...]:

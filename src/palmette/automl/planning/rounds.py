@@ -17,15 +17,13 @@ from palmette.automl.search.job import uses_own_code
 from palmette.automl.task_spec.spec import Constraint, TaskSpec
 from palmette.engine import Context
 
-REJECTED = "plan-rejected"
-"""Code of a violation found by estimates; its subject is the plan, its evidence the quantity."""
+REJECTED = "plan-rejected"  # code of a violation found by estimates; its subject is the plan, its evidence the quantity
 MISSED = ("constraint-missed", "score-missed")
 """Codes of violations found by measurement; their evidence is a `MeasuredRound` as JSON."""
 EARLIER = "earlier-better"
 """Code of the violation by a model that is worse than that of an earlier round; its evidence is that round as JSON.
 """
-MOST_REVISIONS = 3
-"""Less than the number of returns of one violation after which the planner stops the run."""
+MOST_REVISIONS = 3  # less than the number of returns of one violation after which the planner stops the run
 
 
 class Revised(NamedTuple):

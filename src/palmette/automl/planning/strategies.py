@@ -15,14 +15,11 @@ class PlanStrategy(NamedTuple):
 
     name: str
     idea: str
-    learners: tuple[str, ...] = ()
-    """Learners and families in training order; empty for all, by rank."""
-    each: int = 0
-    """Most default configurations per learner; 0 for all."""
+    learners: tuple[str, ...] = ()  # learners and families in training order; empty for all, by rank
+    each: int = 0  # most default configurations per learner; 0 for all
     tuning: bool = True
     ensembling: Ensembling = "best"
-    least: int = 1
-    """Number of different learners that the strategy needs."""
+    least: int = 1  # number of different learners that the strategy needs
 
 
 BOOSTING = "gradient_boosting"

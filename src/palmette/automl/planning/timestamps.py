@@ -16,16 +16,11 @@ if TYPE_CHECKING:
 PARTS = {"month": "months", "day": "days of the month", "weekday": "weekdays", "hour": "times of day"}
 """Recurring calendar parts, in words; the remaining part is `days` since 1970."""
 MOST_ELAPSED = 6
-LEAST_DATED = 0.1
-"""Least share of rows with both timestamps for the days between them to be a feature."""
-DUPLICATE = 0.999
-"""Correlation above which the days between two timestamps duplicate one of them."""
-TREND = 0.1
-"""Rank correlation above which the target moves with time."""
-MOST_CLASSES = 20
-"""Number of frequent classes tested for such a move."""
-TIMES_MOVE_TOGETHER = 0.9
-"""Rank correlation above which two timestamps move together."""
+LEAST_DATED = 0.1  # least share of rows with both timestamps for the days between them to be a feature
+DUPLICATE = 0.999  # correlation above which the days between two timestamps duplicate one of them
+TREND = 0.1  # rank correlation above which the target moves with time
+MOST_CLASSES = 20  # number of frequent classes tested for such a move
+TIMES_MOVE_TOGETHER = 0.9  # rank correlation above which two timestamps move together
 
 
 class CalendarParts(NamedTuple):

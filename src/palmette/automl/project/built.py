@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from palmette.automl.candidates import Blueprint
 from palmette.automl.measure import Predictions
@@ -21,25 +21,29 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MODEL = "model"
-FITTED = frozenset({"model.joblib", "metadata.json", "MLmodel"})
-"""The files of a fitted model."""
+FITTED = frozenset({"model.joblib", "metadata.json", "MLmodel"})  # the files of a fitted model
 ROWS, ANSWERS = "rows.parquet", "predictions.csv"
-FILE_MB = 4096
-"""Largest file in megabytes that a package may write."""
+FILE_MB = 4096  # largest file in megabytes that a package may write
 PREDICT_SECONDS = 900.0
-CELL_BYTES = 64
-"""Most bytes of a number in a file of predictions."""
+CELL_BYTES = 64  # most bytes of a number in a file of predictions
+
+
+def surroundings(folder: Path, read: tuple[Path, ...] = (), write: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """The sandbox's `access` and `env` for programs of a package, which may read pretrained weights."""
+    models = weights_folder()
+    known = {FOLDER: str(models)} if models else {}
+    return {
+        "access": Access(read=(folder, *read, *([models] if models else [])), write=write),
+        "env": {"PYTHONPATH": str(folder), **known},
+    }
 
 
 def run_program(
-    sandbox: Sandbox, folder: Path, *arguments: str, seconds: float, write: Path, read: Path | None = None
+    sandbox: Sandbox, folder: Path, *arguments: str, seconds: float, write: Path, read: tuple[Path, ...] = ()
 ) -> ExecutionResult:
     """Runs a program of the package; it may only write to `write`."""
     limits = Limits(seconds=seconds, file_mb=FILE_MB, disk_mb=4 * FILE_MB)
-    models = weights_folder()
-    access = Access(write=(write,), read=(folder, *([read] if read else []), *([models] if models else [])))
-    env = {"PYTHONPATH": str(folder)} | ({FOLDER: str(models)} if models else {})
-    return sandbox.run(python_command(*arguments), cwd=folder, access=access, env=env, limits=limits)
+    return sandbox.run(python_command(*arguments), cwd=folder, limits=limits, **surroundings(folder, read, (write,)))
 
 
 class BuiltPackage:
@@ -62,7 +66,7 @@ class BuiltPackage:
         (self.folder / model).mkdir()
         given = ("--data", str(data), "--out", model, "--no-compare")
         made = self.folder / model
-        done = run_program(self.sandbox, self.folder, "train.py", *given, seconds=seconds, write=made, read=scratch)
+        done = run_program(self.sandbox, self.folder, "train.py", *given, seconds=seconds, write=made, read=(scratch,))
         wrong = _unexpected(self.folder / model) if done.ok else ""
         return done.model_copy(update={"exit_code": 1, "stderr": wrong}) if wrong else done
 

@@ -11,17 +11,14 @@ from palmette.automl.calls import Call, Name, Value, calls_in, mapped, paths_of,
 from palmette.automl.problems.problem import Member
 from palmette.automl.project.vendoring import OWN
 
-FEATURES, MODEL = ".features.", ".model."
-"""Prefixes of functions that the package defines itself."""
+FEATURES, MODEL = ".features.", ".model."  # prefixes of functions that the package defines itself
 ENCODED = {
     "tree": "Features for trees: numbers, NaN for missing values, category codes.",
     "dense": "Features for networks and distances: scaled, without missing values, few columns.",
     "sparse": "Features for linear models: scaled, without missing values, any number of columns.",
 }
-SHORT = 60
-"""Source of at most this many characters needs no function of its own."""
-COMPONENTS = "components"
-"""The module with classes copied into the package."""
+SHORT = 60  # source of at most this many characters needs no function of its own
+COMPONENTS = "components"  # the module with classes copied into the package
 PIPELINE, COLUMNS = "sklearn.pipeline.Pipeline", "sklearn.compose.ColumnTransformer"
 
 
@@ -29,15 +26,11 @@ PIPELINE, COLUMNS = "sklearn.pipeline.Pipeline", "sklearn.compose.ColumnTransfor
 class ModelCalls:
     """The delivered model as calls."""
 
-    reader: Call
-    """From the user's frame to typed columns."""
-    target: Call | None
-    """From the user's frame to the typed target; None without a target."""
+    reader: Call  # from the user's frame to typed columns
+    target: Call | None  # from the user's frame to the typed target; None without a target
     members: tuple[Member, ...]
-    layouts: tuple[str, ...]
-    """The layout of each member's features."""
-    estimator: Call
-    """From typed columns to predictions."""
+    layouts: tuple[str, ...]  # the layout of each member's features
+    estimator: Call  # from typed columns to predictions
 
 
 class FunctionSource(NamedTuple):
@@ -57,12 +50,10 @@ class FunctionSource(NamedTuple):
 class PackageLayout(NamedTuple):
     """The functions of features.py and of model.py."""
 
-    readers: Value
-    """Readers of the columns, by kind."""
+    readers: Value  # readers of the columns, by kind
     features: tuple[FunctionSource, ...]
     members: tuple[FunctionSource, ...]
-    model: Call
-    """The body of `build_model`."""
+    model: Call  # the body of `build_model`
 
 
 def laid_out(calls: ModelCalls, columns: Mapping[str, Sequence[str]]) -> PackageLayout:

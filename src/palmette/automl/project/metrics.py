@@ -16,8 +16,7 @@ from palmette.automl.measure import METRICS
 class MetricSource(NamedTuple):
     """The source of a metric."""
 
-    imports: str
-    """The function of `sklearn.metrics`; empty for none."""
+    imports: str  # the function of `sklearn.metrics`; empty for none
     expression: str
 
     def needs(self, name: str) -> bool:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
-WIDTH = 120
-"""Characters in a line of a package."""
+WIDTH = 120  # characters in a line of a package
 
 
 def rendered(

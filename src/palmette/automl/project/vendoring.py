@@ -12,12 +12,10 @@ from typing import NamedTuple
 from palmette.automl.calls import Value, paths_of
 from palmette.errors import DeveloperError
 
-OWN = "palmette."
-"""Prefix of modules that are copied."""
+OWN = "palmette."  # prefix of modules that are copied
 DOCSTRING = '"""Functions and classes that the libraries in requirements.txt lack."""'
 FUTURE = "from __future__ import annotations"
-ONLY_FOR_TESTS = frozenset({"__sklearn_tags__"})
-"""Methods that only estimator checks call."""
+ONLY_FOR_TESTS = frozenset({"__sklearn_tags__"})  # methods that only estimator checks call
 
 
 class ModuleSource(NamedTuple):

@@ -30,10 +30,8 @@ from palmette.engine.actor import TextFile
 if TYPE_CHECKING:
     import pandas as pd
 
-EXAMPLES = 4
-"""Rows for tests and documentation."""
-LEADERS = 5
-"""Candidates in the README."""
+EXAMPLES = 4  # rows for tests and documentation
+LEADERS = 5  # candidates in the README
 UNCONVERGED = ("sklearn.neural_network.MLP", "sklearn.linear_model.LogisticRegression")
 """Models that warn if validation chose few steps."""
 

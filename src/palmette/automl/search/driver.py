@@ -30,8 +30,7 @@ from palmette.automl.search.schedule import Rating, Schedule
 from palmette.automl.search.worker import FoldResult, FoldTask, Workspace, work
 from palmette.automl.splitting import DataSplits
 
-ENDING = 0.5
-"""Seconds reserved for writing the last files and for the sandbox to exit."""
+ENDING = 0.5  # seconds reserved for writing the last files and for the sandbox to exit
 PATIENCE, PATIENCE_SHARE = 4.0, 0.05
 """How far the one candidate that must finish may exceed the time limit: in seconds, and as a share of the limit."""
 

@@ -13,21 +13,14 @@ from palmette.documents import Model
 from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
 
 JOB = "job.json"
-ROWS = "train.parquet"
-"""Typed training rows by column name, including the target."""
-CONTEXT = "context.parquet"
-"""Context rows without the target; absent if the data has none."""
-FOLDS = "folds.npy"
-"""(n,): the fold of each row."""
-GROUPS = "groups.npy"
-"""(n,): equal for rows that must stay in one fold; absent if each row is independent."""
+ROWS = "train.parquet"  # typed training rows by column name, including the target
+CONTEXT = "context.parquet"  # context rows without the target; absent if the data has none
+FOLDS = "folds.npy"  # (n,): the fold of each row
+GROUPS = "groups.npy"  # (n,): equal for rows that must stay in one fold; absent if each row is independent
 LOG = "trials.json"
-OUTPUTS = "outputs"
-"""Folder of the out-of-fold outputs, `<candidate>.npy`."""
-OWN = "own"
-"""Folder of the modules that a language model wrote."""
-ENCODINGS = "encodings"
-"""Folder of encoded folds, shared by the workers."""
+OUTPUTS = "outputs"  # folder of the out-of-fold outputs, `<candidate>.npy`
+OWN = "own"  # folder of the modules that a language model wrote
+ENCODINGS = "encodings"  # folder of encoded folds, shared by the workers
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -35,8 +28,7 @@ ONE_THREAD = {
     "OMP_WAIT_POLICY": "PASSIVE",
 }
 """Environment variables that limit each library to one thread, for programs that parallelize by processes."""
-FILE_MB = 4096
-"""Largest file that the program may write, in MB."""
+FILE_MB = 4096  # largest file that the program may write, in MB
 LIBRARY = "lib"
 
 

@@ -23,10 +23,8 @@ from palmette.errors import PalmetteError
 from palmette.sandbox.reading import read_made
 
 LOG_BYTES = 1 << 22
-MOST_TRIALS = 1000
-"""More than any search produces."""
-HEADER_BYTES = 1024
-"""Upper limit of the header of a `.npy` file."""
+MOST_TRIALS = 1000  # more than any search produces
+HEADER_BYTES = 1024  # upper limit of the header of a `.npy` file
 
 
 class SearchLog(Model):
@@ -41,8 +39,7 @@ class CandidateResult:
     """A trial that finished, with its verified outputs."""
 
     trial: Trial
-    outputs: Floats
-    """(n, k) probabilities, (n,) in the unit of the target, or (n, 2) for clusters."""
+    outputs: Floats  # (n, k) probabilities, (n,) in the unit of the target, or (n, 2) for clusters
 
     @property
     def name(self) -> str:

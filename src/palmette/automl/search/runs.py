@@ -48,14 +48,12 @@ from palmette.sandbox import ExecutionResult, Sandbox
 from palmette.sandbox.reading import read_made
 
 DRIVER = "palmette.automl.search.driver"
-GRACE = 60.0
-"""Seconds after its time limit when the driver is killed; long, because a fit may still be under way."""
+GRACE = 60.0  # seconds after its time limit when the driver is killed; long, because a fit may still be under way
 OWN_SHARE, MOST_OWN = 0.3, 0.5
 """Share of the time for candidates with own code, beside the starts of the driver, and at most with them."""
 START_SECONDS, LEAST_SECONDS = 3.0, 4.0
 """Time that the driver needs to start, and the shortest useful time for a run of it."""
-LOOK_EVERY = 1.0
-"""Seconds between two reads of the driver's log."""
+LOOK_EVERY = 1.0  # seconds between two reads of the driver's log
 
 MEMORY = FeatureMemory()
 Progress = Callable[[str], None]
@@ -66,8 +64,7 @@ class SearchRun:
     """The results of a search, and the time it took."""
 
     load: CandidateLoad
-    seconds: float
-    """Wall-clock time."""
+    seconds: float  # wall-clock time
     processor_seconds: float
     failures: tuple[Violation, ...] = ()
     """Runs of the driver that crashed, were killed or produced no results."""
@@ -77,8 +74,7 @@ class SearchRun:
 class Search:
     """Trains the candidates of a blueprint on given splits."""
 
-    folder: Path
-    """Holds the verified results, and the job folders during a search."""
+    folder: Path  # holds the verified results, and the job folders during a search
     blueprint: Blueprint
     splits: DataSplits
     sandbox: Sandbox

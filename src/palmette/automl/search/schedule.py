@@ -26,20 +26,14 @@ from palmette.automl.search.job import SearchJob
 from palmette.automl.search.tuning import Tuner
 from palmette.automl.search.worker import ALL_ROWS, DUMMY, SAMPLE, FoldResult, FoldTask, encoding_key
 
-LARGEST_SHARE = 0.5
-"""Share of the remaining time within which an iterative learner has to end."""
-LEAST_SECONDS = 1.5
-"""Least time for each fit of the candidate that must finish, however little remains."""
+LARGEST_SHARE = 0.5  # share of the remaining time within which an iterative learner has to end
+LEAST_SECONDS = 1.5  # least time for each fit of the candidate that must finish, however little remains
 MOST_OVERDUE = 3.0
 """Largest expected time of a candidate, as a multiple of the remaining time, if no other candidate fits in."""
-LEAST_COST = 0.01
-"""Estimates below this many seconds are not used to correct others."""
-SAMPLE_MULTIPLE = 5.0
-"""Largest estimate of features, as a multiple of the remaining time, for which a sample is timed."""
-REFIT_SHARE = 0.2
-"""Time for the final fit after the search, as a share of the search time."""
-LEAST_FINISHED = 3
-"""Number of finished candidates needed before a tuned one can be stopped for its first folds."""
+LEAST_COST = 0.01  # estimates below this many seconds are not used to correct others
+SAMPLE_MULTIPLE = 5.0  # largest estimate of features, as a multiple of the remaining time, for which a sample is timed
+REFIT_SHARE = 0.2  # time for the final fit after the search, as a share of the search time
+LEAST_FINISHED = 3  # number of finished candidates needed before a tuned one can be stopped for its first folds
 
 
 @dataclass
@@ -52,14 +46,11 @@ class CandidateProgress:
     until: float
     is_tuned: bool = False
     running: int = 0
-    note: str = ""
-    """Why the candidate was stopped."""
-    remark: str = ""
-    """The note of its trial if it finishes."""
+    note: str = ""  # why the candidate was stopped
+    remark: str = ""  # the note of its trial if it finishes
     failed: bool = False
     seconds: float = 0.0
-    encoding: float = 0.0
-    """Part of `seconds` spent on encoding."""
+    encoding: float = 0.0  # part of `seconds` spent on encoding
     outputs: dict[int, Floats] = field(default_factory=dict)
     scores: dict[int, float | None] = field(default_factory=dict)
     rounds: dict[int, int | None] = field(default_factory=dict)

@@ -22,21 +22,16 @@ from palmette.automl.measure.metrics import Floats
 from palmette.automl.measure.scorer import Scorer, SupervisedScorer
 from palmette.automl.search.results import CandidateResult
 
-MOST_CANDIDATES = 12
-"""Number of best candidates that an ensemble is chosen from; with more, noise decides."""
-FEW = 5
-"""Most members of a mean, a stack or a vote."""
+MOST_CANDIDATES = 12  # number of best candidates that an ensemble is chosen from; with more, noise decides
+FEW = 5  # most members of a mean, a stack or a vote
 ROUNDS = 25
-PATIENCE = 6
-"""Rounds without gain after which the greedy search stops."""
+PATIENCE = 6  # rounds without gain after which the greedy search stops
 LEAST_GAIN = 1e-4
 """Least gain of an ensemble, as a share of the best candidate's utility, that justifies its slower predictions."""
-MOST_SHARED = 8
-"""Most candidates that a scorer weights jointly."""
+MOST_SHARED = 8  # most candidates that a scorer weights jointly
 MOST_CROSSED = 8_000
 """Most values in a candidate's outputs for which cross-fitting is worth its cost; with more, the bias is small."""
-ERRORS = 3.92
-"""Width of a 95 % interval in standard errors."""
+ERRORS = 3.92  # width of a 95 % interval in standard errors
 
 
 class Ranked(NamedTuple):

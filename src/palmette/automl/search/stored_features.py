@@ -1,17 +1,19 @@
 """Caches the features of stateless transformers, which are computed once for all rows by all workers.
 
 A transformer is stateless if its scikit-learn tag `requires_fit` is false. Workers split the rows into pieces; an
-idle worker claims the next one.
+idle worker takes the next one.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,13 +28,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-PIECE = 64
-"""Rows per piece."""
-POLL = 0.02
+PIECE = 64  # rows per piece
 STORED = "palmette.automl.search.stored_features.StoredFeatures"
 PIPELINE, COLUMNS = "sklearn.pipeline.Pipeline", "sklearn.compose.ColumnTransformer"
-MOST_BYTES = 1 << 29
-"""Limit of the features kept between searches."""
+MOST_BYTES = 1 << 29  # limit of the features kept between searches
 
 
 class StoredFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -86,8 +85,9 @@ def sampled_seconds(encoder: Call, frame: pd.DataFrame, folder: Path) -> float:
         started, path = time.monotonic(), folder / f"{part.key}-0.npy"
         made = np.asarray(transformer.transform(rows.iloc[:PIECE]))
         seconds += (time.monotonic() - started) * _distinct(rows) / _distinct(rows.iloc[:PIECE])
-        if not path.exists() and _claims(path):
-            _write(path, made)
+        with _locked(path, waits=False) as is_free:
+            if is_free and not path.exists():
+                _write(path, made)
     return seconds
 
 
@@ -109,22 +109,19 @@ def _parts(encoder: Call) -> Iterator[tuple[str, _Part]]:
 
 
 def _computed(part: _Part, frame: pd.DataFrame, folder: Path) -> Path:
-    """Returns the file with the features of all rows; computes unclaimed pieces and waits for the others."""
+    """Returns the file with the features of all rows; computes the pieces that no other worker computes."""
     whole = folder / f"{part.key}.npy"
     if whole.exists():
         return whole
     known, transformer = folder / f"{part.key}.known.npy", build(part.call)
     have = np.load(known, allow_pickle=False) if known.exists() else None
-    pieces = [(folder / f"{part.key}-{start}.npy", start) for start in range(0, len(frame), PIECE)]
-    for path, start in pieces:
-        if not path.exists() and _claims(path):
-            _write(path, _piece(transformer, frame[part.columns].iloc[start : start + PIECE], have, start))
-    for path, start in pieces:
-        while not path.exists():
-            if _is_abandoned(path):
-                _write(path, _piece(transformer, frame[part.columns].iloc[start : start + PIECE], have, start))
-            time.sleep(POLL)
-    _write(whole, np.concatenate([np.load(path, allow_pickle=False) for path, _ in pieces]))
+    pieces = {folder / f"{part.key}-{start}.npy": start for start in range(0, len(frame), PIECE)}
+    for waits in (False, True):
+        for path, start in pieces.items():
+            with _locked(path, waits) as is_free:
+                if is_free and not path.exists():
+                    _write(path, _piece(transformer, frame[part.columns].iloc[start : start + PIECE], have, start))
+    _write(whole, np.concatenate([np.load(path, allow_pickle=False) for path in pieces]))
     (folder / f"{part.key}.json").write_text(json.dumps(part.columns), encoding="utf-8")
     return whole
 
@@ -146,25 +143,16 @@ def _write(path: Path, values: NDArray[Any]) -> None:
     part.replace(path)
 
 
-def _claims(path: Path) -> bool:
-    """Returns whether this process is the first to claim a piece."""
-    try:
-        claim = os.open(path.with_suffix(".claim"), os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-    except FileExistsError:
-        return False
-    os.write(claim, str(os.getpid()).encode())
-    os.close(claim)
-    return True
-
-
-def _is_abandoned(path: Path) -> bool:
-    """Returns whether the process that claimed a piece ended without writing it."""
-    text = path.with_suffix(".claim").read_text(encoding="utf-8")
-    try:
-        os.kill(int(text or os.getpid()), 0)
-    except ProcessLookupError:
-        return not path.exists()
-    return False
+@contextmanager
+def _locked(path: Path, waits: bool) -> Iterator[bool]:
+    """Locks a piece; yields whether it is free. A worker that ends without writing its piece frees it."""
+    with path.with_suffix(".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
 
 
 class FeatureMemory:

@@ -12,13 +12,10 @@ from palmette.automl.encoders.encoder import DataFacts
 if TYPE_CHECKING:
     import optuna
 
-START = 6
-"""Random trials before the sampler starts to learn."""
+START = 6  # random trials before the sampler starts to learn
 MOST_TRIALS = 400
-MARK = "-tuned-"
-"""Part of the name of a candidate whose settings were tuned."""
-TURNS = 3
-"""Every third turn tunes the second-best learner, the others the best."""
+MARK = "-tuned-"  # part of the name of a candidate whose settings were tuned
+TURNS = 3  # every third turn tunes the second-best learner, the others the best
 
 
 def is_tuned(candidate: Candidate) -> bool:

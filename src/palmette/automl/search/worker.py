@@ -30,14 +30,10 @@ from palmette.automl.splitting import DataSplits
 if TYPE_CHECKING:
     import pandas as pd
 
-ALL_ROWS = -1
-"""Used in place of a fold number: fit on all rows and predict them."""
-SAMPLE = -2
-"""Used in place of a fold number: encode a few rows to estimate the time for all."""
-DUMMY = "dummy"
-"""The learner that ignores features."""
-CACHED_BYTES = 1 << 28
-"""Limit of the encoded folds that a worker keeps in memory."""
+ALL_ROWS = -1  # used in place of a fold number: fit on all rows and predict them
+SAMPLE = -2  # used in place of a fold number: encode a few rows to estimate the time for all
+DUMMY = "dummy"  # the learner that ignores features
+CACHED_BYTES = 1 << 28  # limit of the encoded folds that a worker keeps in memory
 
 
 class FoldTask(NamedTuple):
@@ -45,24 +41,19 @@ class FoldTask(NamedTuple):
 
     candidate: Candidate
     fold: int
-    seconds: float
-    """Time for an iterative learner, counted from the end of encoding."""
+    seconds: float  # time for an iterative learner, counted from the end of encoding
 
 
 class FoldResult(NamedTuple):
     """The result of a fit."""
 
-    outputs: Floats | None
-    """(m,) or (m, k) for the rows of the fold; None if the fit failed."""
+    outputs: Floats | None  # (m,) or (m, k) for the rows of the fold; None if the fit failed
     rounds: int | None
-    seconds: float
-    """Total time except `shared`."""
-    encoding: float = 0.0
-    """Part of `seconds` spent on features that no worker had encoded before."""
+    seconds: float  # total time except `shared`
+    encoding: float = 0.0  # part of `seconds` spent on features that no worker had encoded before
     shared: float = 0.0
     """Seconds spent on features that all folds share; for a sample, the estimate for all rows."""
-    note: str = ""
-    """Why the fit failed."""
+    note: str = ""  # why the fit failed
 
 
 @dataclass
@@ -72,13 +63,10 @@ class Workspace:
     folder: Path
     blueprint: Blueprint
     problem: Problem
-    rows: pd.DataFrame
-    """Includes the target."""
-    frame: Any
-    """Typed columns without the target, as the problem's encoders expect them."""
+    rows: pd.DataFrame  # includes the target
+    frame: Any  # typed columns without the target, as the problem's encoders expect them
     folds: NDArray[np.int64]
-    groups: NDArray[np.int64] | None = None
-    """(n,): equal for rows that must stay in one fold."""
+    groups: NDArray[np.int64] | None = None  # (n,): equal for rows that must stay in one fold
     _cached: OrderedDict[str, tuple[Any, Any]] = field(default_factory=OrderedDict)
 
     def fit(self, task: FoldTask) -> FoldResult:

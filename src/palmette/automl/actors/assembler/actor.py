@@ -26,8 +26,7 @@ from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, V
 from palmette.llm import OFFLINE, Models
 from palmette.sandbox import Sandbox, relative_to_root
 
-SAMPLE_SECONDS = 20.0
-"""For own code on a sample of rows."""
+SAMPLE_SECONDS = 20.0  # for own code on a sample of rows
 FIT_SHARE, LEAST_FIT, MOST_FIT = 0.18, 2.5, 0.4
 """Of the training time, kept for the final fit: this share, but enough seconds to start the program, up to a share."""
 LEAST_SEARCH = 1.0

@@ -32,15 +32,11 @@ from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import Attempt, BaseActor, Context, TextFile, Violation
 from palmette.sandbox import Sandbox
 
-SHOWN = 12
-"""The best candidates on the leaderboard; of the others, all but those whose settings were searched."""
-OVERRUN = 1.1
-"""Share of the training time after which the final fit is to have ended."""
-STARTS = 2.5
-"""Seconds that the program of the final fit takes beside the fit."""
+SHOWN = 12  # the best candidates on the leaderboard; of the others, all but those whose settings were searched
+OVERRUN = 1.1  # share of the training time after which the final fit is to have ended
+STARTS = 2.5  # seconds that the program of the final fit takes beside the fit
 UPPER = ("<", "<=")
-MOST_SECONDS = 600.0
-"""For a fit, at least; a longer one may take some times what is expected."""
+MOST_SECONDS = 600.0  # for a fit, at least; a longer one may take some times what is expected
 PATIENCE = 5.0
 
 
@@ -52,8 +48,7 @@ class ComparatorInput(PlanningInput):
 class FittedPackage(NamedTuple):
     """A package with its fitted model."""
 
-    name: str
-    """Of its folder in the store."""
+    name: str  # of its folder in the store
     files: tuple[TextFile, ...]
     seconds: float
 

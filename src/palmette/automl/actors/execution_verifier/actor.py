@@ -35,10 +35,8 @@ class Judgement(NamedTuple):
     """A proposal, held against the request."""
 
     proposal: Proposal
-    problems: tuple[Violation, ...]
-    """Limits that no candidate of it is expected to keep, by a wide margin."""
-    kept: int
-    """Limits that the delivered model is expected to keep."""
+    problems: tuple[Violation, ...]  # limits that no candidate of it is expected to keep, by a wide margin
+    kept: int  # limits that the delivered model is expected to keep
 
     @property
     def name(self) -> str:

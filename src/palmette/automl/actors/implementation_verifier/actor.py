@@ -22,8 +22,7 @@ from palmette.automl.store import Store
 from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.sandbox import ExecutionResult, Sandbox
 
-OVERRUN = 1.15
-"""Share of the budget beyond which training is reported as too long."""
+OVERRUN = 1.15  # share of the budget beyond which training is reported as too long
 
 
 class ImplementationVerifier(BaseActor):

@@ -50,12 +50,9 @@ from palmette.sandbox.reading import read_made
 if TYPE_CHECKING:
     import pandas as pd
 
-COMPARED = 100
-"""Rows whose answers are compared."""
-COMPARED_FILES = 20
-"""The same where rows have files."""
-ASKED = 20
-"""Different rows of the requests that are timed."""
+COMPARED = 100  # rows whose answers are compared
+COMPARED_FILES = 20  # the same where rows have files
+ASKED = 20  # different rows of the requests that are timed
 
 
 class ImplementationInput(PlanningInput):
@@ -71,10 +68,8 @@ class ImplementationInput(PlanningInput):
 class Evaluation(NamedTuple):
     """Scores with what they are compared with."""
 
-    assessment: Assessment
-    """Without costs and results."""
-    predictions: Predictions
-    """Of the rows of the hold-out; of the first training rows where there is none."""
+    assessment: Assessment  # without costs and results
+    predictions: Predictions  # of the rows of the hold-out; of the first training rows where there is none
 
 
 @dataclass(frozen=True)
@@ -259,9 +254,8 @@ def endpoint_measured(
         )
     ]
     answers = answers_of(predictions)[:compared]
-    checked = check_endpoint(service, own or row_exchanges(requests[:compared], answers, numbers))
-    if checked.violations:
-        return None, checked.violations
+    if wrong := check_endpoint(service, own or row_exchanges(requests[:compared], answers, numbers)):
+        return None, wrong
     if own:
         return measure_latency(service, [one.body for one in own if not one.refused]), ()
     latency = measure_latency(service, requests[:ASKED])

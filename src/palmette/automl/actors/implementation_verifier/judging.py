@@ -18,8 +18,7 @@ from palmette.automl.task_spec.spec import Constraint, LearnerWish, TaskSpec
 from palmette.sandbox.reading import read_json
 
 SECONDS = 120.0
-MOST = 1 << 10
-"""Bytes of the answer."""
+MOST = 1 << 10  # bytes of the answer
 PROGRAM = """
 import json, pathlib, sys
 import joblib
@@ -65,12 +64,9 @@ class MeasuredQuantity(NamedTuple):
 class MeasuredModel:
     """What constraints are judged by."""
 
-    assessment: Assessment
-    """Without results."""
-    scored: str
-    """Where the scores are from, in words."""
-    learners: tuple[str, ...]
-    """Of the members."""
+    assessment: Assessment  # without results
+    scored: str  # where the scores are from, in words
+    learners: tuple[str, ...]  # of the members
 
 
 def judged(task: TaskSpec, measured: MeasuredModel) -> Iterator[ConstraintResult]:

@@ -13,12 +13,9 @@ from palmette.engine import Attempt, Context
 from palmette.knowledge import KnowledgeFinding, Subject, look_up
 from palmette.llm import Answer, Section, section
 
-MOST = 8
-"""Insights that are handed on."""
-SHOWN = 16
-"""Findings that a model chooses from."""
-FEW = 3
-"""Findings that are handed on as they are: there is nothing to choose."""
+MOST = 8  # insights that are handed on
+SHOWN = 16  # findings that a model chooses from
+FEW = 3  # findings that are handed on as they are: there is nothing to choose
 WORDS = {
     "imbalanced": "class imbalance",
     "many-categories": "high-cardinality",

@@ -21,8 +21,7 @@ from palmette.errors import did_you_mean
 from palmette.llm import NEEDED, Answer, AnswerError, Section, section
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-ANCHORS = 4
-"""Leading configurations that every plan of a model trains, unless it delivers a single model."""
+ANCHORS = 4  # leading configurations that every plan of a model trains, unless it delivers a single model
 
 
 class PlanWriterInput(PlanningInput):

@@ -26,8 +26,7 @@ CODES = (
     "target-excluded", "column-contradiction",
 )  # fmt: skip
 """What it answers for."""
-EXAMPLES = 4
-"""Values of a column that a model is shown."""
+EXAMPLES = 4  # values of a column that a model is shown
 
 
 class ParserInput(VerifierInput):
