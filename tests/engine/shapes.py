@@ -11,9 +11,7 @@ from toys import Toy
 from palmette.engine import Node, Planner, RunBudget, Setup, Topology
 
 some = settings(
-    max_examples=15,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 
 

@@ -224,7 +224,7 @@ def test_a_disk_without_room_for_an_answer_stops_before_it_is_paid(
     paid_calls: PaidCallCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     till = Till()
-    monkeypatch.setattr("palmette.engine.storage_errors.ROOM", 2**70)
+    monkeypatch.setattr("palmette.engine.storage.ROOM", 2**70)
     with pytest.raises(MachineError, match="unwritable-runs"):
         paid_calls.payer("a")({"q": 1}, ONE, till)
     monkeypatch.undo()

@@ -189,11 +189,7 @@ def test_the_human_may_tell_another_actor(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("budget", "limit"),
-    [
-        (RunBudget(steps=2), "2 steps"),
-        (RunBudget(attempts=1), "1 attempts"),
-        (RunBudget(seconds=0.0), "0 seconds"),
-    ],
+    [(RunBudget(steps=2), "2 steps"), (RunBudget(attempts=1), "1 attempts"), (RunBudget(seconds=0.0), "0 seconds")],
 )
 def test_each_budget_ends_the_run_cleanly_and_a_resume_goes_on(tmp_path: Path, budget: RunBudget, limit: str) -> None:
     toys = [Toy("a"), Toy("b", ["a"]), Toy("c", ["b"], strict=True)]
@@ -301,10 +297,7 @@ class Wilful:
         (Decision("c"), "c may not follow the start; permitted are a."),
         (Decision("aa"), "There is no actor 'aa'. Did you mean 'a'?"),
         (Decision(END), "No end actor (c) has succeeded."),
-        (
-            Decision("a", target="bb", instruction="x"),
-            "There is no actor 'bb' to instruct. Did you mean 'b'?",
-        ),
+        (Decision("a", target="bb", instruction="x"), "There is no actor 'bb' to instruct. Did you mean 'b'?"),
     ],
 )
 def test_what_the_topology_forbids_is_refused_a_bounded_number_of_times(

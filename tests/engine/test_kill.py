@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from toys import Each, Gather, ListMaker, Toy, chain
 
-from palmette.engine import Journal, Node, Setup, fold, read_journal, resume_run, run_state, run_topology, snapshot
+from palmette.engine import Journal, Node, Setup, fold, read_journal, resume_run, run_state, run_topology
 from palmette.engine.artefacts import ArtefactStore
 from palmette.errors import RunError
 
@@ -89,14 +89,9 @@ def successes(folder: Path) -> Counter[tuple[str, int | None]]:
         (Journal, "append", False),
         (ArtefactStore, "publish", False),
         (ArtefactStore, "put", False),
-        (snapshot, "keep", True),
-        (snapshot, "keep", False),
     ],
 )
-def test_killed_at_every_point(
-    tmp_path: Path, target: Any, method: str, before: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(snapshot, "EVERY", 3)
+def test_killed_at_every_point(tmp_path: Path, target: Any, method: str, before: bool) -> None:
     undisturbed = tmp_path / "undisturbed"
     run_topology(a_run(tmp_path / "log"), undisturbed)
     expected, once = artefacts(undisturbed), successes(undisturbed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from shapes import Shape, shapes, some
@@ -22,7 +21,6 @@ from palmette.engine import (
     resume_run,
     run_state,
     run_topology,
-    snapshot,
 )
 from palmette.planners.offline import OfflinePlanner
 from palmette.planners.random import RandomPlanner
@@ -76,13 +74,6 @@ FAULT_AT_THE_BUDGET = Shape(
 """With five steps the budget is reached just when a failure has to be located."""
 
 
-@pytest.fixture
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """States are kept every few events."""
-    monkeypatch.setattr(snapshot, "EVERY", 3)
-
-
-@pytest.mark.usefixtures("often")
 @some
 @example(FAULT_AT_THE_BUDGET, 5)
 @given(shapes(), st.integers(1, 12))

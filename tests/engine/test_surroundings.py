@@ -32,7 +32,7 @@ from palmette.engine import artefacts as storing
 from palmette.engine import journal as journals
 from palmette.engine.events import ActorReused
 from palmette.engine.journal import NAME, SCHEMA
-from palmette.engine.lock import is_running
+from palmette.engine.storage import is_running
 from palmette.errors import MachineError, PalmetteError, RunError
 
 
@@ -242,14 +242,6 @@ def test_a_journal_of_another_version_is_refused_and_left_as_it_is(tmp_path: Pat
     assert (tmp_path / NAME).read_bytes() == before
 
 
-def test_a_journal_of_the_version_before_is_taken_over(tmp_path: Path, undisturbed: Path) -> None:
-    cut_off(tmp_path, after=9)
-    with closing(sqlite3.connect(tmp_path / NAME)) as connection:
-        connection.executescript("DROP TABLE snapshot; DROP INDEX paid; PRAGMA user_version=2")
-    assert run_state(tmp_path).opened is not None
-    goes_on(tmp_path, undisturbed)
-
-
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.6, 0.9, 0.999])
 def test_a_journal_that_is_cut_short_is_one_message_and_nothing_is_written(share: float, tmp_path: Path) -> None:
     run_topology(diamond(), tmp_path)
@@ -351,7 +343,7 @@ def test_where_nothing_can_be_locked_no_run_begins(
         raise OSError(number, os.strerror(number))
 
     run_topology(diamond(), tmp_path / "made")
-    monkeypatch.setattr("palmette.engine.lock.fcntl.flock", flock)
+    monkeypatch.setattr("palmette.engine.storage.fcntl.flock", flock)
     with pytest.raises(MachineError, match=r"cannot be locked.*\[no-locks\]"):
         run_topology(diamond(), tmp_path / "run")
     assert not is_running(tmp_path / "made")

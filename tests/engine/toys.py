@@ -10,18 +10,7 @@ from typing import Any
 from pydantic import ConfigDict, create_model
 
 from palmette.documents import Model
-from palmette.engine import (
-    Attempt,
-    BaseActor,
-    Context,
-    Node,
-    Planner,
-    Setup,
-    TextFile,
-    Topology,
-    Verdict,
-    Violation,
-)
+from palmette.engine import Attempt, BaseActor, Context, Node, Planner, Setup, TextFile, Topology, Verdict, Violation
 from palmette.planners.offline import OfflinePlanner
 
 

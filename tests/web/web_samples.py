@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from palmette.engine import snapshot
 from palmette.engine.events import Decided, InvocationStarted, RunOpened, RunStarted
 from palmette.engine.journal import Journal
 
@@ -64,7 +63,4 @@ def write_journal(folder: Path, decisions: int) -> None:
     rows = [(time.time(), one.kind, one.model_dump_json()) for one in pair] * decisions
     with sqlite3.connect(folder / "journal.sqlite") as connection:
         connection.executemany("INSERT INTO events (at, kind, body) VALUES (?, ?, ?)", rows)
-    connection.close()
-    with Journal(folder) as journal, sqlite3.connect(folder / "journal.sqlite") as connection:
-        snapshot.keep(connection, snapshot.Snapshot(journal.state, journal.seq))
     connection.close()

@@ -15,7 +15,7 @@ from palmette.engine import TERMINATE, RunState, Violation, find_run
 from palmette.engine import events as e
 from palmette.engine.journal import End, read_end
 from palmette.engine.runs import RunSummary, summarise
-from palmette.engine.workspaces import workspace_name
+from palmette.engine.storage import workspace_name
 from palmette.errors import counted
 
 LAST = 2000

@@ -16,32 +16,20 @@ import hashlib
 import json
 import os
 import shutil
-import stat
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from pydantic import BaseModel, JsonValue
 
-from palmette.engine.storage_errors import disk_errors, sync_folder
+from palmette.engine.storage import disk_errors, sync_folder
 from palmette.errors import DeveloperError, InputError, Mistake, RunError, machine_error
 
 VALUE = "value.json"
 _MARK = ".digest"
 """Written last: the digest that a working copy was made from. A copy without it is incomplete."""
-
 _DRAFT = ".draft"
-
-
-class _Text(NamedTuple):
-    """A text file inside a value."""
-
-    location: str
-    """Where in the value, e.g. `plans.0.file`."""
-    path: str
-    text: str
 
 
 class ArtefactStore:
@@ -54,10 +42,10 @@ class ArtefactStore:
 
     def put(self, value: BaseModel | JsonValue) -> str:
         """Stores a value and returns its digest."""
-        texts: list[_Text] = []
+        texts: list[str] = []
         value = _split(plain(value), texts)
         for text in texts:
-            self._store(text.text.encode())
+            self._store(text.encode())
         return self._store(canonical(value).encode())
 
     def get(self, digest: str) -> JsonValue:
@@ -88,7 +76,7 @@ class ArtefactStore:
         try:
             value = json.loads((copy / VALUE).read_text("utf-8-sig"))
         except (OSError, ValueError) as error:
-            raise InputError([_unreadable(copy, copy / VALUE, error)]) from error
+            raise _unreadable(copy, copy / VALUE, error) from error
         places = {location: path for location, path, _ in _places(value)}
 
         def text(location: str, _: Mapping[str, str]) -> str:
@@ -96,7 +84,7 @@ class ArtefactStore:
             try:
                 return path.read_bytes().decode()
             except (OSError, ValueError) as error:
-                raise InputError([_unreadable(copy, path, error)]) from error
+                raise _unreadable(copy, path, error) from error
 
         return _join(value, text)
 
@@ -109,7 +97,7 @@ class ArtefactStore:
         digest = hashlib.sha256(content).hexdigest()
         path = self.objects / digest
         with disk_errors(self.folder):
-            if not _is_there(path, len(content)):
+            if not path.is_file() or path.stat().st_size != len(content):  # a power failure can leave an empty one
                 self.objects.mkdir(exist_ok=True)  # not the run folder, which may have been moved
                 _write(path, content, synced=True)
         return digest
@@ -123,17 +111,12 @@ class ArtefactStore:
         except OSError as error:
             if fault := machine_error(error):
                 raise fault from error
-            raise RunError(
-                f"The run's object {str(path)!r} cannot be read: {error.strerror}.",
-                "Restore the run folder, or start the run anew.",
-                code="broken-object",
-            ) from error
+            message = f"The run's object {str(path)!r} cannot be read: {error.strerror}."
+            remedy = "Restore the run folder, or start the run anew."
+            raise RunError(message, remedy, code="broken-object") from error
         if hashlib.sha256(content).hexdigest() != digest:
-            raise RunError(
-                f"The run's object {str(path)!r} was changed.",
-                "Edit the copy under `artefacts/` instead; restore this one or start anew.",
-                code="broken-object",
-            )
+            remedy = "Edit the copy under `artefacts/` instead; restore this one or start anew."
+            raise RunError(f"The run's object {str(path)!r} was changed.", remedy, code="broken-object")
         return content
 
 
@@ -150,18 +133,18 @@ def plain(value: BaseModel | JsonValue) -> JsonValue:
     return value
 
 
-def _split(value: JsonValue, texts: list[_Text], location: str = "") -> JsonValue:
+def _split(value: JsonValue, texts: list[str]) -> JsonValue:
     """Takes the text files out of a value."""
     if isinstance(value, list):
-        return [_split(item, texts, _inside(location, index)) for index, item in enumerate(value)]
+        return [_split(item, texts) for item in value]
     if not isinstance(value, dict):
         return value
     if value.keys() == {"path", "text"} and isinstance(value["path"], str) and isinstance(value["text"], str):
         path, text = value["path"], value["text"]
         _guard(path)
-        texts.append(_Text(location, path, text))
+        texts.append(text)
         return {"path": path, "text_sha256": hashlib.sha256(text.encode()).hexdigest()}
-    return {key: _split(item, texts, _inside(location, key)) for key, item in value.items()}
+    return {key: _split(item, texts) for key, item in value.items()}
 
 
 def _join(value: JsonValue, text: Callable[[str, Mapping[str, str]], str], location: str = "") -> JsonValue:
@@ -170,48 +153,32 @@ def _join(value: JsonValue, text: Callable[[str, Mapping[str, str]], str], locat
         return [_join(item, text, _inside(location, index)) for index, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
-    if _is_reference(value):
-        return {"path": value["path"], "text": text(location, {k: str(v) for k, v in value.items()})}
+    if value.keys() == {"path", "text_sha256"} and all(isinstance(one, str) for one in value.values()):
+        return {"path": value["path"], "text": text(location, {key: str(one) for key, one in value.items()})}
     return {key: _join(item, text, _inside(location, key)) for key, item in value.items()}
-
-
-def _references(value: JsonValue, location: str = "") -> Iterator[tuple[str, str, str]]:
-    """Location, path and digest of each text file of a stored value."""
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _references(item, _inside(location, index))
-    elif isinstance(value, dict) and _is_reference(value):
-        yield location, str(value["path"]), str(value["text_sha256"])
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _references(item, _inside(location, key))
 
 
 def _places(value: JsonValue) -> list[tuple[str, str, str]]:
     """Location, file in the working copy, and digest; files that claim the same path are kept apart."""
-    found = list(_references(value))
-    for _, path, _ in found:
-        _guard(path)
+    found: list[tuple[str, str, str]] = []
+
+    def note(location: str, reference: Mapping[str, str]) -> str:
+        _guard(reference["path"])
+        found.append((location, reference["path"], reference["text_sha256"]))
+        return ""
+
+    _join(value, note)
     parents = {str(parent) for _, path, _ in found for parent in PurePosixPath(path).parents}
     names = Counter(str(PurePosixPath(path)) for _, path, _ in found)
     taken = {name for name in names if names[name] > 1 or name in parents or name in {VALUE, _MARK}}
+
+    def clashes(path: PurePosixPath) -> bool:
+        return any(str(part) in taken for part in (path, *path.parents))
+
     return [
-        (location, f"{location or 'value'}/{path}" if _clashes(path, taken) else path, digest)
+        (location, f"{location or 'value'}/{path}" if clashes(PurePosixPath(path)) else path, digest)
         for location, path, digest in found
     ]
-
-
-def _clashes(path: str, taken: set[str]) -> bool:
-    pure = PurePosixPath(path)
-    return any(str(part) in taken for part in (pure, *pure.parents))
-
-
-def _is_reference(value: Mapping[str, JsonValue]) -> bool:
-    return (
-        value.keys() == {"path", "text_sha256"}
-        and isinstance(value["path"], str)
-        and isinstance(value["text_sha256"], str)
-    )
 
 
 def _inside(location: str, key: str | int) -> str:
@@ -230,15 +197,6 @@ def _guard(path: str) -> None:
         )
 
 
-def _is_there(path: Path, size: int) -> bool:
-    """Whether an object is a complete file; a power failure can leave an empty one."""
-    try:
-        found = path.lstat()
-    except FileNotFoundError:
-        return False
-    return stat.S_ISREG(found.st_mode) and found.st_size == size
-
-
 def _write(path: Path, content: bytes, *, synced: bool) -> None:
     """Writes a file atomically and durably."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -253,12 +211,7 @@ def _write(path: Path, content: bytes, *, synced: bool) -> None:
         sync_folder(path.parent)
 
 
-def _unreadable(copy: Path, path: Path, error: Exception) -> Mistake:
-    line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-    return Mistake(
-        "unreadable-artefact",
-        f"The edited file cannot be read: {error}.",
-        f"Mend it, or delete {str(copy)!r} to get the last version back; then resume.",
-        file=str(path),
-        line=line,
-    )
+def _unreadable(copy: Path, path: Path, error: Exception) -> InputError:
+    message = f"The edited file cannot be read: {error}."
+    remedy = f"Mend it, or delete {str(copy)!r} to get the last version back; then resume."
+    return InputError([Mistake("unreadable-artefact", message, remedy, str(path), getattr(error, "lineno", None))])

@@ -241,27 +241,10 @@ class RunEnded(Model):
 
 
 Event = (
-    RunOpened
-    | RunStarted
-    | RunResumed
-    | ArtefactEdited
-    | Decided
-    | DecisionRefused
-    | InvocationStarted
-    | AttemptFailed
-    | AttemptSucceeded
-    | ActorSucceeded
-    | ActorFailed
-    | ActorReused
-    | ActorUndone
-    | CallAnswered
-    | CallFailed
-    | HumanAsked
-    | HumanAnswered
-    | Approved
-    | BudgetReached
-    | RunEnded
-)
+    RunOpened | RunStarted | RunResumed | ArtefactEdited | Decided | DecisionRefused | InvocationStarted | AttemptFailed
+    | AttemptSucceeded | ActorSucceeded | ActorFailed | ActorReused | ActorUndone | CallAnswered | CallFailed
+    | HumanAsked | HumanAnswered | Approved | BudgetReached | RunEnded
+)  # fmt: skip
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 """Parses an event from JSON."""

@@ -47,17 +47,7 @@ class Executor:
             if refusal:
                 self._refuse(decision, refusal)
                 continue
-            self._recorder.record(
-                e.Decided(
-                    next=decision.next,
-                    target=decision.target or decision.next,
-                    instruction=decision.instruction,
-                    diagnosis=decision.diagnosis,
-                    evidence=decision.evidence,
-                    question=decision.question,
-                    then=decision.then,
-                )
-            )
+            self._recorder.record(e.Decided(**vars(decision) | {"target": decision.target or decision.next}))
             if decision.question:
                 self._recorder.ask(self._setup.human, decision.question, "planner")
                 self._edits.absorb()

@@ -16,18 +16,12 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from palmette.engine.actor import TERMINATE, Actor, Attempt, Context, OutsideActor, PastAttempt, Verdict, Violation
 from palmette.engine.artefacts import canonical
-from palmette.engine.events import (
-    ActorFailed,
-    ActorSucceeded,
-    AttemptFailed,
-    AttemptSucceeded,
-    InvocationStarted,
-)
+from palmette.engine.events import ActorFailed, ActorSucceeded, AttemptFailed, AttemptSucceeded, InvocationStarted
 from palmette.engine.paid_call_cache import PaidCallCache
 from palmette.engine.setup import Setup
 from palmette.engine.state import Done, Instruction
+from palmette.engine.storage import clear_workspaces, make_workspace
 from palmette.engine.wiring import Wiring, elements
-from palmette.engine.workspaces import Workspaces
 from palmette.errors import DeveloperError, InputError, Mistake, PalmetteError, machine_error
 
 
@@ -62,10 +56,7 @@ class _Outcome:
 
     def past(self, number: int) -> PastAttempt:
         return PastAttempt(
-            number=number,
-            reason=self.attempt.reason,
-            fix=self.attempt.fix,
-            violations=self.verdict.violations,
+            number=number, reason=self.attempt.reason, fix=self.attempt.fix, violations=self.verdict.violations
         )
 
 
@@ -75,7 +66,7 @@ class Invoker:
     def __init__(self, setup: Setup, wiring: Wiring, paid_calls: PaidCallCache, folder: Path) -> None:
         self._setup, self._wiring, self._paid_calls = setup, wiring, paid_calls
         self._store, self._recorder = paid_calls.store, paid_calls.recorder
-        self._workspaces = Workspaces(folder)
+        self._folder = folder
 
     def invoke(self, name: str) -> None:
         """Runs attempts until the actor meets its criterion or gives up, and journals the result."""
@@ -84,39 +75,22 @@ class Invoker:
         key, artefact = self._wiring.key(name, inputs), self._setup.actors[name].produces
         order = state.pending.get(name, Instruction(""))
         if state.actor(name).status == "running":  # the previous process was interrupted here
-            self._workspaces.clear(state.actor(name).invocations, name)
+            clear_workspaces(self._folder, state.actor(name).invocations, name)
         self._recorder.record(InvocationStarted(actor=name, inputs=inputs, instruction=order.text))
         if self._setup.topology.actors[name].fan_out:
             outcome = self._fan_out(name, inputs, order)
         else:
             last = state.actor(name).refused or self._made(name)
             outcome = self._attempts(_Task(name, self._input(name, inputs), key, order, last))
-        seconds = time.monotonic() - begun
+        about: dict[str, Any] = {"actor": name, "key": key, "inputs": inputs, "seconds": time.monotonic() - begun}
         if isinstance(outcome, _Failure):
-            self._recorder.record(
-                ActorFailed(
-                    actor=name,
-                    key=key,
-                    inputs=inputs,
-                    violations=outcome.violations,
-                    reason=outcome.reason,
-                    seconds=seconds,
-                )
-            )
-        else:
-            self._workspaces.clear(self._recorder.state.actor(name).invocations, name)
-            self._recorder.record(
-                ActorSucceeded(
-                    actor=name,
-                    artefact=artefact,
-                    key=key,
-                    inputs=inputs,
-                    output=outcome.output,
-                    verdict=outcome.verdict,
-                    seconds=seconds,
-                )
-            )
-            self._store.publish(artefact, outcome.output)
+            self._recorder.record(ActorFailed(**about, violations=outcome.violations, reason=outcome.reason))
+            return
+        clear_workspaces(self._folder, self._recorder.state.actor(name).invocations, name)
+        self._recorder.record(
+            ActorSucceeded(**about, artefact=artefact, output=outcome.output, verdict=outcome.verdict)
+        )
+        self._store.publish(artefact, outcome.output)
 
     def _made(self, name: str) -> str | None:
         """Digest of the actor's output in this run; None before its first success."""
@@ -133,12 +107,11 @@ class Invoker:
         if len(items) != len(outputs):
             message = f"{len(outputs)} outputs for {len(items)} inputs."
             return Verdict.of([Violation(code="wrong-length", message=message)])
-        return _together(
-            [
-                self._measured(name, self._input(name, inputs, item), self.output(name, output), self._context(name))
-                for item, output in zip(items, outputs, strict=True)
-            ]
-        )
+        pairs = [
+            (self._input(name, inputs, item), self.output(name, made))
+            for item, made in zip(items, outputs, strict=True)
+        ]
+        return _together([self._measured(name, *pair, self._context(name)) for pair in pairs])
 
     def stands(self, name: str) -> bool:
         """Whether the actor's result outside the artefacts still exists."""
@@ -180,15 +153,11 @@ class Invoker:
                 raise
         failures = [outcome for outcome in outcomes if isinstance(outcome, _Failure)]
         if failures:
-            return _Failure(
-                tuple(violation for failure in failures for violation in failure.violations),
-                " ".join(dict.fromkeys(failure.reason for failure in failures if failure.reason)),
-            )
+            reasons = dict.fromkeys(failure.reason for failure in failures if failure.reason)
+            return _Failure(tuple(one for failure in failures for one in failure.violations), " ".join(reasons))
         done = [outcome for outcome in outcomes if isinstance(outcome, Done)]
-        return Done(
-            self._store.put([self._store.get(one.output) for one in done]),
-            _together([d.verdict for d in done]),
-        )
+        output = self._store.put([self._store.get(one.output) for one in done])
+        return Done(output, _together([one.verdict for one in done]))
 
     def _attempts(self, task: _Task) -> Done | _Failure:
         """Attempts until the criterion is met, the actor hands over, or no attempts are left."""
@@ -215,33 +184,15 @@ class Invoker:
 
     def _record_attempt(self, task: _Task, number: int, outcome: _Outcome, seconds: float) -> None:
         attempt, verdict = outcome.attempt, outcome.verdict
+        about: dict[str, Any] = {
+            **{"actor": task.name, "item": task.item, "output": outcome.output, "seconds": seconds},
+            **{"reason": attempt.reason, "fix": attempt.fix},
+        }
         if verdict.ok and outcome.output:
-            self._recorder.record(
-                AttemptSucceeded(
-                    actor=task.name,
-                    item=task.item,
-                    key=task.key,
-                    output=outcome.output,
-                    verdict=verdict,
-                    reason=attempt.reason,
-                    fix=attempt.fix,
-                    seconds=seconds,
-                )
-            )
+            self._recorder.record(AttemptSucceeded(**about, key=task.key, verdict=verdict))
         else:
-            self._recorder.record(
-                AttemptFailed(
-                    actor=task.name,
-                    item=task.item,
-                    number=number,
-                    reason=attempt.reason,
-                    fix=attempt.fix,
-                    violations=verdict.violations,
-                    measurements=verdict.measurements,
-                    output=outcome.output,
-                    seconds=seconds,
-                )
-            )
+            found = {"violations": verdict.violations, "measurements": verdict.measurements}
+            self._recorder.record(AttemptFailed(**about, **found, number=number))
 
     def _try(self, task: _Task, context: Context, refused: Mapping[str, Verdict]) -> _Outcome:
         """Runs the actor and applies its criterion; a crash of either becomes a violation with the trace."""
@@ -251,7 +202,7 @@ class Invoker:
             attempt = self._actor(task.name).run(task.input, context)
             if attempt.output is not None:
                 digest = self._store.put(self._typed(task.name, attempt.output))
-            if digest is None or _gives_up(attempt):
+            if digest is None or attempt.fix.strip() == TERMINATE:
                 violations = attempt.violations or (_gave_up(task.name, attempt),)
                 return _Outcome(attempt, Verdict(ok=False, violations=violations), digest, hands_over=True)
             if digest in refused:  # a repeated output: another measurement or attempt would give the same result
@@ -290,16 +241,9 @@ class Invoker:
         artefact = fan_out.artefact if fan_out else ""
         items = elements(self._store.get(inputs[artefact]))
         if items is None:
-            raise InputError(
-                [
-                    Mistake(
-                        "not-a-list",
-                        f"{name!r} fans out over {artefact!r}, which is not a list.",
-                        "Give a list, or a model whose only field is one.",
-                        field=artefact,
-                    )
-                ]
-            )
+            message = f"{name!r} fans out over {artefact!r}, which is not a list."
+            remedy = "Give a list, or a model whose only field is one."
+            raise InputError([Mistake("not-a-list", message, remedy, field=artefact)])
         return items
 
     def _input(self, name: str, inputs: Mapping[str, str], item: JsonValue = None) -> BaseModel:
@@ -324,7 +268,7 @@ class Invoker:
         order = task.order if task else Instruction("")
         return Context(
             actor=name,
-            workspace=self._workspaces.make(state.actor(name).invocations, name, task.item if task else None),
+            workspace=make_workspace(self._folder, state.actor(name).invocations, name, task.item if task else None),
             seed=self._setup.seed,
             instruction=order.text,
             evidence=order.evidence,
@@ -364,10 +308,6 @@ def _asked(name: str, what: str, method: str) -> Iterator[None]:
             f"Mend its `{method}`, and resume the run.",
             code="actor-crashed",
         ) from error
-
-
-def _gives_up(attempt: Attempt[Any]) -> bool:
-    return attempt.fix.strip() == TERMINATE
 
 
 def _gave_up(name: str, attempt: Attempt[Any]) -> Violation:

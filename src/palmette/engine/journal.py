@@ -12,43 +12,25 @@ import sqlite3
 import threading
 import time
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from palmette.engine import snapshot
 from palmette.engine.events import EVENT, Entry, Event
-from palmette.engine.lock import LOCK, take
-from palmette.engine.snapshot import Snapshot
 from palmette.engine.state import RunState, fold
-from palmette.engine.storage_errors import disk_errors, journal_errors, sync_folder
+from palmette.engine.storage import LOCK, disk_errors, journal_errors, sync_folder, take_lock
 from palmette.errors import MachineError, RunError
 
 SCHEMA = 4
 """Version of the journal's format, kept in the file as `user_version`."""
-OLDEST = 2
-"""The oldest readable version; later versions only added kinds of events, optional fields and shortcuts."""
-
-SYNCED = frozenset(
-    {
-        "run_opened",
-        "run_started",
-        "call_answered",
-        "attempt_succeeded",
-        "attempt_failed",
-        "human_answered",
-        "approved",
-        "artefact_edited",
-        "run_ended",
-    }
-)
+SYNCED = frozenset({
+    "run_opened", "run_started", "call_answered", "attempt_succeeded", "attempt_failed", "human_answered", "approved",
+    "artefact_edited", "run_ended",
+})  # fmt: skip
 """Kinds of events that `append` syncs to disk before it returns."""
-
-GLANCED = 5
-"""First events that a glance shows."""
 NAME = "journal.sqlite"
 PATIENCE = 10.0
 """Seconds to wait for another program's lock."""
@@ -85,7 +67,7 @@ class Journal:
         self._guard = threading.Lock()
         self._epoch = time.time() - time.monotonic()  # clock jumps do not reorder this process's events
         with ExitStack() as held:
-            lock = take(folder)
+            lock = take_lock(folder)
             held.callback(os.close, lock)
             with journal_errors(self._path, writes=True):
                 self._connection = sqlite3.connect(
@@ -94,14 +76,14 @@ class Journal:
                 held.callback(self._connection.close)
                 self._prepare()
                 self._files = {folder / LOCK: os.fstat(lock), self._path: self._path.stat()}
-                known = snapshot.kept(self._connection)
-                self._kept, (self.state, self.seq) = known.seq, _folded(self._connection, known)
+                entries = _entries(self._connection)
+                self.state, self.seq = fold(entries), len(entries)
             self._held = held.pop_all()
 
     def _prepare(self) -> None:
         self._connection.execute("PRAGMA journal_mode=WAL")
         _check_version(self._connection, self.folder)
-        for statement in (_EVENTS, _PAID, snapshot.TABLE, f"PRAGMA user_version={SCHEMA}"):
+        for statement in (_EVENTS, _PAID, f"PRAGMA user_version={SCHEMA}"):
             self._connection.execute(statement)
 
     def append(self, *events: Event) -> list[Entry]:
@@ -113,10 +95,6 @@ class Journal:
                 self._connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
                 entries = self._write(events, self._epoch + time.monotonic())
             self.state, self.seq = fold(entries, self.state), self.seq + len(entries)
-            if self.seq - self._kept >= snapshot.EVERY:
-                with suppress(sqlite3.OperationalError):  # if the disk is full, the events are already written
-                    snapshot.keep(self._connection, Snapshot(self.state, self.seq))
-                self._kept = self.seq
             return entries
 
     def _require_place(self) -> None:
@@ -140,8 +118,7 @@ class Journal:
             self._connection.execute("BEGIN IMMEDIATE")
             for event in events:
                 cursor = self._connection.execute(
-                    "INSERT INTO events (at, kind, body) VALUES (?, ?, ?)",
-                    (at, event.kind, event.model_dump_json()),
+                    "INSERT INTO events (at, kind, body) VALUES (?, ?, ?)", (at, event.kind, event.model_dump_json())
                 )
                 entries.append(Entry(seq=int(cursor.lastrowid or 0), at=at, event=event))
         return entries
@@ -151,10 +128,6 @@ class Journal:
         with self._guard, journal_errors(self._path, writes=False):
             found = self._connection.execute(_ANSWER, (request,)).fetchone()
         return str(found[0]) if found else None
-
-    def entries(self) -> list[Entry]:
-        with self._guard, journal_errors(self._path, writes=False):
-            return _entries(self._connection)
 
     def close(self) -> None:
         self._held.close()
@@ -174,7 +147,7 @@ def read_journal(folder: Path, *kinds: str) -> list[Entry]:
         return _entries(connection, kinds)
 
 
-def read_state(folder: Path) -> RunState:
+def run_state(folder: Path) -> RunState:
     """The state of a run, folded from its events."""
     return read_end(folder, 0).state
 
@@ -190,28 +163,10 @@ class End(NamedTuple):
 
 
 def read_end(folder: Path, last: int | None) -> End:
-    """The state of a run and its last events (None for all), read in one transaction."""
-    with _reader(folder) as connection:
-        connection.execute("BEGIN")
-        whole = _folded(connection, snapshot.kept(connection))
-        earlier = 0 if last is None else max(0, whole.seq - last)
-        return End(whole.state, _entries(connection, after=earlier), earlier)
-
-
-class Glance(NamedTuple):
-    """What a journal shows without being folded."""
-
-    first: list[Entry]
-    """The first events, among them what was opened and, mostly, its topology."""
-    last: Entry | None
-
-
-def glance(folder: Path) -> Glance:
-    """The beginning and the end of a journal, as quick for a long one as for a short one."""
-    with _reader(folder) as connection:
-        first = _entries(connection, most=GLANCED)
-        (last,) = connection.execute("SELECT max(seq) FROM events").fetchone() if first else (None,)
-        return Glance(first, _entries(connection, after=last - 1)[0] if last else None)
+    """The state of a run and its last events (None for all)."""
+    entries = read_journal(folder)
+    earlier = 0 if last is None else max(0, len(entries) - last)
+    return End(fold(entries), entries[earlier:], earlier)
 
 
 @contextmanager
@@ -242,24 +197,14 @@ def _opened(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _entries(
-    connection: sqlite3.Connection, kinds: Collection[str] = (), after: int = 0, most: int = -1
-) -> list[Entry]:
+def _entries(connection: sqlite3.Connection, kinds: Collection[str] = ()) -> list[Entry]:
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone():
         return []  # its creator was killed before the first event
-    chosen = f"AND kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
-    rows = connection.execute(
-        f"SELECT seq, at, body FROM events WHERE seq > ? {chosen} ORDER BY seq LIMIT ?", (after, *kinds, most)
-    ).fetchall()
-    if not kinds and [seq for seq, _, _ in rows] != list(range(after + 1, after + len(rows) + 1)):
-        raise ValueError(f"events are missing after event {after}")
+    chosen = f"WHERE kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
+    rows = connection.execute(f"SELECT seq, at, body FROM events {chosen} ORDER BY seq", tuple(kinds)).fetchall()
+    if not kinds and [seq for seq, _, _ in rows] != list(range(1, len(rows) + 1)):
+        raise ValueError("events are missing")
     return [Entry(seq=seq, at=at, event=_event(seq, body)) for seq, at, body in rows]
-
-
-def _folded(connection: sqlite3.Connection, known: Snapshot) -> Snapshot:
-    """The state of all events, continuing from a snapshot."""
-    entries = _entries(connection, after=known.seq)
-    return Snapshot(fold(entries, known.state), entries[-1].seq) if entries else known
 
 
 def _event(seq: int, body: str) -> Event:
@@ -276,7 +221,7 @@ def _check_version(connection: sqlite3.Connection, folder: Path) -> None:
     if foreign := connection.execute(_FOREIGN).fetchone():
         raise ValueError(f"it has {foreign[0]!r}, which is computed or acts by itself")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version and not OLDEST <= version <= SCHEMA:  # 0: a journal that is being created
+    if version not in (0, SCHEMA):  # 0: a journal that is being created
         age, remedy = ("a newer", "Update palmette to read it.") if version > SCHEMA else ("an older", "Start it anew.")
         raise RunError(
             f"The run in {str(folder)!r} was written by {age} palmette (journal format {version}, not {SCHEMA}).",

@@ -18,34 +18,70 @@ from palmette.errors import Mistake, TopologyError, UserError
 _PARTS = (*Actor.__annotations__, "run", "check", "implicated")
 """Members that every actor has."""
 
+_MISTAKES = {
+    "not-given": ("The topology starts from {value!r}, which was not given.", "Add `--given {value}=...`."),
+    "not-asked-for": ("The topology takes no given artefact {value!r}.", "It takes: {known}."),
+    "unknown-name": ("{value!r} is not an actor of this topology.", "Its actors are: {known}."),
+    "unreachable-actor": (
+        "No way leads from the start ({others}) to {value!r}.",
+        "Name it in `start`, or in the `next` of an actor that is reached.",
+    ),
+    "dead-end": (
+        "No way leads from {value!r} to an end actor ({others}).",
+        "Give it a `next` that leads there, or name it in `end`.",
+    ),
+    "missing-input": (
+        "{actor!r} needs the artefact {value!r}, which no other actor produces and which is not given.",
+        "Produced or given are: {known}.",
+    ),
+    "unknown-parameter": ("{actor!r} has no input field {value!r}.", "Its fields are: {known}."),
+    "unknown-field": ("{actor!r} has no input field {value!r} for the elements.", "Its fields are: {known}."),
+    "unknown-artefact": ("Nobody produces {value!r}, and it is not given.", "Produced or given are: {known}."),
+    "not-a-list": (
+        "{value!r}, made by {others!r}, is not a list.",
+        "Fan out over a list: an Output whose only field is a list or tuple.",
+    ),
+    "no-criterion": (
+        "The end actor {value!r} has no success criterion.",
+        "Give its class a `check` that can fail, and `has_criterion = True`.",
+    ),
+    "same-artefact": (
+        "{actor!r} produces the artefact {value!r}, which {others}.",
+        "An artefact has one producer: remove one of them.",
+    ),
+    "never-ready": (
+        "{value!r} can never run: it, or every way to it, needs what is only made later ({others}).",
+        "Add an edge that reaches it after its inputs are made, or break the circle of inputs.",
+    ),
+}
+"""Message and remedy by code."""
+
+
+class _Report:
+    """Collects the mistakes of a document."""
+
+    def __init__(self, document: Located[Topology]) -> None:
+        self._document = document
+        self.mistakes: list[Mistake] = []
+
+    def add(self, code: str, field: str, value: str, known: Iterable[str] = (), **names: object) -> None:
+        """`names`: further values in the message."""
+        known = list(known)
+        names |= {"value": value, "known": ", ".join(known) or "none"}
+        message, remedy = (text.format_map(names) for text in _MISTAKES[code])
+        self.mistakes.append(self._document.problem(code, message, remedy, field=field, value=value, known=known))
+
 
 def check_topology(document: Located[Topology], given: Iterable[str] | None = None) -> None:
     """Raises `TopologyError` with every mistake; `given` names the artefacts that the run will be given."""
-    problems = lint(document)
-    missing = [name for name in document.value.given if given is not None and name not in given]
-    problems += [
-        document.problem(
-            "not-given",
-            f"The topology starts from {name!r}, which was not given.",
-            f"Add `--given {name}=...`.",
-            field="given",
-            value=name,
-        )
-        for name in missing
-    ]
-    unused = [name for name in given or () if name not in document.value.given]
-    problems += [
-        document.problem(
-            "not-asked-for",
-            f"The topology takes no given artefact {name!r}.",
-            f"It takes: {', '.join(document.value.given) or 'none'}.",
-            field="given",
-            value=name,
-            known=document.value.given,
-        )
-        for name in unused
-    ]
-    if problems:
+    report, wanted = _Report(document), document.value.given
+    for name in wanted:
+        if given is not None and name not in given:
+            report.add("not-given", "given", name)
+    for name in given or ():
+        if name not in wanted:
+            report.add("not-asked-for", "given", name, wanted)
+    if problems := lint(document) + report.mistakes:
         raise TopologyError(problems)
 
 
@@ -54,12 +90,14 @@ def lint(document: Located[Topology]) -> list[Mistake]:
     actors, problems = _load_actors(document)
     problems += unknown_names(document)
     if not problems:
-        wiring = Wiring(document.value, actors)
-        problems += _unreachable(document) + _dead_ends(document)
-        problems += [problem for name in document.value.actors for problem in _actor(document, name, actors, wiring)]
-        problems += _same_artefact(document, actors)
-        if not problems:
-            problems += _never_ready(document, wiring)
+        report, wiring = _Report(document), Wiring(document.value, actors)
+        _check_ways(document.value, report)
+        for name in document.value.actors:
+            _check_actor(name, actors, wiring, report)
+        _check_producers(document.value, actors, report)
+        if not report.mistakes:
+            _check_order(document.value, wiring, report)
+        problems = report.mistakes
     return sorted(problems, key=lambda problem: problem.line or 0)
 
 
@@ -72,9 +110,8 @@ def _load_actors(document: Located[Topology]) -> tuple[dict[str, Actor], list[Mi
         try:
             actors[name] = load_actor(use, Path(document.file).parent)
         except UserError as error:
-            problems.append(
-                document.problem(error.code, error.message, error.remedy, field=f"actors.{name}.use", value=use)
-            )
+            field = f"actors.{name}.use"
+            problems.append(document.problem(error.code, error.message, error.remedy, field=field, value=use))
     return actors, problems
 
 
@@ -99,182 +136,75 @@ def _is_model(found: object) -> bool:
 
 def unknown_names(document: Located[Topology]) -> list[Mistake]:
     """Unknown names in `start`, `end` and `next`; with any, the topology is not a graph."""
-    topology = document.value
-    places = [(f"start[{index}]", name) for index, name in enumerate(topology.start)]
-    places += [(f"end[{index}]", name) for index, name in enumerate(topology.end)]
-    places += [
-        (f"actors.{actor}.next[{index}]", name)
-        for actor, node in topology.actors.items()
-        for index, name in enumerate(node.next)
-    ]
-    return [
-        document.problem(
-            "unknown-name",
-            f"{name!r} is not an actor of this topology.",
-            f"Its actors are: {', '.join(topology.actors)}.",
-            field=field,
-            value=name,
-            known=topology.actors,
-        )
-        for field, name in places
-        if name not in topology.actors
-    ]
+    topology, report = document.value, _Report(document)
+    lists = {"start": topology.start, "end": topology.end}
+    lists |= {f"actors.{actor}.next": node.next for actor, node in topology.actors.items()}
+    for field, names in lists.items():
+        for index, name in enumerate(names):
+            if name not in topology.actors:
+                report.add("unknown-name", f"{field}[{index}]", name, topology.actors)
+    return report.mistakes
 
 
-def _unreachable(document: Located[Topology]) -> list[Mistake]:
-    topology = document.value
-    reached = closure(topology.start, lambda name: topology.actors[name].next)
-    return [
-        document.problem(
-            "unreachable-actor",
-            f"No way leads from the start ({', '.join(topology.start)}) to {name!r}.",
-            "Name it in `start`, or in the `next` of an actor that is reached.",
-            field=f"actors.{name}",
-            value=name,
-        )
-        for name in topology.actors
-        if name not in reached
-    ]
+def _check_ways(topology: Topology, report: _Report) -> None:
+    """Every actor is reached from the start, and an end is reached from it."""
+    following = {name: node.next for name, node in topology.actors.items()}
+    before = {name: [other for other in following if name in following[other]] for name in following}
+    reached, finishing = closure(topology.start, following.__getitem__), closure(topology.end, before.__getitem__)
+    for name in topology.actors:
+        if name not in reached:
+            report.add("unreachable-actor", f"actors.{name}", name, others=", ".join(topology.start))
+        if name not in finishing:
+            report.add("dead-end", f"actors.{name}.next", name, others=", ".join(topology.end))
 
 
-def _dead_ends(document: Located[Topology]) -> list[Mistake]:
-    topology = document.value
-    before: dict[str, list[str]] = {name: [] for name in topology.actors}
-    for name, node in topology.actors.items():
-        for following in node.next:
-            before[following].append(name)
-    finishing = closure(topology.end, lambda name: before[name])
-    return [
-        document.problem(
-            "dead-end",
-            f"No way leads from {name!r} to an end actor ({', '.join(topology.end)}).",
-            "Give it a `next` that leads there, or name it in `end`.",
-            field=f"actors.{name}.next",
-            value=name,
-        )
-        for name in topology.actors
-        if name not in finishing
-    ]
-
-
-def _actor(document: Located[Topology], name: str, actors: Mapping[str, Actor], wiring: Wiring) -> Iterator[Mistake]:
-    topology, node, actor = document.value, document.value.actors[name], actors[name]
+def _check_actor(name: str, actors: Mapping[str, Actor], wiring: Wiring, report: _Report) -> None:
+    topology, node, actor = wiring.topology, wiring.topology.actors[name], actors[name]
+    fields, where = actor.Input.model_fields, f"actors.{name}"
     produced = sorted({*wiring.producer, *topology.given})
     for field, artefact in wiring.required[name].items():
-        if node.fan_out and field == node.fan_out.field:
-            continue
-        if artefact not in produced or wiring.producer.get(artefact) == name:
-            yield document.problem(
-                "missing-input",
-                f"{name!r} needs the artefact {artefact!r} (input field {field!r}), "
-                "which no other actor produces and which is not given.",
-                f"Produced or given are: {', '.join(produced)}.",
-                field=f"actors.{name}",
-                value=artefact,
-                known=[other for other in produced if wiring.producer.get(other) != name],
-            )
+        if node.fan_out is None or field != node.fan_out.field:
+            others = [other for other in produced if wiring.producer.get(other) != name]
+            if artefact not in others:
+                report.add("missing-input", where, artefact, others, actor=name)
     for parameter in node.parameters:
-        if parameter not in actor.Input.model_fields:
-            yield document.problem(
-                "unknown-parameter",
-                f"{name!r} has no input field {parameter!r}.",
-                f"Its fields are: {', '.join(actor.Input.model_fields) or 'none'}.",
-                field=f"actors.{name}.parameters.{parameter}",
-                value=parameter,
-                known=actor.Input.model_fields,
-            )
+        if parameter not in fields:
+            report.add("unknown-parameter", f"{where}.parameters.{parameter}", parameter, fields, actor=name)
     if node.fan_out:
-        yield from _fan_out(document, name, actors, wiring)
+        artefact = node.fan_out.artefact
+        producer = wiring.producer.get(artefact, "")
+        if node.fan_out.field not in fields:
+            report.add("unknown-field", f"{where}.for_each", node.fan_out.field, fields, actor=name)
+        if artefact not in produced:
+            report.add("unknown-artefact", f"{where}.for_each", artefact, produced)
+        elif producer and not (topology.actors[producer].fan_out or is_list_model(actors[producer].Output)):
+            report.add("not-a-list", f"{where}.for_each", artefact, others=producer)
     if name in topology.end and not actor.has_criterion:
-        yield document.problem(
-            "no-criterion",
-            f"The end actor {name!r} has no success criterion.",
-            "Give its class a `check` that can fail, and `has_criterion = True`.",
-            field=f"actors.{name}",
-            value=name,
-        )
+        report.add("no-criterion", where, name)
 
 
-def _fan_out(document: Located[Topology], name: str, actors: Mapping[str, Actor], wiring: Wiring) -> Iterator[Mistake]:
-    fan_out = document.value.actors[name].fan_out
-    assert fan_out is not None
-    where = f"actors.{name}.for_each"
-    if fan_out.field not in actors[name].Input.model_fields:
-        yield document.problem(
-            "unknown-field",
-            f"{name!r} has no input field {fan_out.field!r} for the elements.",
-            f"Its fields are: {', '.join(actors[name].Input.model_fields) or 'none'}.",
-            field=where,
-            value=fan_out.field,
-            known=actors[name].Input.model_fields,
-        )
-    producer = wiring.producer.get(fan_out.artefact)
-    if producer is None and fan_out.artefact not in document.value.given:
-        known = [*wiring.producer, *document.value.given]
-        yield document.problem(
-            "unknown-artefact",
-            f"Nobody produces {fan_out.artefact!r}, and it is not given.",
-            f"Produced or given are: {', '.join(known)}.",
-            field=where,
-            value=fan_out.artefact,
-            known=known,
-        )
-    elif producer and not (document.value.actors[producer].fan_out or is_list_model(actors[producer].Output)):
-        yield document.problem(
-            "not-a-list",
-            f"{fan_out.artefact!r}, made by {producer!r}, is not a list.",
-            "Fan out over a list: an Output whose only field is a list or tuple.",
-            field=where,
-            value=fan_out.artefact,
-        )
-
-
-def _same_artefact(document: Located[Topology], actors: Mapping[str, Actor]) -> list[Mistake]:
-    owners: dict[str, str] = {name: "given" for name in document.value.given}
-    problems = []
+def _check_producers(topology: Topology, actors: Mapping[str, Actor], report: _Report) -> None:
+    owners = dict.fromkeys(topology.given, "is given")
     for name, actor in actors.items():
         if actor.produces in owners:
-            other = owners[actor.produces]
-            maker = "is given" if other == "given" else f"is also made by {other!r}"
-            problems.append(
-                document.problem(
-                    "same-artefact",
-                    f"{name!r} produces the artefact {actor.produces!r}, which {maker}.",
-                    "An artefact has one producer: remove one of them.",
-                    field=f"actors.{name}",
-                    value=actor.produces,
-                )
-            )
-        owners.setdefault(actor.produces, name)
-    return problems
+            report.add("same-artefact", f"actors.{name}", actor.produces, actor=name, others=owners[actor.produces])
+        owners.setdefault(actor.produces, f"is also made by {name!r}")
 
 
-def _never_ready(document: Located[Topology], wiring: Wiring) -> list[Mistake]:
-    """Actors that can never run, because every path to them passes an actor whose inputs come later."""
-    topology = document.value
+def _check_order(topology: Topology, wiring: Wiring, report: _Report) -> None:
+    """No actor can run if every path to it passes an actor whose inputs come later."""
     walked: set[str] = set()
-    while True:
-        open_to = {
-            *topology.start,
-            *(name for actor in walked for name in topology.actors[actor].next),
-        } - walked
-        found = {
-            name
-            for name in open_to
-            if all(wiring.producer.get(artefact, "") in {*walked, ""} for artefact in wiring.required[name].values())
-        }
-        if not found:
-            break
+    while found := set(_next_ready(topology, wiring, walked)):
         walked |= found
-    return [
-        document.problem(
-            "never-ready",
-            f"{name!r} can never run: it, or every way to it, needs what is only made later "
-            f"({', '.join(wiring.required[name].values()) or 'nothing itself'}).",
-            "Add an edge that reaches it after its inputs are made, or break the circle of inputs.",
-            field=f"actors.{name}",
-            value=name,
-        )
-        for name in topology.actors
-        if name not in walked
-    ]
+    for name in topology.actors:
+        if name not in walked:
+            needs = ", ".join(wiring.required[name].values()) or "nothing itself"
+            report.add("never-ready", f"actors.{name}", name, others=needs)
+
+
+def _next_ready(topology: Topology, wiring: Wiring, walked: set[str]) -> Iterator[str]:
+    """Actors that can be reached, and run, after these."""
+    for name in {*topology.start, *(following for actor in walked for following in topology.actors[actor].next)}:
+        producers = (wiring.producer.get(artefact) for artefact in wiring.required[name].values())
+        if name not in walked and all(producer is None or producer in walked for producer in producers):
+            yield name

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -20,7 +19,7 @@ from palmette.engine.artefacts import ArtefactStore
 from palmette.engine.calls import Paid, Pay, Spend
 from palmette.engine.events import LOST, CallAnswered, CallFailed
 from palmette.engine.recorder import Recorder
-from palmette.engine.storage_errors import disk_errors, require_room
+from palmette.engine.storage import disk_errors, require_room
 from palmette.errors import PalmetteError, UserError
 
 _MARK = ".call"
@@ -84,35 +83,20 @@ class PaidCallCache:
 
     def _make(self, payer: _Payer, role: str, key: str, make: Callable[[], Paid]) -> JsonValue:
         require_room(self.store.folder)
-        mark = self._mark(payer, role, key)
-        begun = time.monotonic()
-        try:
-            paid = make()
-        except PalmetteError as error:
-            seconds = time.monotonic() - begun
-            failed = CallFailed(**payer._asdict(), role=role, request=key, code=error.code, seconds=seconds)
-            self.recorder.record(failed)
-            mark.unlink(missing_ok=True)
-            raise
-        self.recorder.record(
-            CallAnswered(
-                **payer._asdict(),
-                role=role,
-                request=key,
-                answer=self.store.put(paid.answer),
-                spend=paid.spend,
-                by_person=paid.by_person,
-                seconds=time.monotonic() - begun,
-            )
-        )
-        mark.unlink(missing_ok=True)
-        return paid.answer
-
-    def _mark(self, payer: _Payer, role: str, key: str) -> Path:
         mark = self.store.objects / f".{key}{_MARK}"
         with disk_errors(self.store.folder):
             mark.write_text(json.dumps({**payer._asdict(), "role": role}), encoding="utf-8")
-        return mark
+        begun, about = time.monotonic(), {**payer._asdict(), "role": role, "request": key}
+        try:
+            paid = make()
+        except PalmetteError as error:
+            self.recorder.record(CallFailed(**about, code=error.code, seconds=time.monotonic() - begun))
+            mark.unlink(missing_ok=True)
+            raise
+        known = {**about, "seconds": time.monotonic() - begun, "answer": self.store.put(paid.answer)}
+        self.recorder.record(CallAnswered(**known, spend=paid.spend, by_person=paid.by_person))
+        mark.unlink(missing_ok=True)
+        return paid.answer
 
     def _check(self, estimate: Spend) -> None:
         """Raises `RunStopped` if the call could exceed a limit."""

@@ -15,12 +15,11 @@ from typing import Literal
 from pydantic import JsonValue
 
 from palmette.engine.human import Human
-from palmette.engine.journal import NAME, read_state
-from palmette.engine.lock import is_running
+from palmette.engine.journal import NAME, run_state
 from palmette.engine.run_session import RunSession
 from palmette.engine.setup import Observer, RunResult, Setup
 from palmette.engine.state import RunState
-from palmette.engine.storage_errors import unwritable
+from palmette.engine.storage import is_running, unwritable
 from palmette.engine.topology import Topology
 from palmette.errors import RunError, did_you_mean, require_text
 
@@ -89,11 +88,7 @@ def run_environment(
     return session.work()
 
 
-def run_topology(
-    setup: Setup,
-    folder: Path,
-    observer: Observer | None = None,
-) -> RunResult:
+def run_topology(setup: Setup, folder: Path, observer: Observer | None = None) -> RunResult:
     """Runs a setup in a new folder, and closes it.
 
     The result is `finished`, or `stopped` if a budget was reached or a person is needed. Every other
@@ -154,49 +149,50 @@ class RunSummary:
     """Name of the topology."""
     status: RunStatus
     started: datetime
-    steps: int
+    steps: int = 0
     reason: str = ""
     """Why it stopped or is unreadable."""
-
-
-def run_state(folder: Path) -> RunState:
-    """The state of a run, read from its journal."""
-    return read_state(folder)
+    environment: str = ""
+    ended: float | None = None
+    """Seconds since the epoch."""
 
 
 def list_runs(root: Path | None = None) -> list[RunSummary]:
     """All runs, newest first; runs with an unreadable journal have the status `unreadable`."""
     root = root or runs_folder()
-    summaries = [_listed(path.parent) for path in root.glob(f"*/{NAME}")] if root.is_dir() else []
+    summaries = [run_summary(path.parent) for path in root.glob(f"*/{NAME}")] if root.is_dir() else []
     return sorted(summaries, key=lambda run: (run.started, run.id), reverse=True)
 
 
 def summarise(folder: Path, state: RunState) -> RunSummary:
     """The run's line in `palmette runs`."""
-    status: RunStatus
-    status = state.ended.status if state.ended else "running" if is_running(folder) else "killed"
-    opened = state.opened.environment if state.opened else ""
-    what = Topology.model_validate_json(state.header.topology).topology if state.header else opened
-    reason = state.ended.reason if state.ended else ""
-    started = _local(state.started or _touched(folder))
-    return RunSummary(folder.name, folder, what, status, started, state.decisions, reason)
+    environment = state.opened.environment if state.opened else ""
+    return RunSummary(
+        id=folder.name,
+        folder=folder,
+        what=Topology.model_validate_json(state.header.topology).topology if state.header else environment,
+        status=state.ended.status if state.ended else "running" if is_running(folder) else "killed",
+        started=datetime.fromtimestamp(state.started or _touched(folder)).astimezone(),
+        steps=state.decisions,
+        reason=state.ended.reason if state.ended else "",
+        environment=environment,
+        ended=state.last if state.ended else None,
+    )
 
 
-def _listed(folder: Path) -> RunSummary:
+def run_summary(folder: Path) -> RunSummary:
+    """The run's line, also if its journal is unreadable."""
     try:
         return summarise(folder, run_state(folder))
     except RunError as error:
-        return RunSummary(folder.name, folder, "", "unreadable", _local(_touched(folder)), 0, error.message)
+        at = _touched(folder)
+        started = datetime.fromtimestamp(at).astimezone()
+        return RunSummary(folder.name, folder, "", "unreadable", started, reason=error.message, ended=at)
 
 
 def _touched(folder: Path) -> float:
     """When the journal was last written, in seconds since the epoch."""
     return (folder / NAME).stat().st_mtime
-
-
-def _local(seconds: float) -> datetime:
-    """Seconds since the epoch as local time."""
-    return datetime.fromtimestamp(seconds).astimezone()
 
 
 def find_run(id: str) -> Path:
@@ -216,7 +212,5 @@ def find_run(id: str) -> Path:
     if found:
         what = f"{len(found)} runs begin with {id!r}"
     raise RunError(
-        f"{what}.{did_you_mean(id, [run.id for run in runs])}",
-        "`palmette runs` lists the runs.",
-        code="unknown-run",
+        f"{what}.{did_you_mean(id, [run.id for run in runs])}", "`palmette runs` lists the runs.", code="unknown-run"
     )

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
-
-from pydantic import BeforeValidator, PlainSerializer
+from typing import Literal, NamedTuple
 
 from palmette.engine import events as e
 from palmette.engine.actor import Measurement, PastAttempt, Verdict, Violation
 from palmette.engine.calls import Spend
 
 Status = Literal["idle", "running", "succeeded", "failed"]
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-def _from_pairs(found: Any) -> Any:
-    return {tuple(key): value for key, value in found} if isinstance(found, list) else found
-
-
-Pairs = Annotated[Mapping[K, V], PlainSerializer(lambda pairs: list(pairs.items())), BeforeValidator(_from_pairs)]
-"""A mapping with tuples as keys, stored in JSON as a list of pairs."""
 
 
 @dataclass(frozen=True)
@@ -145,9 +133,9 @@ class RunState:
     """Violations that actors were already asked to fix."""
     answer: e.HumanAnswered | None = None
     """The human's last answer to the planner, until a decision uses it."""
-    answers: Pairs[tuple[str, str], str | None] = field(default_factory=dict)
+    answers: Mapping[tuple[str, str], str | None] = field(default_factory=dict)
     """People's answers to actors, by actor and question."""
-    bill: Pairs[tuple[str, str], CallCost] = field(default_factory=dict)
+    bill: Mapping[tuple[str, str], CallCost] = field(default_factory=dict)
     """Cost of paid calls in the whole run, by actor and role."""
     approved: frozenset[tuple[str, str]] = frozenset()
     """Approved actors with the key of their inputs."""
@@ -227,26 +215,15 @@ def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C90
             return replace(_step(state), route=(), refusals=(*state.refusals, event.reason))
         case e.InvocationStarted():
             actor = state.actor(event.actor)
-            return _update(
-                state,
-                event.actor,
-                replace(
-                    actor,
-                    status="running",
-                    inputs=event.inputs,
-                    refused=None,
-                    invocations=actor.invocations + 1,
-                ),
-            )
+            count = actor.invocations + 1
+            actor = replace(actor, status="running", inputs=event.inputs, refused=None, invocations=count)
+            return _update(state, event.actor, actor)
         case e.AttemptFailed():
             return _attempt_failed(state, event)
         case e.AttemptSucceeded():
             actor = state.actor(event.actor)
-            actor = replace(
-                actor,
-                done={**actor.done, event.key: Done(event.output, event.verdict)},
-                seconds=actor.seconds + event.seconds,
-            )
+            done = {**actor.done, event.key: Done(event.output, event.verdict)}
+            actor = replace(actor, done=done, seconds=actor.seconds + event.seconds)
             return _attempted(_update(state, event.actor, actor), int(not event.item))
         case e.ActorSucceeded():
             return _succeeded(state, event)

@@ -14,27 +14,7 @@ from palmette.llm.messages import Message, Prompt, Provider, Reply, Settings
 from palmette.llm.models import OFFLINE, Models
 
 __all__ = [
-    "NEEDED",
-    "OFFLINE",
-    "Agent",
-    "Answer",
-    "AnswerError",
-    "Answerer",
-    "BadAnswer",
-    "CodeField",
-    "Message",
-    "Models",
-    "Prompt",
-    "Provider",
-    "Python",
-    "Reply",
-    "Section",
-    "Settings",
-    "Sql",
-    "Yaml",
-    "describe",
-    "fenced",
-    "pack",
-    "read_answer",
-    "section",
-]
+    "NEEDED", "OFFLINE", "Agent", "Answer", "AnswerError", "Answerer", "BadAnswer", "CodeField", "Message", "Models",
+    "Prompt", "Provider", "Python", "Reply", "Section", "Settings", "Sql", "Yaml", "describe", "fenced", "pack",
+    "read_answer", "section",
+]  # fmt: skip

@@ -9,21 +9,7 @@ from palmette.sandbox.result import ExecutionResult, Limits, relative_to_root
 from palmette.sandbox.spark import WarmSpark
 
 __all__ = [
-    "LEVELS",
-    "Access",
-    "Bubblewrap",
-    "ExecutionResult",
-    "Isolation",
-    "Java",
-    "Landlock",
-    "Limits",
-    "NoIsolation",
-    "Process",
-    "Sandbox",
-    "WarmSpark",
-    "find_java",
-    "isolation_of",
-    "java_environment",
-    "python_command",
+    "LEVELS", "Access", "Bubblewrap", "ExecutionResult", "Isolation", "Java", "Landlock", "Limits", "NoIsolation",
+    "Process", "Sandbox", "WarmSpark", "find_java", "isolation_of", "java_environment", "python_command",
     "relative_to_root",
-]
+]  # fmt: skip

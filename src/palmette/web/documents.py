@@ -15,7 +15,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from palmette.documents import mistakes, parse_document, read_document, write_text
 from palmette.engine import ArtefactStore, Topology, new_run_folder, runs_folder
 from palmette.engine.artefacts import canonical
-from palmette.engine.journal import read_state
+from palmette.engine.journal import run_state
 from palmette.engine.lint import load_actor
 from palmette.errors import InputError, Mistake, RunError, UserError
 from palmette.features.spec.schemas import FORMATS
@@ -40,7 +40,7 @@ def edit_artefact(folder: Path, name: str, path: str, text: str) -> None:
         RunError: the run has no such artefact, or it has no such file.
         InputError: the artefact would not be of its type.
     """
-    state = read_state(folder)
+    state = run_state(folder)
     if name not in state.artefacts:
         raise RunError(f"The run has no artefact {name!r}.", "Reload the page.", code="unknown-artefact")
     copy = ArtefactStore(folder).copies / name
@@ -59,7 +59,7 @@ def edit_artefact(folder: Path, name: str, path: str, text: str) -> None:
 
 def _require_type(folder: Path, name: str, value: JsonValue, file: Path) -> None:
     """Raises InputError where an edited artefact is not of its actor's type any more."""
-    state = read_state(folder)
+    state = run_state(folder)
     assert state.header and state.opened
     topology = Topology.model_validate_json(state.header.topology)
     beside = Path(str(state.opened.arguments.get("topology", folder))).parent

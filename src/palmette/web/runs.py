@@ -7,7 +7,7 @@ import json
 import os
 import re
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,9 +18,9 @@ from palmette.cli.show import Step, steps_of
 from palmette.engine import ArtefactStore, RunState, open_questions, runs_folder
 from palmette.engine import events as e
 from palmette.engine.artefacts import canonical
-from palmette.engine.journal import NAME, glance, read_end
-from palmette.engine.lock import is_running
-from palmette.engine.runs import summarise
+from palmette.engine.journal import NAME, read_end
+from palmette.engine.runs import RunSummary, run_summary, summarise
+from palmette.engine.storage import is_running
 from palmette.errors import RunError
 from palmette.web.worker import PROGRESS
 
@@ -35,27 +35,11 @@ MOST_TEXT = 300_000
 """Characters of a text that are shown or compared."""
 
 
-@dataclass(frozen=True)
-class RunLine:
-    """A run in the list."""
-
-    id: str
-    environment: str
-    what: str
-    status: str
-    waiting: bool
-    """For a person."""
-    reason: str
-    started: float
-    ended: float | None
-    """Seconds since the epoch."""
-
-
 class _Seen(NamedTuple):
     stamp: tuple[int, ...]
-    line: RunLine
-    is_open: bool
-    """No process has ended it: whether one works on it must be looked at each time."""
+    run: RunSummary
+    waiting: bool
+    """For a person."""
 
 
 class RunIndex:
@@ -66,24 +50,24 @@ class RunIndex:
 
     def page(self, state: str = "", environment: str = "", text: str = "", before: str = "") -> dict[str, Any]:
         """The next runs that fit, and the id after which there may be more; what a first look takes is bounded."""
-        found: list[RunLine] = []
+        found: list[dict[str, Any]] = []
         until = time.monotonic() + PATIENCE
         words = text.casefold().split()
         for id in self._ids(before):
             if time.monotonic() > until:
-                return {"runs": list(map(asdict, found)), "next": before}
+                return {"runs": found, "next": before}
             before, line = id, self.line(id)
-            if line is None or (state and state not in (line.status, "waiting" if line.waiting else "")):
+            if line is None or (state and state not in (line["status"], "waiting" if line["waiting"] else "")):
                 continue
-            shown = f"{line.id} {line.what} {line.reason}".casefold()
-            if (environment and line.environment != environment) or any(word not in shown for word in words):
+            shown = f"{line['id']} {line['what']} {line['reason']}".casefold()
+            if (environment and line["environment"] != environment) or any(word not in shown for word in words):
                 continue
             if len(found) == PAGE:
-                return {"runs": list(map(asdict, found)), "next": found[-1].id}
+                return {"runs": found, "next": found[-1]["id"]}
             found.append(line)
-        return {"runs": list(map(asdict, found)), "next": None}
+        return {"runs": found, "next": None}
 
-    def line(self, id: str) -> RunLine | None:
+    def line(self, id: str) -> dict[str, Any] | None:
         """A run; None where there is none."""
         folder = runs_folder() / id
         stamp = stamp_of(folder)
@@ -91,20 +75,20 @@ class RunIndex:
             return None
         known = self._seen.get(id)
         if known is None or known.stamp != stamp:
-            known = self._seen[id] = _looked_at(folder, stamp)
-        if not known.is_open:
-            return known.line
-        running = is_running(folder)
-        return RunLine(**{**asdict(known.line), "status": "running" if running else "killed"})
+            run = run_summary(folder)
+            known = self._seen[id] = _Seen(stamp, run, run.ended is None and bool(open_questions(folder)))
+        shown = {name: getattr(known.run, name) for name in ("id", "environment", "what", "status", "reason", "ended")}
+        if known.run.ended is None:
+            shown["status"] = "running" if is_running(folder) else "killed"
+        return {**shown, "waiting": known.waiting, "started": known.run.started.timestamp()}
 
     def waiting(self) -> list[dict[str, Any]]:
         """The open questions of all runs that are worked on or were killed while they asked."""
-        lines = [line for id in self._ids("")[: PAGE * 4] if (line := self.line(id)) and line.ended is None]
+        lines = [line for id in self._ids("")[: PAGE * 4] if (line := self.line(id)) and line["waiting"]]
         return [
-            {"run": line.id, "what": line.what, "status": line.status, **one}
+            {"run": line["id"], "what": line["what"], "status": line["status"], **one}
             for line in lines
-            if line.status != "unreadable"
-            for one in questions(runs_folder() / line.id)
+            for one in questions(runs_folder() / line["id"])
         ]
 
     def _ids(self, before: str) -> list[str]:
@@ -134,32 +118,6 @@ def stamp_of(folder: Path) -> tuple[int, ...]:
             continue
         stamp += (found.st_mtime_ns, found.st_size)
     return tuple(stamp)
-
-
-def _looked_at(folder: Path, stamp: tuple[int, ...]) -> _Seen:
-    try:
-        seen = glance(folder)
-    except RunError as error:
-        touched = (folder / NAME).stat().st_mtime
-        line = RunLine(folder.name, "", "", "unreadable", False, error.message, touched, touched)
-        return _Seen(stamp, line, False)
-    opened = next((one.event for one in seen.first if isinstance(one.event, e.RunOpened)), None)
-    begun = next((one.event for one in seen.first if isinstance(one.event, e.RunStarted)), None)
-    environment = opened.environment if opened else ""
-    what = json.loads(begun.topology)["topology"] if begun else environment
-    last = seen.last
-    ended = last.event if last and isinstance(last.event, e.RunEnded) else None
-    line = RunLine(
-        id=folder.name,
-        environment=environment,
-        what=what,
-        status=ended.status if ended else "killed",
-        waiting=bool(last and isinstance(last.event, e.HumanAsked)),
-        reason=ended.reason if ended else "",
-        started=seen.first[0].at if seen.first else 0.0,
-        ended=last.at if last and ended else None,
-    )
-    return _Seen(stamp, line, ended is None)
 
 
 def questions(folder: Path) -> list[dict[str, Any]]:

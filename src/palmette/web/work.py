@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from palmette.engine.lock import LOCK, is_running
+from palmette.engine.storage import LOCK, is_running
 from palmette.errors import MachineError, RunError, UserError
 from palmette.web.worker import Job
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from palmette.documents import Model
-from palmette.engine.storage_errors import sync_folder
+from palmette.engine.storage import sync_folder
 from palmette.errors import MachineError, UserError, named
 
 MANIFEST = "delivered.json"
