@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import pickle
+import sys
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -229,5 +231,5 @@ def _executed(call: Call) -> Any:
     for path in paths_of(call):
         module, _, name = path.rpartition(".")
         exec(f"from {module} import {name}", space)
-    exec(vendored([call]), {"__name__": "components"})
+    exec(vendored([call]), vars(sys.modules.setdefault("components", ModuleType("components"))))
     return eval(source(call), space)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pickle
 import re
+import sys
 import time
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,7 +184,7 @@ def test_it_is_cloned_and_written_as_source(case: Case) -> None:
         exec(f"from {module} import {name}", space)
     one, other = build(call), clone(build(call))
     assert repr(eval(source(call), space)) == repr(one) == repr(other)
-    exec(vendored([call]), {"__name__": "components"})
+    exec(vendored([call]), vars(sys.modules.setdefault("components", ModuleType("components"))))
     fold = case.fold()
     for estimator in (one, other):
         estimator.fit(fold.train, *([] if fold.target is None else [fold.target]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -57,22 +58,16 @@ def json_of(file: Path) -> dict[str, Any]:
     return found
 
 
+@dataclass(eq=False, repr=False)
 class NetworkVectors(Stateless):
-    """Encodes each cell of each column as a vector; there is nothing to fit. The fitted model leaves out the network.
-
-    Args:
-        folder: Folder of the network in $PALMETTE_MODELS.
-        sha256: SHA-256 of the weights.
-        size: Length of a cell's vector.
-    """
+    """Encodes each cell of each column as a vector; there is nothing to fit, and the network is not stored."""
 
     method: ClassVar[str]
     """Method that reads this kind of data, in networks that read several kinds."""
 
-    def __init__(self, folder: str, sha256: str, size: int) -> None:
-        self.folder = folder
-        self.sha256 = sha256
-        self.size = size
+    folder: str  # folder of the network in $PALMETTE_MODELS
+    sha256: str  # SHA-256 of the weights
+    size: int  # length of a cell's vector
 
     def transform(self, X: pd.DataFrame) -> np.ndarray:
         return features_of(pd.DataFrame(X), self.vectors)

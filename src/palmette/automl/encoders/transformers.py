@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any
@@ -95,14 +96,14 @@ class Stateless(TransformerMixin, BaseEstimator):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class SquashingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Centres each column at its median, divides by the interquartile range, and squashes outliers smoothly.
 
     All values lie between -`bound` and `bound`, so that outliers keep their order and lose their leverage.
     """
 
-    def __init__(self, bound: float = 3.0) -> None:
-        self.bound = bound
+    bound: float = 3.0
 
     def fit(self, X: Any, y: Any = None) -> SquashingScaler:
         X = validate_data(self, X, dtype="float64")
@@ -120,22 +121,17 @@ class SquashingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 STRENGTHS = np.logspace(0, 5, 11)
 
 
+@dataclass(eq=False, repr=False)
 class CrossFittedScores(TransformerMixin, BaseEstimator):
     """The outputs of a ridge regression of the target on features (n, d), dense or sparse.
 
     Each training row gets the output of a regression that was fitted without it. There is one score for each of three
     or more classes, else a single one.
-
-    Args:
-        kind: `classes` or `number`, the type of the target.
-        alpha: Strength of the penalty; None to choose it by leave-one-out.
-        n_splits: Number of folds.
     """
 
-    def __init__(self, kind: str, alpha: float | None = None, n_splits: int = 5) -> None:
-        self.kind = kind
-        self.alpha = alpha
-        self.n_splits = n_splits
+    kind: str  # `classes` or `number`, the type of the target
+    alpha: float | None = None  # strength of the penalty; None to choose it by leave-one-out
+    n_splits: int = 5  # folds
 
     def fit(self, X: Any, y: Any) -> CrossFittedScores:
         self._learn(X, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -24,11 +25,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 
+@dataclass(eq=False, repr=False)
 class LabelEncodedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Trains a classifier on class numbers 0, 1, ... in place of class names."""
 
-    def __init__(self, estimator: Any) -> None:
-        self.estimator = estimator
+    estimator: Any
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> LabelEncodedClassifier:
         labels = LabelEncoder().fit(y)
@@ -46,20 +47,15 @@ class LabelEncodedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return self.estimator_.predict_proba(X)
 
 
+@dataclass(eq=False, repr=False)
 class Rebalanced(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Trains a classifier as if all classes were equally frequent.
+    """Trains a classifier as if all classes were equally frequent."""
 
-    Args:
-        estimator: The classifier.
-        how: `weights` weights rows by the inverse frequency of their class, or repeats rows if the classifier takes
-            no weights; `oversample` repeats rows of rare classes; `undersample` leaves out rows of frequent classes.
-        random_state: Seed that chooses the rows.
-    """
-
-    def __init__(self, estimator: Any, how: str = "weights", random_state: int = 0) -> None:
-        self.estimator = estimator
-        self.how = how
-        self.random_state = random_state
+    estimator: Any  # the classifier
+    # `weights` weights rows by the inverse frequency of their class, or repeats rows if the classifier takes no
+    # weights; `oversample` repeats rows of rare classes; `undersample` leaves out rows of frequent classes
+    how: str = "weights"
+    random_state: int = 0  # seed that chooses the rows
 
     def fit(self, X: Any, y: Any) -> Rebalanced:
         rows, target, weights = self.rebalanced(X, y)
@@ -95,14 +91,14 @@ class Rebalanced(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.estimator_.classes_
 
 
+@dataclass(eq=False, repr=False)
 class LogCountRatio(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Multiplies columns by the log of how much more often they occur in one of two classes (Wang and Manning, 2012).
 
     Columns with negative values are not word weights; they stay as they are.
     """
 
-    def __init__(self, smoothing: float = 0.1) -> None:
-        self.smoothing = smoothing
+    smoothing: float = 0.1
 
     def fit(self, X: Any, y: Any) -> LogCountRatio:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype="float64")
@@ -131,12 +127,12 @@ def whole_codes(features: Any, columns: Sequence[int]) -> pd.DataFrame:
     return pd.DataFrame(features).fillna(dict.fromkeys(columns, -1)).astype(dict.fromkeys(columns, int))
 
 
+@dataclass(eq=False, repr=False)
 class ClippedRegressor(RegressorMixin, BaseEstimator):
     """Clips predictions to the range of the training targets plus a margin, and at 0 if no target is negative."""
 
-    def __init__(self, regressor: Any, margin: float = 0.1) -> None:
-        self.regressor = regressor
-        self.margin = margin
+    regressor: Any
+    margin: float = 0.1
 
     def fit(self, X: Any, y: Any) -> Self:
         low, beyond = float(np.min(y)), self.margin * float(np.ptp(y))
@@ -148,17 +144,12 @@ class ClippedRegressor(RegressorMixin, BaseEstimator):
         return np.asarray(np.clip(self.regressor_.predict(X), *self.range_))
 
 
+@dataclass(eq=False, repr=False)
 class DecidedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Weights the probabilities of another classifier to choose the class; returned probabilities stay as they are.
+    """Weights the probabilities of another classifier to choose the class; returned probabilities stay as they are."""
 
-    Args:
-        estimator: The classifier.
-        class_weights: Weight of each class by name; 1 for classes without one.
-    """
-
-    def __init__(self, estimator: Any, class_weights: Mapping[str, float]) -> None:
-        self.estimator = estimator
-        self.class_weights = class_weights
+    estimator: Any  # the classifier
+    class_weights: Mapping[str, float]  # weight of each class by name; 1 for classes without one
 
     def fit(self, X: Any, y: Any) -> DecidedClassifier:
         self.estimator_ = clone(self.estimator).fit(X, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -103,15 +104,11 @@ class SpectrumStatistics(SoundFeatures):
         return np.concatenate([values.mean(axis=0), values.std(axis=0), quartiles])
 
 
+@dataclass(eq=False, repr=False)
 class RandomKernels(SoundFeatures):
-    """Measures how often and how strongly random kernels respond to the spectrogram (Dempster et al., 2020).
+    """Measures how often and how strongly random kernels respond to the spectrogram (Dempster et al., 2020)."""
 
-    Args:
-        kernels: Number of kernels; each gives two features.
-    """
-
-    def __init__(self, kernels: int = 500) -> None:
-        self.kernels = kernels
+    kernels: int = 500  # kernels; each gives two features
 
     def sound(self, wave: np.ndarray) -> np.ndarray:
         energy = pooled(log_mel(wave))
@@ -126,15 +123,11 @@ class RandomKernels(SoundFeatures):
         return np.concatenate(found).astype("float32")
 
 
+@dataclass(eq=False, repr=False)
 class SmallSpectrogram(SoundFeatures):
-    """Scales the spectrogram of a sound to one size.
+    """Scales the spectrogram of a sound to one size."""
 
-    Args:
-        size: Number of frames and of bands.
-    """
-
-    def __init__(self, size: int = 32) -> None:
-        self.size = size
+    size: int = 32  # frames and of bands
 
     def sound(self, wave: np.ndarray) -> np.ndarray:
         energy = log_mel(wave)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -100,15 +101,11 @@ class PictureFeatures(Stateless):
         return np.array([f"{name}{place}" for name in names for place in range(count)], dtype=object)
 
 
+@dataclass(eq=False, repr=False)
 class ShapesAndColours(PictureFeatures):
-    """Computes histograms of oriented gradients, local binary patterns and colours, and a thumbnail.
+    """Computes histograms of oriented gradients, local binary patterns and colours, and a thumbnail."""
 
-    Args:
-        cell: Side of a gradient cell, in a square of 64 pixels: 8 for details, 16 for few features.
-    """
-
-    def __init__(self, cell: int = 8) -> None:
-        self.cell = cell
+    cell: int = 8  # side of a gradient cell, in a square of 64 pixels: 8 for details, 16 for few features
 
     def features(self, picture: np.ndarray) -> np.ndarray:
         square = resized(picture, SIDE, SIDE).astype("float32") / 255
@@ -118,15 +115,11 @@ class ShapesAndColours(PictureFeatures):
         return np.concatenate([gradients(grey, self.cell), textures(grey), 3 * colours(square), 0.5 * thumbnail])
 
 
+@dataclass(eq=False, repr=False)
 class Thumbnails(PictureFeatures):
-    """Scales pictures down to their pixels.
+    """Scales pictures down to their pixels."""
 
-    Args:
-        size: Side in pixels.
-    """
-
-    def __init__(self, size: int = 16) -> None:
-        self.size = size
+    size: int = 16  # side in pixels
 
     def features(self, picture: np.ndarray) -> np.ndarray:
         return resized(picture, self.size, self.size).ravel() / np.float32(255)

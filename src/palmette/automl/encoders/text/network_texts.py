@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,21 +20,13 @@ from palmette.automl.encoders.transformers import weights_file
 PIECES_OF_A_PART = 256  # tokens that the network reads at once
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TextNetworkVectors(TextVectors):
-    """Encodes whole texts as vectors; a long text is read in parts.
+    """Encodes whole texts as vectors; a long text is read in parts."""
 
-    Args:
-        folder: Folder of the network in $PALMETTE_MODELS; the fitted model leaves it out.
-        sha256: SHA-256 of the weights.
-        size: Length of a text's vector.
-        paired: Number of columns, from the first, that are compared in pairs.
-    """
-
-    def __init__(self, folder: str, sha256: str, size: int, paired: int = 3) -> None:
-        super().__init__(paired)
-        self.folder = folder
-        self.sha256 = sha256
-        self.size = size
+    folder: str  # folder of the network in $PALMETTE_MODELS; the fitted model leaves it out
+    sha256: str  # SHA-256 of the weights
+    size: int  # type: ignore[misc]  # length of a text's vector
 
     method = "forward"
 

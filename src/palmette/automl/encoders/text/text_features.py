@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,11 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 
+@dataclass(eq=False, repr=False)
 class Words(TransformerMixin, BaseEstimator):
-    """Weighs the words of texts (n,) by TF-IDF; also fits texts that contain no word.
+    """Weighs the words of texts (n,) by TF-IDF; also fits texts that contain no word."""
 
-    Args:
-        grams: Longest sequence of words that is counted.
-    """
-
-    def __init__(self, grams: int = 1) -> None:
-        self.grams = grams
+    grams: int = 1  # longest sequence of words that is counted
 
     def fit(self, X: Any, y: Any = None) -> Words:
         given = {"max_features": 20_000, "sublinear_tf": True, "token_pattern": r"\w+"}
@@ -71,11 +68,11 @@ class TextStatistics(TransformerMixin, BaseEstimator):
         return np.array([f"{name}_{one}" for name in self.columns_ for one in self.STATISTICS], dtype=object)
 
 
+@dataclass(eq=False, repr=False)
 class TextDirections(TransformerMixin, BaseEstimator):
     """Reduces texts (n,) to few dimensions: the main directions of their weighted words."""
 
-    def __init__(self, n_components: int = 30) -> None:
-        self.n_components = n_components
+    n_components: int = 30
 
     def fit(self, X: Any, y: Any = None) -> TextDirections:
         self.words_ = Words()
@@ -132,11 +129,11 @@ class TextOverlap(TransformerMixin, BaseEstimator):
         return np.array(self.FEATURES, dtype=object)
 
 
+@dataclass(eq=False, repr=False)
 class OneSidedWords(TransformerMixin, BaseEstimator):
     """Weighs the words that only the first, or only the second, of two text columns contains."""
 
-    def __init__(self, max_features: int = 20_000) -> None:
-        self.max_features = max_features
+    max_features: int = 20_000
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> OneSidedWords:
         self.fit_transform(X)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -17,19 +18,15 @@ from palmette.automl.encoders.transformers import Stateless, weights_file
 PARTS_TOGETHER, WINDOWS = 32, 4  # texts in a batch, and parts of a long text that are read
 
 
+@dataclass(eq=False, repr=False)
 class TextVectors(Stateless):
     """Encodes each text of each column as a vector of length 1; there is nothing to fit.
 
     Each pair of the first columns adds the absolute difference, the product and the cosine of the two vectors.
-
-    Args:
-        paired: Number of columns, from the first, that are compared in pairs.
     """
 
-    size: int
-
-    def __init__(self, paired: int = 3) -> None:
-        self.paired = paired
+    paired: int = 3  # columns, from the first, that are compared in pairs
+    size: ClassVar[int]
 
     def transform(self, X: pd.DataFrame) -> np.ndarray:
         X = pd.DataFrame(X)

@@ -6,6 +6,7 @@ import io
 import tempfile  # noqa: TID251 - it is delivered, and palmette.sandbox is not
 import zipfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,30 +18,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 TARGET = "__target__"
 
 
+@dataclass(eq=False, repr=False)
 class _AutoGluon(BaseEstimator):
-    """Holds the predictor as the bytes of an archive, so that it is stored like any other model.
+    """Holds the predictor as the bytes of an archive, so that it is stored like any other model."""
 
-    Args:
-        categorical: Positions of the columns that are category codes.
-        preset: Preset of AutoGluon.
-        metric: Metric of AutoGluon; None for its default.
-        seconds: Time limit of a fit.
-        n_threads: Number of threads.
-    """
-
-    def __init__(
-        self,
-        categorical: Sequence[int] = (),
-        preset: str = "medium_quality",
-        metric: str | None = None,
-        seconds: float = 60.0,
-        n_threads: int = 1,
-    ) -> None:
-        self.categorical = categorical
-        self.preset = preset
-        self.metric = metric
-        self.seconds = seconds
-        self.n_threads = n_threads
+    categorical: Sequence[int] = ()  # positions of the columns that are category codes
+    preset: str = "medium_quality"  # preset of AutoGluon
+    metric: str | None = None  # metric of AutoGluon; None for its default
+    seconds: float = 60.0  # time limit of a fit
+    n_threads: int = 1  # threads
 
     def fit(self, X: Any, y: Any) -> Any:
         y = np.asarray(y)

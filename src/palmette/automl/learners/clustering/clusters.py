@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,25 +26,18 @@ def _assigns(self: NumberedClusters) -> bool:
     return hasattr(self.estimator, "predict_proba")
 
 
+@dataclass(eq=False, repr=False)
 class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     """Numbers the clusters of an estimator by size, 0 the largest; a new row joins the nearest training row's cluster.
 
     An estimator that has a `predict` method assigns new rows itself.
-
-    Args:
-        estimator: A clustering estimator of scikit-learn, or a mixture.
-        variance: Share of the variance that principal components keep; None for all columns as they are.
-        most_rows: Most rows to divide; the other rows join the clusters of these.
-        random_state: Seed that chooses those rows.
     """
 
-    def __init__(
-        self, estimator: Any, variance: float | None = None, most_rows: int = 5_000, random_state: int = 0
-    ) -> None:
-        self.estimator = estimator
-        self.variance = variance
-        self.most_rows = most_rows
-        self.random_state = random_state
+    estimator: Any  # a clustering estimator of scikit-learn, or a mixture
+    # share of the variance that principal components keep; None for all columns as they are
+    variance: float | None = None
+    most_rows: int = 5_000  # most rows to divide; the other rows join the clusters of these
+    random_state: int = 0  # seed that chooses those rows
 
     def fit(self, X: Any, y: Any = None) -> NumberedClusters:
         """Divides the rows.
@@ -118,12 +112,12 @@ class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         return np.asarray(self.estimator_.predict(points))
 
 
+@dataclass(eq=False, repr=False)
 class RandomClusters(ClusterMixin, BaseEstimator):
     """Assigns each row to a random cluster by its checksum: the baseline for other models."""
 
-    def __init__(self, n_clusters: int = 2, random_state: int = 0) -> None:
-        self.n_clusters = n_clusters
-        self.random_state = random_state
+    n_clusters: int = 2
+    random_state: int = 0
 
     def fit(self, X: Any, y: Any = None) -> RandomClusters:
         self.labels_ = self._drawn(validate_data(self, X, dtype="float64"))

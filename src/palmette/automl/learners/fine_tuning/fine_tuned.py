@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,21 +21,14 @@ TOGETHER, WARM_UP = 16, 0.1  # batch size, and the share of steps in which the l
 HEAD_RATE = 30.0  # the new layer learns faster than the network by this factor
 
 
+@dataclass(eq=False, repr=False)
 class _FineTuned(BaseEstimator):
-    """Adds a linear layer to a pretrained network and trains both; mixed precision on a GPU.
+    """Adds a linear layer to a pretrained network and trains both; mixed precision on a GPU."""
 
-    Args:
-        reader: Transformer of cells by the frozen network, which names its folder and reads its inputs.
-        epochs: Passes over the training rows.
-        lr: Learning rate of the network.
-        random_state: Seed.
-    """
-
-    def __init__(self, reader: Any, epochs: int = 3, lr: float = 3e-5, random_state: int = 0) -> None:
-        self.reader = reader
-        self.epochs = epochs
-        self.lr = lr
-        self.random_state = random_state
+    reader: Any  # transformer of cells by the frozen network, which names its folder and reads its inputs
+    epochs: int = 3  # passes over the training rows
+    lr: float = 3e-5  # learning rate of the network
+    random_state: int = 0
 
     def fit(self, X: pd.DataFrame, y: Any) -> Any:
         self.fit_until(X, y)

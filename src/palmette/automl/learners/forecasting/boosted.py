@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from lightgbm import LGBMRegressor
@@ -14,36 +15,17 @@ from palmette.automl.learners.forecasting.series import Series, scales_of
 MEANS = (3, 7, 24, 96)  # numbers of last values whose means are features
 
 
+@dataclass(eq=False, repr=False)
 class BoostedLags(BaseEstimator):
-    """Predicts the change from the last value, in units of the series' scale.
+    """Predicts the change from the last value, in units of the series' scale."""
 
-    Args:
-        lags: Number of last values that are features.
-        seasons: Steps of each season; the value one season before the step is a feature.
-        objective: Objective of LightGBM: `l2`, or `l1` for the median.
-        rounds: Number of trees.
-        leaves: Leaves per tree.
-        rate: Learning rate.
-        most: Most rows to learn from; a row is one window and one step ahead.
-    """
-
-    def __init__(
-        self,
-        lags: int = 24,
-        seasons: Sequence[int] = (),
-        objective: str = "l2",
-        rounds: int = 200,
-        leaves: int = 31,
-        rate: float = 0.05,
-        most: int = 100_000,
-    ) -> None:
-        self.lags = lags
-        self.seasons = seasons
-        self.objective = objective
-        self.rounds = rounds
-        self.leaves = leaves
-        self.rate = rate
-        self.most = most
+    lags: int = 24  # last values that are features
+    seasons: Sequence[int] = ()  # steps of each season; the value one season before the step is a feature
+    objective: str = "l2"  # objective of LightGBM: `l2`, or `l1` for the median
+    rounds: int = 200  # trees
+    leaves: int = 31  # leaves per tree
+    rate: float = 0.05  # learning rate
+    most: int = 100_000  # most rows to learn from; a row is one window and one step ahead
 
     @property
     def lookback(self) -> int:

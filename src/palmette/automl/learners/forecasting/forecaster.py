@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,23 +26,17 @@ CONTEXTS = 600  # most forecasts whose errors are measured
 ENOUGH = 50  # errors per interval; with fewer, those of neighbouring steps are added
 
 
+@dataclass(eq=False, repr=False)
 class Forecaster(BaseEstimator):
     """Forecasts the next rows of each series in a table.
 
     Intervals are conformal: they come from the errors on the latest rows of a model fitted to the rows before them.
-
-    Args:
-        estimator: Takes regular series and returns the values that follow each.
-        columns: The roles of the columns.
-        horizon: Number of rows to forecast.
-        quantiles: Quantiles to forecast beside the values, such as 0.1 and 0.9.
     """
 
-    def __init__(self, estimator: Any, columns: SeriesColumns, horizon: int, quantiles: Sequence[float] = ()) -> None:
-        self.estimator = estimator
-        self.columns = columns
-        self.horizon = horizon
-        self.quantiles = quantiles
+    estimator: Any  # takes regular series and returns the values that follow each
+    columns: SeriesColumns  # the roles of the columns
+    horizon: int  # rows to forecast
+    quantiles: Sequence[float] = ()  # quantiles to forecast beside the values, such as 0.1 and 0.9
 
     @property
     def lookback(self) -> int:

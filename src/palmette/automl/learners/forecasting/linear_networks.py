@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -20,33 +21,16 @@ SMOOTHED = 25  # width of the moving mean that is the trend
 BATCH, EPOCHS_WITHOUT_GAIN = 256, 3
 
 
+@dataclass(eq=False, repr=False)
 class LinearNetwork(BaseEstimator):
-    """NLinear or DLinear: one layer on values relative to the last, or one each for their trend and the rest.
+    """NLinear or DLinear: one layer on values relative to the last, or one each for their trend and the rest."""
 
-    Args:
-        kind: `nlinear` or `dlinear`.
-        lags: Number of last values that are used.
-        absolute: Whether to minimise the absolute error.
-        epochs: Most passes over the windows; the latest windows stop training early.
-        most: Most windows to learn from.
-        random_state: Seed.
-    """
-
-    def __init__(
-        self,
-        kind: str = "nlinear",
-        lags: int = 96,
-        absolute: bool = False,
-        epochs: int = 30,
-        most: int = 20_000,
-        random_state: int = 0,
-    ) -> None:
-        self.kind = kind
-        self.lags = lags
-        self.absolute = absolute
-        self.epochs = epochs
-        self.most = most
-        self.random_state = random_state
+    kind: str = "nlinear"  # `nlinear` or `dlinear`
+    lags: int = 96  # last values that are used
+    absolute: bool = False  # whether to minimise the absolute error
+    epochs: int = 30  # most passes over the windows; the latest windows stop training early
+    most: int = 20_000  # most windows to learn from
+    random_state: int = 0
 
     @property
     def lookback(self) -> int:

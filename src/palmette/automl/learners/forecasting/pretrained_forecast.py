@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -17,19 +18,13 @@ from palmette.automl.learners.forecasting.series import Series
 SERIES_TOGETHER = 64  # batch size
 
 
+@dataclass(eq=False, repr=False)
 class PretrainedForecast(BaseEstimator):
-    """The median forecast of a Chronos network (Ansari et al., 2024); there is nothing to fit.
+    """The median forecast of a Chronos network (Ansari et al., 2024); there is nothing to fit."""
 
-    Args:
-        folder: Folder of the network.
-        sha256: SHA-256 of the weights, which the fitted model leaves out.
-        lags: Number of last values that the network sees.
-    """
-
-    def __init__(self, folder: str, sha256: str, lags: int = 512) -> None:
-        self.folder = folder
-        self.sha256 = sha256
-        self.lags = lags
+    folder: str  # folder of the network
+    sha256: str  # SHA-256 of the weights, which the fitted model leaves out
+    lags: int = 512  # last values that the network sees
 
     @property
     def lookback(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,19 +14,13 @@ PENALTIES = (0.1, 1.0, 10.0, 100.0, 1000.0)
 VALID = 0.2  # share of the windows, the latest ones, that choose the penalty
 
 
+@dataclass(eq=False, repr=False)
 class LagRidges(BaseEstimator):
-    """Averages ridge regressions, one for each number of lags, on values relative to the last one.
+    """Averages ridge regressions, one for each number of lags, on values relative to the last one."""
 
-    Args:
-        lags: Number of last values that each regression takes.
-        own: Whether each series has its own regressions; else all series share them, each on its scale.
-        most: Most windows that a regression is fitted to.
-    """
-
-    def __init__(self, lags: Sequence[int] = (24, 48, 96), own: bool = False, most: int = 20_000) -> None:
-        self.lags = lags
-        self.own = own
-        self.most = most
+    lags: Sequence[int] = (24, 48, 96)  # last values that each regression takes
+    own: bool = False  # whether each series has its own regressions; else all series share them, each on its scale
+    most: int = 20_000  # most windows that a regression is fitted to
 
     @property
     def lookback(self) -> int:

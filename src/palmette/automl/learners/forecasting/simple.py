@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,17 +15,12 @@ ALPHAS = np.linspace(0.05, 0.95, 19)
 MOST_OF_THETA = 600  # last values that the theta method uses, if seasons are short
 
 
+@dataclass(eq=False, repr=False)
 class SeasonalNaive(BaseEstimator):
-    """Repeats the mean of the last seasons.
+    """Repeats the mean of the last seasons."""
 
-    Args:
-        season: Steps of a season; 1 repeats the last value.
-        count: Number of seasons in the mean.
-    """
-
-    def __init__(self, season: int = 1, count: int = 1) -> None:
-        self.season = season
-        self.count = count
+    season: int = 1  # steps of a season; 1 repeats the last value
+    count: int = 1  # seasons in the mean
 
     @property
     def lookback(self) -> int:
@@ -46,17 +41,14 @@ class SeasonalNaive(BaseEstimator):
         return made
 
 
+@dataclass(eq=False, repr=False)
 class Theta(BaseEstimator):
     """The theta method: exponential smoothing with half of the linear trend, on seasonally adjusted values.
 
     Assimakopoulos and Nikolopoulos, International Journal of Forecasting 16, 2000.
-
-    Args:
-        season: Steps of a season; 1 for none.
     """
 
-    def __init__(self, season: int = 1) -> None:
-        self.season = season
+    season: int = 1  # steps of a season; 1 for none
 
     @property
     def lookback(self) -> int:
@@ -86,17 +78,12 @@ class Theta(BaseEstimator):
         return made * factors if seasonal.min() > 0 and abs(seasonal.mean() - 1) < 0.5 else made + factors
 
 
+@dataclass(eq=False, repr=False)
 class WeightedForecasts(BaseEstimator):
-    """The weighted mean of several forecasts.
+    """The weighted mean of several forecasts."""
 
-    Args:
-        members: Forecasters with their names.
-        weights: One for each member.
-    """
-
-    def __init__(self, members: Sequence[tuple[str, Any]], weights: Sequence[float]) -> None:
-        self.members = members
-        self.weights = weights
+    members: Sequence[tuple[str, Any]]  # forecasters with their names
+    weights: Sequence[float]  # one for each member
 
     @property
     def lookback(self) -> int:
@@ -111,11 +98,11 @@ class WeightedForecasts(BaseEstimator):
         return np.average([one.predict(contexts) for one in self.fitted_], axis=0, weights=self.weights)
 
 
+@dataclass(eq=False, repr=False)
 class LogScale(BaseEstimator):
     """Forecasts the logarithm of positive values, which suits growth by a rate rather than by an amount."""
 
-    def __init__(self, estimator: Any) -> None:
-        self.estimator = estimator
+    estimator: Any
 
     @property
     def lookback(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,17 +15,12 @@ from palmette.automl.learners.forecasting.series import Series
 MOST_OF_STATISTICS = 500  # last values that a model is fitted to: more are slow and add little
 
 
+@dataclass(eq=False, repr=False)
 class Statistical(BaseEstimator):
-    """Exponential smoothing or ARIMA, selected by an information criterion and fitted at each forecast's origin.
+    """Exponential smoothing or ARIMA, selected by an information criterion and fitted at each forecast's origin."""
 
-    Args:
-        kind: `ets` or `arima`.
-        season: Steps of a season; 1 for none.
-    """
-
-    def __init__(self, kind: str = "ets", season: int = 1) -> None:
-        self.kind = kind
-        self.season = season
+    kind: str = "ets"  # `ets` or `arima`
+    season: int = 1  # steps of a season; 1 for none
 
     @property
     def lookback(self) -> int:

@@ -7,6 +7,7 @@ import math
 import time
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -68,38 +69,19 @@ class PageRankNetwork(nn.Module):
 NETWORKS: dict[str, type[nn.Module]] = {"gcn": GraphConvolutions, "gpr_gnn": PageRankNetwork}
 
 
+@dataclass(eq=False, repr=False)
 class GraphNetworkClassifier(ClassifierMixin, BaseEstimator):
-    """A network that sees the whole graph in every step and learns from the nodes of known class.
-
-    Args:
-        architecture: `gcn` or `gpr_gnn`.
-        epochs: Training steps; the maximum if validation nodes stop training early.
-        width: Units of the hidden layer.
-        dropout: Share of values that are left out in training.
-        lr: Learning rate of Adam.
-        weight_decay: L2 penalty.
-        random_state: Seed.
-    """
+    """A network that sees the whole graph in every step and learns from the nodes of known class."""
 
     networks: ClassVar[Mapping[str, type[nn.Module]]] = NETWORKS
 
-    def __init__(
-        self,
-        architecture: str = "gpr_gnn",
-        epochs: int = 200,
-        width: int = 64,
-        dropout: float = 0.5,
-        lr: float = 0.01,
-        weight_decay: float = 5e-4,
-        random_state: int = 0,
-    ) -> None:
-        self.architecture = architecture
-        self.epochs = epochs
-        self.width = width
-        self.dropout = dropout
-        self.lr = lr
-        self.weight_decay = weight_decay
-        self.random_state = random_state
+    architecture: str = "gpr_gnn"  # `gcn` or `gpr_gnn`
+    epochs: int = 200  # training steps; the maximum if validation nodes stop training early
+    width: int = 64  # units of the hidden layer
+    dropout: float = 0.5  # share of values that are left out in training
+    lr: float = 0.01  # learning rate of Adam
+    weight_decay: float = 5e-4  # L2 penalty
+    random_state: int = 0
 
     def fit(self, X: Nodes, y: Any) -> GraphNetworkClassifier:
         self.fit_until(X, y)

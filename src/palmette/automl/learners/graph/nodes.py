@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -82,17 +83,12 @@ def neighbours(value: Any) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(text_of(one) for one in names)) or None
 
 
+@dataclass(eq=False, repr=False)
 class NodeFeatures(BaseEstimator):
-    """Encodes the columns of nodes.
+    """Encodes the columns of nodes."""
 
-    Args:
-        encoder: A transformer of typed columns.
-        graph: Whether to return the features of all nodes, for models that look at neighbours.
-    """
-
-    def __init__(self, encoder: Any, graph: bool = False) -> None:
-        self.encoder = encoder
-        self.graph = graph
+    encoder: Any  # a transformer of typed columns
+    graph: bool = False  # whether to return the features of all nodes, for models that look at neighbours
 
     def fit(self, X: Nodes, y: Any = None) -> NodeFeatures:
         self.fit_transform(X, y)
@@ -115,22 +111,17 @@ class NodeFeatures(BaseEstimator):
         return Nodes(sparse.vstack([self.features_, new], format="csr"), X.links, X.places)
 
 
+@dataclass(eq=False, repr=False)
 class GraphClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Classifies the nodes of a graph, and keeps the graph.
 
     `fit` takes a row for each node; the target is missing if the class is unknown. A row to predict whose id is in the
     graph takes its missing values from that node; any other id is a new node.
-
-    Args:
-        estimator: A classifier of `Nodes`.
-        node: The column of ids.
-        neighbours: The column of the ids of neighbours.
     """
 
-    def __init__(self, estimator: Any, node: str, neighbours: str) -> None:
-        self.estimator = estimator
-        self.node = node
-        self.neighbours = neighbours
+    estimator: Any  # a classifier of `Nodes`
+    node: str  # the column of ids
+    neighbours: str  # the column of the ids of neighbours
 
     def fit(self, X: pd.DataFrame, y: Any) -> GraphClassifier:
         known = np.flatnonzero(~pd.isna(np.asarray(y, dtype=object)))
@@ -185,17 +176,12 @@ class GraphClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.places_[name]
 
 
+@dataclass(eq=False, repr=False)
 class PropagatedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Classifies nodes by features averaged over neighbours (SGC: Wu et al., 2019).
+    """Classifies nodes by features averaged over neighbours (SGC: Wu et al., 2019)."""
 
-    Args:
-        estimator: A classifier of the averaged features.
-        hops: How many times to average; the features of several counts are concatenated.
-    """
-
-    def __init__(self, estimator: Any, hops: Sequence[int] = (2,)) -> None:
-        self.estimator = estimator
-        self.hops = hops
+    estimator: Any  # a classifier of the averaged features
+    hops: Sequence[int] = (2,)  # how many times to average; the features of several counts are concatenated
 
     def fit(self, X: Nodes, y: Any) -> PropagatedClassifier:
         self.estimator_ = clone(self.estimator).fit(self._averaged(X)[X.places], y)
@@ -216,20 +202,14 @@ class PropagatedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return sparse.hstack(parts, format="csr")
 
 
+@dataclass(eq=False, repr=False)
 class SmoothedClassifier(PropagatedClassifier):
-    """Also averages the probabilities over neighbours, starting from known classes (Huang et al., 2021).
+    """Also averages the probabilities over neighbours, starting from known classes (Huang et al., 2021)."""
 
-    Args:
-        estimator: A classifier of the averaged features.
-        hops: As in `PropagatedClassifier`.
-        steps: How many times to average the probabilities.
-        share: Weight of the neighbours; the rest is the node's own.
-    """
-
-    def __init__(self, estimator: Any, hops: Sequence[int] = (0,), steps: int = 10, share: float = 0.85) -> None:
-        super().__init__(estimator, hops)
-        self.steps = steps
-        self.share = share
+    estimator: Any  # a classifier of the averaged features
+    hops: Sequence[int] = (0,)  # as in `PropagatedClassifier`
+    steps: int = 10  # how many times to average the probabilities
+    share: float = 0.85  # weight of the neighbours; the rest is the node's own
 
     def fit(self, X: Nodes, y: Any) -> SmoothedClassifier:
         super().fit(X, y)

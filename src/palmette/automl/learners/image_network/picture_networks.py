@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -18,22 +19,22 @@ PICTURES_AT_ONCE, SMALLEST = 256, 16  # batch size; smallest side in pixels
 TURN, ZOOM, SHIFT, LIGHT = 0.2, 0.15, 0.12, 0.2  # largest random changes of a picture in training
 
 
+@dataclass(eq=False, repr=False)
 class _PictureNetwork:
     """Shared by both networks: rows are the pixels of square pictures, from 0 to 1."""
 
-    network_: Any
-    categorical: Sequence[int] = ()
-    descent: Any = None
-    absolute = False
+    categorical: ClassVar[Sequence[int]] = ()
+    descent: ClassVar[Mapping[str, float] | None] = None
+    absolute: ClassVar[bool] = False
 
-    def __init__(self, epochs: int = 60, width: int = 32, mirrored: bool = True, random_state: int = 0) -> None:
-        self.epochs = epochs
-        self.width = width
-        self.mirrored = mirrored
-        self.random_state = random_state
+    epochs: int = 60  # passes over the training rows; the maximum if validation rows stop training early
+    width: int = 32  # channels of the first layer
+    mirrored: bool = True  # whether a mirror image shows the same
+    random_state: int = 0
 
     def _started(self, X: np.ndarray, y: np.ndarray) -> list[torch.Tensor]:
-        self.network_ = convolutions(self.width, self._outputs_of(y)).to(fastest_device())  # type: ignore[attr-defined]  # of the other base
+        network: Any = convolutions(self.width, self._outputs_of(y))  # type: ignore[attr-defined]  # of the other base
+        self.network_ = network.to(fastest_device())
         return self._tensors(X)
 
     def _tensors(self, X: np.ndarray) -> list[torch.Tensor]:
@@ -69,18 +70,11 @@ class _PictureNetwork:
 
 
 class PictureNetworkClassifier(_PictureNetwork, NetworkClassifier):
-    """A convolutional network that predicts probabilities.
-
-    Args:
-        epochs: Passes over the training rows; the maximum if validation rows stop training early.
-        width: Channels of the first layer.
-        mirrored: Whether a mirror image shows the same.
-        random_state: Seed.
-    """
+    """A convolutional network that predicts probabilities."""
 
 
 class PictureNetworkRegressor(_PictureNetwork, NetworkRegressor):
-    """A convolutional network that predicts numbers; arguments as for `PictureNetworkClassifier`."""
+    """A convolutional network that predicts numbers."""
 
 
 def convolutions(width: int, outputs: int) -> nn.Module:

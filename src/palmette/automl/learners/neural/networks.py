@@ -7,6 +7,7 @@ import itertools
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -105,37 +106,20 @@ DESCENT = {"lr": 2e-3, "weight_decay": 1e-3}
 ARCHITECTURES = {"tabm": shared_layers, "resnet": residual_layers}
 
 
+@dataclass(eq=False, repr=False)
 class _Network(BaseEstimator):
-    """A network on numbers, with NaN for missing values, in which some columns are category codes.
+    """A network on numbers, with NaN for missing values, in which some columns are category codes."""
 
-    Args:
-        architecture: `tabm`, several networks that share most weights, or `resnet`.
-        categorical: Positions of the columns that are codes: whole numbers from 0, NaN for an unknown category.
-        epochs: Passes over the training rows; the maximum if validation rows stop training early.
-        layers: `width` of a layer, `depth` in hidden layers or blocks, `dropout`, and `spread`, the standard deviation
-            of the frequencies of numeric embeddings: small ones give smooth functions.
-        descent: `lr` and `weight_decay` of AdamW.
-        absolute: Regression: whether to minimise the absolute error in place of the squared one.
-        random_state: Seed.
-    """
-
-    def __init__(
-        self,
-        architecture: str = "tabm",
-        categorical: Sequence[int] = (),
-        epochs: int = 60,
-        layers: Mapping[str, float] | None = None,
-        descent: Mapping[str, float] | None = None,
-        absolute: bool = False,
-        random_state: int = 0,
-    ) -> None:
-        self.architecture = architecture
-        self.categorical = categorical
-        self.epochs = epochs
-        self.layers = layers
-        self.descent = descent
-        self.absolute = absolute
-        self.random_state = random_state
+    architecture: str = "tabm"  # `tabm`, several networks that share most weights, or `resnet`
+    # positions of the columns that are codes: whole numbers from 0, NaN for an unknown category
+    categorical: Sequence[int] = ()
+    epochs: int = 60  # passes over the training rows; the maximum if validation rows stop training early
+    # `width` of a layer, `depth` in hidden layers or blocks, `dropout`, and `spread`, the standard deviation of the
+    # frequencies of numeric embeddings: small ones give smooth functions
+    layers: Mapping[str, float] | None = None
+    descent: Mapping[str, float] | None = None  # `lr` and `weight_decay` of AdamW
+    absolute: bool = False  # regression: whether to minimise the absolute error in place of the squared one
+    random_state: int = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         self.fit_until(X, y, sample_weight=sample_weight)
