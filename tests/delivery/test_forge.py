@@ -9,8 +9,8 @@ from contextlib import suppress
 import pytest
 from forges import Failure, ForgeServer
 
-from palmette.delivery.forge import ATTEMPTS, Forge, PullRequestDraft, open_pull_request
-from palmette.delivery.forges import MAX_BODY, GitHub, GitLab
+from palmette.delivery.forge import ATTEMPTS, PullRequestDraft, open_pull_request
+from palmette.delivery.forges import MAX_BODY, Forge, GitHub, GitLab
 from palmette.errors import DeliveryError
 
 TOKEN = "t0p-secret-token"

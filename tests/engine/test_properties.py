@@ -22,8 +22,8 @@ from palmette.engine import (
     run_state,
     run_topology,
 )
+from palmette.planners.baselines import RandomPlanner
 from palmette.planners.offline import OfflinePlanner
-from palmette.planners.random import RandomPlanner
 
 
 class Watched(RandomPlanner):

@@ -13,8 +13,7 @@ from situations import NEXT, published
 from toys import Toy, chain
 
 from palmette.engine import RunBudget, read_journal, resume_run, run_topology
-from palmette.planners.random import RandomPlanner
-from palmette.planners.sequential import SequentialPlanner
+from palmette.planners.baselines import RandomPlanner, SequentialPlanner
 
 START = ("config", "tests")
 

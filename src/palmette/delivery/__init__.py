@@ -6,13 +6,12 @@ paths     decides which paths a pull request may touch
 export    writes a branch as plain files
 worktree  a separate checkout: writes files, makes the commit and the patch
 remote    pushes to the remote repository, and finds its project on the web
-forge     opens or updates a pull request through an interface that `GitHub` and `GitLab` implement
-preflight reports obstacles before any work
-deliver   runs all of it in order; completed steps stay after a failure
+forge     opens or updates a pull request
+forges    the REST APIs of GitHub and GitLab
+deliver   reports obstacles before any work; runs all of it in order, and keeps completed steps after a failure
 """
 
-from palmette.delivery.deliver import Change, Delivered, Target, deliver
-from palmette.delivery.preflight import preflight
+from palmette.delivery.deliver import Change, Delivered, Target, deliver, preflight
 from palmette.delivery.worktree import Worktree
 
 __all__ = ["Change", "Delivered", "Target", "Worktree", "deliver", "preflight"]

@@ -7,16 +7,20 @@ and its open pull request are updated.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from palmette.delivery.forge import Forge, OpenPullRequest, PullRequestDraft, open_pull_request
+from palmette.delivery.borrowed import borrowed
+from palmette.delivery.forge import OpenPullRequest, PullRequestDraft, open_pull_request
 from palmette.delivery.git import Git
-from palmette.delivery.local import DeliveryRecord, record
 from palmette.delivery.remote import ANONYMOUS, Credentials, place_of, push, push_command, remote_url
-from palmette.delivery.worktree import Worktree, subject_line
+from palmette.delivery.worktree import Worktree, base_of, check_branch_name, subject_line
 from palmette.documents import Model
-from palmette.errors import DeliveryError, MachineError
+from palmette.errors import DeliveryError, InputError, MachineError, Mistake
+
+if TYPE_CHECKING:
+    from palmette.delivery.forges import Forge
 
 
 class Target(Model):
@@ -71,37 +75,74 @@ def deliver(worktree: Worktree, change: Change, target: Target, folder: Path) ->
     """Commits the change to the worktree's branch, writes it to `folder`, pushes, and opens the pull request."""
     worktree.write(change.files, change.allow)
     commit = worktree.commit(change.files, change.title, change.message)
-    kept = record(worktree, change.body, folder)
-    draft = PullRequestDraft(
-        title=subject_line(change.title),
-        body=change.body,
-        branch=worktree.branch.name,
-        base=worktree.base,
-        draft=target.draft,
-    )
-    remote = target.remote or (None if target.target == "local" else "origin")
-    forge: Forge | None = None
-    opened: OpenPullRequest | None = None
-    pushed = False
-    try:
-        forge = None if target.target == "local" else forge_of(target, worktree.git, remote or "origin")
-        if remote is not None:
-            push(worktree, remote, credentials(forge, worktree.git, remote))
-            pushed = True
-        opened = open_pull_request(forge, draft) if forge else None
-    except (DeliveryError, MachineError) as error:
-        error.remedy = by_hand(worktree, kept, draft, remote if not pushed else None, forge, target, error.remedy)
-        raise
-    return Delivered(
+    folder.mkdir(parents=True, exist_ok=True)
+    body, patch = folder / "pull_request.md", folder / f"{worktree.branch.name.replace('/', '-')}.patch"
+    body.write_text(change.body, encoding="utf-8")
+    patch.write_text(worktree.patch(), encoding="utf-8")
+    is_local = target.target == "local"
+    remote = target.remote or (None if is_local else "origin")
+    done = Delivered(
         branch=worktree.branch.name,
         base=worktree.base,
         commit=commit,
         paths=worktree.changed(),
-        body=str(kept.body),
-        patch=str(kept.patch),
-        remote=remote,
-        opened=opened,
+        body=str(body),
+        patch=str(patch),
     )
+    draft = PullRequestDraft(
+        title=subject_line(change.title), body=change.body, branch=done.branch, base=done.base, draft=target.draft
+    )
+    forge: Forge | None = None
+    try:
+        forge = None if is_local else forge_of(target, worktree.git, remote or "origin")
+        if remote is not None:
+            push(worktree, remote, credentials(forge, worktree.git, remote))
+            done = done.model_copy(update={"remote": remote})
+        return done.model_copy(update={"opened": open_pull_request(forge, draft) if forge else None})
+    except (DeliveryError, MachineError) as error:
+        steps = [push_command(worktree, remote)] if remote is not None and done.remote is None else []
+        if not is_local:
+            page = forge.compare_url(draft) if forge else f"a pull request from {draft.branch!r} into {draft.base!r}"
+            steps.append(f"open {page} and paste {body}")
+        error.remedy = _by_hand(error.remedy, worktree, done, steps)
+        raise
+
+
+def _by_hand(remedy: str, worktree: Worktree, done: Delivered, steps: Sequence[str]) -> str:
+    """Instructions for a person to finish a delivery that failed. Completed steps are kept."""
+    kept = f"Nothing is lost: branch {done.branch!r} in {worktree.source.repository}, "
+    lines = [remedy, f"{kept}description {done.body}, patch {done.patch}."]
+    if steps:
+        lines.append(f"To finish by hand: {'; then '.join(steps)}. Or mend the cause and resume the run.")
+    return "\n".join(line for line in lines if line)
+
+
+def preflight(repository: Path, base: str | None, branch: str | None, target: Target) -> list[Mistake]:
+    """Obstacles to a pull request, before any work is done; their fields are those of a run file."""
+    try:
+        with borrowed(repository) as git:
+            return _problems(git, base, branch, target)
+    except InputError as error:
+        return list(error.problems)
+
+
+def _problems(git: Git, base: str | None, branch: str | None, target: Target) -> list[Mistake]:
+    problems, name = list[Mistake](), base
+    try:
+        name, _ = base_of(git, base)
+    except InputError as error:
+        problems += error.problems
+    if branch is not None:
+        problems += check_branch_name(git, branch, name)
+    try:
+        if target.target != "local":
+            forge_of(target, git, target.remote or "origin")
+        elif target.remote:
+            remote_url(git, target.remote)
+    except DeliveryError as error:
+        field = {"no-project": "project", "no-token": "token_env"}.get(error.code, "remote")
+        problems.append(Mistake(error.code, error.message, error.remedy, field=f"pull_request.{field}"))
+    return problems
 
 
 def forge_of(target: Target, git: Git, remote: str) -> Forge:
@@ -131,7 +172,7 @@ def forge_of(target: Target, git: Git, remote: str) -> Forge:
             f"pip install 'palmette[{target.target}]'",
             code="missing-extra",
         ) from None
-    return (GitHub if target.target == "github" else GitLab)(project, token, web=web, api=target.api)
+    return (GitHub if target.target == "github" else GitLab)(project, token, web=web, api=target.api or "")
 
 
 def credentials(forge: Forge | None, git: Git, remote: str) -> Credentials:
@@ -140,28 +181,3 @@ def credentials(forge: Forge | None, git: Git, remote: str) -> Credentials:
     if forge is None or place is None or place.host.split(":")[0] != forge.host:
         return ANONYMOUS
     return Credentials(forge.user, forge.token)
-
-
-def by_hand(
-    worktree: Worktree,
-    kept: DeliveryRecord,
-    draft: PullRequestDraft,
-    remote: str | None,
-    forge: Forge | None,
-    target: Target,
-    remedy: str,
-) -> str:
-    """Instructions for a person to finish a delivery that failed. Completed steps are kept."""
-    steps = [push_command(worktree, remote)] if remote is not None else []
-    if forge is not None:
-        steps.append(f"open {forge.compare_url(draft)} and paste {kept.body}")
-    elif target.target != "local":
-        steps.append(f"open a pull request from {draft.branch!r} into {draft.base!r} and paste {kept.body}")
-    lines = [
-        remedy,
-        f"Nothing is lost: branch {draft.branch!r} in {worktree.source.repository}, "
-        f"description {kept.body}, patch {kept.patch}.",
-    ]
-    if steps:
-        lines.append("To finish by hand: " + "; then ".join(steps) + ". Or mend the cause and resume the run.")
-    return "\n".join(line for line in lines if line)

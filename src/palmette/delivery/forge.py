@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from pydantic import Field, ValidationError
 
 from palmette.documents import Model
 from palmette.errors import DeliveryError
 from palmette.llm.secrets import hider
+
+if TYPE_CHECKING:
+    from palmette.delivery.forges import Forge
 
 ATTEMPTS = 4
 CONFLICTS = (409, 422)
@@ -53,31 +56,6 @@ class ForgeError(Exception):
         return self.status is None or self.status in (UNREADABLE, 429) or self.status >= 500
 
 
-class Forge(Protocol):
-    """The interface of a forge to one project. All methods but `compare_url` raise `ForgeError`, and `ValidationError`
-    for a response that they cannot parse.
-    """
-
-    name: str
-    user: str
-    """User name for the token when pushing over HTTP."""
-    token: str
-    host: str
-    """Name of the host that the token is valid for, without a port."""
-
-    def find(self, draft: PullRequestDraft) -> OpenPullRequest | None:
-        """The open pull request from the draft's branch into its base."""
-
-    def create(self, draft: PullRequestDraft) -> OpenPullRequest:
-        """Opens a pull request."""
-
-    def update(self, opened: OpenPullRequest, draft: PullRequestDraft) -> None:
-        """Gives an open pull request the draft's title and body."""
-
-    def compare_url(self, draft: PullRequestDraft) -> str:
-        """The web page to open the pull request by hand."""
-
-
 def open_pull_request(
     forge: Forge, draft: PullRequestDraft, pause: Callable[[float], None] = time.sleep
 ) -> OpenPullRequest:
@@ -101,22 +79,19 @@ def open_pull_request(
     raise _error(forge.name, refusal) from None
 
 
+_REFUSALS: dict[int | None, tuple[str, str]] = {
+    None: ("forge-unreachable", "did not answer"),
+    UNREADABLE: ("forge-unreadable", "gives no answer that can be read"),
+    401: ("forge-unauthorised", "does not accept the token"),
+    403: ("forge-forbidden", "does not allow it with this token"),
+    404: ("forge-no-project", "knows no such project, or hides it from this token"),
+}
+"""Error code and description by status."""
+
+
 def _error(name: str, refusal: ForgeError) -> DeliveryError:
-    match refusal.status:
-        case None:
-            code, what = "forge-unreachable", "did not answer"
-        case status if status == UNREADABLE:
-            code, what = "forge-unreadable", "gives no answer that can be read"
-        case 401:
-            code, what = "forge-unauthorised", "does not accept the token"
-        case 403:
-            code, what = "forge-forbidden", "does not allow it with this token"
-        case 404:
-            code, what = "forge-no-project", "knows no such project, or hides it from this token"
-        case status if status == 429 or status >= 500:
-            code, what = "forge-unavailable", f"is unwell (status {status})"
-        case status:
-            code, what = "forge-refused", f"refuses the pull request (status {status})"
+    other = ("forge-unavailable", "is unwell") if refusal.passing else ("forge-refused", "refuses the pull request")
+    code, what = _REFUSALS.get(refusal.status) or (other[0], f"{other[1]} (status {refusal.status})")
     tried = f" after {ATTEMPTS} attempts" if refusal.passing else ""
     reply = hider()(str(refusal)).strip()  # a proxy may echo the request
     return DeliveryError(f"{name} {what}{tried}: {reply[:500] or 'no message'}.", code=code)

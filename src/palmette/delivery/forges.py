@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import httpx
-from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+from pydantic import AliasChoices, AliasPath, BaseModel, Field, JsonValue, TypeAdapter, ValidationError
 
 from palmette._bounded import OversizedAnswerError, fetch
 from palmette.delivery.forge import UNREADABLE, ForgeError, OpenPullRequest, PullRequestDraft
@@ -18,24 +19,67 @@ MAX_BODY = 65_000
 """GitHub accepts 65,536 characters."""
 
 
-class _Api:
-    """The REST API of one project. httpx does not send the token to other hosts on redirects."""
+class _Listed(BaseModel):
+    """A forge's response about one pull request."""
 
-    def __init__(self, url: str, token: str, seconds: float) -> None:
-        self._url, self._token, self._seconds = url.rstrip("/"), token, seconds
+    url: str = Field(validation_alias=AliasChoices("html_url", "web_url"))
+    number: int = Field(validation_alias=AliasChoices("iid", "number"))
+    branch: str = Field(default="", validation_alias=AliasChoices(AliasPath("head", "ref"), "source_branch"))
 
-    def __call__(self, method: str, path: str, **request: Any) -> bytes:
-        """Returns the body of a successful response; ForgeError for any other."""
-        headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json", "User-Agent": "palmette"}
+
+class Forge(ABC):
+    """One project on a forge. Its methods raise `ForgeError`, and `ValidationError` for a malformed response."""
+
+    name: ClassVar[str]
+    user: ClassVar[str]
+    """User name for the token when pushing over HTTP."""
+    update_method: ClassVar[str]
+
+    def __init__(self, url: str, token: str, host: str, seconds: float) -> None:
+        """`url` is the address of the project's pull requests; `host`, without a port, that of the token."""
+        self._url, self.token, self.host, self._seconds = url, token, host, seconds
+
+    @abstractmethod
+    def _query(self, draft: PullRequestDraft) -> dict[str, str]:
+        """Parameters of a search for open pull requests from the draft's branch into its base."""
+
+    @abstractmethod
+    def _branches(self, draft: PullRequestDraft) -> dict[str, Any]: ...
+
+    @abstractmethod
+    def _texts(self, draft: PullRequestDraft) -> dict[str, str]: ...
+
+    @abstractmethod
+    def compare_url(self, draft: PullRequestDraft) -> str:
+        """The web page to open the pull request by hand."""
+
+    def find(self, draft: PullRequestDraft) -> OpenPullRequest | None:
+        pulls = TypeAdapter(list[_Listed]).validate_json(self._ask("GET", "", params=self._query(draft)))
+        ours = (one for one in pulls if one.branch == draft.branch)
+        return next((OpenPullRequest(url=one.url, number=one.number, existing=True) for one in ours), None)
+
+    def create(self, draft: PullRequestDraft) -> OpenPullRequest:
+        made = _Listed.model_validate_json(self._ask("POST", "", json={**self._branches(draft), **self._texts(draft)}))
+        return OpenPullRequest(url=made.url, number=made.number)
+
+    def update(self, opened: OpenPullRequest, draft: PullRequestDraft) -> None:
+        self._ask(self.update_method, f"/{opened.number}", json=self._texts(draft))
+
+    def _ask(self, method: str, path: str, **request: Any) -> bytes:
+        """Returns the body of a successful response; ForgeError for any other.
+
+        httpx does not send the token to other hosts on redirects.
+        """
+        headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json", "User-Agent": "palmette"}
         try:
-            answer = fetch(method, f"{self._url}/{path}".rstrip("/"), self._seconds, headers=headers, **request)
+            answer = fetch(method, self._url + path, self._seconds, headers=headers, **request)
         except OversizedAnswerError as error:
             raise ForgeError(UNREADABLE, str(error)) from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            raise ForgeError(None, redact(f"{type(error).__name__}: {error}", self._token)) from None
+            raise ForgeError(None, redact(f"{type(error).__name__}: {error}", self.token)) from None
         if answer.is_success:
             return answer.content
-        reply = redact(_message(answer.content), self._token)
+        reply = redact(_message(answer.content), self.token)
         is_rate_limit = answer.status_code == 403 and "rate limit" in reply.casefold()
         raise ForgeError(429 if is_rate_limit else answer.status_code, reply)
 
@@ -54,106 +98,54 @@ def _message(body: bytes) -> str:
     return "; ".join(map(str, [found.get("message", found), *details]))
 
 
-class _Head(BaseModel):
-    ref: str
-
-
-class _Pull(BaseModel):
-    """GitHub's response about a pull request."""
-
-    html_url: str
-    number: int
-    head: _Head
-
-
-class GitHub:
+class GitHub(Forge):
     """A project on GitHub or GitHub Enterprise (`api`: e.g. `https://github.example/api/v3`)."""
 
-    name = "GitHub"
-    user = "x-access-token"
+    name, user, update_method = "GitHub", "x-access-token", "PATCH"
 
     def __init__(
-        self,
-        project: str,
-        token: str,
-        *,
-        web: str = "https://github.com",
-        api: str | None = None,
-        seconds: float = SECONDS,
+        self, project: str, token: str, web: str = "https://github.com", api: str = "", seconds: float = SECONDS
     ) -> None:
-        self.token = token
-        self.host = urlsplit(api).hostname or "" if api else "github.com"
-        self._project, self._web = project, web
-        self._api = _Api(f"{(api or 'https://api.github.com').rstrip('/')}/repos/{project}/pulls", token, seconds)
+        self._owner, self._page = project.split("/")[0], f"{web}/{project}/compare"
+        url = f"{(api or 'https://api.github.com').rstrip('/')}/repos/{project}/pulls"
+        super().__init__(url, token, (urlsplit(api).hostname if api else "github.com") or "", seconds)
 
-    def find(self, draft: PullRequestDraft) -> OpenPullRequest | None:
-        wanted = {"state": "open", "head": f"{self._project.split('/')[0]}:{draft.branch}", "base": draft.base}
-        pulls = TypeAdapter(list[_Pull]).validate_json(self._api("GET", "", params=wanted))
-        ours = (pull for pull in pulls if pull.head.ref == draft.branch)
-        return next((OpenPullRequest(url=pull.html_url, number=pull.number, existing=True) for pull in ours), None)
+    def _query(self, draft: PullRequestDraft) -> dict[str, str]:
+        return {"state": "open", "head": f"{self._owner}:{draft.branch}", "base": draft.base}
 
-    def create(self, draft: PullRequestDraft) -> OpenPullRequest:
-        asked = {"head": draft.branch, "base": draft.base, "draft": draft.draft, **self._texts(draft)}
-        pull = _Pull.model_validate_json(self._api("POST", "", json=asked))
-        return OpenPullRequest(url=pull.html_url, number=pull.number)
-
-    def update(self, opened: OpenPullRequest, draft: PullRequestDraft) -> None:
-        self._api("PATCH", str(opened.number), json=self._texts(draft))
-
-    def compare_url(self, draft: PullRequestDraft) -> str:
-        return f"{self._web}/{self._project}/compare/{quote(draft.base)}...{quote(draft.branch)}?expand=1"
+    def _branches(self, draft: PullRequestDraft) -> dict[str, Any]:
+        return {"head": draft.branch, "base": draft.base, "draft": draft.draft}
 
     def _texts(self, draft: PullRequestDraft) -> dict[str, str]:
-        """Title and body, cut to GitHub's limit."""
         cut = "" if len(draft.body) <= MAX_BODY else "\n\n*Cut here: longer than GitHub takes.*\n"
         return {"title": draft.title, "body": draft.body[:MAX_BODY] + cut}
 
-
-class _MergeRequest(BaseModel):
-    """GitLab's response about a merge request."""
-
-    web_url: str
-    iid: int
+    def compare_url(self, draft: PullRequestDraft) -> str:
+        return f"{self._page}/{quote(draft.base)}...{quote(draft.branch)}?expand=1"
 
 
-class GitLab:
+class GitLab(Forge):
     """A project on gitlab.com or on a self-hosted GitLab (`web`: e.g. `https://gitlab.example`)."""
 
-    name = "GitLab"
-    user = "oauth2"
+    name, user, update_method = "GitLab", "oauth2", "PUT"
 
     def __init__(
-        self,
-        project: str,
-        token: str,
-        *,
-        web: str = "https://gitlab.com",
-        api: str | None = None,
-        seconds: float = SECONDS,
+        self, project: str, token: str, web: str = "https://gitlab.com", api: str = "", seconds: float = SECONDS
     ) -> None:
-        self.token = token
-        self.host = urlsplit(api or web).hostname or ""
-        self._project, self._web = project, web
+        self._page = f"{web}/{project}/-/merge_requests/new"
         server = (api or web).rstrip("/").removesuffix("/api/v4")
         url = f"{server}/api/v4/projects/{quote(project, safe='')}/merge_requests"
-        self._api = _Api(url, token, seconds)
+        super().__init__(url, token, urlsplit(api or web).hostname or "", seconds)
 
-    def find(self, draft: PullRequestDraft) -> OpenPullRequest | None:
-        wanted = {"state": "opened", "source_branch": draft.branch, "target_branch": draft.base}
-        found = TypeAdapter(list[_MergeRequest]).validate_json(self._api("GET", "", params=wanted))
-        return next((OpenPullRequest(url=one.web_url, number=one.iid, existing=True) for one in found), None)
+    def _query(self, draft: PullRequestDraft) -> dict[str, str]:
+        return {"state": "opened", **self._branches(draft)}
 
-    def create(self, draft: PullRequestDraft) -> OpenPullRequest:
-        asked = {"source_branch": draft.branch, "target_branch": draft.base, **self._texts(draft)}
-        made = _MergeRequest.model_validate_json(self._api("POST", "", json=asked))
-        return OpenPullRequest(url=made.web_url, number=made.iid)
-
-    def update(self, opened: OpenPullRequest, draft: PullRequestDraft) -> None:
-        self._api("PUT", str(opened.number), json=self._texts(draft))
-
-    def compare_url(self, draft: PullRequestDraft) -> str:
-        query = urlencode({"merge_request[source_branch]": draft.branch, "merge_request[target_branch]": draft.base})
-        return f"{self._web}/{self._project}/-/merge_requests/new?{query}"
+    def _branches(self, draft: PullRequestDraft) -> dict[str, Any]:
+        return {"source_branch": draft.branch, "target_branch": draft.base}
 
     def _texts(self, draft: PullRequestDraft) -> dict[str, str]:
         return {"title": f"Draft: {draft.title}" if draft.draft else draft.title, "description": draft.body}
+
+    def compare_url(self, draft: PullRequestDraft) -> str:
+        query = {f"merge_request[{name}]": branch for name, branch in self._branches(draft).items()}
+        return f"{self._page}?{urlencode(query)}"

@@ -9,15 +9,27 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 from palmette.features.frame import Frame
 from palmette.features.spec.fsc import UnitTest
+from palmette.features.spec.literals import to_python
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import Schema, View
+
+_DAY = r"\d{4}-\d{2}-\d{2}"
+_CLOCK = r"[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?"
+_TIMES = {
+    "date": re.compile(_DAY, re.ASCII),
+    "timestamp": re.compile(rf"{_DAY}({_CLOCK}(Z|[+-]\d{{2}}:\d{{2}})?)?", re.ASCII),
+    "timestamp_ntz": re.compile(rf"{_DAY}({_CLOCK})?", re.ASCII),
+}
+"""Formats that Spark and Python parse with the same result."""
+_NOT_FINITE = ("NaN", "Infinity", "-Infinity")
 
 
 def encode_row(schema: Schema, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,7 +76,8 @@ def expected_of_unit_test(view: View, test: UnitTest) -> Frame:
 
 def timestamp_of(text: str) -> datetime:
     """Parses ISO 8601; timestamps without an offset are UTC."""
-    return _timestamp(text)
+    at = datetime.fromisoformat(text)
+    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def timestamp_text(timestamp: datetime) -> str:
@@ -98,58 +111,28 @@ def encode(kind: SparkType, value: Any) -> Any:
 
 
 def decode(kind: SparkType, value: Any) -> Any:
-    """The inverse of `encode`; also accepts dates and timestamps parsed by YAML."""
-    if value is None:
-        return None
+    """The inverse of `encode`; also accepts dates and timestamps parsed by YAML. ValueError if a value does not fit."""
+    if isinstance(value, date):
+        value = value.isoformat()
     match kind.name:
-        case "decimal":
-            return Decimal(str(value)).quantize(Decimal(1).scaleb(-kind.scale))
-        case "date":
-            return _day(value)
-        case "timestamp":
-            return _timestamp(value)
-        case "timestamp_ntz":
-            return _reading(value)
+        case _ if value is None:
+            return None
+        case "array" | "map" if kind.element is not None:
+            if not isinstance(value, list if kind.name == "array" else dict):
+                raise ValueError(f"{value!r} is none")
+            if isinstance(value, list):
+                return [decode(kind.element, item) for item in value]
+            return {decode(SparkType("string"), name): decode(kind.element, item) for name, item in value.items()}
         case "binary":
-            return base64.b64decode(value, validate=True)
-        case "float" | "double":
+            return base64.b64decode(value if isinstance(value, str) else "?", validate=True)
+        case "float" | "double" if isinstance(value, Decimal) or value in _NOT_FINITE:
             return float(value)
-        case "array" if kind.element is not None:
-            return [decode(kind.element, item) for item in value]
-        case "map" if kind.element is not None:
-            return {str(name): decode(kind.element, item) for name, item in value.items()}
-        case "string" | "boolean":
-            return _exactly(str if kind.name == "string" else bool, value)
-        case _:
-            if isinstance(value, bool) or int(value) != value:
-                raise ValueError("not a whole number")
-            return int(value)
-
-
-def _exactly(kind: type, value: Any) -> Any:
-    if not isinstance(value, kind):
-        raise ValueError(f"not a {kind.__name__}")
-    return value
-
-
-def _day(value: Any) -> date:
-    if isinstance(value, datetime):
-        raise ValueError("a time where a day is wanted")
-    return value if isinstance(value, date) else date.fromisoformat(value)
-
-
-def _timestamp(value: Any) -> datetime:
-    at = _reading(value, zoned=True)
-    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
-
-
-def _reading(value: Any, zoned: bool = False) -> datetime:
-    if isinstance(value, datetime):
-        at = value
-    elif isinstance(value, date):
-        at = datetime.combine(value, time())
-    else:
-        at = datetime.fromisoformat(value)
-    if at.tzinfo is not None and not zoned:
-        raise ValueError("an offset where a wall clock reading is wanted")
-    return at
+        case "date" | "timestamp" | "timestamp_ntz":
+            if isinstance(value, str) and _TIMES[kind.name].fullmatch(value) is None:
+                raise ValueError(f"{value!r} is not written like '2025-03-31' or '2025-03-31T12:00:00Z'")
+        case "string" if isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError:  # JSON can contain lone surrogates, and frames cannot
+                raise ValueError(f"{value!r} has half a character") from None
+    return to_python(value, kind)

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from palmette.delivery.export import file_on
 from palmette.engine.actor import TextFile
-from palmette.features.artefacts import Conventions
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.samples import Sample, sample_of
 from palmette.features.spec.dfr import Table
@@ -70,12 +69,6 @@ class Workbench:
         """Environment variables with which the team's commands find Python packages, Java and Spark."""
         path = ":".join(str(folder) for folder in self.python_path(root))
         return {**java_environment(), "JAVA_TOOL_OPTIONS": quick_options(), "PYTHONPATH": path}
-
-    def formatted(self, file: TextFile, conventions: Conventions) -> TextFile:
-        """The file as formatted by the team's formatter; unchanged if there is none or if it rejects the file."""
-        from palmette.features.formatting import format_file
-
-        return format_file(file, conventions, self.sandbox, self.repository)
 
     def file_on(self, branch: str, path: str) -> str | None:
         """The text of a file of the team's repository on a branch; None if it does not exist."""

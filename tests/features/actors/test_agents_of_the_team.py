@@ -12,7 +12,7 @@ from small_team import SmallTeam
 
 from palmette.engine import TERMINATE, Attempt, Context, PastAttempt, Violation, create
 from palmette.features.actors.config_generator.actor import ConfigGenerator, without_cases
-from palmette.features.harness.connect import HarnessProbe, ProbeResult
+from palmette.features.harness.connect import CaseResult, HarnessProbe
 from palmette.features.repository import Checkout
 from palmette.sandbox import Sandbox, WarmSpark
 
@@ -67,9 +67,9 @@ class GivesNothing:
     def __init__(self) -> None:
         self.codes: list[str] = []
 
-    def probes(self, root: Path, python_path: Any, probes: list[HarnessProbe]) -> list[ProbeResult]:
+    def probes(self, root: Path, python_path: Any, probes: list[HarnessProbe]) -> list[CaseResult]:
         self.codes += [probe.code for probe in probes]
-        return [ProbeResult(probe.name) for probe in probes]
+        return [CaseResult(probe.name) for probe in probes]
 
 
 def a_team(folder: Path) -> SmallTeam:

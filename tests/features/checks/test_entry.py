@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from palmette.cli.check import check
 from palmette.errors import UserError
-from palmette.features.checks.entry import find_entry
+from palmette.features.harness.binding import find_entry
 from palmette.features.script_check import repository_of
 from palmette.sandbox import WarmSpark
 

@@ -60,6 +60,12 @@ class Cutoff:
 
     before: timedelta = timedelta(0)
 
+    def __sub__(self, time: timedelta) -> Cutoff:
+        return Cutoff(self.before + time)
+
+    def __add__(self, time: timedelta) -> Cutoff:
+        return Cutoff(self.before - time)
+
     @property
     def tree(self) -> Tree:
         seconds = int(self.before.total_seconds())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +18,7 @@ from palmette.features.adoption.columns import (
 from palmette.features.adoption.features import Drafter
 from palmette.features.adoption.frames import Keyed, Note, ScriptReading, SymbolicRows, spine_of, table_rows
 from palmette.features.adoption.interpreter import Code, DottedName, Interpreter
-from palmette.features.checks.entry import find_entry
-from palmette.features.harness.binding import bind
+from palmette.features.harness.binding import bind, find_entry, functions_of
 from palmette.features.repository import Checkout
 from palmette.features.script_check import repository_of
 from palmette.features.spec.dfr import Registry
@@ -88,11 +86,8 @@ def draft_of(script: Path, registry_file: Path, entry: str | None = None) -> Spe
     checkout, reading = Checkout(repository_of(script)), ScriptReading()
     path = script.resolve().relative_to(checkout.root.resolve()).as_posix()
     module = next(one for one in checkout.modules if one.path == path)
-    owner, _, function = name.rpartition(".")
-    home = next((one for one in module.classes if one.name == owner), None)
-    nodes = (home or module.tree).body
-    node = next(one for one in nodes if isinstance(one, ast.FunctionDef) and one.name == function)
-    code = Code(node, module, home)
+    home = next((one for one in module.classes if one.name == name.rpartition(".")[0]), None)
+    code = Code(functions_of(module.tree)[name], module, home)
     interpreter = Interpreter(checkout, reading, tables)
     rows: dict[str, Any] = {one: table_rows(table) for one, table in tables.items()}
     values = {"tables": rows, "as_of": Cutoff(), "spark": DottedName("spark")}

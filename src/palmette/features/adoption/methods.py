@@ -6,14 +6,12 @@ import ast
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any, cast
 
 from sqlglot import exp
 
 from palmette.features.adoption import frames
 from palmette.features.adoption.columns import (
-    Cutoff,
     NotReadError,
     Ordering,
     Tree,
@@ -29,20 +27,20 @@ from palmette.features.adoption.frames import Frame, Grouped, Keyed, ScriptReadi
 from palmette.features.adoption.sequences import over
 from palmette.features.spec.view import AS_OF
 
-_ARITHMETIC: dict[type[ast.AST], tuple[Callable[[Any, Any], Any], type[exp.Binary]]] = {
-    ast.Add: (operator.add, exp.Add),
-    ast.Sub: (operator.sub, exp.Sub),
-    ast.Mult: (operator.mul, exp.Mul),
-    ast.Div: (operator.truediv, exp.Div),
-    ast.Mod: (operator.mod, exp.Mod),
-    ast.BitAnd: (operator.and_, exp.And),
-    ast.BitOr: (operator.or_, exp.Or),
-    ast.Gt: (operator.gt, exp.GT),
-    ast.GtE: (operator.ge, exp.GTE),
-    ast.Lt: (operator.lt, exp.LT),
-    ast.LtE: (operator.le, exp.LTE),
-    ast.Eq: (operator.eq, exp.EQ),
-    ast.NotEq: (operator.ne, exp.NEQ),
+_OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Eq: lambda left, right: left.eq(right) if isinstance(left, exp.Expr) else left == right,
+    ast.NotEq: lambda left, right: left.neq(right) if isinstance(left, exp.Expr) else left != right,
 }
 _UNCHANGED = frozenset({
     "repartition", "coalesce", "cache", "persist", "checkpoint", "localCheckpoint", "hint", "alias", "orderBy", "sort",
@@ -69,26 +67,19 @@ def labelled(value: object) -> tuple[str, Tree]:
     return (bare.name if isinstance(bare, exp.Column) else tree.sql("spark")), tree
 
 
-def wrapped(tree: Tree) -> Tree:
-    return exp.Paren(this=tree) if isinstance(tree, exp.Binary | exp.Not) else tree
-
-
 def binary(op: ast.AST, left: Any, right: Any) -> Any:
     """An operator on two values."""
-    if type(op) not in _ARITHMETIC:
+    if type(op) not in _OPERATORS:
         raise NotReadError(f"the operator {type(op).__name__} is not understood")
-    plain, tree = _ARITHMETIC[type(op)]
     if isinstance(left, exp.Expr) or isinstance(right, exp.Expr):
-        return tree(this=wrapped(tree_of(left)), expression=wrapped(tree_of(right)))
-    if isinstance(left, Cutoff) and isinstance(right, timedelta):
-        return Cutoff(left.before - right if isinstance(op, ast.Add) else left.before + right)
-    return plain(left, right)
+        left, right = tree_of(left), tree_of(right)
+    return _OPERATORS[type(op)](left, right)
 
 
 def unary(op: ast.unaryop, value: Any) -> Any:
     """`~`, `-` or `not`."""
     if isinstance(value, exp.Expr):
-        return exp.Not(this=wrapped(value)) if isinstance(op, ast.Invert) else exp.Neg(this=wrapped(value))
+        return ~value if isinstance(op, ast.Invert) else -value
     if isinstance(op, ast.Not) and isinstance(value, bool | int | str | list | dict | None):
         return not value
     if isinstance(op, ast.USub) and isinstance(value, int | float):
@@ -146,10 +137,9 @@ def column_method(tree: Tree, name: str, arguments: list[Any], keywords: dict[st
     match name, values:
         case (("alias" | "name"), [str() as text]):
             return exp.alias_(tree, text)
-        case (("cast" | "astype"), [str() as kind]):
-            return exp.Cast(this=tree, to=exp.DataType.build(kind, dialect="spark"))
-        case "try_cast", [str() as kind]:
-            return exp.TryCast(this=tree, to=exp.DataType.build(kind, dialect="spark"), safe=True)
+        case (("cast" | "astype" | "try_cast"), [str() as kind]):
+            made = exp.TryCast if name == "try_cast" else exp.Cast
+            return made(this=tree, to=exp.DataType.build(kind, dialect="spark"), safe=name == "try_cast")
         case "when", [condition, value] if isinstance(tree, exp.Case):
             return exp.Case(ifs=[*tree.args["ifs"], exp.If(this=condition, true=tree_of(value))])
         case "otherwise", [value] if isinstance(tree, exp.Case):
@@ -162,22 +152,23 @@ def column_method(tree: Tree, name: str, arguments: list[Any], keywords: dict[st
             return exp.Bracket(this=tree, expressions=[tree_of(index)])
         case (("startswith" | "endswith" | "contains" | "substr"), _):
             return call(name, tree, *(tree_of(one) for one in values))
-    return _condition(wrapped(tree), name, values)
+    return _condition(tree, name, values)
 
 
 def _condition(tree: Tree, name: str, values: list[Any]) -> Tree:
     match name, values:
         case (("isNull" | "isNotNull"), []):
-            test = exp.Is(this=tree, expression=exp.Null())
+            test = tree.is_(exp.null())
             return test if name == "isNull" else exp.Not(this=test)
         case "isin", _:
             items = values[0] if len(values) == 1 and isinstance(values[0], list) else values
-            return exp.In(this=tree, expressions=[tree_of(one) for one in items])
+            return tree.isin(*(tree_of(one) for one in items))
         case "between", [low, high]:
-            return exp.Between(this=tree, low=tree_of(low), high=tree_of(high))
-        case (("eqNullSafe" | "like" | "rlike"), [other]):
-            kind = {"eqNullSafe": exp.NullSafeEQ, "like": exp.Like, "rlike": exp.RegexpLike}[name]
-            return kind(this=tree, expression=tree_of(other))
+            return tree.between(tree_of(low), tree_of(high))
+        case (("like" | "rlike"), [other]):
+            return (tree.like if name == "like" else tree.rlike)(tree_of(other))
+        case "eqNullSafe", [other]:
+            return exp.NullSafeEQ(this=tree, expression=tree_of(other))
     raise NotReadError(f"the method {name} of a column is not understood")
 
 

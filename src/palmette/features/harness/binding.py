@@ -1,4 +1,4 @@
-"""Decides from its source text what to pass for each parameter of an entry function."""
+"""Finds the entry function of a script in its source text, and decides what to pass for each of its parameters."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import ast
 from collections.abc import Collection
 from typing import NamedTuple
 
+from palmette.errors import UserError, did_you_mean
 from palmette.features.artefacts import Parameter
-from palmette.features.signature import meaning_of, parameters_of
+from palmette.features.signature import meaning_of, parameters_of, source_of
+
+NAMES = ("build", "build_features", "compute", "compute_features", "transform", "create_features", "features")
+"""Common names of entry functions, most common first."""
 
 
 class Binding(NamedTuple):
@@ -29,10 +33,17 @@ class Bindings(NamedTuple):
     error: str = ""
 
 
+def functions_of(module: ast.Module) -> dict[str, ast.FunctionDef]:
+    """Functions of a module, and methods of its classes as `Class.method`."""
+    owned = [(f"{top.name}.", node) for top in module.body if isinstance(top, ast.ClassDef) for node in top.body]
+    every = [*(("", node) for node in module.body), *owned]
+    return {f"{owner}{node.name}": node for owner, node in every if isinstance(node, ast.FunctionDef)}
+
+
 def bind(source: str, entry: str, tables: Collection[str]) -> Bindings:
     """Binds the parameters of the function `entry`; `source` is the text of the script."""
     try:
-        function = _function(ast.parse(source), entry)
+        function = functions_of(ast.parse(source)).get(entry)
     except SyntaxError as error:
         return Bindings(error=f"SyntaxError: {error.msg} (line {error.lineno})")
     if function is None:
@@ -45,14 +56,6 @@ def bind(source: str, entry: str, tables: Collection[str]) -> Bindings:
         elif parameter.default is None:
             return Bindings(error=_unbound(parameter, entry, tables))
     return Bindings(tuple(bound))
-
-
-def _function(module: ast.Module, entry: str) -> ast.FunctionDef | None:
-    """The function `name`, or the method `Class.name`."""
-    owner, _, name = entry.rpartition(".")
-    classes = (node for node in module.body if isinstance(node, ast.ClassDef) and node.name == owner)
-    body = next((node.body for node in classes), []) if owner else module.body
-    return next((node for node in body if isinstance(node, ast.FunctionDef) and node.name == name), None)
 
 
 def _binding(parameter: Parameter, tables: Collection[str]) -> Binding | None:
@@ -88,3 +91,48 @@ def _unbound(parameter: Parameter, entry: str, tables: Collection[str]) -> str:
         f"UnboundParameter: nothing is known to pass for {parameter.name + annotation!r} of {entry}; "
         f"known are spark, tables, as_of, config, and the tables {', '.join(sorted(tables))}"
     )
+
+
+def find_entry(text: str, tables: Collection[str], *, name: str | None = None, file: str = "the script") -> str:
+    """The name of the function that takes the view's tables and returns a data frame.
+
+    Args:
+        name: A name given by the user; only validated.
+
+    Raises:
+        UserError: the script is not Python, the named function is missing, or no single function qualifies.
+    """
+    try:
+        every = functions_of(ast.parse(text))
+    except SyntaxError as error:
+        message = f"{file} is not Python: line {error.lineno}: {error.msg}."
+        raise UserError(message, "Correct it first.", code="not-python") from error
+    functions = {name: node for name, node in every.items() if "._" not in name}
+    if name in functions:
+        return name
+    if name is not None:
+        message = f"{file} has no function {name!r}.{did_you_mean(name, functions)}"
+        raise UserError(message, f"It has {_listed(functions)}.", code="no-entry")
+    fitting = [name for name, node in functions.items() if _fits(text, name, node, tables)]
+    usual = [name for wanted in NAMES for name in fitting if name.rpartition(".")[2] == wanted]
+    if len(fitting) == 1 or usual:
+        return (usual or fitting)[0]
+    found = f"none of {_listed(functions)} takes the view's tables" if functions else "it defines no function"
+    raise UserError(
+        f"Which function of {file} builds the features is not clear: "
+        f"{f'{_listed(fitting)} could all be it' if fitting else found}.",
+        "Name it with --entry NAME.",
+        code="no-entry",
+    )
+
+
+def _fits(text: str, name: str, function: ast.FunctionDef, tables: Collection[str]) -> bool:
+    """Whether the function accepts tables and may return a data frame."""
+    bindings = bind(text, name, tables)
+    takes = any(item.meaning in ("table", "tables") for item in bindings.bound)
+    returns = source_of(function.returns)
+    return takes and not bindings.error and (not returns or returns.endswith("DataFrame"))
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(map(repr, names)) or "no function"

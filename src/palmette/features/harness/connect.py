@@ -43,7 +43,7 @@ class ScriptCase:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """The result of one call: a frame or an error."""
+    """The result of one call or probe: a frame, a JSON value or an error."""
 
     name: str
     frame: Frame | None = None
@@ -54,6 +54,8 @@ class CaseResult:
     plan: str = ""
     """The analysed and optimised plan, if requested."""
     nullable: Mapping[str, bool] = field(default_factory=dict)
+    value: Any = None
+    """The value that a probe assigned, if it is no frame."""
 
 
 @dataclass(frozen=True)
@@ -87,17 +89,6 @@ class HarnessProbe:
     name: str
     code: str
     frames: Mapping[str, Frame] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ProbeResult:
-    """The value that a probe assigned, or its error."""
-
-    name: str
-    frame: Frame | None = None
-    value: Any = None
-    error: str = ""
-    trace: str = ""
 
 
 @dataclass(frozen=True)
@@ -155,7 +146,8 @@ class ConnectHarness:
         answers = run_items(
             self.spark, HarnessJob("cases", items, root, python_path, self.case_seconds, shared, frames)
         )
-        return [_case_result(case.name, answer) for case, answer in zip(cases, answers, strict=True)]
+        pairs = zip(cases, answers, strict=True)
+        return [_case_result(case.name, answer, "ProcessEnded: the script gave no frame") for case, answer in pairs]
 
     def run_tests(
         self,
@@ -204,17 +196,14 @@ class ConnectHarness:
         answers, execution = run_job(self.spark, job)
         return MainResult(answers[0].fields.error, answers[0].fields.trace, execution)
 
-    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[ProbeResult]:
+    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[CaseResult]:
         """Runs probes one after another in one process with the repository on its path."""
         if not probes:
             return []
         items = [{"code": probe.code, "session_zone": "UTC", "partitions": 1} for probe in probes]
         frames = [probe.frames for probe in probes]
         answers = run_items(self.spark, HarnessJob("probes", items, root, python_path, self.case_seconds, {}, frames))
-        return [
-            ProbeResult(probe.name, answer.frame, answer.fields.value, answer.fields.error, answer.fields.trace)
-            for probe, answer in zip(probes, answers, strict=True)
-        ]
+        return [_case_result(probe.name, answer) for probe, answer in zip(probes, answers, strict=True)]
 
 
 def _item(case: ScriptCase) -> dict[str, Any]:
@@ -227,10 +216,11 @@ def _item(case: ScriptCase) -> dict[str, Any]:
     }
 
 
-def _case_result(name: str, answer: ItemAnswer) -> CaseResult:
+def _case_result(name: str, answer: ItemAnswer, otherwise: str = "") -> CaseResult:
+    """The result of a call; `otherwise` is the error if there is neither a frame nor an error."""
     fields = answer.fields
-    error = fields.error or ("" if answer.frame else "ProcessEnded: the script gave no frame")
-    return CaseResult(name, answer.frame, error, fields.trace, fields.plan, fields.nullable)
+    error = fields.error or ("" if answer.frame else otherwise)
+    return CaseResult(name, answer.frame, error, fields.trace, fields.plan, fields.nullable, fields.value)
 
 
 def _suite_result(answer: ItemAnswer) -> SuiteResult:

@@ -6,7 +6,6 @@ their order differs). Reading such a file raises an error with the location and 
 
 from __future__ import annotations
 
-import base64
 import csv
 import json
 import re
@@ -15,22 +14,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TextIO
 
+from palmette.features.frame_json import decode
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.literals import to_python
 from palmette.features.spec.values import SparkType
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_DAY = r"\d{4}-\d{2}-\d{2}"
-_CLOCK = r"[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?"
-_TIMES = {
-    "date": re.compile(_DAY, re.ASCII),
-    "timestamp": re.compile(rf"{_DAY}({_CLOCK}(Z|[+-]\d{{2}}:\d{{2}})?)?", re.ASCII),
-    "timestamp_ntz": re.compile(rf"{_DAY}({_CLOCK})?", re.ASCII),
-}
-"""Formats that Spark and Python parse with the same result."""
 _SHORT = {"Inf": "Infinity", "-Inf": "-Infinity"}
 """Alternative spellings in CSV."""
-_NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 
 
 class UnreadableError(ValueError):
@@ -108,7 +98,7 @@ def _json_rows(table: Table, lines: TextIO) -> Iterator[dict[str, Any]]:
             raise UnreadableError(f"line {line} is no JSON: {error}", "Write one object a line.") from None
         if not isinstance(found, dict):
             raise UnreadableError(f"line {line} is no object", "Write one object a line.")
-        yield _row(table, line, found, _of_json)
+        yield _row(table, line, found, decode)
 
 
 def _row(table: Table, line: int, found: dict[str, Any], read: Callable[[SparkType, Any], Any]) -> dict[str, Any]:
@@ -126,60 +116,21 @@ def _row(table: Table, line: int, found: dict[str, Any], read: Callable[[SparkTy
 
 def _of_text(kind: SparkType, text: str) -> Any:
     """Parses a CSV field; an empty field, quoted or not, is null."""
-    if not text:
-        return None
+    value: object = text
     match kind.name:
+        case _ if not text:
+            return None
         case "array" | "map":
             raise ValueError("CSV has no such values")
-        case "boolean":
-            return to_python({"true": True, "false": False}.get(text.lower(), text), kind)
         case "binary":
             return text.encode()
+        case "boolean":
+            value = {"true": True, "false": False}.get(text.lower(), text)
         case "float" | "double":
-            return _float(_SHORT.get(text, text.strip()))
+            text = _SHORT.get(text, text.strip())
+            value = float(text) if _NUMBER.fullmatch(text) else text
         case "decimal" if _NUMBER.fullmatch(text) is None:
             raise ValueError(f"{text!r} is not a decimal number")
-        case _ if kind.is_integer:
-            return to_python(int(text) if re.fullmatch(r"[+-]?\d+", text, re.ASCII) else text, kind)
-        case _:
-            return _of_json(kind, text)
-
-
-def _of_json(kind: SparkType, value: Any) -> Any:
-    """Converts a JSON value to a type; strings are not accepted as numbers, except for decimals."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        _require_whole(value)
-    match kind.name:
-        case "array" | "map" if kind.element is not None:
-            if not isinstance(value, list if kind.name == "array" else dict):
-                raise ValueError(f"{value!r} is none")
-            if isinstance(value, list):
-                return [_of_json(kind.element, item) for item in value]
-            for key in value:
-                _require_whole(key)
-            return {key: _of_json(kind.element, item) for key, item in value.items()}
-        case "binary":
-            return base64.b64decode(value if isinstance(value, str) else "?", validate=True)
-        case "float" | "double":
-            return to_python(value, kind) if isinstance(value, str) and value not in _NO_NUMBERS else _float(value)
-        case "date" | "timestamp" | "timestamp_ntz":
-            if isinstance(value, str) and _TIMES[kind.name].fullmatch(value) is None:
-                raise ValueError(f"{value!r} is not written like '2025-03-31' or '2025-03-31T12:00:00Z'")
-    return to_python(value, kind)
-
-
-def _require_whole(text: str) -> None:
-    """Raises ValueError for lone surrogates, which JSON can contain and frames cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"{text!r} has half a character") from None
-
-
-def _float(value: Any) -> float:
-    is_number = value in _NO_NUMBERS or _NUMBER.fullmatch(value) if isinstance(value, str) else type(value) is not bool
-    if not is_number or not isinstance(value, str | int | float | Decimal):
-        raise ValueError(f"{value!r} is not a number")
-    return float(value)
+        case _ if kind.is_integer and re.fullmatch(r"[+-]?\d+", text, re.ASCII):
+            value = int(text)
+    return decode(kind, value)

@@ -11,7 +11,7 @@ from palmette.features.actors.config_generator.team import candidates
 from palmette.features.actors.utils_retriever.candidates import WANTS, Demand, bind, find_candidates, unfit
 from palmette.features.actors.utils_retriever.proofs import ProofContext, proofs
 from palmette.features.artefacts import Config, Need
-from palmette.features.harness.connect import ProbeResult
+from palmette.features.harness.connect import CaseResult
 from palmette.features.repository import Checkout, Function
 from palmette_bench.featbench.suite import make_repository, tasks
 
@@ -79,7 +79,7 @@ def test_what_makes_a_configuration_of_a_mapping_is_found_and_proven(
         (proof,) = proofs(found, ProofContext(config=config))
         given: dict[str, Any] = {}
         exec(proof.probe.code, given)
-        assert proof.judge(ProbeResult("config", None, given["result"])) == ""
+        assert proof.judge(CaseResult("config", value=given["result"])) == ""
 
 
 PLAN = """

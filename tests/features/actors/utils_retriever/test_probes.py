@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from palmette.features.actors.utils_retriever.offline import RememberedProbes
-from palmette.features.harness.connect import HarnessProbe, ProbeResult
+from palmette.features.harness.connect import CaseResult, HarnessProbe
 
 HERE = Path()
 GOOD, BAD = HarnessProbe("good", "result = 1"), HarnessProbe("bad", "result = 1 / 0")
@@ -16,9 +16,9 @@ class Counting:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[ProbeResult]:
+    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[CaseResult]:
         self.asked += [probe.name for probe in probes]
-        return [ProbeResult(probe.name, value=1, error="Died" if probe is BAD else "") for probe in probes]
+        return [CaseResult(probe.name, value=1, error="Died" if probe is BAD else "") for probe in probes]
 
 
 def test_an_answer_is_remembered_and_an_error_is_not() -> None:

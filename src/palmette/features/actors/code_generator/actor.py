@@ -17,6 +17,7 @@ from palmette.features.checks.lint import LintCheck
 from palmette.features.checks.mutation import MutationCheck
 from palmette.features.checks.team import TeamSuiteCheck
 from palmette.features.checks.tests import TestsCheck
+from palmette.features.formatting import format_file
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.import_policy import FeatureImportPolicy
 from palmette.features.repository import Checkout
@@ -84,7 +85,8 @@ class CodeGenerator(Agent):
 
     def _script(self, input: ScriptInput, text: str) -> Script:
         conventions = input.template.conventions
-        file = self.workbench.formatted(input.template.file.model_copy(update={"text": text}), conventions)
+        file = input.template.file.model_copy(update={"text": text})
+        file = format_file(file, conventions, self.workbench.sandbox, self.workbench.repository)
         return Script(file=file, entry=".".join(filter(None, (conventions.owner, shape_of(conventions, "build").name))))
 
     def check(self, input: ScriptInput, output: Script, context: Context) -> Verdict:

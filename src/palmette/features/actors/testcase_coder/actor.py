@@ -13,6 +13,7 @@ from palmette.features.actors.testcase_coder.offline import assertion, file_of_t
 from palmette.features.actors.testcase_coder.placeholders import MARK, filled, marked, ready_made
 from palmette.features.actors.testcase_coder.stub_script import stand_in
 from palmette.features.artefacts import Conventions, Template, TestCases, Tests
+from palmette.features.formatting import format_file
 from palmette.features.harness.connect import SuiteResult
 from palmette.features.import_policy import CODE, FeatureImportPolicy
 from palmette.features.pyspark.io import needed_columns
@@ -85,7 +86,7 @@ class TestcaseCoder(Agent):
     def _tests(self, input: CaseCoderInput, text: str) -> Tests:
         conventions = input.template.conventions
         file = TextFile(path=self._path(conventions), text=text)
-        return Tests(file=self.workbench.formatted(file, conventions))
+        return Tests(file=format_file(file, conventions, self.workbench.sandbox, self.workbench.repository))
 
     def _path(self, conventions: Conventions) -> str:
         return conventions.test_path.replace("{view}", self.view.name)

@@ -9,7 +9,7 @@ from typing import Protocol
 from palmette.features.actors.utils_retriever.candidates import Demand, UtilityCandidate, unfit
 from palmette.features.actors.utils_retriever.proofs import ProofContext, proofs
 from palmette.features.artefacts import Config, Need, RejectedUtility, Utilities, Utility
-from palmette.features.harness.connect import HarnessProbe, ProbeResult
+from palmette.features.harness.connect import CaseResult, HarnessProbe
 from palmette.features.repository import Checkout
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.fsc_steps import ComputeStep, FilterStep, JoinStep
@@ -20,7 +20,7 @@ from palmette.features.spec.view import View
 class Probes(Protocol):
     """The part of the harness that the proofs use."""
 
-    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[ProbeResult]: ...
+    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[CaseResult]: ...
 
 
 class RememberedProbes:
@@ -31,12 +31,12 @@ class RememberedProbes:
 
     def __init__(self, harness: Probes) -> None:
         self._harness = harness
-        self._known: dict[str, ProbeResult] = {}
+        self._known: dict[str, CaseResult] = {}
 
-    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[ProbeResult]:
+    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[CaseResult]:
         keys = [f"{root} {probe!r}" for probe in probes]
         new = {key: probe for key, probe in zip(keys, probes, strict=True) if key not in self._known}
-        answers: dict[str, ProbeResult] = {}
+        answers: dict[str, CaseResult] = {}
         if new:
             results = self._harness.probes(root, python_path, list(new.values()))
             answers = dict(zip(new, results, strict=True))

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 from palmette.features.actors.utils_retriever.candidates import UtilityCandidate
 from palmette.features.artefacts import Config
 from palmette.features.frame import Frame
-from palmette.features.harness.connect import HarnessProbe, ProbeResult
+from palmette.features.harness.connect import CaseResult, HarnessProbe
 from palmette.features.pyspark.configuration import parsed_text
 from palmette.features.spec.values import SparkType
 from palmette.features.team_document import parse_text
@@ -51,7 +51,7 @@ class Proof:
     inputs: tuple[str, ...]
     """Description of each input, for counter-examples."""
 
-    def judge(self, result: ProbeResult) -> str:
+    def judge(self, result: CaseResult) -> str:
         """How the result differs from the expected one, with a counter-example; empty if it does not."""
         if result.error:
             return f"raised {_stable_error(result.error)}; tried: {_tried(self.inputs)}"
