@@ -178,31 +178,70 @@ def builder(*names: str) -> Callable[[Builder], Builder]:
     """Registers a compiler that handles types itself."""
 
     def register(build: Builder) -> Builder:
-        for name in names:
-            FUNCTIONS[name] = build
+        FUNCTIONS.update(dict.fromkeys(names, build))
         return build
 
     return register
 
 
-def strict(
-    names: str, parameters: tuple[SparkType, ...], result: SparkType, *, optional: int = 0, zoned: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Registers a plain function that is null if any argument is; arguments are cast to `parameters`.
+ANY = SparkType("any")
+"""In a signature: one type, the same wherever it occurs."""
+ARRAY = c.array_of(ANY)
 
-    The last `optional` parameters may be omitted. With `zoned`, the zone is passed as first argument.
+
+def function(
+    names: str,
+    parameters: tuple[SparkType, ...],
+    result: SparkType,
+    *,
+    optional: int = 0,
+    repeated: bool = False,
+    zoned: bool = False,
+    nulls: bool = False,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Registers a plain function; arguments are cast to `parameters`, and the value is null if any argument is.
+
+    Args:
+        optional: how many of the last parameters may be left out.
+        repeated: whether the last parameter may be given any number of times.
+        zoned: whether the function takes the zone as its first argument.
+        nulls: whether the function takes null arguments itself.
     """
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register(python: Callable[..., Any]) -> Callable[..., Any]:
         def build(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-            if not len(parameters) - optional <= len(arguments) <= len(parameters):
+            more = len(arguments) - len(parameters)
+            if more < -optional or (more > 0 and not repeated):
                 raise NotCovered(f"{names.split()[0]} with {len(arguments)} arguments")
-            items = [to(item, kind, scope.zone) for item, kind in zip(arguments, parameters, strict=False)]
-            call = partial(function, scope.zone) if zoned else function
-            return lift(result, items, call, literal=True)
+            given = list(zip((*parameters, *parameters[-1:] * more), arguments, strict=False))
+            kind = c.NULL
+            for found in (_any_in(shape, item.kind) for shape, item in given):
+                kind = kind if found is None else common(kind, found)
+            items = [to(item, _filled(shape, kind), scope.zone) for shape, item in given]
+            call = partial(python, scope.zone) if zoned else python
+            if nulls:
+                return TypedExpression(_filled(result, kind), lambda row: call(*(item.run(row) for item in items)))
+            return lift(_filled(result, kind), items, call)
 
-        for name in names.split():
-            FUNCTIONS[name] = build
-        return function
+        FUNCTIONS.update(dict.fromkeys(names.split(), build))
+        return python
 
     return register
+
+
+def _any_in(shape: SparkType, kind: SparkType) -> SparkType | None:
+    """The part of a type that stands where its signature has `ANY`; None if the signature has a fixed type."""
+    if shape == ANY:
+        return kind
+    if shape.element is not None and shape.name == kind.name and kind.element is not None:
+        return _any_in(shape.element, kind.element)
+    if _filled(shape, c.NULL) != shape:
+        raise NotCovered(f"a function of {shape.name}s, for {kind}")
+    return None
+
+
+def _filled(shape: SparkType, kind: SparkType) -> SparkType:
+    """A type of a signature, with `kind` in the place of `ANY`."""
+    if shape == ANY or shape.element is None:
+        return kind if shape == ANY else shape
+    return SparkType(shape.name, element=_filled(shape.element, kind))

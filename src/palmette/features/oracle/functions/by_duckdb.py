@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from palmette.features.oracle.errors import NotCovered
-from palmette.features.oracle.typed import strict
+from palmette.features.oracle.typed import function
 from palmette.features.spec.type_rules import BIGINT, DOUBLE, FLOAT, INT, STRING, array_of
 from palmette.features.spec.values import SparkType
 
@@ -37,7 +37,7 @@ def _register(name: str, expression: str, parameters: tuple[SparkType, ...], res
     for place, kind in enumerate(parameters, 1):
         expression = expression.replace(f"${place}", f"CAST(${place} AS {_TYPES[kind]})")
 
-    @strict(name, parameters, result)
+    @function(name, parameters, result)
     def compute(*values: Any) -> Any:
         duckdb = _duckdb()
         try:

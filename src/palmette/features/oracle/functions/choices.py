@@ -1,23 +1,20 @@
-# ruff: noqa: ARG001, ARG005 - entries of one table all take the same arguments
-
 """Functions that choose among their arguments, and casts in function form."""
 
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.typed import (
+    ANY,
     FUNCTIONS,
     EvaluationScope,
     TypedExpression,
     builder,
     constant,
-    lift,
+    function,
     null_safe_equal,
-    order_key,
     same,
     to,
     unify,
@@ -62,53 +59,15 @@ def choose(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExp
     return TypedExpression(kind, lambda row: yes.run(row) if test(row) is True else no.run(row))
 
 
-@builder("nullifzero")
-def nullifzero(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    return lift(arguments[0].kind, arguments[:1], lambda value: value if value != 0 else None)
-
-
-@builder("isnull")
-def isnull(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    return TypedExpression(c.BOOLEAN, lambda row: arguments[0].run(row) is None)
-
-
+function("nullifzero", (ANY,), ANY)(lambda value: value if value != 0 else None)
+function("isnull", (ANY,), c.BOOLEAN, nulls=True)(lambda value: value is None)
+function("isnotnull", (ANY,), c.BOOLEAN, nulls=True)(lambda value: value is not None)
+function("isnan", (c.DOUBLE,), c.BOOLEAN, nulls=True)(lambda value: value is not None and math.isnan(value))
+function("nanvl", (ANY, ANY), ANY, nulls=True)(
+    lambda value, other: other if value is not None and math.isnan(value) else value
+)
 FUNCTIONS["zeroifnull"] = lambda arguments, scope: coalesce([*arguments, constant(0, c.INT)], scope)
-FUNCTIONS["isnotnull"] = lambda arguments, scope: lift(c.BOOLEAN, [isnull(arguments, scope)], lambda value: not value)
-
-
-@builder("isnan")
-def isnan(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    item = to(arguments[0], c.DOUBLE, scope.zone)
-    return TypedExpression(c.BOOLEAN, lambda row: (value := item.run(row)) is not None and math.isnan(value))
-
-
-@builder("nanvl")
-def nanvl(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    kind, (one, other) = unify(arguments, scope.zone)
-
-    def run(row: Any) -> Any:
-        value = one.run(row)
-        return other.run(row) if value is not None and math.isnan(value) else value
-
-    return TypedExpression(kind, run)
-
-
 FUNCTIONS["equal_null"] = lambda arguments, scope: null_safe_equal(arguments[0], arguments[1], scope.zone)
-
-
-def _extreme(pick: Any, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    """Ignores nulls; null if all arguments are null."""
-    kind, items = unify(arguments, scope.zone)
-
-    def run(row: Any) -> Any:
-        values = [value for value in (item.run(row) for item in items) if value is not None]
-        return pick(values, key=order_key) if values else None
-
-    return TypedExpression(kind, run)
-
-
-FUNCTIONS["greatest"] = partial(_extreme, max)
-FUNCTIONS["least"] = partial(_extreme, min)
 
 
 @builder("decode")
@@ -116,7 +75,7 @@ def decode(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExp
     if len(arguments) < 3:
         raise NotCovered("decode of a character set")
     pairs = [(arguments[i], arguments[i + 1]) for i in range(1, len(arguments) - 1, 2)]
-    default = [arguments[-1]] if len(arguments) % 2 == 0 else [TypedExpression(c.NULL, lambda row: None)]
+    default = [arguments[-1]] if len(arguments) % 2 == 0 else [constant(None, c.NULL)]
     tests = [null_safe_equal(arguments[0], key, scope.zone).run for key, _ in pairs]
     kind, items = unify([*(value for _, value in pairs), *default], scope.zone)
 
@@ -127,10 +86,5 @@ def decode(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExp
     return TypedExpression(kind, run)
 
 
-def _cast_to(target: SparkType, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    return to(arguments[0], target, scope.zone)
-
-
-for _kind in map(SparkType, ATOMIC_TYPES):
-    FUNCTIONS.setdefault(_kind.name, partial(_cast_to, _kind))
-FUNCTIONS["decimal"] = partial(_cast_to, SparkType("decimal", 10, 0))
+for _kind in (*map(SparkType, ATOMIC_TYPES), SparkType("decimal", 10, 0)):
+    function(_kind.name, (_kind,), _kind)(lambda value: value)

@@ -1,4 +1,4 @@
-# ruff: noqa: ARG001, ARG005 - entries of one table all take the same arguments
+# ruff: noqa: ARG001 - compilers of one table all take the same arguments
 
 """Structs (tuples), maps (dictionaries) and JSON."""
 
@@ -17,19 +17,20 @@ from palmette.features.oracle.casts import cast, in_range, java_double, to_singl
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.functions.arrays import element_of
 from palmette.features.oracle.typed import (
+    ANY,
+    ARRAY,
     BY_SYNTAX,
-    FUNCTIONS,
     Build,
     EvaluationScope,
     TypedExpression,
     builder,
-    common,
+    function,
     lift,
-    strict,
     to,
+    unify,
 )
 from palmette.features.spec.sql import field_name
-from palmette.features.spec.type_rules import BOOLEAN, INT, NULL, STRING, array_of
+from palmette.features.spec.type_rules import BOOLEAN, INT, STRING, array_of
 from palmette.features.spec.values import SparkType
 
 
@@ -74,14 +75,7 @@ def _map_of(element: SparkType) -> SparkType:
     return SparkType("map", element=element)
 
 
-def _values_of(item: TypedExpression) -> SparkType:
-    if item.kind.name != "map" or item.kind.element is None:
-        raise NotCovered(f"a map function of {item.kind}")
-    return item.kind.element
-
-
-def _entries(item: TypedExpression) -> SparkType:
-    return SparkType("struct", fields=(("key", STRING), ("value", _values_of(item))))
+_MAP = _map_of(ANY)
 
 
 def _from_pairs(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
@@ -93,16 +87,21 @@ def _from_pairs(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
     return found
 
 
-FUNCTIONS |= {
-    "map_keys": lambda arguments, scope: lift(array_of(STRING), arguments, list),
-    "map_values": lambda arguments, scope: lift(
-        array_of(_values_of(arguments[0])), arguments, lambda items: [*items.values()]
-    ),
-    "map_entries": lambda arguments, scope: lift(
-        array_of(_entries(arguments[0])), arguments, lambda items: [*items.items()]
-    ),
-    "map_contains_key": lambda arguments, scope: lift(BOOLEAN, arguments, lambda items, key: key in items),
-}
+function("map_keys", (_MAP,), array_of(STRING))(list)
+function("map_values", (_MAP,), ARRAY)(lambda items: [*items.values()])
+function("map_contains_key", (_MAP, STRING), BOOLEAN)(lambda items, key: key in items)
+function("map_concat", (_MAP,), _MAP, repeated=True)(
+    lambda *maps: _from_pairs([entry for each in maps for entry in each.items()])
+)
+
+
+@builder("map_entries")
+def map_entries(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
+    element = arguments[0].kind.element
+    if arguments[0].kind.name != "map" or element is None:
+        raise NotCovered(f"a map function of {arguments[0].kind}")
+    entry = SparkType("struct", fields=(("key", STRING), ("value", element)))
+    return lift(array_of(entry), arguments, lambda items: [*items.items()])
 
 
 @builder("map")
@@ -110,10 +109,7 @@ def map_of(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExp
     keys, values = arguments[::2], arguments[1::2]
     if any(key.kind != STRING for key in keys) or len(keys) != len(values):
         raise NotCovered("a map with keys that are not text")
-    kind = NULL
-    for value in values:
-        kind = common(kind, value.kind)
-    items = [to(value, kind, scope.zone) for value in values]
+    kind, items = unify(values, scope.zone)
     return TypedExpression(
         _map_of(kind),
         lambda row: _from_pairs([(key.run(row), item.run(row)) for key, item in zip(keys, items, strict=True)]),
@@ -141,14 +137,7 @@ def map_from_entries(arguments: list[TypedExpression], scope: EvaluationScope) -
     return lift(_map_of(fields[1][1]), arguments, lambda entries: None if None in entries else _from_pairs(entries))
 
 
-@builder("map_concat")
-def map_concat(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    return lift(
-        arguments[0].kind, arguments, lambda *maps: _from_pairs([entry for each in maps for entry in each.items()])
-    )
-
-
-@strict("str_to_map", (STRING, STRING, STRING), _map_of(STRING), optional=2)
+@function("str_to_map", (STRING, STRING, STRING), _map_of(STRING), optional=2)
 def str_to_map(text: str, between: str = ",", within: str = ":") -> dict[str, str | None]:
     if re.escape(between + within) != between + within and (between, within) != (",", ":"):
         raise NotCovered("str_to_map with a pattern")
@@ -174,7 +163,7 @@ def _parsed_json(text: str) -> Any:
         return _REFUSED
 
 
-@strict("json_array_length", (STRING,), INT)
+@function("json_array_length", (STRING,), INT)
 def json_array_length(text: str) -> int | None:
     value = _parsed_json(text)
     return len(value) if isinstance(value, list) else None
@@ -187,11 +176,8 @@ def from_json(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
         raise NotCovered("from_json with options")
     schema = str(arguments[1].value())
     try:
-        kind = (
-            SparkType.parse(schema)
-            if re.match(r"\s*(struct|array|map)\s*<", schema, re.I)
-            else (SparkType.of_fields(schema))
-        )
+        is_type = re.match(r"\s*(struct|array|map)\s*<", schema, re.I)
+        kind = SparkType.parse(schema) if is_type else SparkType.of_fields(schema)
     except ValueError as error:
         raise NotCovered(f"the JSON schema {schema!r}") from error
     nothing = tuple(None for _ in kind.fields) or None
@@ -252,7 +238,7 @@ def _number(value: _Number, kind: SparkType) -> Any:
         return _REFUSED
 
 
-@strict("get_json_object", (STRING, STRING), STRING)
+@function("get_json_object", (STRING, STRING), STRING)
 def get_json_object(text: str, path: str) -> str | None:
     """The part at `path` as text; null if the text is not JSON or has no such part."""
     steps = re.findall(r"\.([^.\[\]]+)|\[(\d+)\]|\['([^']+)'\]", path)

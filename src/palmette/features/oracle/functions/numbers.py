@@ -20,8 +20,8 @@ from palmette.features.oracle.typed import (
     attempted,
     builder,
     constant,
+    function,
     lift,
-    strict,
     to,
 )
 from palmette.features.spec import type_rules as c
@@ -120,15 +120,6 @@ def pmod(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpre
     return TypedExpression(remainder.kind, run)
 
 
-@builder("sign", "signum")
-def sign(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    return lift(
-        c.DOUBLE,
-        [to(arguments[0], c.DOUBLE, scope.zone)],
-        lambda value: value if math.isnan(value) or value == 0 else math.copysign(1.0, value),
-    )
-
-
 def _guarded(function: Callable[[float], float]) -> Callable[[float], float]:
     """Returns Java's result where Python raises: NaN outside the domain, infinity on overflow."""
 
@@ -143,24 +134,12 @@ def _guarded(function: Callable[[float], float]) -> Callable[[float], float]:
     return call
 
 
-for _name, _function in (
-    ("sqrt", math.sqrt),
-    ("exp", math.exp),
-    ("expm1", math.expm1),
-    ("sin", math.sin),
-    ("cos", math.cos),
-    ("tan", math.tan),
-    ("asin", math.asin),
-    ("acos", math.acos),
-    ("atan", math.atan),
-    ("sinh", math.sinh),
-    ("cosh", math.cosh),
-    ("tanh", math.tanh),
-    ("degrees", math.degrees),
-    ("radians", math.radians),
-    ("cbrt", math.cbrt),
-):
-    strict(_name, (c.DOUBLE,), c.DOUBLE)(_guarded(_function))
+_WAVES = (math.sin, math.cos, math.tan, math.sinh, math.cosh, math.tanh, math.asin, math.acos, math.atan)
+for _function in (math.sqrt, math.cbrt, math.exp, math.expm1, math.degrees, math.radians, *_WAVES):
+    function(_function.__name__, (c.DOUBLE,), c.DOUBLE)(_guarded(_function))
+function("sign signum", (c.DOUBLE,), c.DOUBLE)(
+    lambda value: value if math.isnan(value) or value == 0 else math.copysign(1.0, value)
+)
 
 
 def _logarithm(value: float, base: Callable[[float], float]) -> float | None:
@@ -168,26 +147,24 @@ def _logarithm(value: float, base: Callable[[float], float]) -> float | None:
     return None if value <= 0 else math.inf if math.isinf(value) else base(value)
 
 
-strict("ln", (c.DOUBLE,), c.DOUBLE)(lambda value: _logarithm(value, math.log))
-strict("log10", (c.DOUBLE,), c.DOUBLE)(lambda value: _logarithm(value, math.log10))
-strict("log2", (c.DOUBLE,), c.DOUBLE)(lambda value: _logarithm(value, math.log2))
-strict("log1p", (c.DOUBLE,), c.DOUBLE)(lambda value: None if value <= -1 else math.log1p(value))
+function("ln", (c.DOUBLE,), c.DOUBLE)(lambda value: _logarithm(value, math.log))
+function("log10", (c.DOUBLE,), c.DOUBLE)(lambda value: _logarithm(value, math.log10))
+function("log2", (c.DOUBLE,), c.DOUBLE)(lambda value: _logarithm(value, math.log2))
+function("log1p", (c.DOUBLE,), c.DOUBLE)(lambda value: None if value <= -1 else math.log1p(value))
 
 
-@builder("log")
-def log(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    items = [to(item, c.DOUBLE, scope.zone) for item in arguments]
-    if len(items) == 1:
-        return FUNCTIONS["ln"](arguments, scope)
-    return lift(c.DOUBLE, items, lambda base, value: None if base <= 0 or value <= 0 else _ratio(base, value))
-
-
-def _ratio(base: float, value: float) -> float:
+@function("log", (c.DOUBLE, c.DOUBLE), c.DOUBLE, optional=1)
+def log(base: float, value: float | None = None) -> float | None:
+    """With one argument, the natural logarithm."""
+    if value is None:
+        return _logarithm(base, math.log)
+    if base <= 0 or value <= 0:
+        return None
     below = math.log(base)
     return math.log(value) / below if below else math.copysign(math.inf, math.log(value)) if value != 1 else math.nan
 
 
-@strict("pow power", (c.DOUBLE, c.DOUBLE), c.DOUBLE)
+@function("pow power", (c.DOUBLE, c.DOUBLE), c.DOUBLE)
 def power(base: float, exponent: float) -> float:
     try:
         result = base**exponent
@@ -198,14 +175,14 @@ def power(base: float, exponent: float) -> float:
     return math.nan if isinstance(result, complex) else float(result)
 
 
-strict("atan2", (c.DOUBLE, c.DOUBLE), c.DOUBLE)(math.atan2)
-strict("hypot", (c.DOUBLE, c.DOUBLE), c.DOUBLE)(math.hypot)
-strict("rint", (c.DOUBLE,), c.DOUBLE)(lambda value: float(round(value)) if math.isfinite(value) else value)
+function("atan2", (c.DOUBLE, c.DOUBLE), c.DOUBLE)(math.atan2)
+function("hypot", (c.DOUBLE, c.DOUBLE), c.DOUBLE)(math.hypot)
+function("rint", (c.DOUBLE,), c.DOUBLE)(lambda value: float(round(value)) if math.isfinite(value) else value)
 FUNCTIONS["pi"] = lambda arguments, scope: constant(math.pi, c.DOUBLE)
 FUNCTIONS["e"] = lambda arguments, scope: constant(math.e, c.DOUBLE)
 
 
-@strict("width_bucket", (c.DOUBLE, c.DOUBLE, c.DOUBLE, c.BIGINT), c.BIGINT)
+@function("width_bucket", (c.DOUBLE, c.DOUBLE, c.DOUBLE, c.BIGINT), c.BIGINT)
 def width_bucket(value: float, low: float, high: float, buckets: int) -> int | None:
     if buckets <= 0 or low == high or math.isnan(value):
         return None

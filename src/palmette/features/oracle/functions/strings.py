@@ -10,34 +10,34 @@ from typing import Any
 
 from palmette.features.oracle.errors import WouldFail
 from palmette.features.oracle.patterns import java_regex, java_replacement
-from palmette.features.oracle.typed import EvaluationScope, TypedExpression, builder, strict, to
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression, builder, function, to
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.type_rules import BIGINT, BINARY, BOOLEAN, INT, STRING
 
-strict("lower lcase", (STRING,), STRING)(str.lower)
-strict("upper ucase", (STRING,), STRING)(str.upper)
-strict("length len char_length character_length", (STRING,), INT)(len)
-strict("octet_length", (STRING,), INT)(lambda text: len(text.encode()))
-strict("bit_length", (STRING,), INT)(lambda text: 8 * len(text.encode()))
-strict("startswith", (STRING, STRING), BOOLEAN)(str.startswith)
-strict("endswith", (STRING, STRING), BOOLEAN)(str.endswith)
-strict("contains", (STRING, STRING), BOOLEAN)(lambda text, part: part in text)
-strict("instr", (STRING, STRING), INT)(lambda text, part: text.find(part) + 1)
-strict("repeat", (STRING, INT), STRING)(lambda text, times: text * max(times, 0))
-strict("space", (INT,), STRING)(lambda times: " " * max(times, 0))
-strict("initcap", (STRING,), STRING)(
+function("lower lcase", (STRING,), STRING)(str.lower)
+function("upper ucase", (STRING,), STRING)(str.upper)
+function("length len char_length character_length", (STRING,), INT)(len)
+function("octet_length", (STRING,), INT)(lambda text: len(text.encode()))
+function("bit_length", (STRING,), INT)(lambda text: 8 * len(text.encode()))
+function("startswith", (STRING, STRING), BOOLEAN)(str.startswith)
+function("endswith", (STRING, STRING), BOOLEAN)(str.endswith)
+function("contains", (STRING, STRING), BOOLEAN)(lambda text, part: part in text)
+function("instr", (STRING, STRING), INT)(lambda text, part: text.find(part) + 1)
+function("repeat", (STRING, INT), STRING)(lambda text, times: text * max(times, 0))
+function("space", (INT,), STRING)(lambda times: " " * max(times, 0))
+function("initcap", (STRING,), STRING)(
     lambda text: " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
 )
-strict("md5", (BINARY,), STRING)(lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest())
-strict("sha sha1", (BINARY,), STRING)(lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest())
-strict("crc32", (BINARY,), BIGINT)(zlib.crc32)
-strict("base64", (BINARY,), STRING)(lambda data: base64.b64encode(data).decode())
-strict("left", (STRING, INT), STRING)(lambda text, length: text[: max(length, 0)])
-strict("right", (STRING, INT), STRING)(lambda text, length: text[-length:] if length > 0 else "")
-strict("ascii", (STRING,), INT)(lambda text: ord(text[0]) if text else 0)
+function("md5", (BINARY,), STRING)(lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest())
+function("sha sha1", (BINARY,), STRING)(lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest())
+function("crc32", (BINARY,), BIGINT)(zlib.crc32)
+function("base64", (BINARY,), STRING)(lambda data: base64.b64encode(data).decode())
+function("left", (STRING, INT), STRING)(lambda text, length: text[: max(length, 0)])
+function("right", (STRING, INT), STRING)(lambda text, length: text[-length:] if length > 0 else "")
+function("ascii", (STRING,), INT)(lambda text: ord(text[0]) if text else 0)
 
 
-@strict("substring substr", (STRING, INT, INT), STRING, optional=1)
+@function("substring substr", (STRING, INT, INT), STRING, optional=1)
 def substring(text: str, start: int, length: int = 1 << 31) -> str:
     """A start of 0 counts as 1. A negative start counts from the end and may lie before the text."""
     begin = start - 1 if start > 0 else start + len(text) if start < 0 else 0
@@ -45,7 +45,7 @@ def substring(text: str, start: int, length: int = 1 << 31) -> str:
     return text[max(begin, 0) : max(end, 0)] if length > 0 else ""
 
 
-@strict("substring_index", (STRING, STRING, INT), STRING)
+@function("substring_index", (STRING, STRING, INT), STRING)
 def substring_index(text: str, separator: str, count: int) -> str:
     if not separator or count == 0:
         return ""
@@ -53,7 +53,7 @@ def substring_index(text: str, separator: str, count: int) -> str:
     return separator.join(parts[:count] if count > 0 else parts[count:]) if abs(count) < len(parts) else text
 
 
-@strict("split_part", (STRING, STRING, INT), STRING)
+@function("split_part", (STRING, STRING, INT), STRING)
 def split_part(text: str, separator: str, part: int) -> str:
     if part == 0:
         raise WouldFail("split_part counts from 1")
@@ -62,12 +62,12 @@ def split_part(text: str, separator: str, part: int) -> str:
     return parts[index] if 0 <= index < len(parts) else ""
 
 
-@strict("replace", (STRING, STRING, STRING), STRING, optional=1)
+@function("replace", (STRING, STRING, STRING), STRING, optional=1)
 def replace(text: str, old: str, new: str = "") -> str:
     return text.replace(old, new) if old else text
 
 
-@strict("translate", (STRING, STRING, STRING), STRING)
+@function("translate", (STRING, STRING, STRING), STRING)
 def translate(text: str, old: str, new: str) -> str:
     table: dict[int, str | None] = {}
     for index, char in enumerate(old):
@@ -82,8 +82,8 @@ def _pad(before: bool, text: str, length: int, fill: str = " ") -> str:
     return padding + text if before else text + padding
 
 
-strict("lpad", (STRING, INT, STRING), STRING, optional=1)(partial(_pad, True))
-strict("rpad", (STRING, INT, STRING), STRING, optional=1)(partial(_pad, False))
+function("lpad", (STRING, INT, STRING), STRING, optional=1)(partial(_pad, True))
+function("rpad", (STRING, INT, STRING), STRING, optional=1)(partial(_pad, False))
 
 
 def _trimmer(method: Any) -> Any:
@@ -91,13 +91,13 @@ def _trimmer(method: Any) -> Any:
     return lambda first, second=None: method(first, " ") if second is None else method(second, first)
 
 
-strict("trim", (STRING, STRING), STRING, optional=1)(_trimmer(str.strip))
-strict("ltrim", (STRING, STRING), STRING, optional=1)(_trimmer(str.lstrip))
-strict("rtrim", (STRING, STRING), STRING, optional=1)(_trimmer(str.rstrip))
-strict("btrim", (STRING, STRING), STRING, optional=1)(lambda text, characters=" ": text.strip(characters))
+function("trim", (STRING, STRING), STRING, optional=1)(_trimmer(str.strip))
+function("ltrim", (STRING, STRING), STRING, optional=1)(_trimmer(str.lstrip))
+function("rtrim", (STRING, STRING), STRING, optional=1)(_trimmer(str.rstrip))
+function("btrim", (STRING, STRING), STRING, optional=1)(lambda text, characters=" ": text.strip(characters))
 
 
-@strict("locate position", (STRING, STRING, INT), INT, optional=1)
+@function("locate position", (STRING, STRING, INT), INT, optional=1)
 def locate(part: str, text: str, start: int = 1) -> int:
     return text.find(part, start - 1) + 1 if start > 0 else 0
 
@@ -137,12 +137,12 @@ def concat_ws(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
     return TypedExpression(STRING, run)
 
 
-strict("rlike regexp regexp_like", (STRING, STRING), BOOLEAN)(
+function("rlike regexp regexp_like", (STRING, STRING), BOOLEAN)(
     lambda text, pattern: java_regex(pattern).search(text) is not None
 )
 
 
-@strict("regexp_extract", (STRING, STRING, INT), STRING, optional=1)
+@function("regexp_extract", (STRING, STRING, INT), STRING, optional=1)
 def regexp_extract(text: str, pattern: str, group: int = 1) -> str:
     """Returns the empty string if nothing matches."""
     regex = java_regex(pattern)
@@ -152,21 +152,23 @@ def regexp_extract(text: str, pattern: str, group: int = 1) -> str:
     return (match[group] or "") if match else ""
 
 
-@strict("regexp_replace", (STRING, STRING, STRING), STRING)
+@function("regexp_replace", (STRING, STRING, STRING), STRING)
 def regexp_replace(text: str, pattern: str, replacement: str) -> str:
     return java_regex(pattern).sub(lambda match: java_replacement(replacement, match), text)
 
 
-strict("regexp_count", (STRING, STRING), INT)(lambda text, pattern: sum(1 for _ in java_regex(pattern).finditer(text)))
+function("regexp_count", (STRING, STRING), INT)(
+    lambda text, pattern: sum(1 for _ in java_regex(pattern).finditer(text))
+)
 
 
-@strict("regexp_substr", (STRING, STRING), STRING)
+@function("regexp_substr", (STRING, STRING), STRING)
 def regexp_substr(text: str, pattern: str) -> str | None:
     match = java_regex(pattern).search(text)
     return match[0] if match else None
 
 
-@strict("split", (STRING, STRING, INT), c.array_of(STRING), optional=1)
+@function("split", (STRING, STRING, INT), c.array_of(STRING), optional=1)
 def split(text: str, pattern: str, limit: int = -1) -> list[str]:
     """Splits like Java's `Pattern.split`: the separator is a regular expression, and trailing empty parts are kept."""
     if not text:
@@ -183,13 +185,13 @@ def split(text: str, pattern: str, limit: int = -1) -> list[str]:
     return [*parts, text[begin:]]
 
 
-@strict("sha2", (BINARY, INT), STRING)
+@function("sha2", (BINARY, INT), STRING)
 def sha2(data: bytes, bits: int) -> str | None:
     algorithm = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}.get(bits)
     return hashlib.new(algorithm, data).hexdigest() if algorithm else None
 
 
-@strict("levenshtein", (STRING, STRING), INT)
+@function("levenshtein", (STRING, STRING), INT)
 def levenshtein(one: str, other: str) -> int:
     row = list(range(len(other) + 1))
     for i, a in enumerate(one, 1):

@@ -1,4 +1,4 @@
-# ruff: noqa: ARG001, ARG005 - entries of one table all take the same arguments
+# ruff: noqa: ARG005 - entries of one table all take the same arguments
 
 """Date and timestamp functions, in the view's zone."""
 
@@ -11,7 +11,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from palmette.features.oracle.arithmetic import months_later, shifted
-from palmette.features.oracle.casts import cast
 from palmette.features.oracle.clock import (
     EPOCH,
     MICROSECOND,
@@ -31,16 +30,17 @@ from palmette.features.oracle.typed import (
     TypedExpression,
     attempted,
     builder,
+    function,
     lift,
-    strict,
     to,
 )
 from palmette.features.spec import type_rules as c
-from palmette.features.spec.type_rules import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP
+from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP
 from palmette.features.spec.values import SparkType
 
 WITH_UNIT = ("dateadd", "date_add", "date_diff", "datediff", "timestampdiff", "timestampadd")
 """Functions that, with three arguments, take a unit as a bare word first."""
+SECOND = timedelta(seconds=1)
 _WEEKDAYS = ("mo", "tu", "we", "th", "fr", "sa", "su")
 
 
@@ -74,7 +74,7 @@ _PARTS = {
 }
 _PART_OF = {alias: part for part, aliases in _PARTS.items() for alias in aliases.split()}
 for _alias in ("year", "quarter", "month", "day", "dayofmonth", "weekofyear", "dayofweek", "weekday", "dayofyear"):
-    strict(_alias, (DATE,), INT)(lambda day, part=_PART_OF[_alias]: day_parts(day)[part])
+    function(_alias, (DATE,), INT)(lambda day, part=_PART_OF[_alias]: day_parts(day)[part])
 
 
 def clock(item: TypedExpression, scope: EvaluationScope) -> TypedExpression:
@@ -134,7 +134,7 @@ def _moved(at: datetime, unit: str, amount: int, zone: ZoneInfo) -> datetime:
     raise NotCovered(f"the unit {unit!r}")
 
 
-strict("date_sub", (DATE, INT), DATE)(lambda day, days: shifted(day, -days))
+function("date_sub", (DATE, INT), DATE)(lambda day, days: shifted(day, -days))
 
 
 @builder("datediff", "date_diff", "timestampdiff")
@@ -176,11 +176,11 @@ def _whole_months(one: datetime, other: datetime) -> int:
     return count + 1 if count < 0 and rest_other > rest_one else count
 
 
-strict("add_months", (DATE, INT), DATE)(plus_months)
-strict("last_day", (DATE,), DATE)(last_day)
+function("add_months", (DATE, INT), DATE)(plus_months)
+function("last_day", (DATE,), DATE)(last_day)
 
 
-@strict("next_day", (DATE, STRING), DATE)
+@function("next_day", (DATE, STRING), DATE)
 def next_day(day: date, name: str) -> date:
     wanted = next((i for i, start in enumerate(_WEEKDAYS) if name.strip().lower()[:2] == start), None)
     if wanted is None:
@@ -188,24 +188,16 @@ def next_day(day: date, name: str) -> date:
     return day + timedelta(days=(wanted - day.weekday() - 1) % 7 + 1)
 
 
-@builder("months_between")
-def months_between(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    exact = len(arguments) > 2 and arguments[2].value() is False
-
-    def since_midnight(at: datetime) -> int:
-        return (at - midnight(wall(at, scope.zone).date(), scope.zone)) // timedelta(seconds=1)
-
-    def between(end: datetime, start: datetime) -> float:
-        one, other = wall(end, scope.zone), wall(start, scope.zone)
-        months = (one.year - other.year) * 12 + one.month - other.month
-        ends = one.date() == last_day(one.date()) and other.date() == last_day(other.date())
-        if one.day == other.day or ends:
-            return float(months)
-        seconds = (one.day - other.day) * 86400 + since_midnight(end) - since_midnight(start)
-        value = months + seconds / (31 * 86400)
-        return value if exact else float(Decimal(repr(value)).quantize(Decimal("1e-8"), ROUND_HALF_UP))
-
-    return lift(DOUBLE, [to(item, TIMESTAMP, scope.zone) for item in arguments[:2]], between)
+@function("months_between", (TIMESTAMP, TIMESTAMP, BOOLEAN), DOUBLE, optional=1, zoned=True)
+def months_between(zone: ZoneInfo, end: datetime, start: datetime, rounded: bool = True) -> float:
+    one, other = wall(end, zone), wall(start, zone)
+    months = (one.year - other.year) * 12 + one.month - other.month
+    ends = one.date() == last_day(one.date()) and other.date() == last_day(other.date())
+    if one.day == other.day or ends:
+        return float(months)
+    clocks = (end - midnight(one.date(), zone)) // SECOND - (start - midnight(other.date(), zone)) // SECOND
+    value = months + ((one.day - other.day) * 86400 + clocks) / (31 * 86400)
+    return float(Decimal(repr(value)).quantize(Decimal("1e-8"), ROUND_HALF_UP)) if rounded else value
 
 
 def _floor_day(day: date, unit: str) -> date | None:
@@ -222,12 +214,12 @@ def _floor_day(day: date, unit: str) -> date | None:
             return None
 
 
-@strict("trunc", (DATE, STRING), DATE)
+@function("trunc", (DATE, STRING), DATE)
 def trunc(day: date, unit: str) -> date | None:
     return _floor_day(day, unit.lower())
 
 
-@strict("date_trunc", (STRING, TIMESTAMP), TIMESTAMP, zoned=True)
+@function("date_trunc", (STRING, TIMESTAMP), TIMESTAMP, zoned=True)
 def date_trunc(zone: ZoneInfo, unit: str, at: datetime) -> datetime | None:
     unit = unit.lower()
     if unit in ("microsecond", "millisecond", "second"):
@@ -269,13 +261,10 @@ for _name, _target in (("date", DATE), ("timestamp", TIMESTAMP)):
     FUNCTIONS[f"try_to_{_name}"] = partial(_parsed, _target, True)
 
 
-@builder("date_format")
-def date_format(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    def text(at: datetime, pattern: str) -> str:
-        local = at.astimezone(scope.zone)
-        return format_clock(local.replace(tzinfo=None), local.utcoffset() or timedelta(), pattern)
-
-    return lift(STRING, [to(arguments[0], TIMESTAMP, scope.zone), arguments[1]], text)
+@function("date_format", (TIMESTAMP, STRING), STRING, zoned=True)
+def date_format(zone: ZoneInfo, at: datetime, pattern: str) -> str:
+    local = at.astimezone(zone)
+    return format_clock(local.replace(tzinfo=None), local.utcoffset() or timedelta(), pattern)
 
 
 @builder("unix_timestamp", "to_unix_timestamp")
@@ -291,20 +280,19 @@ def unix_timestamp(arguments: list[TypedExpression], scope: EvaluationScope) -> 
     )
 
 
-@strict("from_unixtime", (BIGINT, STRING), STRING, optional=1, zoned=True)
+@function("from_unixtime", (BIGINT, STRING), STRING, optional=1, zoned=True)
 def from_unixtime(zone: ZoneInfo, seconds: int, pattern: str = "yyyy-MM-dd HH:mm:ss") -> str:
-    local = (EPOCH + timedelta(seconds=seconds)).astimezone(zone)
-    return format_clock(local.replace(tzinfo=None), local.utcoffset() or timedelta(), pattern)
+    return date_format(zone, EPOCH + timedelta(seconds=seconds), pattern)
 
 
 for _name, _size in (("seconds", 10**6), ("millis", 1000), ("micros", 1)):
-    strict(f"unix_{_name}", (TIMESTAMP,), BIGINT)(lambda at, size=_size: micros(at) // size)
-    strict(f"timestamp_{_name}", (BIGINT,), TIMESTAMP)(lambda amount, size=_size: EPOCH + amount * size * MICROSECOND)
-strict("unix_date", (DATE,), INT)(lambda day: (day - EPOCH.date()).days)
-strict("date_from_unix_date", (INT,), DATE)(lambda days: shifted(EPOCH.date(), days))
+    function(f"unix_{_name}", (TIMESTAMP,), BIGINT)(lambda at, size=_size: micros(at) // size)
+    function(f"timestamp_{_name}", (BIGINT,), TIMESTAMP)(lambda amount, size=_size: EPOCH + amount * size * MICROSECOND)
+function("unix_date", (DATE,), INT)(lambda day: (day - EPOCH.date()).days)
+function("date_from_unix_date", (INT,), DATE)(lambda days: shifted(EPOCH.date(), days))
 
 
-@strict("make_date", (INT, INT, INT), DATE)
+@function("make_date", (INT, INT, INT), DATE)
 def make_date(year: int, month: int, day: int) -> date:
     try:
         return date(year, month, day)
@@ -312,7 +300,7 @@ def make_date(year: int, month: int, day: int) -> date:
         raise WouldFail(f"{year}-{month}-{day} is not a date") from error
 
 
-@strict("make_timestamp", (INT, INT, INT, INT, INT, SparkType("decimal", 16, 6)), TIMESTAMP, zoned=True)
+@function("make_timestamp", (INT, INT, INT, INT, INT, SparkType("decimal", 16, 6)), TIMESTAMP, zoned=True)
 def make_timestamp(zone: ZoneInfo, *parts: Any) -> datetime:
     year, month, day, hour, minute, seconds = parts
     try:
@@ -324,21 +312,13 @@ def make_timestamp(zone: ZoneInfo, *parts: Any) -> datetime:
     return at_wall(reading + int((seconds * 10**6).to_integral_value(ROUND_FLOOR)) * MICROSECOND, zone)
 
 
-strict("from_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)(
+function("from_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)(
     lambda at, name: wall(at, ZoneInfo(name)).replace(tzinfo=at.tzinfo)
 )
-strict("to_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)(
+function("to_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)(
     lambda at, name: at_wall(at.replace(tzinfo=None), ZoneInfo(name))
 )
 
 
 for _name in ("to_timestamp_ntz", "timestamp_ntz"):
     FUNCTIONS[_name] = lambda arguments, scope: to(arguments[0], c.NTZ, scope.zone)
-
-
-@builder("dayname", "monthname")
-def name_of(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    raise NotCovered("names of days and months, which depend on the locale")
-
-
-__all__ = ["WITH_UNIT", "cast", "clock"]
