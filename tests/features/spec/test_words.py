@@ -58,14 +58,16 @@ def plain(reading: WordsReading) -> dict[str, Any]:
 
 
 def test_what_a_question_says_to_write_is_understood(context: WordsContext) -> None:
-    asked = read_words(Feature(name="wanted", dtype="bigint", words="number of orders this month"), context)
+    words = "number of orders between 30 and 60 days ago"
+    asked = read_words(Feature(name="wanted", dtype="bigint", words=words), context)
     assert isinstance(asked, WordsQuestion)
-    step, rows = re.findall(r"`(.+?)`", asked.remedy)
+    step, rows, _ = re.findall(r"`(.+?)`", asked.remedy)
     source = f"{{name: orders, steps: [{{{step.replace(' at)', ' ordered_at)')}}}]}}"
     mended = context_of(SPEC.replace("{name: orders}", source))
     reading = read_words(Feature(name="wanted", dtype="bigint", words=f"number of orders {rows}"), mended)
     assert isinstance(reading, WordsReading), reading
-    assert plain(reading) == {"aggregate": {"function": "count", "source": "orders", "where": "is_this_month"}}
+    where = "age_days BETWEEN 30 AND 60"
+    assert plain(reading) == {"aggregate": {"function": "count", "source": "orders", "where": where}}
 
 
 @pytest.mark.parametrize("case", WORDS, ids=lambda case: case["words"])
@@ -114,7 +116,7 @@ def test_helpers_are_internal_features() -> None:
     [
         ("the merchant_categories", ("merchant", "category")),
         ("Orders", ("order",)),
-        ("txnAmt", ("transaction", "amount")),
+        ("orderIds", ("order", "id")),
         ("the", ("the",)),
     ],
 )

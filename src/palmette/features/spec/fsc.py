@@ -192,7 +192,7 @@ class Feature(Model):
     """Looks up a value of one row."""
     derive: str | None = None
     """Row-wise expression over other features, grain keys, kept spine columns and `as_of`."""
-    words: str | None = None
+    words: str | None = Field(default=None, max_length=1000)
     """The computation in plain words; see [words](words.md)."""
     internal: bool = False
     """A helper of other features, left out of the output."""

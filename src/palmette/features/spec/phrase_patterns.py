@@ -12,7 +12,7 @@ from palmette.features.spec.literals import quoted
 from palmette.features.spec.sources import ResolvedSource
 from palmette.features.spec.values import Window
 from palmette.features.spec.words_names import AskError, ColumnOf, WordsContext, matches, tokens
-from palmette.features.spec.words_rows import PAST, condition, happened, rows_of
+from palmette.features.spec.words_rows import condition, happened, rows_of
 
 NUMBERS = {
     word: number
@@ -40,9 +40,6 @@ _IDENTIFIERS = frozenset(["id", "key", "code"])
 """Last words of column names that identify something and are not quantities."""
 _OF_VECTORS: dict[AggregateFunction, AggregateFunction] = {"avg": "vector_mean", "sum": "vector_sum"}
 _FUNCTION = "|".join(sorted(_FUNCTIONS, key=len, reverse=True))
-_BIRTH_WORDS = "created creation signup registration registered opened opening joined start since birth born dob first"
-_BIRTHS = frozenset([*_BIRTH_WORDS.split(), "birthday"])
-"""Words that mark a column as the date at which an entity began."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +75,24 @@ class PhraseParts:
         self, function: AggregateFunction, source: ResolvedSource, where: str | None = None, **more: Any
     ) -> WordsReading:
         """An aggregate over the rows that the words select."""
-        shared = {"source": source.view.name, "window": self.window, "by": self.by, **more}
-        return WordsReading({"aggregate": Aggregate(function=function, where=self.where(source, where), **shared)})
+        shared = {**self._shared(source, where), **more}
+        return WordsReading({"aggregate": Aggregate(function=function, **shared)})
+
+    def expression(self, sql: str, source: ResolvedSource, *where: str | None) -> WordsReading:
+        """An SQL aggregate over the rows that the words select."""
+        return WordsReading({"expression": Expression(sql=sql, **self._shared(source, *where))})
+
+    def _shared(self, source: ResolvedSource, *where: str | None) -> dict[str, Any]:
+        return {
+            "source": source.view.name,
+            "where": self.where(source, *where),
+            "window": self.window,
+            "by": self.by,
+        }
+
+
+Reader = Callable[[PhraseParts, re.Match[str]], WordsReading | None]
+"""Reads a phrase that matched a pattern; None if it is not meant."""
 
 
 def _column(rest: PhraseParts, phrase: str, rows: str | None) -> tuple[ColumnOf, str | None]:
@@ -117,19 +130,40 @@ def _is_key(name: str) -> bool:
     return len(tokens(name)) > 1 and tokens(name)[-1] in _IDENTIFIERS
 
 
-def _distinct(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
-    column, where = _column(rest, found["column"], found["rows"])
-    return rest.aggregate("count_distinct", column.source, where, of=quoted(column.name))
+def _of_column(function: AggregateFunction | None = None) -> Reader:
+    """Aggregates a column, by `function` or by the function that the words name."""
+
+    def read(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
+        parts = {name: part for name, part in found.groupdict().items() if part}
+        chosen = function or _FUNCTIONS[" ".join(parts["function"].lower().split())]
+        column, where = _measured(rest, parts) if chosen in _MEASURES else _column(rest, *_place(parts))
+        if "weight" in parts and not column.type.is_vector:
+            return None
+        more: dict[str, object] = {"p": int(parts.get("p", 50)) / 100} if chosen == "percentile" else {}
+        more |= {"k": number(parts["k"])} if "k" in parts else {}
+        more |= {"distinct": True} if "distinct" in parts else {}
+        if name := parts.get("weight") or parts.get("measure"):
+            by = quoted(rest.context.column(name, column.source).name)
+            more |= {"weight": by} if "weight" in parts else {"rank_by": f"{_FUNCTIONS[parts['rank'].lower()]}({by})"}
+        chosen = _OF_VECTORS.get(chosen, chosen) if column.type.is_vector else chosen
+        return rest.aggregate(chosen, column.source, where, of=quoted(column.name), **more)
+
+    return read
 
 
-def _of_column(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
-    function = _FUNCTIONS[" ".join(found["function"].lower().split())]
-    if tokens(found["column"])[:1] == ("number",):
-        raise AskError(f"{found['function']} {found['column']}", "computation; an average of counts needs two features")
-    column, where = _measured(rest, found) if function in _MEASURES else _valued(rest, found)
-    more = {"p": 0.5} if function == "percentile" else {}
-    function = _OF_VECTORS.get(function, function) if column.type.is_vector else function
-    return rest.aggregate(function, column.source, where, of=quoted(column.name), **more)
+def _place(parts: Mapping[str, str]) -> tuple[str, str | None]:
+    return parts["column"], parts.get("rows")
+
+
+def _measured(rest: PhraseParts, parts: Mapping[str, str]) -> tuple[ColumnOf, str | None]:
+    """As `_column`, but rejects identifiers: `average orders` does not mean the average of `order_id`."""
+    if tokens(parts["column"])[:1] == ("number",):
+        raise AskError(parts["column"], "column; an aggregate of counts needs two features")
+    column, where = _column(rest, *_place(parts))
+    named = tokens(column.name)[-1]
+    if named in _IDENTIFIERS and named not in tokens(parts["column"]):
+        raise AskError(parts["column"], f"quantity ({column.name} is none)", (), list(column.source.columns.types))
+    return column, where
 
 
 def _per(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
@@ -137,60 +171,15 @@ def _per(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
     function, unit = found["function"], found["unit"]
     if rest.context.source_or_none(unit) is not None and found["rows"] is None:
         of_rows = _OF_COLUMN.fullmatch(f"{function} {found['column']} of {unit}")
-        return _of_column(rest, of_rows) if of_rows is not None else None
+        return _of_column()(rest, of_rows) if of_rows is not None else None
     if _FUNCTIONS[function.lower()] != "avg":
         raise AskError(f"per {unit}", "computation")
-    column, where = _measured(rest, found)
+    column, where = _measured(rest, found.groupdict())
     source, key = column.source, rest.context.column(unit, column.source).name
     if not _is_key(key):
         raise AskError(unit, f"key of {source.view.name}", (), list(source.columns.types))
-    where = rest.where(source, where, f"{quoted(key)} IS NOT NULL")
     sql = f"sum({quoted(column.name)}) / count(DISTINCT {quoted(key)})"
-    expression = Expression(sql=sql, source=source.view.name, where=where, window=rest.window, by=rest.by)
-    return WordsReading({"expression": expression})
-
-
-def _percentile(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
-    """`90th percentile of amount of orders`."""
-    column, where = _measured(rest, found)
-    return rest.aggregate("percentile", column.source, where, of=quoted(column.name), p=int(found["p"]) / 100)
-
-
-def _valued(rest: PhraseParts, found: re.Match[str]) -> tuple[ColumnOf, str | None]:
-    """Resolves the named column; `value of amount` means `amount` unless the rows have a column `value`."""
-    column, rows = found["column"], found["rows"]
-    if tokens(column) == ("value",) and rows and rest.context.source_or_none(rows) is None:
-        inner = re.fullmatch(rf"(?P<column>.+?){_IN}", rows, re.I)
-        if inner is not None and (inner["rows"] or not _has_value(rest, rows)):
-            column, rows = inner["column"], inner["rows"]
-    return _column(rest, column, rows)
-
-
-def _has_value(rest: PhraseParts, rows: str) -> bool:
-    """Whether a phrase names rows (`online orders`) that have a column `value`."""
-    try:
-        source, _ = rows_of(rest.context, rows)
-    except AskError:
-        return False
-    return any(tokens(name) == ("value",) for name in source.columns.types)
-
-
-def _measured(rest: PhraseParts, found: re.Match[str]) -> tuple[ColumnOf, str | None]:
-    """As `_valued`, but rejects identifiers: `average orders` does not mean the average of `order_id`."""
-    column, where = _valued(rest, found)
-    named = tokens(column.name)[-1]
-    if named in _IDENTIFIERS and named not in tokens(found["column"]):
-        raise AskError(found["column"], f"quantity ({column.name} is none)", (), list(column.source.columns.types))
-    return column, where
-
-
-def _weighted(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
-    """`average embedding of orders weighted by amount`; only for vectors."""
-    column, where = _column(rest, found["column"], found["rows"])
-    if not column.type.is_vector:
-        return None
-    weight = quoted(rest.context.column(found["weight"], column.source).name)
-    return rest.aggregate("vector_weighted_mean", column.source, where, of=quoted(column.name), weight=weight)
+    return rest.expression(sql, source, where, f"{quoted(key)} IS NOT NULL")
 
 
 def _since_last(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
@@ -211,19 +200,10 @@ def _since(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
 
 
 def _age(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
-    """`age of the account in days`, if exactly one date marks the beginning of the entity."""
-    what = tokens(found["what"] or "")
-    dates = [(table, column) for table, column in rest.context.looked_up() if column.type.parsed.is_temporal]
-    fixed = [
-        column
-        for table, column in dates
-        if table.kind == "dimension" and (rest.by is None or set(table.keys) <= set(rest.by))
-    ]
-    own = [column.name for column in fixed if set(tokens(column.name)) & (_BIRTHS | set(what))]
-    if len(fixed) != 1 or len(own) != 1:
-        candidates = [f"days since {name}" for name in dict.fromkeys([*own, *(column.name for column in fixed)])]
-        raise AskError(rest.text, "date", candidates, [column.name for _, column in dates])
-    return _age_of(rest, own[0])
+    """`age of the account in days` does not say since which date."""
+    columns = [column for table, column in rest.context.looked_up() if table.kind == "dimension"]
+    dates = dict.fromkeys(f"days since {column.name}" for column in columns if column.type.parsed.is_temporal)
+    raise AskError(found[0], "date", [*dates])
 
 
 def _age_of(rest: PhraseParts, name: str) -> WordsReading:
@@ -243,13 +223,11 @@ def _share(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
     if rest.condition is None:
         return None
     stated = condition(rest.condition, source, rest.context)
-    scoped = PhraseParts(rest.feature, rest.text, rest.context, rest.window, rest.by)
+    rest = replace(rest, condition=None)
     if found["part"].lower() in ("percentage", "percent"):
         sql = f"100 * avg(CASE WHEN {stated} THEN 1D WHEN NOT ({stated}) THEN 0D END)"
-        return WordsReading(
-            {"expression": Expression(sql=sql, source=source.view.name, where=where, window=rest.window, by=rest.by)}
-        )
-    return scoped.aggregate("share", source, where, of=stated)
+        return rest.expression(sql, source, where)
+    return rest.aggregate("share", source, where, of=stated)
 
 
 def _subject(rest: PhraseParts, phrase: str) -> PhraseParts:
@@ -268,36 +246,11 @@ def _exists(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
     return (_subject(rest, entity) if entity is not None else rest).aggregate("exists", source, where)
 
 
-def _verb_phrase(function: AggregateFunction) -> Callable[[PhraseParts, re.Match[str]], WordsReading]:
+def _verb_phrase(function: AggregateFunction) -> Reader:
     """`how often the user clicked`, `whether the user has ordered`, `days since the user last clicked`."""
-
-    def read(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
-        rest = _subject(rest, found["entity"])
-        return rest.aggregate(function, happened(rest.context, found["verb"]))
-
-    return read
-
-
-def _last_k(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
-    column, where = _column(rest, found["column"], found["rows"])
-    return rest.aggregate(
-        "last_k",
-        column.source,
-        where,
-        of=quoted(column.name),
-        k=number(found["k"]),
-        distinct=found["distinct"] is not None,
+    return lambda rest, found: _subject(rest, found["entity"]).aggregate(
+        function, happened(rest.context, found["verb"])
     )
-
-
-def _top_k(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
-    """`top 3 channels`, `top 3 channels by total amount`."""
-    column, where = _column(rest, found["column"], found["rows"])
-    parts, more = found.groupdict(), {}
-    if "function" in parts:
-        measure = rest.context.column(parts["measure"], column.source)
-        more["rank_by"] = f"{_FUNCTIONS[parts['function'].lower()]}({quoted(measure.name)})"
-    return rest.aggregate("top_k", column.source, where, of=quoted(column.name), k=number(found["k"]), **more)
 
 
 def _looked_up(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
@@ -331,44 +284,44 @@ _IN = rf"(?:{_BESIDE}(?!{_BESIDE})\s+(?:the\s+|all\s+)*(?P<rows>.+))?"
 """Before two such words in a row, the first is the end of a column name: `visited on of visits`."""
 _AGGREGATED = rf"(?:the )?(?P<function>{_FUNCTION})(?: of)? (?:the )?(?P<column>.+?){_IN}"
 _OF_COLUMN = re.compile(_AGGREGATED, re.I)
-PHRASE_PATTERNS: tuple[tuple[re.Pattern[str], Callable[[PhraseParts, re.Match[str]], WordsReading | None]], ...] = (
-    tuple(
-        (re.compile(pattern, re.I), read)
-        for pattern, read in (
-            (rf"(?:the )?(?:number|count|how many)(?: of)? (?:the )?{_DISTINCT} (?P<column>.+?){_IN}", _distinct),
-            (rf"(?:distinct|unique) (?P<column>.+?) count{_IN}", _distinct),
-            (rf"(?:how often|how many times|(?:the )?number of times) {_SUBJECT}(?P<verb>\w+)", _verb_phrase("count")),
-            (rf"(?:whether|if) {_SUBJECT}(?:ever )?(?P<verb>{PAST})", _verb_phrase("exists")),
-            (rf"(?:the )?(?:number of )?days since {_SUBJECT}last (?P<verb>\w+)", _verb_phrase("days_since_last")),
-            (r"(?:the )?(?:total )?(?:number|count) of (?:the |all )*(?P<rows>.+)", _count),
-            (r"how many (?P<rows>.+)", _count),
-            (rf"(?:the )?(?:number of )?days since (?:the |an? )?{_LAST} (?P<rows>.+)", _since_last),
-            (r"(?:the )?(?:number of )?days since (?:the |an? )?(?P<what>.+)", _since),
-            (r"(?:the )?age(?: of (?:the )?(?P<what>.+?))? in days", _age),
-            (r"(?:the )?(?P<part>share|fraction|percentage|percent|proportion) of (?:the |all )*(?P<rows>.+)", _share),
-            (
-                r"(?:whether|if) (?:the )?(?P<entity>\w+) (?:has had|has made|has done|has|had|made|did) "
-                r"(?:any |an? |at least one |ever )*(?P<rows>.+)",
-                _exists,
-            ),
-            (
-                r"(?:whether|if) there (?:is|are|was|were|has been|have been) (?:any |an? |at least one )*"
-                r"(?P<rows>.+)",
-                _exists,
-            ),
-            (rf"(?:the )?{_LAST} (?P<k>{N}) (?P<distinct>{_DISTINCT} )?(?P<column>.+?){_IN}", _last_k),
-            (
-                rf"(?:the )?top (?P<k>{N}) (?P<column>.+?) by (?P<function>{_RANKING})(?: of)? "
-                rf"(?P<measure>.+?){_IN}",
-                _top_k,
-            ),
-            (rf"(?:the )?(?:top (?P<k>{N})(?: most (?:frequent|common))?) (?P<column>.+?){_IN}", _top_k),
-            (rf"(?:the )?(?P<k>{N}) most (?:frequent|common) (?P<column>.+?){_IN}", _top_k),
-            (rf"(?:the )?(?:average|mean) (?P<column>.+?){_IN} weighted by (?:the |their )?(?P<weight>.+)", _weighted),
-            (rf"(?:the )?(?P<p>[1-9]\d?)(?:st|nd|rd|th) percentile(?: of)? (?:the )?(?P<column>.+?){_IN}", _percentile),
-            (rf"{_AGGREGATED} per (?:the )?(?P<unit>.+)", _per),
-            (_AGGREGATED, _of_column),
-            (r"(?:the )?(?:current )?(?P<what>.+)", _looked_up),
-        )
-    )
+_PHRASINGS: tuple[tuple[str, Reader], ...] = (
+    (
+        rf"(?:the )?(?:number|count|how many)(?: of)? (?:the )?{_DISTINCT} (?P<column>.+?){_IN}",
+        _of_column("count_distinct"),
+    ),
+    (rf"{_DISTINCT} (?P<column>.+?) count{_IN}", _of_column("count_distinct")),
+    (rf"(?:how often|how many times|(?:the )?number of times) {_SUBJECT}(?P<verb>\w+)", _verb_phrase("count")),
+    (rf"(?:whether|if) {_SUBJECT}(?:ever )?(?P<verb>\w+ed)", _verb_phrase("exists")),
+    (rf"(?:the )?(?:number of )?days since {_SUBJECT}last (?P<verb>\w+)", _verb_phrase("days_since_last")),
+    (r"(?:the )?(?:total )?(?:number|count) of (?:the |all )*(?P<rows>.+)", _count),
+    (r"how many (?P<rows>.+)", _count),
+    (rf"(?:the )?(?:number of )?days since (?:the |an? )?{_LAST} (?P<rows>.+)", _since_last),
+    (r"(?:the )?(?:number of )?days since (?:the |an? )?(?P<what>.+)", _since),
+    (r"(?:the )?age(?: of .+)? in days", _age),
+    (r"(?:the )?(?P<part>share|fraction|percentage|percent|proportion) of (?:the |all )*(?P<rows>.+)", _share),
+    (
+        r"(?:whether|if) (?:the )?(?P<entity>\w+) (?:has had|has made|has|had|made) "
+        r"(?:any |an? |at least one |ever )*(?P<rows>.+)",
+        _exists,
+    ),
+    (r"(?:whether|if) there (?:is|are|was|were) (?:any |an? |at least one )*(?P<rows>.+)", _exists),
+    (rf"(?:the )?{_LAST} (?P<k>{N}) (?P<distinct>{_DISTINCT} )?(?P<column>.+?){_IN}", _of_column("last_k")),
+    (
+        rf"(?:the )?top (?P<k>{N}) (?P<column>.+?) by (?P<rank>{_RANKING})(?: of)? (?P<measure>.+?){_IN}",
+        _of_column("top_k"),
+    ),
+    (rf"(?:the )?(?:top )?(?P<k>{N}) most (?:frequent|common) (?P<column>.+?){_IN}", _of_column("top_k")),
+    (rf"(?:the )?top (?P<k>{N}) (?P<column>.+?){_IN}", _of_column("top_k")),
+    (
+        rf"(?:the )?(?:average|mean) (?P<column>.+?){_IN} weighted by (?:the |their )?(?P<weight>.+)",
+        _of_column("vector_weighted_mean"),
+    ),
+    (
+        rf"(?:the )?(?P<p>[1-9]\d?)(?:st|nd|rd|th) percentile(?: of)? (?:the )?(?P<column>.+?){_IN}",
+        _of_column("percentile"),
+    ),
+    (rf"{_AGGREGATED} per (?:the )?(?P<unit>.+)", _per),
+    (_AGGREGATED, _of_column()),
+    (r"(?:the )?(?:current )?(?P<what>.+)", _looked_up),
 )
+PHRASE_PATTERNS = tuple((re.compile(pattern, re.I), read) for pattern, read in _PHRASINGS)

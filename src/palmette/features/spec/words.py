@@ -50,52 +50,26 @@ _CONDITION = re.compile(
     r"|without\s+(?:an?\s+|any\s+)?(?P<lacking>.+))$",
     re.I,
 )
-_BEYOND = (
-    (
-        re.compile(
-            rf"\b(?:in|over|within|during|for)\s+the\s+(?:next|following|coming)\b"
-            rf"|\b(?:next|following)\s+{N}\s+{_UNIT}s?\b",
-            re.I,
-        ),
-        "lies after the cut-off, which no feature sees",
-        "A label is made beforehand and carried as a column of the spine (`keep`); what was known by then, such as "
-        "earlier labels, is a feature",
-    ),
-    (
-        re.compile(rf"\b(?:this|current|calendar)\s+{_UNIT}\b|\b{_UNIT}[- ]to[- ]date\b|\b(?:today|yesterday)\b", re.I),
-        "is a period of the calendar; windows go back from the cut-off",
-        "Make it a column of a source, e.g. `compute: {is_this_month: \"date_trunc('month', at) = date_trunc('month', "
-        'as_of)"}`, and ask for rows `where is_this_month`',
-    ),
-    (
-        re.compile(
-            rf"\bbetween\s+{N}\s+and\s+{N}\s+{_UNIT}s?\s+ago\b"
-            rf"|\b{_UNIT}s?\s+(?:ago|before\s+(?!{_CUTOFF})the)\b|\bbefore\s+the\s+last\b",
-            re.I,
-        ),
-        "does not end at the cut-off, as windows do",
-        "A count or sum of it is the difference of two features, with the longer and the shorter window; for anything "
-        'else make the row\'s age a column of a source, e.g. `compute: {age_days: "datediff(as_of, at)"}`',
-    ),
+_NO_WINDOW = re.compile(
+    rf"\b(?:in|over|within|during|for)\s+the\s+(?:next|following|coming)\b|\b(?:next|following)\s+{N}\s+{_UNIT}s?\b"
+    rf"|\b(?:this|current|calendar)\s+{_UNIT}\b|\b{_UNIT}[- ]to[- ]date\b|\b(?:today|yesterday)\b"
+    rf"|\bbetween\s+{N}\s+and\s+{N}\s+{_UNIT}s?\s+ago\b|\b{_UNIT}s?\s+(?:ago|before\s+(?!{_CUTOFF})the)\b"
+    rf"|\bbefore\s+the\s+last\b",
+    re.I,
 )
-"""Unsupported time spans: pattern, what is wrong, and a remedy."""
-
-
-MOST_WORDS = 1000
-"""Maximum number of characters in a feature's words."""
+"""Times that no window holds: after the cut-off, periods of the calendar, windows that end earlier."""
 
 
 def read_words(feature: Feature, context: WordsContext) -> WordsReading | WordsQuestion:
     """The computation that a feature's words state, or a question to ask first."""
     words = (feature.words or "").strip().rstrip(".")
-    if len(words) > MOST_WORDS:
-        text = f"The words {words[:60]!r}... have {len(words)} characters; at most {MOST_WORDS} are allowed."
-        return WordsQuestion("unknown-words", text, "Shorten them, or write several features.")
-    unquoted = re.sub(r"'[^']*'|\"[^\"]*\"", "", words)
-    for pattern, wrong, remedy in _BEYOND:
-        if found := pattern.search(unquoted):
-            text = f"In {words!r}, {found[0]!r} {wrong}."
-            return WordsQuestion("unknown-words", text, f"{remedy} (docs/reference/words.md).")
+    if found := _NO_WINDOW.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", words)):
+        return WordsQuestion(
+            "unknown-words",
+            f"In {words!r}, {found[0]!r} is no window: a window has a length, and ends at the cut-off.",
+            'Make the time a column of a source, e.g. `compute: {age_days: "datediff(as_of, at)"}`, and ask for rows '
+            "`where age_days is between 30 and 60`; what lies after the cut-off is a column of the spine (`keep`).",
+        )
     features = {*(one.name for one in context.scope.spec.features), *context.scope.grain} - {feature.name}
     if (computation := read_statement(words, context.sources.names, features)) is not None:
         return WordsReading(computation)
@@ -188,14 +162,11 @@ def _arithmetic(rest: PhraseParts) -> WordsReading | None:
     forms = (
         (r"(?:the )?ratio (?:of|between) (?P<a>.+?) (?:to|and) (?P<b>.+)", "/"),
         (r"(?:the )?difference (?:between|of) (?P<a>.+?) and (?P<b>.+)", "-"),
-        (r"(?:the )?product of (?P<a>.+?) and (?P<b>.+)", "*"),
-        (r"(?P<a>.+?) (?:divided by|relative to|as a share of) (?P<b>.+)", "/"),
-        (r"(?P<a>.+?) (?:minus|less(?! than\b)) (?P<b>.+)", "-"),
-        (r"(?P<a>.+?)(?<!number of)(?<!how many) (?:times|multiplied by) (?P<b>.+)", "*"),
+        (r"(?P<a>.+?) divided by (?P<b>.+)", "/"),
+        (r"(?P<a>.+?) minus (?P<b>.+)", "-"),
         (r"(?P<a>.+?) plus (?P<b>.+)", "+"),
         (r"(?P<a>\w+) / (?P<b>\w+)", "/"),
         (r"(?P<a>\w+) - (?P<b>\w+)", "-"),
-        (r"(?:the )?sum of (?P<a>.+?) and (?P<b>.+)", "+"),
     )
     for pattern, operator in forms:
         found = re.fullmatch(pattern, rest.text, re.I)

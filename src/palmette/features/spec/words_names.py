@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from palmette.features.spec.dfr import RegisteredColumn, Table
@@ -16,21 +16,6 @@ from palmette.features.spec.values import SparkType
 _ARTICLES = frozenset(
     ["the", "a", "an", "this", "that", "each", "every", "all", "any", "their", "his", "her", "its", "own"]
 )
-_ABBREVIATIONS = {
-    "txn": "transaction",
-    "trx": "transaction",
-    "amt": "amount",
-    "qty": "quantity",
-    "cat": "category",
-    "favorite": "favourite",
-    "ctry": "country",
-    "cust": "customer",
-    "num": "number",
-    "desc": "description",
-    "addr": "address",
-    "acct": "account",
-    "ids": "id",
-}
 _AFFIXES = frozenset(["id", "name", "at", "on", "time", "date", "type", "code", "ts", "key", "value"])
 
 
@@ -86,14 +71,12 @@ def tokens(phrase: str) -> tuple[str, ...]:
     ('merchant', 'category')
     """
     words = re.findall(r"[a-z]+|\d+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", phrase).lower())
-    plain = (singular(word) for word in words)
-    found = tuple(_ABBREVIATIONS.get(word, word) for word in plain if word not in _ARTICLES)
-    return found or tuple(words)
+    return tuple(singular(word) for word in words if word not in _ARTICLES) or tuple(words)
 
 
 def singular(word: str) -> str:
     """An approximate singular of an English noun; other words are returned unchanged."""
-    if len(word) <= 3 or word.endswith(("ss", "us", "is")):
+    if len(word) < 3 or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):
         return f"{word[:-3]}y"
@@ -102,22 +85,12 @@ def singular(word: str) -> str:
     return word.removesuffix("s")
 
 
-def matches(phrase: str, names: Iterable[str], others: Mapping[str, str] | None = None) -> list[str]:
-    """The names that match a phrase, by the strongest kind of match that has any.
-
-    Args:
-        others: further names, which are tried after `names`.
-    """
-    wanted = tokens(phrase)
-    kinds: list[Callable[[str], bool]] = [
-        lambda name: name == phrase.strip(),
-        lambda name: tokens(name) == wanted,
-        lambda name: _stem(tokens(name)) == _stem(wanted),
-        lambda name: others is not None and tokens(others[name]) == wanted,
-    ]
-    names = list(names)
-    found = ([name for name in names if fits(name)] for fits in kinds)
-    return list(dict.fromkeys(next(filter(None, found), [])))
+def matches(phrase: str, names: Iterable[str]) -> list[str]:
+    """The names that match a phrase, by the strongest kind of match that has any."""
+    forms: tuple[Callable[[str], object], ...] = (str.strip, tokens, lambda name: _stem(tokens(name)))
+    names = list(dict.fromkeys(names))
+    found = ([name for name in names if form(name) == form(phrase)] for form in forms)
+    return next(filter(None, found), [])
 
 
 def _stem(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -157,7 +130,7 @@ class WordsContext:
     def source(self, phrase: str) -> ResolvedSource:
         """The source that a phrase names."""
         tables = {one.view.name: one.view.table.name for one in self.all_sources()}
-        found = matches(phrase, tables, tables)
+        found = matches(phrase, tables) or [name for name in tables if tokens(tables[name]) == tokens(phrase)]
         if len(found) != 1:
             raise AskError(phrase, "source", found, list(tables))
         source = self.sources.get(found[0])

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from palmette.features.spec.literals import quoted, sql_literal
 from palmette.features.spec.sources import ResolvedSource
-from palmette.features.spec.words_names import AskError, WordsContext, singular, tokens
+from palmette.features.spec.words_names import AskError, WordsContext, tokens
 
 _COMPARISONS = (
     (r"(?:is |are |was |were )?(?:at least|no less than|not less than|>=)", ">="),
@@ -30,12 +30,13 @@ _OR_EQUAL = tuple(
     for than, plain in (("(?:greater|higher|larger|more)", "at least"), ("(?:less|lower|smaller)", "at most"))
 )
 """Comparisons that contain an `or`."""
-_MISSING = re.compile(r"^(?P<column>.+?) (?:is|are|was) (?P<no>not )?(?:missing|null|empty|unknown|absent)$", re.I)
-_PRESENT = re.compile(r"^(?P<column>.+?) (?:is|are|was) (?:present|known|given|set|there)$", re.I)
+_MISSING = re.compile(
+    r"^(?P<column>.+?) (?:is|are|was) (?P<no>not )?(?:(?P<missing>missing|null|absent)|present|known)$", re.I
+)
 _BETWEEN = re.compile(r"^(?P<column>.+?) (?:is |are |lies )?between (?P<low>\S+) and (?P<high>\S+)$", re.I)
 _ONE_OF = re.compile(
     r"^(?P<column>.+?) (?:is|are|was|were) (?P<no>not )?(?:(?P<named>one of|among|in|any of|either) )?"
-    r"(?P<values>(?!(?:missing|null|empty|unknown|absent|present|known|given|set|there|between|true|false)\b).+)$",
+    r"(?P<values>(?!(?:missing|null|absent|present|known|between|true|false)\b).+)$",
     re.I,
 )
 """A list of values: introduced as a list, or joined by `or`."""
@@ -82,13 +83,10 @@ def _list_of(phrase: str) -> re.Match[str] | None:
 
 
 def _simple(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
-    for pattern, form in ((_MISSING, "IS NULL"), (_PRESENT, "IS NOT NULL")):
-        found = pattern.match(phrase)
-        if found:
-            name = quoted(context.column(_noun(found["column"]), source).name)
-            return f"{name} {'IS NOT NULL' if found.groupdict().get('no') else form}"
-    found = _BETWEEN.match(phrase)
-    if found:
+    if found := _MISSING.match(phrase):
+        name = quoted(context.column(_noun(found["column"]), source).name)
+        return f"{name} IS {'NULL' if bool(found['missing']) != bool(found['no']) else 'NOT NULL'}"
+    if found := _BETWEEN.match(phrase):
         column = _ordered_column_name(found["column"], source, context)
         low, high = (_value(found[side], column, source, context) for side in ("low", "high"))
         return f"{quoted(column)} BETWEEN {low} AND {high}"
@@ -211,27 +209,12 @@ def _value(text: str, column: str, source: ResolvedSource, context: WordsContext
     return sql_literal(plain)
 
 
-_IRREGULAR = {"bought": "purchase", "sold": "sale", "paid": "payment", "flew": "flight", "flown": "flight"}
-PAST = rf"(?:\w+ed|{'|'.join(_IRREGULAR)})"
-"""Verbs in the past tense."""
-
-
 def rows_of(context: WordsContext, phrase: str) -> tuple[ResolvedSource, str | None]:
     """The source that a phrase names; `online redemptions` or `orders returned` add a condition."""
     source = context.source_or_none(phrase)
     if source is not None:
         return source, None
     options = list(_kinds(context, phrase))
-    if not options and (narrowed := _narrowed(context, phrase)) is not None:
-        return narrowed
-    if not options:
-        found = [
-            (one, f"{quoted(column)} = {sql_literal(value)}", f"{column} is {value}")
-            for one in context.all_sources()
-            if one.view.is_event
-            for column, value in context.value(phrase, one)
-        ]
-        options = [option for option in found if option[0].view.name in context.declared] or found
     if len(options) != 1:
         candidates = [f"{one.view.name} where {stated}" for one, _, stated in options]
         raise AskError(phrase, "source", candidates, [one.view.name for one in context.all_sources()])
@@ -253,44 +236,19 @@ def _kinds(context: WordsContext, phrase: str) -> Iterator[tuple[ResolvedSource,
                 yield source, quoted(column), f"{column} is true"
 
 
-def _narrowed(context: WordsContext, phrase: str) -> tuple[ResolvedSource, str] | None:
-    """`clicks of kind view`, `visits in surgery`: a source, and a condition without a verb."""
-    for found in re.finditer(r"\s(?:of|in|from)\s", phrase):
-        source = context.source_or_none(phrase[: found.start()])
-        try:
-            return (source, condition(phrase[found.end() :], source, context)) if source is not None else None
-        except AskError as ask:
-            if ask.candidates:
-                raise
-    return None
-
-
 def happened(context: WordsContext, verb: str) -> ResolvedSource:
-    """The event source that a past-tense verb refers to, by its name or the name of its event time."""
+    """The event source that a verb in the past tense names: `clicked` for `clicks` or a time `clicked_at`."""
     events = [one for one in context.all_sources() if one.view.is_event and context.is_about(one)]
-    found = [one for one in events if _is_called(one, verb)]
+    found = [one for one in events if verb.lower() in _past_tense(one)]
     found = [one for one in found if one.view.name in context.declared] or found
     if len(found) != 1:
-        candidates = [one.view.name for one in found]
-        known = [one.view.name for one in events]
-        raise AskError(verb, "event" if not found else "one of the events", (), candidates or known)
+        names = [one.view.name for one in found or events]
+        raise AskError(verb, "one of the events" if found else "event", (), names)
     return found[0]
 
 
-def _is_called(source: ResolvedSource, verb: str) -> bool:
+def _past_tense(source: ResolvedSource) -> set[str]:
     table = source.view.table
-    names = {_root(tokens(name)[-1]) for name in (source.view.name, table.name)}
+    nouns = [tokens(name)[-1] for name in (source.view.name, table.name)]
     time = tokens(table.event_time or "")
-    return _root(verb) in names or (len(time) == 2 and time[0] == verb.lower())
-
-
-def _root(word: str) -> str:
-    """The common root of a noun and the past tense of its verb.
-
-    >>> _root("clicks") == _root("clicked"), _root("purchases") == _root("bought"), _root("stop") == _root("stopped")
-    (True, True, True)
-    """
-    word = singular(_IRREGULAR.get(word.lower(), word.lower()))
-    word = re.sub(r"ed$", "", word) if len(word) > 4 else word
-    word = re.sub(r"i$", "y", word.removesuffix("e"))
-    return re.sub(r"([b-df-hj-np-tv-z])\1$", r"\1", word)
+    return {noun + ending for noun in nouns for ending in ("d", "ed")} | ({time[0]} if len(time) == 2 else set())
