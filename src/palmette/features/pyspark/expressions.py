@@ -7,7 +7,7 @@ the author's own text. In both, `/` and `%` give null for a zero divisor.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import sqlglot
 from sqlglot import TokenType, exp
@@ -26,6 +26,7 @@ from palmette.features.pyspark.code import (
     method,
     quoted,
 )
+from palmette.features.spec.sql import ExpressionError, function_name, parse
 from palmette.features.spec.view import Schema
 
 TRY_DIVIDE = "F.try_divide({numerator}, {denominator})"
@@ -41,13 +42,11 @@ def translate(sql: str, schema: Schema | None = None, divide: str = TRY_DIVIDE) 
     `divide` is the call for `/`, with `{numerator}` and `{denominator}` as Columns.
     """
     try:
-        tree = sqlglot.parse_one(sql, dialect="spark")
-    except sqlglot.errors.SqlglotError:
-        return expr(sql)
-    try:
         if "\\" in sql or re.search(r"\btry_cast\b|--|/\*", sql, re.IGNORECASE):
             raise _UncoveredError
-        return _Translator(schema or {}, divide).code(tree)
+        return _Translator(schema or {}, divide).code(parse(sql).tree)
+    except ExpressionError:
+        return expr(sql)
     except _UncoveredError:
         return CodeFragment(f"F.expr({quoted(safe_sql(sql))})")
 
@@ -93,35 +92,17 @@ _ARITHMETIC: Mapping[type[exp.Expr], tuple[str, int]] = {
     exp.Sub: ("-", SUM),
     exp.Mul: ("*", PRODUCT),
 }
-_FUNCTIONS: Mapping[type[exp.Expr], str] = {
-    exp.Abs: "abs",
-    exp.Lower: "lower",
-    exp.Upper: "upper",
-    exp.Length: "length",
-    exp.Sqrt: "sqrt",
-    exp.Exp: "exp",
-    exp.Year: "year",
-    exp.Month: "month",
-    exp.Hour: "hour",
-    exp.Minute: "minute",
-    exp.Quarter: "quarter",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.Stddev: "stddev",
-    exp.CountIf: "count_if",
-    exp.Trim: "trim",
-    exp.Floor: "floor",
-    exp.Ceil: "ceil",
-    exp.Ln: "ln",
-    exp.Sign: "sign",
-    exp.DayOfMonth: "dayofmonth",
-    exp.Day: "dayofmonth",
+_UNARY = (
+    "abs lower upper length sqrt exp year month hour minute quarter dayofmonth to_date sum avg min max stddev count_if "
+    "floor ceil ln sign trim"
+)
+_FUNCTIONS = {
+    **{name: 1 for name in _UNARY.split()},
+    **{name: 2 for name in ("nullif", "pow", "datediff")},
+    **{name: None for name in ("coalesce", "greatest", "least", "concat")},
 }
-"""Functions with one argument."""
-_VARIADIC: Mapping[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Greatest: "greatest", exp.Least: "least"}
-_BINARY: Mapping[type[exp.Expr], str] = {exp.Nullif: "nullif", exp.Pow: "pow", exp.DateDiff: "datediff"}
+"""Functions of the same name in PySpark, with their number of arguments (None: any)."""
+_SYNONYMS = {"nvl": "coalesce", "ifnull": "coalesce", "power": "pow", "ceiling": "ceil", "day": "dayofmonth"}
 
 
 class _Translator:
@@ -153,12 +134,9 @@ class _Translator:
             exp.Like: self._like,
             exp.RegexpLike: self._like,
             exp.ILike: self._like,
-            exp.Count: self._count,
-            exp.DPipe: self._concat,
-            exp.Concat: self._concat,
-            exp.Round: self._round,
-            exp.TsOrDsToDate: self._to_date,
-            exp.StartsWith: lambda node: self._method(node, "startswith"),
+            exp.DPipe: lambda node: self._call("concat", [*node.flatten()]),
+            exp.Trim: self._trim,
+            exp.Anonymous: self._function,
         }
 
     def code(self, node: exp.Expr) -> CodeFragment:
@@ -172,16 +150,6 @@ class _Translator:
             left, right = self._operands(node)
             left = left.as_column if right.literal else left
             return CodeFragment(f"{left.within(strength)} {symbol} {right.within(strength + 1)}", strength)
-        if kind in _FUNCTIONS and _only(node, "this"):
-            if isinstance(node.this, exp.Distinct):
-                raise _UncoveredError
-            return call(f"F.{_FUNCTIONS[kind]}", self.code(_undated(node.this)).argument)
-        if kind in _BINARY and _only(node, "this", "expression"):
-            sides = (_undated(side) for side in (node.this, node.expression))
-            return call(f"F.{_BINARY[kind]}", *(self.code(side).argument for side in sides))
-        if kind in _VARIADIC:
-            arguments = [node.this, *node.expressions]
-            return call(f"F.{_VARIADIC[kind]}", *(self.code(item).argument for item in arguments))
         if kind not in self._handlers:
             raise _UncoveredError
         return self._handlers[kind](node)
@@ -205,7 +173,9 @@ class _Translator:
         if isinstance(inner, exp.Column):
             kind = self._schema.get(inner.name)
             return kind is not None and kind.name in ("float", "double")
-        if isinstance(inner, exp.Abs | exp.Neg | exp.Sum | exp.Avg | exp.Min | exp.Max):
+        if function_name(inner) in ("abs", "sum", "avg", "min", "max"):
+            return self._is_floating(inner.expressions[0])
+        if isinstance(inner, exp.Neg):
             return self._is_floating(inner.this)
         return isinstance(inner, exp.Add | exp.Sub | exp.Mul) and self._is_floating(inner.this)
 
@@ -290,44 +260,35 @@ class _Translator:
         names: dict[type[exp.Expr], str] = {exp.Like: "like", exp.ILike: "ilike", exp.RegexpLike: "rlike"}
         return self._method(node, names[type(node)])
 
+    def _trim(self, node: exp.Expr) -> CodeFragment:
+        if not _only(node, "this"):
+            raise _UncoveredError
+        return self._call("trim", [node.this])
+
+    def _function(self, node: exp.Expr) -> CodeFragment:
+        name, arguments = str(node.this).lower(), node.expressions
+        name, first = _SYNONYMS.get(name, name), arguments[0] if arguments else None
+        if name == "count" and len(arguments) == 1:
+            return self._count(arguments[0])
+        if name == "startswith" and len(arguments) == 2:
+            return method(self.code(arguments[0]), name, self.code(arguments[1]).text)
+        if name == "round" and first is not None and all(item.name.isdigit() for item in arguments[1:]):
+            return call("F.round", self.code(first).argument, *(item.name for item in arguments[1:]))
+        if _FUNCTIONS.get(name, 0) not in (None, len(arguments)) or first is None:
+            raise _UncoveredError
+        return self._call(name, arguments)
+
+    def _call(self, name: str, arguments: Iterable[exp.Expr]) -> CodeFragment:
+        return call(f"F.{name}", *(self.code(item).argument for item in arguments))
+
     def _count(self, node: exp.Expr) -> CodeFragment:
-        if not _only(node, "this", "big_int"):
-            raise _UncoveredError
-        inner = node.this
-        if isinstance(inner, exp.Star):
+        if isinstance(node, exp.Star):
             return call("F.count", quoted("*"))
-        if isinstance(inner, exp.Distinct):
-            return call("F.count_distinct", *(self.code(item).argument for item in inner.expressions))
-        return call("F.count", self.code(inner).argument)
-
-    def _concat(self, node: exp.Expr) -> CodeFragment:
-        sides = node.flatten() if isinstance(node, exp.DPipe) else node.expressions
-        return call("F.concat", *(self.code(side).argument for side in sides))
-
-    def _round(self, node: exp.Expr) -> CodeFragment:
-        if not _only(node, "this", "decimals"):
-            raise _UncoveredError
-        digits = node.args.get("decimals")
-        scale = [] if digits is None else [self.code(digits).text]
-        if scale and not scale[0].isdigit():
-            raise _UncoveredError
-        return call("F.round", self.code(node.this).argument, *scale)
-
-    def _to_date(self, node: exp.Expr) -> CodeFragment:
-        if not _only(node, "this", "safe"):
-            raise _UncoveredError
-        return call("F.to_date", self.code(node.this).argument)
-
-
-def _undated(node: exp.Expr) -> exp.Expr:
-    """The argument as written, without the date cast that the parser adds in date functions."""
-    inner: exp.Expr = node.this if isinstance(node, exp.TsOrDsToDate) and not node.args.get("safe") else node
-    return inner
+        if isinstance(node, exp.Distinct):
+            return self._call("count_distinct", node.expressions)
+        return self._call("count", [node])
 
 
 def _only(node: exp.Expr, *names: str) -> bool:
     """Whether only these arguments are given."""
     return all(not value or name in names for name, value in node.args.items())
-
-
-__all__ = ["TRY_DIVIDE", "expr", "safe_sql", "translate"]
