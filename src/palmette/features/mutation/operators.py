@@ -15,75 +15,35 @@ from palmette.features.spec.values import SparkType
 Operator = Callable[[ScriptTree, ast.AST], Iterator[str]]
 
 _COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-}
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+}  # fmt: skip
 _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.BitAnd: ast.BitOr,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
-}
+}  # fmt: skip
+
+
+def _swapped(*pairs: str) -> dict[str, tuple[str, ...]]:
+    """Each name to its counterpart, both ways."""
+    both = [pair.split() for pair in pairs]
+    return {one: (other,) for pair in both for one, other in (pair, pair[::-1])}
+
+
 _FUNCTIONS = {
-    "sum": ("avg", "max"),
-    "avg": ("sum", "max"),
-    "mean": ("sum",),
-    "min": ("max",),
-    "max": ("min",),
-    "stddev": ("stddev_pop",),
-    "stddev_samp": ("stddev_pop",),
-    "count": ("countDistinct",),
-    "countDistinct": ("count",),
-    "count_distinct": ("count",),
+    **_swapped("min max", "max_by min_by", "collect_list collect_set", "greatest least", "lag lead", "first last"),
+    **_swapped("date_sub date_add", "desc asc", "floor ceil", "upper lower", "bool_or bool_and", "count countDistinct"),
+    "sum": ("avg", "max"), "avg": ("sum", "max"), "mean": ("sum",), "every": ("some",), "to_date": ("to_timestamp",),
+    "stddev": ("stddev_pop",), "stddev_samp": ("stddev_pop",), "count_distinct": ("count",),
     "approx_count_distinct": ("count",),
-    "max_by": ("min_by",),
-    "min_by": ("max_by",),
-    "collect_list": ("collect_set",),
-    "collect_set": ("collect_list",),
-    "greatest": ("least",),
-    "least": ("greatest",),
-    "lag": ("lead",),
-    "lead": ("lag",),
-    "to_date": ("to_timestamp",),
-    "date_sub": ("date_add",),
-    "date_add": ("date_sub",),
-    "desc": ("asc",),
-    "asc": ("desc",),
-    "floor": ("ceil",),
-    "ceil": ("floor",),
-    "upper": ("lower",),
-    "lower": ("upper",),
-    "first": ("last",),
-    "last": ("first",),
-    "every": ("some",),
-    "bool_or": ("bool_and",),
-    "bool_and": ("bool_or",),
-}
+}  # fmt: skip
 _METHODS = {
-    "asc": ("desc",),
-    "desc": ("asc",),
-    "isNull": ("isNotNull",),
-    "isNotNull": ("isNull",),
-    "desc_nulls_last": ("asc_nulls_last",),
-    "asc_nulls_last": ("desc_nulls_last",),
-    "asc_nulls_first": ("desc_nulls_first",),
-    "rowsBetween": ("rangeBetween",),
-}
+    **_swapped("asc desc", "isNull isNotNull", "desc_nulls_last asc_nulls_last"),
+    "asc_nulls_first": ("desc_nulls_first",), "rowsBetween": ("rangeBetween",),
+}  # fmt: skip
 _JOINS = {
-    "left": "inner",
-    "left_outer": "inner",
-    "leftouter": "inner",
-    "inner": "left",
-    "left_semi": "left_anti",
-    "leftsemi": "left_anti",
-    "left_anti": "left_semi",
-}
+    "left": "inner", "left_outer": "inner", "leftouter": "inner", "inner": "left", "left_semi": "left_anti",
+    "leftsemi": "left_anti", "left_anti": "left_semi",
+}  # fmt: skip
 _DISTINCT = re.compile(r"(?i)^count\(DISTINCT ([^()]+)\)( FILTER \(WHERE [^()]+\))$")
 _INTERVAL = re.compile(r"(?i)^(.*?\bINTERVAL\s+'?)(\d+)(.*)$", re.DOTALL)
 
@@ -241,15 +201,6 @@ def _siblings(source: ScriptTree, name: str) -> list[str]:
 
 
 OPERATORS: tuple[Operator, ...] = (
-    comparisons,
-    arithmetic,
-    negations,
-    constants,
-    functions,
-    dropped_calls,
-    dropped_defaults,
-    conditions,
-    joins,
-    grouping_keys,
-    columns,
-)
+    comparisons, arithmetic, negations, constants, functions, dropped_calls, dropped_defaults, conditions, joins,
+    grouping_keys, columns,
+)  # fmt: skip

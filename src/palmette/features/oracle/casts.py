@@ -24,6 +24,7 @@ _TIMESTAMP = re.compile(
     r"\s*(Z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?|[A-Za-z]+/[A-Za-z_/]+)?)?)?)?\Z",
     re.ASCII,
 )
+_INFINITE = ("inf", "infinity")
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
 
@@ -140,14 +141,8 @@ def to_float(value: Any, source: SparkType, target: SparkType) -> float:
 
 
 def _float_of(text: str) -> float:
-    special = {
-        "nan": math.nan,
-        "inf": math.inf,
-        "+inf": math.inf,
-        "infinity": math.inf,
-        "+infinity": math.inf,
-        "-inf": -math.inf,
-        "-infinity": -math.inf,
+    special = {"nan": math.nan} | {
+        f"{sign}{name}": float(sign + "inf") for sign in ("", "+", "-") for name in _INFINITE
     }
     folded = text.lower()
     if folded in special:

@@ -64,19 +64,9 @@ def like(text: str, pattern: str, escape: str, fold: bool) -> bool:
 
 
 _MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
-)
+)  # fmt: skip
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 Token = tuple[str, str]
 """Kind (a pattern letter, or `'` for literal text) and text."""

@@ -195,13 +195,10 @@ _FUNCTIONS: Mapping[str, Callable[[Aggregate, Rows], CodeFragment]] = {
     "exists": _exists,
     "share": _share,
     "percentile": _percentile,
-    "count_distinct": _simple("count_distinct"),
-    "approx_count_distinct": _simple("approx_count_distinct"),
-    "sum": _simple("sum"),
-    "avg": _simple("avg"),
-    "min": _simple("min"),
-    "max": _simple("max"),
-    "stddev": _simple("stddev"),
+    **{
+        name: _simple(name)
+        for name in ("count_distinct", "approx_count_distinct", "sum", "avg", "min", "max", "stddev")
+    },
     "mode": _simple("mode", "True"),
     "first": _edge(last=False),
     "last": _edge(last=True),

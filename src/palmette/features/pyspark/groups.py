@@ -266,15 +266,9 @@ def _unnamed(_: str, code: CodeFragment) -> CodeFragment:
 
 
 _VERBS = {
-    "=": "is",
-    "==": "is",
-    "<>": "is_not",
-    "!=": "is_not",
-    "<": "below",
-    "<=": "at_most",
-    ">": "above",
-    ">=": "at_least",
-}
+    "=": "is", "==": "is", "<>": "is_not", "!=": "is_not",
+    "<": "below", "<=": "at_most", ">": "above", ">=": "at_least",
+}  # fmt: skip
 _LONGEST_NAME = 40
 
 

@@ -21,27 +21,9 @@ from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF, Schema, View, ViewFeature
 
 _NULL_IN_NULL_OUT = (
-    exp.Add,
-    exp.Sub,
-    exp.Mul,
-    exp.Div,
-    exp.Mod,
-    exp.Neg,
-    exp.Cast,
-    exp.TryCast,
-    exp.Round,
-    exp.Paren,
-    exp.Abs,
-    exp.Sqrt,
-    exp.Floor,
-    exp.Ceil,
-    exp.GT,
-    exp.GTE,
-    exp.LT,
-    exp.LTE,
-    exp.EQ,
-    exp.NEQ,
-)
+    exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.Cast, exp.TryCast, exp.Round, exp.Paren, exp.Abs,
+    exp.Sqrt, exp.Floor, exp.Ceil, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ,
+)  # fmt: skip
 _ZERO = (exp.Count, exp.CountIf, exp.ApproxDistinct)
 _EMPTY_ARRAY = (exp.ArrayAgg, exp.ArrayUniqueAgg)
 _EMPTY_ARRAY_NAMES = ("collect_list", "collect_set", "array_agg")

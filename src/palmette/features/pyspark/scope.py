@@ -14,30 +14,9 @@ from palmette.features.pyspark.expressions import TRY_DIVIDE, translate
 from palmette.features.spec.view import AS_OF, Schema, View
 
 RESERVED = {
-    "F",
-    "T",
-    "W",
-    "spark",
-    "as_of",
-    "spine",
-    "keys",
-    "argparse",
-    "datetime",
-    "timedelta",
-    "timezone",
-    "moment",
-    "Path",
-    "yaml",
-    "config",
-    "argv",
-    "features",
-    "rows",
-    "Column",
-    "DataFrame",
-    "SparkSession",
-    "Any",
-    "date",
-}
+    "F", "T", "W", "Any", "Column", "DataFrame", "Path", "SparkSession", "argparse", "argv", "as_of", "config", "date",
+    "datetime", "features", "keys", "moment", "rows", "spark", "spine", "timedelta", "timezone", "yaml",
+}  # fmt: skip
 
 
 @dataclass

@@ -26,17 +26,8 @@ from palmette.features.spec.dfr import Table
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF, ViewSource
 
-_DATE_PARTS = {
-    "year": "F.year",
-    "quarter": "F.quarter",
-    "month": "F.month",
-    "week": "F.weekofyear",
-    "day": "F.dayofmonth",
-    "day_of_year": "F.dayofyear",
-    "hour": "F.hour",
-    "minute": "F.minute",
-    "date": "F.to_date",
-}
+_DATE_PARTS = {"week": "weekofyear", "day": "dayofmonth", "day_of_year": "dayofyear", "date": "to_date"}
+"""PySpark's names of parts that it calls otherwise."""
 
 
 @dataclass
@@ -182,11 +173,8 @@ def _extract(pipeline: Pipeline, step: fsc_steps.ExtractStep) -> None:
         if pipeline.schema[rule.of].is_integer:
             moment = timestamp(rule.of, pipeline.schema, pipeline.table, pipeline.scope.view.zone)
         part = rule.date_part or "date"
-        text = (
-            f"F.weekday({moment.argument}) + 1"
-            if part == "day_of_week"
-            else call(_DATE_PARTS[part], moment.argument).text
-        )
+        text = f"F.{_DATE_PARTS.get(part, part)}({moment.argument})"
+        text = f"F.weekday({moment.argument}) + 1" if part == "day_of_week" else text
     pipeline.set_columns({rule.column: text})
 
 

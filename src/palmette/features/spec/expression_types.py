@@ -12,28 +12,12 @@ from sqlglot import exp
 
 from palmette.errors import Mistake
 from palmette.features.spec import functions
+from palmette.features.spec import type_rules as c
 from palmette.features.spec.problems import fault
 from palmette.features.spec.sql import COMPARISONS, field_name, function_name
-from palmette.features.spec.type_rules import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INT,
-    INTERVAL,
-    NULL,
-    STRING,
-    TIMESTAMP,
-    Operator,
-    arithmetic_type,
-    array_of,
-    castable,
-    common_type,
-    comparable,
-)
 from palmette.features.spec.values import SparkType
 
-_OPERATORS: dict[type[exp.Expression], Operator] = {
+_OPERATORS: dict[type[exp.Expression], c.Operator] = {
     exp.Add: "+",
     exp.Sub: "-",
     exp.Mul: "*",
@@ -66,9 +50,9 @@ class Typer:
             exp.Column: lambda node: self.schema.get(node.name),
             exp.Identifier: lambda node: self._local.get(node.name),
             exp.Literal: _literal,
-            (exp.Boolean, exp.Any): lambda _: BOOLEAN,
-            exp.Null: lambda _: NULL,
-            exp.Interval: lambda _: INTERVAL,
+            (exp.Boolean, exp.Any): lambda _: c.BOOLEAN,
+            exp.Null: lambda _: c.NULL,
+            exp.Interval: lambda _: c.INTERVAL,
             exp.Cast: self._cast,
             exp.Neg: self._negation,
             (exp.And, exp.Or, exp.Not): self._logic,
@@ -86,9 +70,9 @@ class Typer:
             exp.WithinGroup: self._within_group,
             exp.Transform: lambda node: self._higher_order("transform", [node.this, node.expression]),
             exp.Dot: self._dot,
-            (exp.Substring, exp.Trim, exp.Overlay, exp.GroupConcat): lambda _: STRING,
-            exp.StrPosition: lambda _: INT,
-            exp.Extract: lambda node: None if node.name.lower().startswith("s") else INT,
+            (exp.Substring, exp.Trim, exp.Overlay, exp.GroupConcat): lambda _: c.STRING,
+            exp.StrPosition: lambda _: c.INT,
+            exp.Extract: lambda node: None if node.name.lower().startswith("s") else c.INT,
             (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot): lambda node: self.of(node.this),
             exp.Distinct: lambda node: self.of(node.expressions[0]),
             exp.Anonymous: self._function,
@@ -105,13 +89,13 @@ class Typer:
             target = SparkType.parse(node.args["to"].sql("spark"))
         except ValueError:
             return None
-        if source is not None and not castable(source, target):
+        if source is not None and not c.castable(source, target):
             self._fault("cast", node.this, type=source, target=target)
         return target
 
     def _negation(self, node: exp.Expression) -> SparkType | None:
         kind = self.of(node.this)
-        if kind is not None and not (kind.is_numeric or kind in (NULL, INTERVAL)):
+        if kind is not None and not (kind.is_numeric or kind in (c.NULL, c.INTERVAL)):
             self._fault("negative", node.this, a_type=_a(kind))
         return kind
 
@@ -119,23 +103,23 @@ class Typer:
         """Boolean, whatever the types of the operands; their own errors are collected."""
         for operand in operands:
             self.of(operand)
-        return BOOLEAN
+        return c.BOOLEAN
 
     def _condition(self, node: exp.Expression) -> None:
         kind = self.of(node)
-        if kind is not None and kind not in (BOOLEAN, NULL):
+        if kind is not None and kind not in (c.BOOLEAN, c.NULL):
             self._fault("condition", node, type=kind)
 
     def _logic(self, node: exp.Expression) -> SparkType:
         for operand in node.iter_expressions():
             self._condition(operand)
-        return BOOLEAN
+        return c.BOOLEAN
 
     def _text_match(self, node: exp.Expression) -> SparkType:
         kind = self.of(node.this)
-        if kind is not None and kind not in (STRING, NULL):
+        if kind is not None and kind not in (c.STRING, c.NULL):
             self._fault("pattern", node.this, type=kind)
-        return BOOLEAN
+        return c.BOOLEAN
 
     def _compare(self, left: exp.Expression, *others: exp.Expression) -> SparkType:
         for right in others:
@@ -143,22 +127,22 @@ class Typer:
             if not (
                 one is None
                 or other is None
-                or comparable(one, other)
+                or c.comparable(one, other)
                 or (_is_text(left) and other.is_temporal)
                 or (_is_text(right) and one.is_temporal)
             ):
                 self._fault("comparison", left, type=one, other=_sql(right), other_type=other)
-        return BOOLEAN
+        return c.BOOLEAN
 
     def _arithmetic(self, node: exp.Expression) -> SparkType | None:
         left, right = self.of(node.this), self.of(node.expression)
         if left is None or right is None:
             return None
-        if NULL in (left, right):
-            return right if left == NULL else left
+        if c.NULL in (left, right):
+            return right if left == c.NULL else left
         if left.is_numeric and right.is_numeric:
             sides = _exactly(node.this, left, right), _exactly(node.expression, right, left)
-            return arithmetic_type(_OPERATORS[type(node)], *sides)
+            return c.arithmetic_type(_OPERATORS[type(node)], *sides)
         result = _time_arithmetic(node, left, right)
         if result is None:
             self._fault("arithmetic", node, left=_a(left), right=_a(right))
@@ -166,7 +150,7 @@ class Typer:
 
     def _concatenation(self, node: exp.Expression) -> SparkType | None:
         left, right = self.of(node.this), self.of(node.expression)
-        return left if left is not None and left.name == "array" else STRING if left and right else None
+        return left if left is not None and left.name == "array" else c.STRING if left and right else None
 
     def _case(self, node: exp.Expression) -> SparkType | None:
         for branch in node.args["ifs"]:
@@ -178,13 +162,13 @@ class Typer:
         return self._common(node, [branch.args["true"] for branch in node.args["ifs"]] + ([default] if default else []))
 
     def _common(self, node: exp.Expression, options: Sequence[exp.Expression | None]) -> SparkType | None:
-        result: SparkType | None = NULL
+        result: SparkType | None = c.NULL
         for option in options:
             kind = self.of(option)
             if kind is None or result is None:
                 result = None
                 continue
-            merged = common_type(result, kind)
+            merged = c.common_type(result, kind)
             if merged is None:
                 self._fault("common", node, one=result, other=kind)
                 return None
@@ -206,7 +190,7 @@ class Typer:
             return None
         if kind.name == "array" and kind.element and kind.element.fields:
             found = self._field(kind.element, node.expression.name, node)
-            return array_of(found) if found else None
+            return c.array_of(found) if found else None
         return self._field(kind, node.expression.name, node)
 
     def _field(self, kind: SparkType, name: str, node: exp.Expression) -> SparkType | None:
@@ -221,7 +205,7 @@ class Typer:
         kind = self.of(ordered.this) if ordered else None
         if ordered and kind is not None and not kind.is_numeric:
             self._fault("ordered", ordered.this, name=function_name(node.this) or "", type=kind)
-        return DOUBLE
+        return c.DOUBLE
 
     def _lambda(self, body: exp.Expression, *kinds: SparkType | None) -> SparkType | None:
         """The type of a lambda's body, given the types of its parameters."""
@@ -245,7 +229,7 @@ class Typer:
         for argument in arguments[1:]:
             self.of(argument)
         if name in ("date_add", "dateadd", "date_diff", "timestampadd") and len(arguments) == 3:
-            return BIGINT if name == "date_diff" else TIMESTAMP
+            return c.BIGINT if name == "date_diff" else c.TIMESTAMP
         if name in functions.names("like_first"):
             return first
         kinds = [self.of(argument) for argument in arguments]
@@ -258,22 +242,22 @@ class Typer:
         element, body = first.element if first else None, arguments[-1]
         match name:
             case "transform":
-                result = self._lambda(body, element, INT)
-                return array_of(result) if result else None
+                result = self._lambda(body, element, c.INT)
+                return c.array_of(result) if result else None
             case "exists" | "forall" | "filter":
-                self._lambda(body, element, INT)
-                return first if name == "filter" else BOOLEAN
+                self._lambda(body, element, c.INT)
+                return first if name == "filter" else c.BOOLEAN
             case "array_sort":
                 self._lambda(body, element, element)
                 return first
             case "map_filter" | "transform_values":
-                result = self._lambda(body, STRING, element)
+                result = self._lambda(body, c.STRING, element)
                 changed = SparkType("map", element=result) if result else None
                 return first if name == "map_filter" else changed
             case "zip_with":
                 second = self.of(arguments[1])
                 result = self._lambda(body, element, second.element if second else None)
-                return array_of(result) if result else None
+                return c.array_of(result) if result else None
             case "aggregate" | "reduce":
                 state = self.of(arguments[1])
                 self._lambda(arguments[2], state, element)
@@ -285,10 +269,10 @@ class Typer:
         if not arguments:
             return None
         kind = self.of(arguments[0])
-        if kind is None or kind == NULL or (len(arguments) == 3 and name in ("date_add", "datediff")):
+        if kind is None or kind == c.NULL or (len(arguments) == 3 and name in ("date_add", "datediff")):
             return kind
         fits = {
-            "numeric_first": kind.is_numeric or kind == INTERVAL,
+            "numeric_first": kind.is_numeric or kind == c.INTERVAL,
             "temporal_first": kind.is_temporal or isinstance(arguments[0], exp.Literal),
             "array_first": kind.name in ("array", "map"),
         }
@@ -315,7 +299,7 @@ def _nested(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[ex
     if None in fields:
         return None
     struct = SparkType("struct", fields=tuple((name, kind) for name, kind in zip(names, fields, strict=False) if kind))
-    return array_of(struct) if name == "arrays_zip" else struct
+    return c.array_of(struct) if name == "arrays_zip" else struct
 
 
 def _exactly(node: exp.Expression, kind: SparkType, other: SparkType) -> SparkType:
@@ -325,38 +309,38 @@ def _exactly(node: exp.Expression, kind: SparkType, other: SparkType) -> SparkTy
 
 
 def _time_arithmetic(node: exp.Expression, left: SparkType, right: SparkType) -> SparkType | None:
-    if isinstance(node, exp.Mul | exp.Div) and INTERVAL in (left, right):
-        return INTERVAL
+    if isinstance(node, exp.Mul | exp.Div) and c.INTERVAL in (left, right):
+        return c.INTERVAL
     if not isinstance(node, exp.Add | exp.Sub):
         return None
-    if left == right == INTERVAL:
-        return INTERVAL
-    if left.is_temporal and right == INTERVAL:
+    if left == right == c.INTERVAL:
+        return c.INTERVAL
+    if left.is_temporal and right == c.INTERVAL:
         interval = node.expression
         unit = (
             interval.args["unit"].name.upper()
             if isinstance(interval, exp.Interval) and interval.args.get("unit")
             else ""
         )
-        return left if left != DATE or unit.startswith(("DAY", "MONTH", "YEAR", "WEEK", "QUARTER")) else TIMESTAMP
-    if isinstance(node, exp.Add) and left == INTERVAL and right.is_temporal:
+        return left if left != c.DATE or unit.startswith(("DAY", "MONTH", "YEAR", "WEEK", "QUARTER")) else c.TIMESTAMP
+    if isinstance(node, exp.Add) and left == c.INTERVAL and right.is_temporal:
         return right
-    if left == DATE and right.is_integer and right != BIGINT:
-        return DATE
+    if left == c.DATE and right.is_integer and right != c.BIGINT:
+        return c.DATE
     if isinstance(node, exp.Sub) and left.is_temporal and right.is_temporal:
-        return INTERVAL
+        return c.INTERVAL
     return None
 
 
 def _literal(node: exp.Expression) -> SparkType:
     text = node.name
     if node.args.get("is_string"):
-        return STRING
+        return c.STRING
     if text.isdigit():
         value = int(text)
-        return INT if value < 2**31 else BIGINT if value < 2**63 else SparkType("decimal", len(text), 0)
+        return c.INT if value < 2**31 else c.BIGINT if value < 2**63 else SparkType("decimal", len(text), 0)
     if "e" in text.lower():
-        return DOUBLE
+        return c.DOUBLE
     whole, _, fraction = text.partition(".")
     return SparkType("decimal", min(38, max(1, len(whole.lstrip("0")) + len(fraction))), len(fraction))
 

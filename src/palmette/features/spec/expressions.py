@@ -236,6 +236,12 @@ def _patterns(node: exp.Expression) -> Iterator[Mistake]:
         yield fault("bad-pattern", pattern.name, reason=reason)
 
 
+_NULL_IF_ANY = (
+    exp.Paren, exp.Neg, exp.Not, exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul, *COMPARISONS, exp.Between, exp.In,
+)  # fmt: skip
+"""Nodes that are null only if one of their operands is."""
+
+
 def never_null(node: exp.Expression, certain: Collection[str]) -> bool:
     """Whether the value is never null, given that the columns in `certain` are not; False means unknown."""
     match node:
@@ -254,24 +260,7 @@ def never_null(node: exp.Expression, certain: Collection[str]) -> bool:
             return all(item is not None and never_null(item, certain) for item in results)
         case exp.Anonymous():
             return _is_certain_call(node, certain)
-        case (
-            exp.Paren()
-            | exp.Neg()
-            | exp.Not()
-            | exp.And()
-            | exp.Or()
-            | exp.Add()
-            | exp.Sub()
-            | exp.Mul()
-            | exp.EQ()
-            | exp.NEQ()
-            | exp.GT()
-            | exp.GTE()
-            | exp.LT()
-            | exp.LTE()
-            | exp.Between()
-            | exp.In()
-        ):
+        case _ if isinstance(node, _NULL_IF_ANY):
             return all(never_null(child, certain) for child in node.iter_expressions())
     return False
 

@@ -227,18 +227,8 @@ class SessionStep(Model):
 
 
 STEP_KINDS = (
-    "filter",
-    "compute",
-    "replace",
-    "convert",
-    "categorise",
-    "extract",
-    "join",
-    "member",
-    "previous",
-    "gap",
-    "session",
-)
+    "filter", "compute", "replace", "convert", "categorise", "extract", "join", "member", "previous", "gap", "session",
+)  # fmt: skip
 
 
 def step_kind(value: Any) -> str | None:

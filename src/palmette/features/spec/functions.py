@@ -10,16 +10,7 @@ from typing import Any
 import yaml
 from sqlglot import exp
 
-from palmette.features.spec.type_rules import (
-    BIGINT,
-    DOUBLE,
-    INTERVAL,
-    STRING,
-    Operator,
-    arithmetic_type,
-    average_type,
-    sum_type,
-)
+from palmette.features.spec import type_rules as c
 from palmette.features.spec.values import SparkType
 
 
@@ -45,13 +36,13 @@ def known() -> frozenset[str]:
 def results() -> dict[str, SparkType]:
     """Result types of functions that always return the same type."""
     return {
-        name: INTERVAL if kind == "interval" else SparkType.parse(kind)
+        name: c.INTERVAL if kind == "interval" else SparkType.parse(kind)
         for kind, listed in _lists()["results"].items()
         for name in listed.split()
     }
 
 
-_BY_FUNCTION: dict[str, Operator] = {
+_BY_FUNCTION: dict[str, c.Operator] = {
     "mod": "%",
     "pmod": "%",
     "try_mod": "%",
@@ -72,16 +63,16 @@ def _special(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[e
     first, second = (*kinds, None, None)[:2]
     if name in _BY_FUNCTION:
         both = first and second and first.is_numeric and second.is_numeric
-        return arithmetic_type(_BY_FUNCTION[name], first, second) if both and first and second else None
+        return c.arithmetic_type(_BY_FUNCTION[name], first, second) if both and first and second else None
     match name:
         case "concat":
-            return first if first and first.name == "array" else STRING
+            return first if first and first.name == "array" else c.STRING
         case "array":
             return SparkType("array", element=first) if first and len(set(kinds)) == 1 else None
         case "percentile_approx" | "approx_percentile" if first is not None:
             return SparkType("array", element=first) if second and second.name == "array" else first
         case "percentile":
-            return SparkType("array", element=DOUBLE) if second and second.name == "array" else DOUBLE
+            return SparkType("array", element=c.DOUBLE) if second and second.name == "array" else c.DOUBLE
     if first is None:
         return None
     match name:
@@ -97,12 +88,12 @@ def _special(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[e
 def _numeric_function(name: str, first: SparkType, arguments: Sequence[exp.Expression]) -> SparkType | None:
     match name:
         case "sum" | "try_sum":
-            return sum_type(first)
+            return c.sum_type(first)
         case "avg" | "mean" | "try_avg":
-            return average_type(first)
+            return c.average_type(first)
         case "ceil" | "ceiling" | "floor" if len(arguments) == 1:
             whole = first.precision - first.scale + 1
-            return SparkType("decimal", min(38, whole), 0) if first.name == "decimal" else BIGINT
+            return SparkType("decimal", min(38, whole), 0) if first.name == "decimal" else c.BIGINT
         case "round" | "bround":
             if first.name != "decimal":
                 return first

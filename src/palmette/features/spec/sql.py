@@ -20,17 +20,8 @@ from palmette.features.spec import functions
 from palmette.features.spec.problems import fault
 
 _OWN_SYNTAX = (
-    "CAST",
-    "TRY_CAST",
-    "EXTRACT",
-    "TRIM",
-    "SUBSTRING",
-    "SUBSTR",
-    "POSITION",
-    "OVERLAY",
-    "LISTAGG",
-    "STRING_AGG",
-)
+    "CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "POSITION", "OVERLAY", "LISTAGG", "STRING_AGG",
+)  # fmt: skip
 """Functions whose arguments are not a plain comma-separated list."""
 
 
@@ -78,16 +69,9 @@ _MAX_DIGITS = 38
 """Maximum number of digits in a number: the precision of Spark's decimals."""
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _EXPRESSIONS = (
-    exp.Condition,
-    exp.Paren,
-    exp.Not,
-    exp.Filter,
-    exp.WithinGroup,
-    exp.IgnoreNulls,
-    exp.RespectNulls,
-    exp.Any,
+    exp.Condition, exp.Paren, exp.Not, exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls, exp.Any,
     exp.Interval,
-)
+)  # fmt: skip
 
 
 @functools.lru_cache(maxsize=4096)

@@ -6,24 +6,9 @@ import re
 from dataclasses import replace
 from typing import assert_never
 
+from palmette.features.spec import fsc_steps
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.expressions import CheckedExpression, pattern_error
-from palmette.features.spec.fsc_steps import (
-    Categorise,
-    CategoriseStep,
-    ComputeStep,
-    ConvertStep,
-    Extract,
-    ExtractStep,
-    FilterStep,
-    GapStep,
-    JoinStep,
-    MemberStep,
-    PreviousStep,
-    ReplaceStep,
-    SessionStep,
-    Step,
-)
 from palmette.features.spec.joins import apply_join, apply_member
 from palmette.features.spec.literals import from_key, lint_value, literal_type
 from palmette.features.spec.registry_lint import TIME_FIELDS
@@ -55,31 +40,31 @@ class StepWalk:
         """The columns plus the cut-off, which expressions may use."""
         return replace(self.columns, types={AS_OF: TIMESTAMP, **self.columns.types})
 
-    def apply(self, step: Step, field: str) -> None:
+    def apply(self, step: fsc_steps.Step, field: str) -> None:
         """Applies one step; `field` is its path in the FSC."""
         match step:
-            case FilterStep():
+            case fsc_steps.FilterStep():
                 self._filter(step, field)
-            case ComputeStep():
+            case fsc_steps.ComputeStep():
                 self._compute(step, field)
-            case ReplaceStep():
+            case fsc_steps.ReplaceStep():
                 self._replace(step, field)
-            case ConvertStep():
+            case fsc_steps.ConvertStep():
                 self._convert(step, field)
-            case CategoriseStep():
+            case fsc_steps.CategoriseStep():
                 self._categorise(step, field)
-            case ExtractStep():
+            case fsc_steps.ExtractStep():
                 self._extract(step, field)
-            case JoinStep():
+            case fsc_steps.JoinStep():
                 apply_join(self, step.join, f"{field}.join")
-            case MemberStep():
+            case fsc_steps.MemberStep():
                 apply_member(self, step.member, f"{field}.member")
-            case PreviousStep():
+            case fsc_steps.PreviousStep():
                 self._previous(step, field)
-            case GapStep():
+            case fsc_steps.GapStep():
                 gap = step.gap
                 self._by_events("gap", gap.by, gap.column, DOUBLE, f"{field}.gap")
-            case SessionStep():
+            case fsc_steps.SessionStep():
                 session = step.session
                 self._by_events("session", session.by, session.column, BIGINT, f"{field}.session")
             case _:
@@ -103,11 +88,11 @@ class StepWalk:
         self.columns.put(name, kind, origins)
         self.added[name] = field
 
-    def _filter(self, step: FilterStep, field: str) -> None:
+    def _filter(self, step: fsc_steps.FilterStep, field: str) -> None:
         checked = self.scope.expression(step.filter, self.known, f"{field}.filter", wanted="boolean")
         self.rows |= self.columns.origins_of(checked.columns)
 
-    def _compute(self, step: ComputeStep, field: str) -> None:
+    def _compute(self, step: fsc_steps.ComputeStep, field: str) -> None:
         results = []
         for name, text in step.compute.items():
             path = f"{field}.compute.{name}"
@@ -127,7 +112,7 @@ class StepWalk:
             self.report("unknown-type", path, text)
         return kind
 
-    def _replace(self, step: ReplaceStep, field: str) -> None:
+    def _replace(self, step: fsc_steps.ReplaceStep, field: str) -> None:
         name, path = step.replace.column, f"{field}.replace.column"
         kind = self.scope.column(name, self.columns, path)
         if kind is None:
@@ -142,7 +127,7 @@ class StepWalk:
                 lint_value(value, kind, name, values, self.report, self.scope.zone)
         self.put(name, kind, self.columns.origins_of([name]), path)
 
-    def _convert(self, step: ConvertStep, field: str) -> None:
+    def _convert(self, step: fsc_steps.ConvertStep, field: str) -> None:
         convert, path = step.convert, f"{field}.convert"
         kind = self.scope.column(convert.column, self.columns, f"{path}.column")
         target = convert.to.parsed
@@ -154,7 +139,7 @@ class StepWalk:
             self.report("superfluous-format", f"{path}.format", convert.format, kind=kind, target=target)
         self.put(convert.column, target, self.columns.origins_of([convert.column]), f"{path}.column")
 
-    def _categorise(self, step: CategoriseStep, field: str) -> None:
+    def _categorise(self, step: fsc_steps.CategoriseStep, field: str) -> None:
         categorise, path = step.categorise, f"{field}.categorise"
         if bool(categorise.cases) == (categorise.of is not None):
             self.report("cases-or-buckets", path)
@@ -164,7 +149,7 @@ class StepWalk:
         else:
             self._buckets(categorise, path)
 
-    def _cases(self, categorise: Categorise, path: str) -> None:
+    def _cases(self, categorise: fsc_steps.Categorise, path: str) -> None:
         used: Origins = NOTHING
         for index, case in enumerate(categorise.cases):
             checked = self.scope.expression(case.when, self.known, f"{path}.cases[{index}].when", wanted="boolean")
@@ -179,7 +164,7 @@ class StepWalk:
         found = [*values, *([categorise.otherwise] if categorise.otherwise is not None else [])]
         self.columns.values[categorise.column] = tuple(value for value in found if not isinstance(value, float))
 
-    def _buckets(self, categorise: Categorise, path: str) -> None:
+    def _buckets(self, categorise: fsc_steps.Categorise, path: str) -> None:
         assert categorise.of is not None
         checked = self.scope.expression(categorise.of, self.known, f"{path}.of", wanted="numeric")
         bounds, labels = categorise.buckets, categorise.labels
@@ -199,7 +184,7 @@ class StepWalk:
         self.put(categorise.column, STRING, self.columns.origins_of(checked.columns), f"{path}.column")
         self.columns.values[categorise.column] = labels
 
-    def _extract(self, step: ExtractStep, field: str) -> None:
+    def _extract(self, step: fsc_steps.ExtractStep, field: str) -> None:
         extract, path = step.extract, f"{field}.extract"
         given = [name for name in ("split", "regex", "date_part", "json_field") if getattr(extract, name) is not None]
         kind = self.scope.column(extract.of, self.columns, f"{path}.of")
@@ -212,7 +197,7 @@ class StepWalk:
         result = STRING if extract.date_part is None else DATE if extract.date_part == "date" else INT
         self.put(extract.column, result, self.columns.origins_of([extract.of]), f"{path}.column")
 
-    def _extractable(self, extract: Extract, kind: SparkType, path: str) -> None:
+    def _extractable(self, extract: fsc_steps.Extract, kind: SparkType, path: str) -> None:
         if extract.date_part is not None and not kind.is_temporal:
             problem = "illegal-type/extract-count" if kind.is_integer else "illegal-type/extract-time"
             self.report(problem, f"{path}.of", extract.of, kind=kind)
@@ -237,7 +222,7 @@ class StepWalk:
         if not 0 <= group <= groups:
             self.report("out-of-range/group", f"{path}.group", group, pattern=pattern, groups=groups)
 
-    def _previous(self, step: PreviousStep, field: str) -> None:
+    def _previous(self, step: fsc_steps.PreviousStep, field: str) -> None:
         previous, path = step.previous, f"{field}.previous"
         if not self._events("previous", previous.by, path):
             return

@@ -18,17 +18,9 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max
 _NAMES = "boolean tinyint smallint int bigint float double string binary date timestamp timestamp_ntz"
 ATOMIC_TYPES = tuple(_NAMES.split())
 _ALIASES = {
-    "bool": "boolean",
-    "byte": "tinyint",
-    "short": "smallint",
-    "integer": "int",
-    "long": "bigint",
-    "real": "float",
-    "text": "string",
-    "varchar": "string",
-    "timestamp_ltz": "timestamp",
-    "decimal": "decimal(10,0)",
-}
+    "bool": "boolean", "byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "real": "float",
+    "text": "string", "varchar": "string", "timestamp_ltz": "timestamp", "decimal": "decimal(10,0)",
+}  # fmt: skip
 _DEEPEST = 20
 """Maximum nesting depth of arrays and maps."""
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
