@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from sqlglot import exp
@@ -16,6 +16,7 @@ from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.values import SparkType
 
+Python = TypeVar("Python", bound=Callable[..., Any])
 Run = Callable[[Any], Any]
 """Computes a value from a row or, outside of aggregate functions, from the rows of a group."""
 
@@ -198,7 +199,7 @@ def function(
     repeated: bool = False,
     zoned: bool = False,
     nulls: bool = False,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Python], Python]:
     """Registers a plain function; arguments are cast to `parameters`, and the value is null if any argument is.
 
     Args:
@@ -208,7 +209,7 @@ def function(
         nulls: whether the function takes null arguments itself.
     """
 
-    def register(python: Callable[..., Any]) -> Callable[..., Any]:
+    def register(python: Python) -> Python:
         def build(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
             more = len(arguments) - len(parameters)
             if more < -optional or (more > 0 and not repeated):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -164,7 +165,7 @@ def sort_array(values: list[Any], ascending: bool = True) -> list[Any]:
     return sorted(values, key=_key, reverse=not ascending)
 
 
-def _extreme(pick: Any, values: list[Any]) -> Any:
+def _extreme(pick: Any, values: Sequence[Any]) -> Any:
     known = [value for value in values if value is not None]
     return pick(known, key=order_key) if known else None
 
