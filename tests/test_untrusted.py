@@ -72,7 +72,7 @@ ALLOWED = {
     "automl/live.py": {"importlib.import_module": "IPython, by a constant"},
     "automl/project/rendering.py": {"subprocess.run": "ruff on text; a formatter executes nothing"},
     "automl/encoders/image/pretrained.py": {"torch.load": "weights only, of a file whose digest is known"},
-    "automl/samples/file_sets.py": {"numpy.load": "arrays of the user: pickles are off", "allow_pickle": "False"},
+    "automl/samples/files.py": {"numpy.load": "arrays of the user: pickles are off", "allow_pickle": "False"},
     "automl/search/stored_features.py": {"numpy.load": "numbers only: pickles are off", "allow_pickle": "False"},
     "automl/search/results.py": {"numpy.load": "numbers only: pickles are off", "allow_pickle": "False"},
     "automl/search/runs.py": {"allow_pickle": "False"},
@@ -81,10 +81,7 @@ ALLOWED = {
     "cli/__init__.py": {"importlib.import_module": "its own commands"},
     "knowledge/sources/papers.py": {"xml.etree.ElementTree.fromstring": "no DOCTYPE, so no entities"},
     "knowledge/sources/tables.py": {"numpy.load": "arrays of graphs: pickles are off", "allow_pickle": "False"},
-    "automl/samples/formats.py": {
-        "importlib.import_module": "openpyxl, by a constant",
-        "xml.etree.ElementTree.fromstring": "no DOCTYPE, so no entities",
-    },
+    "automl/samples/formats.py": {"importlib.import_module": "openpyxl and networkx, by constants"},
     "web/work.py": {"subprocess.Popen": "palmette itself, for a run that the page starts"},
 }
 

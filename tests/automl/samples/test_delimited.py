@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palmette.automl.samples import delimited
-from palmette.automl.samples.artefacts import Repairs
-from palmette.automl.samples.delimited import Form
+from palmette.automl.samples.artefacts import Dialect, Repairs
 from palmette.automl.samples.load import load, reload
 from palmette.automl.samples.opening import Opened
 from palmette.automl.samples.parsing import array, floats_of, read_numbers
@@ -76,16 +75,16 @@ def test_a_text_is_the_same_table_whether_or_not_it_is_split_at_once(
 @pytest.mark.parametrize(
     ("text", "form"),
     [
-        ("a,b\n1,2\n", Form(",", '"', "")),
-        ("a;b\r\n1;2", Form(";", '"', "")),
-        ("a, b\n1,  2\n", Form(",", '"', "")),
-        ('"a","b"\n"x ""y"", z","two\nlines"\n', Form(",", '"', "")),
-        ("'a'\t'b'\n'it''s'\t\n", Form("\t", "'", "")),
+        ("a,b\n1,2\n", Dialect(delimiter=",", quote='"')),
+        ("a;b\r\n1;2", Dialect(delimiter=";", quote='"')),
+        ("a, b\n1,  2\n", Dialect(delimiter=",", quote='"')),
+        ('"a","b"\n"x ""y"", z","two\nlines"\n', Dialect(delimiter=",", quote='"')),
+        ("'a'\t'b'\n'it''s'\t\n", Dialect(delimiter="\t", quote="'")),
     ],
 )
-def test_a_clean_text_is_split_at_once_as_the_csv_module_splits_it(text: str, form: Form) -> None:
+def test_a_clean_text_is_split_at_once_as_the_csv_module_splits_it(text: str, form: Dialect) -> None:
     columns = delimited.split_at_once(text, form)
-    rows = list(csv.reader(io.StringIO(text, newline=""), **form.settings, strict=True))
+    rows = list(csv.reader(io.StringIO(text, newline=""), **delimited.settings(form), strict=True))
     assert columns is not None and [texts.to_pylist() for texts in columns] == [*map(list, zip(*rows, strict=True))]
 
 

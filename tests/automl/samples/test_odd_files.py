@@ -71,7 +71,7 @@ def test_a_tar_archive_is_none_of_its_files(tmp_path: Path) -> None:
         member = tarfile.TarInfo("../d.csv")
         member.size = len(data)
         archive.addfile(member, io.BytesIO(data))
-    assert refused(tmp_path / "d.csv") == ("not-a-table", "This is a tar archive.")
+    assert refused(tmp_path / "d.csv") == ("not-a-table", "The file is binary, of no supported format.")
 
 
 def test_comments_do_not_hide_what_a_file_is(tmp_path: Path) -> None:

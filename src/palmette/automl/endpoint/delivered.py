@@ -118,8 +118,7 @@ def _with_files(rows: Path, table: str, tell: Callable[[str], object], names: li
     """Rows with the contents of their files: of a table, of a folder of files, or of one file."""
     import pandas as pd
 
-    from palmette.automl.samples.file_sets import file_set
-    from palmette.automl.samples.files import kind_of_file, with_contents
+    from palmette.automl.samples.files import file_set, kind_of_file, with_contents
 
     if not names:
         return rows_of_file(rows, table, tell)

@@ -21,9 +21,8 @@ from palmette.automl.samples.parsing import Texts, array, read_numbers, sample
 Row = list[str]
 LINE_END = re.compile(r"\r\n|\r|\n")  # Unicode has more, and cells may hold those
 COMMENT = ("#", "//", "%", "--")  # how a line begins that is no record
-DELIMITERS = ("\t", ";", "|", ",", "^", "~", ":", " ")
-"""The rarer in values first; of two that fit equally the first is taken."""
-PENALTIES = {",": 0.95, ":": 0.5, " ": 0.6, "^": 0.9, "~": 0.9}
+DELIMITERS = {"\t": 1, ";": 1, "|": 1, ",": 0.95, "^": 0.9, "~": 0.9, ":": 0.5, " ": 0.6}
+"""The factor of their scores. The rarer in values come first; of two that fit equally the first is taken."""
 SNIFFED = 200  # lines that the choice of a delimiter rests on
 LEAST = 0.4  # score below which a text has a single column
 NUMBER_OR_DATE = re.compile(
@@ -40,24 +39,7 @@ TOTAL = re.compile(
     re.IGNORECASE,
 )
 LAST_ROWS, MOST_TOTALS = 3, 0.2  # rows at the end, one of which must be a total; share that may be totals
-
-
-class Form(NamedTuple):
-    """The characters of a dialect; no delimiter where there is a single column."""
-
-    delimiter: str
-    quote: str = '"'
-    escape: str = ""
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The options of the csv module."""
-        quotes = {"quotechar": self.quote} if self.quote else {"quoting": csv.QUOTE_NONE, "quotechar": None}
-        escapes = {"escapechar": self.escape, "doublequote": False} if self.escape else {}
-        return {"delimiter": self.delimiter or "\x1f", "skipinitialspace": True} | quotes | escapes
-
-
-DIVIDED = Form("", "", "")  # of rows that are divided already
+DIVIDED = Dialect(delimiter="", quote="")  # of rows that are divided already
 
 
 class DelimitedTable(NamedTuple):
@@ -68,6 +50,13 @@ class DelimitedTable(NamedTuple):
     header: bool
     above: int = 0
     """Records above the header."""
+
+
+def settings(form: Dialect) -> dict[str, Any]:
+    """The options of the csv module for a dialect."""
+    quotes = {"quotechar": form.quote} if form.quote else {"quoting": csv.QUOTE_NONE, "quotechar": None}
+    escapes = {"escapechar": form.escape, "doublequote": False} if form.escape else {}
+    return {"delimiter": form.delimiter or "\x1f", "skipinitialspace": True} | quotes | escapes
 
 
 def read_delimited(opened: Opened, text: str, encoding: str, repairs: Repairs) -> tuple[DelimitedTable, Dialect]:
@@ -83,14 +72,11 @@ def read_delimited(opened: Opened, text: str, encoding: str, repairs: Repairs) -
         records = _records(text, form, opened.name, repairs)
         found = table_of(opened, records, repairs, form)
     lines = sum(1 + sum(len(LINE_END.findall(cell)) for cell in record) for record in records[: found.above])
-    delimiter, skipped = form.delimiter if len(found.names) > 1 else "", lines + bool(first)
-    return found, Dialect(
-        encoding=encoding, delimiter=delimiter, quote=form.quote, escape=form.escape, header=found.header,
-        skipped=skipped,
-    )  # fmt: skip
+    facts = {"encoding": encoding, "header": found.header, "skipped": lines + bool(first)}
+    return found, form.model_copy(update=facts | ({} if len(found.names) > 1 else {"delimiter": ""}))
 
 
-def sniff(text: str) -> Form:
+def sniff(text: str) -> Dialect:
     """The dialect that makes the lines of a text most alike.
 
     >>> sniff("a;b\\n1,5;2\\n2,5;3\\n").delimiter
@@ -99,30 +85,29 @@ def sniff(text: str) -> Form:
     lines = [line for line in LINE_END.split(text[:400_000]) if line.strip()][:SNIFFED]
     records = [line for line in lines if not line.startswith(COMMENT)]
     lines = records if 2 * len(records) > len(lines) else lines
-    forms = [Form(delimiter, *_quotes(lines, delimiter)) for delimiter in DELIMITERS]
-    scores = [_score(lines, form) * PENALTIES.get(form.delimiter, 1.0) for form in forms]
+    forms = [_form(lines, delimiter) for delimiter in DELIMITERS]
+    scores = [_score(lines, form) * factor for form, factor in zip(forms, DELIMITERS.values(), strict=True)]
     if max(scores) > LEAST:
         return forms[scores.index(max(scores))]
     # Where no delimiter fits, that of the header if it has one, so that the mistake is seen.
-    often = (mark for mark in DELIMITERS[:4] if 2 * sum(mark in line for line in lines) > len(lines))
-    return Form(next((mark for mark in often if mark in lines[0]), ""))
-
-
-def _quotes(lines: Sequence[str], delimiter: str) -> tuple[str, str]:
-    """The quote, an apostrophe where it wraps fields and double quotes do not, and the escape."""
+    often = (mark for mark in "\t;|," if 2 * sum(mark in line for line in lines) > len(lines))
+    return Dialect(delimiter=next((mark for mark in often if mark in lines[0]), ""))
+def _form(lines: Sequence[str], delimiter: str) -> Dialect:
+    """The dialect with this delimiter: its quote is an apostrophe where that wraps fields and double quotes do not."""
     mark, wrapped = re.escape(delimiter), dict[str, int]()
     for quote in ('"', "'"):
         field = re.compile(rf"(^|{mark}) *{quote}[^{quote}]*{quote} *({mark}|$)")
         wrapped[quote] = sum(bool(field.search(line)) for line in lines)
     quote = "'" if wrapped["'"] > max(len(lines) / 2, wrapped['"']) else '"'
     doubled = any(quote * 2 in line.replace(f",{quote * 2}", "") for line in lines)
-    return quote, "\\" if not doubled and any(f"\\{quote}" in line for line in lines) else ""
+    escape = "\\" if not doubled and any(f"\\{quote}" in line for line in lines) else ""
+    return Dialect(delimiter=delimiter, quote=quote, escape=escape)
 
 
-def _score(lines: Sequence[str], form: Form) -> float:
+def _score(lines: Sequence[str], form: Dialect) -> float:
     """A score near 1 where all lines have the same number of fields, two or more, and no other delimiter in them."""
     try:
-        rows = [row for row in csv.reader(io.StringIO("\n".join(lines)), **form.settings) if row]
+        rows = [row for row in csv.reader(io.StringIO("\n".join(lines)), **settings(form)) if row]
     except csv.Error:
         return 0.0
     width = _width(rows)
@@ -154,7 +139,7 @@ def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     return known * 2 < len(first) or len(some) < 3
 
 
-def split_at_once(text: str, form: Form) -> list[Texts] | None:
+def split_at_once(text: str, form: Dialect) -> list[Texts] | None:
     """The fields of a clean text by column, as `csv.reader` splits them; None where it needs a closer look.
 
     All rows have as many fields as the first, two or more, and none is empty.
@@ -166,7 +151,7 @@ def split_at_once(text: str, form: Form) -> list[Texts] | None:
     options.newlines_in_values, options.ignore_empty_lines = quoted, False
     reading = arrow_csv.ReadOptions(autogenerate_column_names=True, block_size=BLOCK)
     try:
-        width = len(next(csv.reader(io.StringIO(text[:BLOCK], newline=""), **form.settings), []))
+        width = len(next(csv.reader(io.StringIO(text[:BLOCK], newline=""), **settings(form)), []))
         if not 1 < width <= MOST_COLUMNS:
             return None
         types = {f"f{place}": pa.large_string() for place in range(width)}
@@ -176,14 +161,14 @@ def split_at_once(text: str, form: Form) -> list[Texts] | None:
         return None  # a field is too long, or a line has another number of them
     columns = [texts.combine_chunks() for texts in table.columns]
     padded = any(pc.any(pc.starts_with(texts, " ")).as_py() for texts in columns)
-    if (padded and quoted) or _equal_rows(columns, [""] * len(columns)).true_count:
+    if (padded and quoted) or _equal_rows(columns, [""] * width).true_count:
         return None
     if not any(texts[-1].as_py().strip() for texts in columns):
         return None
     return [pc.ascii_ltrim(texts, " ") for texts in columns] if padded else columns
 
 
-def _every_quote_closes(text: str, form: Form) -> bool:
+def _every_quote_closes(text: str, form: Dialect) -> bool:
     """Whether quotes stand only around whole fields, and doubled inside of them."""
     mark, ends = re.escape(form.quote), rf"{re.escape(form.delimiter)}\r\n"
     inside = rf"[^{mark}]*+(?:{mark}{mark}[^{mark}]*+)*+"
@@ -213,7 +198,7 @@ def _clean_table(opened: Opened, columns: list[Texts], repairs: Repairs) -> Deli
     return _finished(opened, found, again.true_count, repairs)
 
 
-def table_of(opened: Opened, records: list[Row], repairs: Repairs, form: Form = DIVIDED) -> DelimitedTable:
+def table_of(opened: Opened, records: list[Row], repairs: Repairs, form: Dialect = DIVIDED) -> DelimitedTable:
     """The table in records, which may have titles, comments, blank lines and repeated headers among them."""
     rows, above = _rows(records, form, opened.name, repairs)
     if not rows:
@@ -242,20 +227,20 @@ def _finished(opened: Opened, found: DelimitedTable, again: int, repairs: Repair
     return found._replace(names=names[:last], columns=_without_totals(columns[:last], name, repairs))
 
 
-def _records(text: str, form: Form, name: str, repairs: Repairs) -> list[Row]:
+def _records(text: str, form: Dialect, name: str, repairs: Repairs) -> list[Row]:
     """The records; where quotes are damaged, by lines if lines are more alike than the records that quotes make."""
     csv.field_size_limit(2**31 - 1)
     quoted, lines, broken = list[Row](), list[Row](), 0
     for strict in (True, False):
         try:
-            quoted = list(csv.reader(io.StringIO(text, newline=""), **form.settings, strict=strict))
+            quoted = list(csv.reader(io.StringIO(text, newline=""), **settings(form), strict=strict))
         except csv.Error:
             continue
         if strict or not any("\n" in cell for row in quoted for cell in row):
             return quoted
     for line in LINE_END.split(text):
         odd = bool(form.quote) and (line.count(form.quote) - line.count(f"{form.escape}{form.quote}") * 2) % 2 == 1
-        row = next(csv.reader([line], **(form._replace(quote="") if odd else form).settings), [])
+        row = next(csv.reader([line], **settings(form.model_copy(update={"quote": ""}) if odd else form)), [])
         lines.append([cell.strip(form.quote) for cell in row] if odd else row)
         broken += odd
     alike = [Counter(map(len, filter(None, rows))) for rows in (quoted, lines)]  # by number of fields
@@ -275,7 +260,7 @@ def _filled(row: Row) -> int:
     return sum(bool(cell.strip()) for cell in row)
 
 
-def _rows(records: list[Row], form: Form, name: str, repairs: Repairs) -> tuple[list[Row], int]:
+def _rows(records: list[Row], form: Dialect, name: str, repairs: Repairs) -> tuple[list[Row], int]:
     """The header and the rows below it, without comments and blank lines; the header's place among the records."""
     end = next((place for place in range(len(records), 0, -1) if _filled(records[place - 1])), 0)
     kept = [place for place in range(end) if len(records[place]) > 1 or _filled(records[place])]

@@ -1,4 +1,4 @@
-"""Cells that are files: columns of paths, columns of numbers that become files, and what of them can be read.
+"""Cells that are files: of folders and archives, of columns of paths, and of columns of numbers that become files.
 
 In a table of samples the cell of such a column is the path of a file, the same for files of the same content. Generated
 code is given the bytes, a request a `data:` URL.
@@ -8,42 +8,39 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
 import os
 import re
+import shutil
+import zipfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from palmette.automl.kinds import FileKind, Kind, file_kinds
+from palmette.automl.kinds import FileKind, file_kinds
 from palmette.automl.samples.artefacts import ArrayUse, Repairs
-from palmette.automl.samples.opening import digest
+from palmette.automl.samples.opening import DATA, Opened, digest, files_below, refusal, require_unpacked
+from palmette.automl.samples.tables import TEST, TRAIN, VALIDATION, Raw
 from palmette.errors import InputError, MachineError, Mistake, UserError, did_you_mean
 from palmette.knowledge.web import cache_folder
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from palmette.automl.samples.tables import Raw
-
-HEAD = 16
-"""Bytes at the start of a file by which its kind is recognised."""
-SAMPLE, MOST_OTHERS = 60, 0.2
-"""Cells that are looked at, and the share of them that may name no file of the kind."""
-MOST_BYTES = 200_000_000  # of one file
+HEAD = 16  # bytes at the start of a file by which its kind is recognised
+SAMPLE, MOST_OTHERS = 60, 0.2  # cells that are looked at, and the share of them that may name no file of the kind
+MOST_BYTES, MOST_FILES = 200_000_000, 200_000  # of one file; of a folder
 SHOWN = 5
-SCALES = (1.0, 16.0, 255.0, 65535.0)
-"""The largest numbers of common pixel scales."""
-FEWEST = 16
-PIXEL = re.compile(r"((?:pixels?|px|pix)[_ .]?)\d+(?:[_x.]\d+)?", re.IGNORECASE)
-"""Columns of numbers that may be the pixels of a picture: how many there are at least, and their names."""
+SCALES = (1.0, 16.0, 255.0, 65535.0)  # the largest numbers of common pixel scales
+LABEL = "label"
+UNLABELLED = frozenset({"unlabeled", "unlabelled", "unknown", "images", "audio", "files", "data"})
+Pixels = list[np.ndarray | None]
 
 
 class Inspected(NamedTuple):
@@ -86,20 +83,15 @@ def _inspected(path: Path, kind: str, size: int, _: int) -> Inspected:
 
 def with_files(raw: Raw, repairs: Repairs) -> Raw:
     """The table with paths of readable files in the columns that name files; none where there is no such file."""
-    import pandas as pd
-
-    path, frame, kinds = raw.opened.path, raw.frame, dict[str, Kind]()
+    path, frame, kinds = raw.opened.path, raw.frame.copy(deep=False), list(raw.files)
     base = path if path.is_dir() else path.parent
     for place, name in enumerate(raw.names):
-        column = frame[place]
-        kind = None if pd.api.types.is_numeric_dtype(column.dtype) else _kind_of_cells(column, name, base)
-        if kind is None:
-            continue
-        known = readable({cell: base / cell for cell in map(str, column.dropna().unique())}, kind, name, repairs)
-        frame = frame.assign(**{"files": pd.Series([known.get(str(cell)) for cell in column], frame.index, object)})
-        frame[place] = frame.pop("files")
-        kinds[name] = kind.name
-    return replace(raw, frame=frame, files=tuple(kinds.items())) if kinds else raw
+        if kind := _kind_of_cells(frame[place], name, base):
+            paths = {cell: base / cell for cell in map(str, frame[place].dropna().unique())}
+            known = readable(paths, kind, name, repairs)
+            frame[place] = pd.Series([known.get(str(cell)) for cell in frame[place]], frame.index, object)
+            kinds.append((name, kind.name))
+    return replace(raw, frame=frame, files=tuple(kinds))
 
 
 def _kind_of_cells(column: pd.Series, name: str, base: Path) -> FileKind | None:
@@ -154,8 +146,6 @@ def files_digest(table: pd.DataFrame, kinds: Mapping[str, str]) -> str:
 
 def with_contents(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """The frame with the bytes of files in the place of their paths, in the columns of these names."""
-    import pandas as pd
-
     made = {name: [_content(cell) for cell in frame[name]] for name in names}
     return frame.assign(**{name: pd.Series(cells, frame.index, object) for name, cells in made.items()})
 
@@ -179,35 +169,33 @@ def with_arrays(raws: Sequence[Raw], requests: Sequence[str], repairs: Repairs) 
         UserError: a request names no kind or no column, or the numbers make no file.
     """
     made = list(raws)
-    for text in requests:
-        name, _, pattern = (one.strip() for one in text.partition("="))
+    for asked in requests:
+        name, _, pattern = (one.strip() for one in asked.partition("="))
         kind = file_kinds().get(name)
         if kind is None or not pattern:
-            message = f"--array {text!r} names no kind and columns.{did_you_mean(name, file_kinds())}"
+            message = f"--array {asked!r} names no kind and columns.{did_you_mean(name, file_kinds())}"
             raise UserError(message, "Write for example --array 'image=pixel_*'.", code="bad-array")
         require_installed(kind)
-        parts = [[name for name in raw.names if fnmatchcase(name, pattern)] for raw in made]
-        if not any(parts):
-            names = ", ".join(map(repr, made[0].names[:12]))
-            message = f"No column is called {pattern!r}, which --array {text} asks for."
-            raise UserError(message, f"The columns are {names}.", code="no-such-column")
-        rows = [_numbers(raw, columns, text) for raw, columns in zip(made, parts, strict=True)]
-        use = ArrayUse(asked=text, columns=tuple(next(filter(None, parts))), top=_scale(rows, text))
+        parts = [tuple(name for name in raw.names if fnmatchcase(name, pattern)) for raw in made]
+        columns = next(filter(None, parts), ())
+        if not columns:
+            message = f"No column is called {pattern!r}, which --array {asked} asks for."
+            raise UserError(message, f"The columns are {', '.join(made[0].names[:12])}.", code="no-such-column")
+        rows = [_numbers(raw, part, asked) for raw, part in zip(made, parts, strict=True)]
+        use = ArrayUse(asked=asked, columns=columns, top=_scale(rows, asked))
         made = [_made_files(raw, its, use, kind, repairs) if its else raw for raw, its in zip(made, rows, strict=True)]
     return made
 
 
-def _numbers(raw: Raw, columns: Sequence[str], text: str) -> list[np.ndarray | None]:
+def _numbers(raw: Raw, columns: Sequence[str], asked: str) -> Pixels:
     """The numbers of each row; None where there are none."""
-    import pandas as pd
-
     frame = raw.frame[[raw.names.index(name) for name in columns]]
     if len(columns) == 1:
         return [_listed(cell) for cell in frame.iloc[:, 0]]
     try:
         return list(frame.astype(object).apply(pd.to_numeric).to_numpy("float64", na_value=0.0)) if columns else []
     except (ValueError, TypeError) as error:
-        message = f"The columns of --array {text} do not all hold numbers: {error}."
+        message = f"The columns of --array {asked} do not all hold numbers: {error}."
         raise UserError(message, "Name columns of numbers.", code="bad-array") from error
 
 
@@ -220,20 +208,18 @@ def _listed(cell: object) -> np.ndarray | None:
         return None
 
 
-def _scale(tables: Sequence[Sequence[np.ndarray | None]], text: str) -> float:
+def _scale(tables: Sequence[Pixels], asked: str) -> float:
     """The largest number of the pixel scale."""
     known = [one for rows in tables for one in rows if one is not None]
     least, most = min((one.min() for one in known), default=0.0), max((one.max() for one in known), default=0.0)
     if least < 0 or most > SCALES[-1]:
-        message = f"The numbers of --array {text} go from {least:g} to {most:g}; pixels go from 0 to 255."
+        message = f"The numbers of --array {asked} go from {least:g} to {most:g}; pixels go from 0 to 255."
         raise UserError(message, "Name columns of pixels.", code="bad-array")
     return next(top for top in SCALES if most <= top)
 
 
-def _made_files(raw: Raw, rows: Sequence[np.ndarray | None], use: ArrayUse, kind: FileKind, repairs: Repairs) -> Raw:
+def _made_files(raw: Raw, rows: Pixels, use: ArrayUse, kind: FileKind, repairs: Repairs) -> Raw:
     """The table with paths of files in the place of the columns."""
-    import pandas as pd
-
     name, paths = use.columns[0] if len(use.columns) == 1 else kind.name, list[str | None]()
     for values in rows:
         try:
@@ -257,9 +243,126 @@ def _made_files(raw: Raw, rows: Sequence[np.ndarray | None], use: ArrayUse, kind
     return replace(made, files=(*raw.files, (name, kind.name)), arrays=(*raw.arrays, (name, use)))
 
 
-def look_like_pixels(names: Sequence[str]) -> str:
-    """The pattern of columns that may be the pixels of a picture; empty where there are none."""
-    numbered = Counter(found[1] for name in names if (found := PIXEL.fullmatch(name)))
-    start, count = max(numbered.items(), key=lambda one: one[1], default=("", 0))
-    squares = {round((count / depth) ** 0.5) ** 2 * depth for depth in (1, 3)}
-    return f"{start}*" if count >= FEWEST and count in squares else ""
+@dataclass(frozen=True)
+class FileSet:
+    """A folder in which most files are of one kind."""
+
+    folder: Path
+    kind: FileKind
+    files: tuple[Path, ...]
+    others: int
+    """Files that are neither of the kind nor tables."""
+
+
+def file_set(place: Path) -> FileSet | None:
+    """The set of files in a folder or archive; None where there are more tables than such files."""
+    try:
+        folder = place if place.is_dir() else _unpacked(place) if place.is_file() else None
+    except OSError:  # a name that is too long
+        return None
+    if folder is None:
+        return None
+    every = [path for path in files_below(folder) if not path.is_symlink()]  # a link may lead anywhere
+    if len(every) > MOST_FILES:
+        message = f"This folder holds {len(every)} files; a data set has {MOST_FILES} at most."
+        raise refusal(place, "too-many-files", message, "Name the folder that matters.")
+    kinds = {path: kind_of_file(path) for path in every if path.suffix.lower() not in DATA}
+    counts = Counter(kind.name for kind in kinds.values() if kind).most_common(1)
+    if not counts or counts[0][1] <= len(every) - len(kinds):
+        return None
+    kind = file_kinds()[counts[0][0]]
+    require_installed(kind)
+    found = tuple(path for path, one in kinds.items() if one is kind)
+    return FileSet(folder, kind, found, len(kinds) - len(found))
+
+
+def tables_of(files: FileSet, repairs: Repairs) -> list[Raw]:
+    """A table for each part: training, validation and test files with the names of their folders as labels.
+
+    Raises:
+        InputError: no file can be read.
+    """
+    root, parts = _root(files), dict[str, list[tuple[str, str]]]()
+    known = readable({str(path): path for path in files.files}, files.kind, files.kind.name, repairs)
+    repairs.add("other-files", files.folder.name, files.others, kind=files.kind.name)
+    if not any(known.values()):
+        why = next((one.text for one in repairs if one.code == "unreadable-files"), "")
+        message = " ".join(["None of the files can be read.", why]).strip()
+        raise refusal(files.folder, "no-data", message, f"Name a folder with files of kind {files.kind.name}.")
+    for path in files.files:
+        above = path.relative_to(root).parts[:-1]
+        part = above[0].casefold() if above and above[0].casefold() in TRAIN | TEST | VALIDATION else ""
+        rows = parts.setdefault(part, [])
+        rows += [(cell, next(iter(above[bool(part) :]), ""))] if (cell := known[str(path)]) else []
+    if {*parts} & TEST and {*parts} & TRAIN:  # validation files are learnt from where others are for testing
+        train = next(part for part in parts if part in TRAIN)
+        for part in [part for part in parts if part in VALIDATION]:
+            parts[train] += parts.pop(part)
+    made = [_table(files.kind, root / part, rows) for part, rows in parts.items()]
+    if any(LABEL in raw.names for raw in made):
+        made = [raw for raw in made if LABEL in raw.names or raw.opened.path.name.casefold() in TEST]
+    unlabelled = sum(path is not None for path in known.values()) - sum(len(raw.frame) for raw in made)
+    repairs.add("unlabelled-files", files.folder.name, unlabelled)
+    return made
+
+
+def _table(kind: FileKind, folder: Path, rows: Sequence[tuple[str, str]]) -> Raw:
+    """The files of a part, with labels where most of them lie in folders of their own."""
+    labels = [label for _, label in rows]
+    labelled = sum(map(bool, labels)) > len(labels) / 2 and {*map(str.casefold, labels)} - UNLABELLED
+    names = (kind.name, LABEL) if labelled else (kind.name,)
+    kept = [row for row in rows if row[1] or not labelled]
+    frame = pd.DataFrame([row[: len(names)] for row in kept], columns=range(len(names)), dtype=object)
+    total = hashlib.sha256("\n".join(map("\t".join, kept)).encode()).hexdigest()
+    opened = Opened(folder, "", b"", "files", "", total, 0)
+    return Raw(opened, "", "files", names, names, frame, Repairs(), files=((kind.name, kind.name),))
+
+
+def _root(files: FileSet) -> Path:
+    """The folder below which labels begin: one that holds nothing but a folder, as in many archives, is passed."""
+    root = files.folder
+    while True:
+        first = {path.relative_to(root).parts[0] for path in files.files}
+        inside = root / next(iter(first))
+        if len(first) != 1 or not inside.is_dir() or all(path.parent == inside for path in files.files):
+            return root
+        root = inside
+
+
+def _unpacked(place: Path) -> Path | None:
+    """The folder with the files of a zip archive or an .npz file of images; None for any other file."""
+    try:
+        with zipfile.ZipFile(place) as archive:
+            infos = [one for one in archive.infolist() if not one.is_dir()]
+            suffixes = Counter(PurePosixPath(one.filename).suffix.lower() for one in infos)
+            known = sum(suffixes[suffix] for kind in file_kinds().values() for suffix in kind.suffixes)
+            arrays = suffixes[".npy"] == len(infos) and any("image" in i.filename or "x" in i.filename for i in infos)
+            if not arrays and known <= len(infos) / 2:
+                return None
+            require_unpacked(place, sum(one.file_size for one in infos), place.stat().st_size)
+            folder = cache_folder("unpacked") / digest(place)[:24]
+            if not folder.exists():
+                part = folder.with_suffix(f".{os.getpid()}")
+                shutil.rmtree(part, ignore_errors=True)
+                inside = [one for one in infos if not re.search(r"(^|[/\\])\.", one.filename)]  # hidden, or elsewhere
+                _write_arrays(place, part) if arrays else archive.extractall(part, inside)
+                part.rename(folder)
+            return folder
+    except (zipfile.BadZipFile, OSError, EOFError, KeyError):
+        return None
+
+
+def _write_arrays(place: Path, folder: Path) -> None:
+    """Arrays (n, height, width) or (n, height, width, 3) of bytes as files, in folders of parts and labels."""
+    arrays: dict[str, Any] = dict(np.load(io.BytesIO(place.read_bytes()), allow_pickle=False))
+    pictures = {name: one for name, one in arrays.items() if one.ndim in (3, 4) and one.dtype == np.uint8}
+    if not pictures:
+        raise refusal(place, "not-a-table", "It has no array of images of bytes.", "Store (n, height, width, 3) uint8.")
+    for name, values in pictures.items():
+        part = next((word for word in ("train", "test", "val") if word in name.lower()), "")
+        labels = [one for other, one in arrays.items() if other not in pictures and part in other.lower()]
+        named = next((one.ravel() for one in labels if len(one) == len(values)), None)
+        for number, pixels in enumerate(values):
+            path = folder / part / ("" if named is None else Path(str(named[number])).name) / f"{name}{number:06}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file_kinds()["image"].of_numbers(pixels.tolist()))

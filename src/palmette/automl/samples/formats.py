@@ -8,13 +8,11 @@ import json
 import re
 import sqlite3
 import warnings
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -35,7 +33,6 @@ MOST_BROKEN = 0.1  # share of lines of a JSON file that may be no JSON
 DUCKDB_NEEDS = 2**30  # bytes that DuckDB may always take to read a file
 CELL = 8  # bytes that a cell takes at least
 BATCH = 8192  # rows that are decoded at a time
-UNRESOLVED = re.compile(rb"<f(?:\s[^<>]*)?(?:/>|>[^<]*</f>)(?:<v\s*/>|<v></v>|</c>)")  # a formula without a result
 VIRTUAL = 2  # SQLite's mark of a column that it computes when it is read
 MARK = re.compile("^\ufeff+", re.MULTILINE)  # of byte order, also of files that were put below the first
 END_OF_FILE = "\x1a"  # on systems that stored no lengths
@@ -63,11 +60,21 @@ def _tables(opened: Opened) -> Iterator[Raw]:
     elif opened.format == "excel":
         yield from _excel(opened)
     else:
-        text, encoding = decode(opened.data)
-        graph = _node_link(opened, text)
-        yield from (typed_table(opened, frame, "json", name) for name, frame in graph)
-        if not graph:
-            yield _text(opened, text, encoding)
+        yield from _text(opened, *decode(opened.data))
+
+
+def _text(opened: Opened, text: str, encoding: str) -> Iterator[Raw]:
+    repairs, name = Repairs(), opened.name
+    repairs.add("other-encoding", name, not encoding.startswith("utf"), encoding=encoding)
+    repairs.add("damaged-characters", name, text.count("\ufffd"))
+    repairs.add("nul-characters", name, text.count("\0"))
+    text = text.replace("\0", "").rstrip(END_OF_FILE)
+    text = MARK.sub("", text) if "\ufeff" in text else text
+    frames = _json(opened, text, repairs) if text.lstrip()[:1] in ("[", "{") else []
+    yield from (typed_table(opened, frame, "json", member, repairs) for member, frame in frames)
+    if not frames:
+        table, dialect = read_delimited(opened, text, encoding, repairs)
+        yield _of_text(opened, table, "csv", "", repairs, dialect)
 
 
 def _of_text(opened: Opened, table: DelimitedTable, form: str, member: str, repairs: Repairs, dialect: Dialect) -> Raw:
@@ -80,22 +87,8 @@ def _of_text(opened: Opened, table: DelimitedTable, form: str, member: str, repa
     return Raw(opened, member, form, tuple(names), tuple(sources), frame, repairs, dialect)
 
 
-def _text(opened: Opened, text: str, encoding: str) -> Raw:
-    repairs, name = Repairs(), opened.name
-    repairs.add("other-encoding", name, not encoding.startswith("utf"), encoding=encoding)
-    repairs.add("damaged-characters", name, text.count("\ufffd"))
-    repairs.add("nul-characters", name, text.count("\0"))
-    text = text.replace("\0", "").rstrip(END_OF_FILE)
-    text = MARK.sub("", text) if "\ufeff" in text else text
-    frame = _json(opened, text, repairs) if text.lstrip()[:1] in ("[", "{") else None
-    if frame is not None:
-        return typed_table(opened, frame, "json", repairs=repairs)
-    table, dialect = read_delimited(opened, text, encoding, repairs)
-    return _of_text(opened, table, "csv", "", repairs, dialect)
-
-
-def _json(opened: Opened, text: str, repairs: Repairs) -> Frame | None:
-    """The table in JSON, in an array or on lines; None where the text is neither."""
+def _json(opened: Opened, text: str, repairs: Repairs) -> Sequence[tuple[str, Frame]]:
+    """The table, or nodes and edges, in JSON, in an array or on lines; nothing where the text is neither."""
     try:
         value: Any = json.loads(text)
     except RecursionError as error:
@@ -109,26 +102,22 @@ def _json(opened: Opened, text: str, repairs: Repairs) -> Frame | None:
         if len(value) < 2 or lost > MOST_BROKEN * len(value) + 1:
             if re.match(r'\s*(\{\s*"|\[\s*[\[{"\d])', text):
                 raise opened.damaged(error, "JSON") from error
-            return None
+            return []
         repairs.add("broken-lines", opened.name, lost)
     if r"\ud" in text.lower():  # halves of characters, which JSON can spell and no file can hold
         value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-    frame = _json_table(opened, value)
-    if frame is None:
+    frames = _node_link(opened, value) if isinstance(value, dict) else []
+    frame = None if frames else _json_table(opened, value)
+    if frame is None and not frames:
         message = "The JSON is no table: neither objects in an array, nor one on each line, nor a list for each column."
         raise opened.refusal("not-a-table", message, "Write an array of objects.")
-    return frame
+    return frames if frame is None else [("", frame)]
 
 
 def _json_table(opened: Opened, value: Any) -> Frame | None:
-    """Records, rows below their names, columns by name, a row under each number, or one of these in an envelope."""
+    """Records, columns by name, a row under each number, or one of these in an envelope."""
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
         return _records(opened, [_flattened(record) for record in value])
-    if isinstance(value, list):
-        rows = len(value) > 1 and all(isinstance(one, list) and len(one) == len(value[0]) for one in value)
-        if not rows or not all(isinstance(name, str) for name in value[0]):
-            return None
-        return Frame(value[1:], columns=value[0], dtype=object)
     if not isinstance(value, dict) or not value:
         return None
     lists = [one for one in value.values() if isinstance(one, list)]
@@ -155,8 +144,40 @@ def _records(opened: Opened, records: Objects) -> Frame:
     """The table of objects, column by column."""
     names = dict.fromkeys(name for one in records for name in one)
     opened.require_size(len(records), len(names))
-    columns = {name: pd.Series([one.get(name) for one in records], dtype=object) for name in names}
-    return Frame(columns, columns=[*names])
+    return Frame({name: pd.Series([one.get(name) for one in records], dtype=object) for name in names}, columns=[*names])
+
+
+def _node_link(opened: Opened, value: Mapping[str, Any]) -> Sequence[tuple[str, Frame]]:
+    """Nodes and edges of the node-link JSON of NetworkX; nothing where the value is something else."""
+    nodes, edges = value.get("nodes"), value.get("links", value.get("edges"))
+    for rows, keys in ((nodes, {NODE}), (edges, {*ENDS})):
+        if not isinstance(rows, list) or not all(isinstance(row, dict) and keys <= row.keys() for row in rows):
+            return []
+    return _graph(opened, nodes or [], edges or [])
+
+
+def _graph(opened: Opened, nodes: Objects, edges: Objects) -> Sequence[tuple[str, Frame]]:
+    tables = (("nodes", nodes), ("edges", edges))
+    return [(name, _records(opened, rows).infer_objects()) for name, rows in tables if rows]
+
+
+def _graphml(opened: Opened) -> Iterator[tuple[str, Frame]]:
+    """Nodes and edges of GraphML, with their attributes."""
+    if DECLARED.search(opened.data):  # entities can make a short file endless
+        message = "The GraphML file declares entities, which are not expanded."
+        raise opened.refusal("not-a-table", message, "Write it again without a DOCTYPE.")
+    networkx = importlib.import_module("networkx")
+    try:
+        graphs = list(networkx.readwrite.graphml.GraphMLReader()(path=io.BytesIO(opened.data)))
+    except (networkx.NetworkXException, *DAMAGE) as error:
+        raise opened.damaged(error, "GraphML") from error
+    if len(graphs) != 1:
+        message = f"It holds {len(graphs)} graphs; nodes of one graph can be classified, whole graphs cannot."
+        raise opened.refusal("not-a-table", message, "Give a file with one graph.")
+    nodes = [{NODE: name} | {f"{key}_value" if key == NODE else key: cell for key, cell in facts.items()}
+             for name, facts in graphs[0].nodes(data=True)]  # fmt: skip
+    edges = [{**facts, **dict(zip(ENDS, ends, strict=True))} for *ends, facts in graphs[0].edges(data=True)]
+    yield from _graph(opened, nodes, edges)
 
 
 def _excel(opened: Opened) -> Iterator[Raw]:
@@ -166,14 +187,10 @@ def _excel(opened: Opened) -> Iterator[Raw]:
             warnings.simplefilter("ignore")  # of styles and validations, which are not read
             book = openpyxl.load_workbook(io.BytesIO(opened.data), read_only=True, data_only=True)
             sheets = {sheet.title: list(_rows(opened, sheet)) for sheet in book.worksheets}
-        with zipfile.ZipFile(io.BytesIO(opened.data)) as archive:
-            parts = [name for name in archive.namelist() if name.startswith("xl/worksheets/sheet")]
-            unresolved = sum(len(UNRESOLVED.findall(archive.read(name))) for name in parts)
     except DAMAGE as error:
         raise opened.damaged(error) from error
     for title, rows in ((title, rows) for title, rows in sheets.items() if rows):
         repairs, width = Repairs(), max(len(row) for _, row in rows)
-        repairs.add("unknown-results", f"{opened.name} ({title})", unresolved)
         opened.require_size(len(rows), width)
         full = [row + [""] * (width - len(row)) for _, row in rows]
         used = [place for place in range(width) if any(row[place].strip() for row in full)]
@@ -209,7 +226,7 @@ def _sqlite(opened: Opened) -> Iterator[tuple[str, Frame]]:
             connection.deserialize(opened.data[:18] + b"\x01\x01" + opened.data[20:])
             tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
             for (name,) in (one for one in tables if not one[0].startswith("sqlite_")):
-                quoted = '"' + name.replace('"', '""') + '"'
+                quoted = _quoted(name)
                 for column in connection.execute(f"PRAGMA table_xinfo({quoted})").fetchall():
                     if column[6] == VIRTUAL:  # a short file can ask for work without end
                         message = f"The column {column[1]!r} is computed when it is read."
@@ -218,6 +235,10 @@ def _sqlite(opened: Opened) -> Iterator[tuple[str, Frame]]:
                 yield name, Frame(cursor.fetchall(), columns=[one[0] for one in cursor.description])
     except (sqlite3.Error, *DAMAGE) as error:
         raise opened.damaged(error) from error
+
+
+def _quoted(*names: str) -> str:
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
 def _parquet(opened: Opened) -> Iterator[tuple[str, Frame]]:
@@ -251,14 +272,10 @@ def _duckdb(opened: Opened) -> Iterator[tuple[str, Frame]]:
     try:
         with duckdb.connect(str(opened.path), read_only=True) as connection:
             connection.execute(f"SET enable_external_access = false; SET memory_limit = '{most}B'")
-            tables = connection.execute(
-                "SELECT schema_name, table_name, estimated_size, column_count FROM duckdb_tables() "
-                "WHERE NOT internal ORDER BY ALL"
-            ).fetchall()
-            for schema, name, count, columns in tables:
+            query = "SELECT schema_name, table_name, estimated_size, column_count FROM duckdb_tables() ORDER BY ALL"
+            for schema, name, count, columns in connection.execute(query).fetchall():
                 opened.require_size(count, columns)
-                quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name))
-                batches = connection.sql(f"SELECT * FROM {quoted}").to_arrow_reader(BATCH)
+                batches = connection.sql(f"SELECT * FROM {_quoted(schema, name)}").to_arrow_reader(BATCH)
                 yield name if schema == "main" else f"{schema}.{name}", _frame(opened, batches, batches.schema)
     except (duckdb.Error, *DAMAGE) as error:
         raise opened.damaged(error) from error
@@ -296,8 +313,6 @@ def decoded_size(cells: Any) -> int:
         # Of the 16 bytes of a view, the first four are the length of its text.
         views = np.frombuffer(cells.buffers()[1], np.int32)[4 * cells.offset :][: 4 * len(cells) : 4]
         return int(views.sum(dtype=np.int64))
-    if types.is_list_view(kind) or types.is_large_list_view(kind):
-        return int((pc.sum(pc.list_value_length(cells)).as_py() or 0) * _value_sizes(cells.values).mean())
     if types.is_struct(kind):
         return sum(map(decoded_size, cells.flatten()))
     return int(cells.nbytes) + (decoded_size(cells.values) if hasattr(cells, "values") else 0)
@@ -312,11 +327,10 @@ def _value_sizes(values: Any) -> Any:
 
 
 def _column(cells: Any) -> pd.Series[Any]:
-    if pa.types.is_dictionary(cells.type):
-        cells = cells.cast(cells.type.value_type)
-    of = cells.type
+    of = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
     if pa.types.is_string(of) or pa.types.is_large_string(of):
         return as_column(cells.cast(pa.large_string()))
+    cells = cells.cast(of)
     if pa.types.is_integer(of):
         # Keys that floats, or no type of whole numbers, can hold stay what they are as text.
         ends = pc.min_max(cells).as_py()
@@ -325,57 +339,6 @@ def _column(cells: Any) -> pd.Series[Any]:
             return as_column(cells.cast(pa.large_string()))
     column: pd.Series[Any] = cells.to_pandas(date_as_object=False)
     return column
-
-
-def _graphml(opened: Opened) -> Iterator[tuple[str, Frame]]:
-    """Nodes and edges of GraphML, with their attributes."""
-    if DECLARED.search(opened.data):  # entities can make a short file endless
-        message = "The GraphML file declares entities, which are not expanded."
-        raise opened.refusal("not-a-table", message, "Write it again without a DOCTYPE.")
-    try:
-        root = ElementTree.fromstring(opened.data)
-    except (ElementTree.ParseError, ValueError, LookupError) as error:
-        raise opened.damaged(error, "GraphML") from error
-    keys = {one.get("id", ""): one for one in root.iterfind("{*}key")}
-    graphs = root.findall("{*}graph")
-    if len(graphs) != 1:
-        message = f"It holds {len(graphs)} graphs; nodes of one graph can be classified, whole graphs cannot."
-        raise opened.refusal("not-a-table", message, "Give a file with one graph.")
-    nodes = [{NODE: one.get("id"), **_attributes(one, keys)} for one in graphs[0].iterfind("{*}node")]
-    edges = [{name: one.get(name) for name in ENDS} | _attributes(one, keys) for one in graphs[0].iterfind("{*}edge")]
-    yield from _graph(opened, nodes, edges)
-
-
-def _node_link(opened: Opened, text: str) -> list[tuple[str, Frame]]:
-    """Nodes and edges of the node-link JSON of NetworkX; nothing where the text is something else."""
-    if '"nodes"' not in text or not ('"links"' in text or '"edges"' in text) or text.lstrip()[:1] != "{":
-        return []
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return []
-    nodes, edges = value.get("nodes"), value.get("links", value.get("edges"))
-    lists = all(isinstance(one, list) and all(isinstance(row, dict) for row in one) for one in (nodes, edges))
-    if not lists or not all(NODE in one for one in nodes) or not all({*ENDS} <= one.keys() for one in edges):
-        return []
-    return _graph(opened, nodes, edges)
-
-
-def _graph(opened: Opened, nodes: Objects, edges: Objects) -> list[tuple[str, Frame]]:
-    tables = (("nodes", nodes), ("edges", edges))
-    return [(name, _records(opened, rows).infer_objects()) for name, rows in tables if rows]
-
-
-def _attributes(element: ElementTree.Element, keys: Mapping[str, ElementTree.Element]) -> dict[str, Any]:
-    """The `data` of a node or an edge by the names of their keys."""
-    found: dict[str, Any] = {}
-    for one in element.iterfind("{*}data"):
-        key, text = keys.get(one.get("key", "")), (one.text or "").strip()
-        name = key.get("attr.name", key.get("id", "")) if key is not None else one.get("key", "")
-        number = key is not None and key.get("attr.type") in ("int", "long", "float", "double")
-        value = pd.to_numeric(text, errors="coerce") if number else text or None
-        found[name if name not in (NODE, *ENDS) else f"{name}_value"] = value
-    return found
 
 
 READERS: Mapping[str, Callable[[Opened], Iterator[tuple[str, Frame]]]] = {

@@ -19,18 +19,15 @@ import pyarrow as pa
 
 from palmette.automl.kinds import file_kind
 from palmette.automl.samples.artefacts import Loaded, Repairs, SampleColumn, Samples, TableError
-from palmette.automl.samples.edges import edges_apart, with_neighbours
-from palmette.automl.samples.file_sets import LABEL, FileSet, file_set, tables_of
-from palmette.automl.samples.files import files_digest, inspected, look_like_pixels, with_arrays, with_files
+from palmette.automl.samples.files import LABEL, file_set, files_digest, inspected, tables_of, with_arrays, with_files
 from palmette.automl.samples.formats import read_tables
 from palmette.automl.samples.opening import DATA, data_files, files_below, open_file, refusal
 from palmette.automl.samples.parsing import TEXT, decimal_sign, of_column, sample
-from palmette.automl.samples.related import with_related
-from palmette.automl.samples.roles import ALL, Roles, assign, names_parts, submission_order
-from palmette.automl.samples.tables import Raw
+from palmette.automl.samples.relations import edges_apart, with_neighbours, with_related
+from palmette.automl.samples.tables import ALL, Raw, Roles, assign, names_parts, submission_order
 from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed
 from palmette.automl.task_spec.spec import Threshold
-from palmette.errors import InputError, UserError, nearest
+from palmette.errors import InputError, UserError, did_you_mean
 from palmette.knowledge.datasets import fetched, is_named
 
 PARTS = 5  # distinct values up to which a column may name the parts of a split
@@ -53,10 +50,10 @@ def load(places: Sequence[Path | str], table: str = "", arrays: Sequence[str] = 
         TableError: there are several tables, and `table` does not choose one.
         UserError: a named set cannot be fetched.
     """
-    if not all(str(place).strip() for place in places) or not places:  # an empty path would be the current folder
-        raise UserError("No data was named.", "Name a file, a folder, or a set such as 'sklearn:iris'.", code="no-data")
     named = tuple(map(str, places))
-    if address := next((place for place in named if ADDRESS.match(place)), ""):
+    if not named or not all(map(str.strip, named)):  # an empty path would be the current folder
+        raise UserError("No data was named.", "Name a file, a folder, or a set such as 'sklearn:iris'.", code="no-data")
+    if address := next(filter(ADDRESS.match, named), ""):
         message = "This is an address, and data are not fetched."
         raise refusal(address, "not-a-file", message, "Download it, and name the file.")
     return _once(named, table, tuple(arrays), None, *_stamps(named))
@@ -83,10 +80,11 @@ def reload(samples: Samples) -> Loaded:
     except InputError as error:
         raise _changed(error.problems[0].file) from error
     known = {file.path: file.sha256 for file in loaded.samples.files}
-    if changed := next((file.path for file in samples.files if known.get(file.path) != file.sha256), ""):
-        raise _changed(changed)
+    changed = next((file.path for file in samples.files if known.get(file.path) != file.sha256), "")
     if samples.contents and samples.contents != _contents(loaded.samples.columns, loaded.table, loaded.inference):
-        raise _changed(samples.sources[0])
+        changed = changed or samples.sources[0]
+    if changed:
+        raise _changed(changed)
     return loaded
 
 
@@ -116,13 +114,12 @@ def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...]) -> Loade
     options = tuple(raw.name for raw in raws)
     first, *related = [table] if table in options else map(str.strip, table.split("+"))
     if unknown := next((one for one in (first, *related) if one not in ("", ALL, *options)), ""):
-        near = nearest(unknown, options)
-        hint = f" Did you mean {near!r}?" if near else ""
         remedy = f"There are {', '.join(map(repr, options))}."
-        raise TableError(f"There is no table {unknown!r}.{hint}", remedy, code="which-table", options=options)
+        message = f"There is no table {unknown!r}.{did_you_mean(unknown, options)}"
+        raise TableError(message, remedy, code="which-table", options=options)
     beside = [raw for raw in raws if raw.name != first and (raw.name in related or ALL in related)]
     raws = with_arrays([raw for raw in raws if first in ("", ALL, raw.name)], arrays, repairs)
-    raws = [with_related(raw, beside, repairs, required=ALL not in related) for raw in raws] if beside else raws
+    raws = [with_related(raw, beside, repairs, required=ALL not in related) for raw in raws]
     named = len(raws) + (edges is not None) == len(places) and not any(Path(place).is_dir() for place in places)
     roles = assign(raws, named, table == ALL)
     for raw in roles.aside:
@@ -135,14 +132,10 @@ def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...]) -> Loade
 
 
 def _tables(place: Path, repairs: Repairs) -> list[Raw]:
-    """The tables of a file or folder; in a folder, a file that is no table is left aside and reported."""
-    if files := file_set(place):
-        return _of_files(files, repairs)
-    return [with_files(one, repairs) for one in _read(place, data_files(place), repairs)]
-
-
-def _of_files(files: FileSet, repairs: Repairs) -> list[Raw]:
-    """The tables of a folder that name its files, else a table of the files by their folders."""
+    """The tables of a file or folder, else a table of the files in it by their folders."""
+    files = file_set(place)
+    if files is None:
+        return [with_files(one, repairs) for one in _read(place, data_files(place), repairs)]
     paths = [path for path in files_below(files.folder) if path.suffix.lower() in DATA]
     tables = [with_files(table, repairs) for table in (_read(files.folder, paths, repairs) if paths else [])]
     named = [table for table in tables if table.files]
@@ -158,7 +151,7 @@ def _of_files(files: FileSet, repairs: Repairs) -> list[Raw]:
 
 
 def _read(place: Path, files: Sequence[Path], repairs: Repairs) -> list[Raw]:
-    """The tables of the files of a place."""
+    """The tables of the files of a place; of several, one that is no table is left aside and reported."""
     found, refused = list[Raw](), list[InputError]()
     for file in files:
         try:
@@ -205,7 +198,8 @@ def _assembled(roles: Roles, repairs: Repairs, hub_targets: tuple[str, ...]) -> 
         raise first.opened.refusal("empty-file", "There are no columns.", "Name a file with a header and rows.")
     _report(roles, repairs)
     kinds = {name: kind for raw in roles.used for name, kind in raw.files}
-    train, test, inference = (_stacked(raws, first.names) for raws in (roles.train, roles.test, roles.inference))
+    frames = [[raw.frame.set_axis(list(raw.names), axis=1) for raw in raws] for _, raws in roles.by_role[:3]]
+    train, test, inference = (pd.DataFrame(_below(some, first.names)) for some in frames)
     train, test = (_with_values(part, [*kinds], first.opened.name, repairs) for part in (train, test))
     rows = len(train) + len(test)
     made = _typed(roles, [part for part in (train, test, inference) if len(part)] or [train], kinds, repairs)
@@ -224,9 +218,9 @@ def _assembled(roles: Roles, repairs: Repairs, hub_targets: tuple[str, ...]) -> 
         key=roles.key, split_column=split_column, repairs=tuple(dict.fromkeys(repairs)),
         contents=_contents(facts, pd.DataFrame({name: one.series for name, one in made.items()})),
     )  # fmt: skip
-    known = {name: made[name].series.iloc[rows:].reset_index(drop=True) for name in map(str, inference)}
     table = pd.DataFrame({name: one.series.iloc[:rows] for name, one in made.items()})
-    loaded = Loaded(samples, table, pd.DataFrame(known) if len(inference) else None)
+    known = pd.DataFrame({name: made[name].series.iloc[rows:].reset_index(drop=True) for name in map(str, inference)})
+    loaded = Loaded(samples, table, known if len(inference) else None)
     if form is None:
         return loaded
     answers = form.frame.astype(object).where(form.frame.notna(), None).set_axis(list(form.sources), axis=1)
@@ -243,8 +237,6 @@ def _report(roles: Roles, repairs: Repairs) -> None:
     for raw in roles.inference:
         lacking = [name for name in names if name not in raw.names and name not in roles.targets]
         repairs.add("lacking-columns", raw.name, len(lacking), shown=", ".join(map(repr, lacking)))
-    if not any(raw.arrays for raw in roles.used) and (pattern := look_like_pixels(names)):
-        repairs.add("pixels", roles.train[0].name, 1, pattern=pattern)
 
 
 def _typed(roles: Roles, parts: Sequence[pd.DataFrame], kinds: Mapping[str, str], repairs: Repairs) -> dict[str, Typed]:
@@ -255,10 +247,6 @@ def _typed(roles: Roles, parts: Sequence[pd.DataFrame], kinds: Mapping[str, str]
         name: Typed(column, NATIVE) if name in kinds else typed(column, name, sign, repairs)
         for name, column in _below(parts, roles.train[0].names).items()
     }
-
-
-def _stacked(raws: Sequence[Raw], names: Sequence[str]) -> pd.DataFrame:
-    return pd.DataFrame(_below([raw.frame.set_axis(list(raw.names), axis=1) for raw in raws], names))
 
 
 def _below(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> dict[str, pd.Series[Any]]:

@@ -36,28 +36,27 @@ DATA = (
 MAYBE = (".txt", ".gz", ".bz2", ".xz", ".zip", "")
 NOTES = ("readme", "licence", "license", "changelog", "requirements")
 WORKBOOK = "xl/workbook.xml"
-OLE = b"\xd0\xcf\x11\xe0"
 FORMATS = {b"PAR1": "parquet", b"SQLite format 3\0": "sqlite", b"ARROW1": "arrow"}
 PACKED: dict[bytes, tuple[str, Callable[[io.BytesIO], Any]]] = {
     b"\x1f\x8b": ("gzip", lambda stream: gzip.GzipFile(fileobj=stream)),
     b"\xfd7zXZ\0": ("xz", lzma.LZMAFile),
     b"BZh": ("bzip2", bz2.BZ2File),
 }
-SAVE, NAME, UNPACK = "Save the table as CSV or Parquet.", "Name a table.", "Unpack it, or use zip or gzip."
-REFUSED: tuple[tuple[tuple[bytes, ...], str, str], ...] = (
-    ((b"%PDF", b"{\\rtf"), "a text document", "Export the table in it as CSV."),
-    ((b"\x89PNG", b"\xff\xd8\xff", b"GIF8"), "an image", NAME),
-    ((b"RIFF",), "an audio or video file", NAME),
-    ((OLE,), "an Excel file of before 2007 (.xls)", "Save it as .xlsx or CSV."),
-    ((b"\x89HDF", b"Obj\x01", b"ORC", b"PARE"), "a file of HDF5, Avro, ORC or encrypted Parquet", SAVE),
-    ((b"version https://git-lfs",), "a pointer of Git LFS, not the data", "Run `git lfs pull` and try again."),
-    ((b"<!doctype html", b"<html"), "a web page", "The download went wrong: fetch the data file itself."),
-    ((b"<?xml",), "an XML file", SAVE),
-    ((b"PK\x05\x06",), "an archive without files", NAME),
-    ((b"PK\x03\x04", *PACKED), "an archive inside of an archive", UNPACK),
-    ((b"7z\xbc\xaf", b"Rar!", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"\x1f\x9d"), "an unknown archive", UNPACK),
-    ((b"@relation",), "an ARFF file", SAVE),
+REFUSED: tuple[tuple[str, tuple[bytes, ...]], ...] = (
+    ("a text document", (b"%PDF", b"{\\rtf")),
+    ("an image", (b"\x89PNG", b"\xff\xd8\xff", b"GIF8")),
+    ("an audio or video file", (b"RIFF",)),
+    ("an Excel file that is older than 2007, or has a password", (b"\xd0\xcf\x11\xe0",)),
+    ("a file of HDF5, Avro, ORC or encrypted Parquet", (b"\x89HDF", b"Obj\x01", b"ORC", b"PARE")),
+    ("a pointer of Git LFS, which `git lfs pull` replaces by the data", (b"version https://git-lfs",)),
+    ("a web page, not the file that should have been downloaded", (b"<!doctype html", b"<html")),
+    ("an XML file", (b"<?xml",)),
+    ("an archive without files", (b"PK\x05\x06",)),
+    ("an archive inside of an archive", (b"PK\x03\x04", *PACKED)),
+    ("an unknown archive", (b"7z\xbc\xaf", b"Rar!", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"\x1f\x9d")),
+    ("an ARFF file", (b"@relation",)),
 )
+SAVE = "Save the table in it as CSV, Parquet or .xlsx."
 PICKLED = (".pkl", ".pickle", ".joblib", ".npy", ".npz")
 GRAPHML = re.compile(rb"<graphml[\s>]")
 ARFF_COMMENTS = re.compile(rb"\A(?:%[^\n]*\n\s*)+(?=@)")
@@ -105,7 +104,7 @@ class Opened:
         """Raises InputError for more bytes than the file may unpack to."""
         require_unpacked(self.path, size, len(self.data) or self.size)
 
-    def refusal(self, code: str, message: str, remedy: str, **more: str) -> InputError:
+    def refusal(self, code: str, message: str, remedy: str = SAVE, **more: str) -> InputError:
         return refusal(f"{self.path}{f' ({self.member})' if self.member else ''}", code, message, remedy, **more)
 
     def damaged(self, error: Exception, form: str = "") -> InputError:
@@ -115,7 +114,7 @@ class Opened:
         return self.refusal("damaged-file", message, "Write it again, or save the table as CSV.")
 
 
-def refusal(file: str | Path, code: str, message: str, remedy: str, **more: str) -> InputError:
+def refusal(file: str | Path, code: str, message: str, remedy: str = SAVE, **more: str) -> InputError:
     """One mistake in a data file as an error."""
     return InputError([Mistake(code, message, remedy, str(file), **more)])  # type: ignore[arg-type]  # field, value
 
@@ -123,6 +122,19 @@ def refusal(file: str | Path, code: str, message: str, remedy: str, **more: str)
 def most_unpacked(packed: int) -> int:
     """Bytes that so many may unpack to."""
     return min(MOST_BYTES, max(ALWAYS, MOST_RATIO * packed))
+
+
+def require_unpacked(path: Path, unpacked: int, packed: int) -> None:
+    """Raises InputError for more bytes than so many may unpack to."""
+    if unpacked > most_unpacked(packed):
+        message = f"It unpacks to more than {most_unpacked(packed)} bytes, from {packed}."
+        raise refusal(path, "too-large", message, "Unpack it if you trust its author, or give a sample of it.")
+
+
+def _require_few(place: Path, files: Sequence[object]) -> None:
+    if len(files) > MOST_FILES:
+        message = f"There are {len(files)} data files; a data set has {MOST_FILES} at most."
+        raise refusal(place, "too-many-files", message, "Name the files that matter.")
 
 
 def files_below(folder: Path, deepest: int = 6) -> Iterator[Path]:
@@ -156,12 +168,6 @@ def data_files(place: Path) -> list[Path]:
     return chosen
 
 
-def _require_few(place: Path, files: Sequence[object]) -> None:
-    if len(files) > MOST_FILES:
-        message = f"There are {len(files)} data files; a data set has {MOST_FILES} at most."
-        raise refusal(place, "too-many-files", message, "Name the files that matter.")
-
-
 def select_data(paths: Sequence[Path]) -> list[Path]:
     """The files with names of data, compressed or not; where there is none, those that may be data."""
     found: dict[tuple[str, ...], list[Path]] = {DATA: [], MAYBE: []}
@@ -181,16 +187,6 @@ def digest(path: Path) -> str:
 
 def open_file(path: Path) -> Iterator[Opened]:
     """The data files in a file: itself, or the members of an archive; InputError where there is none to read."""
-    data = _read(path)
-    sha256, size = hashlib.sha256(data).hexdigest(), len(data)
-    for member, content, compression in _unpacked(path, data):
-        name = f"{path} ({member})" if member else str(path)
-        if not content.strip(b"\0 \t\r\n"):
-            raise refusal(name, "empty-file", "The file is empty.", "Name a file with a header and rows.")
-        yield Opened(path, member, content, _format(name, content), compression, sha256, size)
-
-
-def _read(path: Path) -> bytes:
     try:
         if not path.exists():
             raise refusal(path, "no-such-file", f"There is no file {str(path)!r}.", "Check the path.")
@@ -198,10 +194,16 @@ def _read(path: Path) -> bytes:
             raise refusal(path, "not-a-file", "This is neither a file nor a folder.", "Name a regular file.")
         if (size := path.stat().st_size) > MOST_BYTES:
             raise refusal(path, "too-large", f"It has {size} bytes; {MOST_BYTES} at most.", "Give a sample of it.")
-        return path.read_bytes()
+        data = path.read_bytes()
     except (OSError, ValueError) as error:
         message = f"The file cannot be read: {getattr(error, 'strerror', None) or error}."
         raise refusal(path, "unreadable", message, "Check the path and its permissions.") from error
+    sha256 = hashlib.sha256(data).hexdigest()
+    for member, content, compression in _unpacked(path, data):
+        name = f"{path} ({member})" if member else str(path)
+        if not content.strip(b"\0 \t\r\n"):
+            raise refusal(name, "empty-file", "The file is empty.", "Name a file with a header and rows.")
+        yield Opened(path, member, content, _format(name, content), compression, sha256, len(data))
 
 
 def _unpacked(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
@@ -223,13 +225,6 @@ def _unpacked(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
         raise refusal(path, "damaged-archive", message, "Fetch it again, or unpack it.") from error
 
 
-def require_unpacked(path: Path, unpacked: int, packed: int) -> None:
-    """Raises InputError for more bytes than so many may unpack to."""
-    if unpacked > most_unpacked(packed):
-        message = f"It unpacks to more than {most_unpacked(packed)} bytes, from {packed}."
-        raise refusal(path, "too-large", message, "Unpack it if you trust its author, or give a sample of it.")
-
-
 def _zipped(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
@@ -238,10 +233,9 @@ def _zipped(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
             yield "", data, ""
             return
         if "[Content_Types].xml" in names or "mimetype" in names:
-            raise refusal(path, "not-a-table", "This is an office document.", "Save the table in it as CSV or .xlsx.")
-        name, count = max(Counter(names).items(), key=lambda one: one[1], default=("", 0))
-        if count > 1:
-            message = f"The archive names {name!r} twice."
+            raise refusal(path, "not-a-table", "This is an office document.")
+        if twice := next((name for name, count in Counter(names).items() if count > 1), ""):
+            message = f"The archive names {twice!r} twice."
             raise refusal(path, "damaged-archive", message, "Unpack it, and name the file that matters.")
         hidden = re.compile(r"(^|/)(\.|__MACOSX)")
         files = [info for info in archive.infolist() if not info.is_dir() and not hidden.search(info.filename)]
@@ -258,8 +252,6 @@ def _format(name: str, data: bytes) -> str:
     """The format of the bytes; InputError for those of no table."""
     if data[:4] == b"PK\x03\x04" and WORKBOOK.encode() in data:
         return "excel"
-    if data.startswith(OLE) and "EncryptedPackage".encode("utf-16-le") in data:
-        raise refusal(name, "not-a-table", "This is a workbook with a password.", "Save it without one.")
     if data[8:12] == b"DUCK":
         return "duckdb"
     binary = len(data[:4000].translate(None, CONTROL + b"\0")) < len(data[:4000])
@@ -268,19 +260,17 @@ def _format(name: str, data: bytes) -> str:
     start = ARFF_COMMENTS.sub(b"", data[:4000].lstrip(b"\xef\xbb\xbf \t\r\n")).lower()
     if start.startswith(b"<") and GRAPHML.search(start):
         return "graphml"
-    for magics, what, remedy in REFUSED:
+    for what, magics in REFUSED:
         exact = magics if binary else tuple(one for one in magics if not one.isalnum())
         if start.startswith(magics) or data.startswith(exact):
-            raise refusal(name, "not-a-table", f"This is {what}.", remedy)
+            raise refusal(name, "not-a-table", f"This is {what}.")
     if data[:1] == b"\x80" or name.lower().endswith(PICKLED):
-        message = "This is a Python object file, and opening one can run code."
-        raise refusal(name, "not-a-table", message, "Save the table as Parquet or CSV.")
-    if data[257:262] == b"ustar":
-        raise refusal(name, "not-a-table", "This is a tar archive.", "Unpack it, or use zip.")
+        raise refusal(name, "not-a-table", "This is a Python object file, and opening one can run code.")
     sample = data[:100_000].rstrip(b"\0")
     control = len(sample) - len(sample.translate(None, CONTROL))
-    if not _wide_encoding(data) and (control > len(sample) // 50 or sample.count(0) > len(sample) // 5):
-        raise refusal(name, "not-a-table", "The file is binary, of no supported format.", "Save the table as CSV.")
+    binary = control > len(sample) // 50 or sample.count(0) > len(sample) // 5
+    if data[257:262] == b"ustar" or (binary and not _wide_encoding(data)):
+        raise refusal(name, "not-a-table", "The file is binary, of no supported format.")
     return "text"
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from palmette.automl.problem_traits import learning_task
-from palmette.automl.samples.roles import NO_PART, TEST, TRAIN, VALIDATION
+from palmette.automl.samples.tables import NO_PART, TEST, TRAIN, VALIDATION
 from palmette.errors import UserError
 
 FEWEST = 10
