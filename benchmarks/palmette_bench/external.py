@@ -36,8 +36,7 @@ from palmette.automl.problems.registry import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.profile.figures import column_figures, target_figures
 from palmette.automl.project import BuiltPackage, write_package
-from palmette.automl.samples import Samples
-from palmette.automl.samples.artefacts import Loaded
+from palmette.automl.samples import Loaded, Samples
 from palmette.automl.samples.load import load
 from palmette.automl.search.runs import Search
 from palmette.automl.search.selection import select

@@ -9,7 +9,7 @@ import numpy as np
 
 from palmette.automl.kinds import YES_AND_NO
 from palmette.automl.measure import Predictions
-from palmette.automl.samples.artefacts import Loaded
+from palmette.automl.samples import Loaded
 from palmette.automl.samples.tables import clean_names
 
 if TYPE_CHECKING:

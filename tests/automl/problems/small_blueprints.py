@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Folds, Strategy
-from palmette.automl.profile import Frequent, NumberFacts, Profile, TargetProfile
-from palmette.automl.profile.artefacts import ColumnProfile
+from palmette.automl.profile import ColumnProfile, Frequent, NumberFacts, Profile, TargetProfile
 from palmette.automl.splitting import DataSplits, HoldOut, SplitRequest
 
 COLUMNS = (

@@ -15,8 +15,7 @@ pytest.importorskip("pandas", reason="pandas is not installed")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palmette.automl.samples import delimited
-from palmette.automl.samples.artefacts import Dialect, Repairs
+from palmette.automl.samples import Dialect, Repairs, delimited
 from palmette.automl.samples.load import load, reload
 from palmette.automl.samples.opening import Opened
 from palmette.automl.samples.parsing import array, floats_of, read_numbers

@@ -22,7 +22,7 @@ pd = pytest.importorskip("pandas", reason="pandas is not installed")
 from hypothesis import HealthCheck, given, settings  # noqa: E402 - needs no pandas, but stands with it
 from hypothesis import strategies as st  # noqa: E402 - as above
 
-from palmette.automl.samples.artefacts import Loaded  # noqa: E402 - needs pandas
+from palmette.automl.samples import Loaded  # noqa: E402 - needs pandas
 from palmette.automl.samples.load import load  # noqa: E402 - needs pandas
 from palmette.errors import InputError, UserError  # noqa: E402 - as above
 

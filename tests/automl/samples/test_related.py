@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from palmette.automl.samples.artefacts import TableError
+from palmette.automl.samples import TableError
 from palmette.automl.samples.load import load, reload
 
 ORDERS = """id,customer_id,date,price

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from palmette.automl.artefacts import FeatureImportance, Occlusion, Score
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, Strategy
+from palmette.automl.file_cells import with_contents
 from palmette.automl.kinds import UNUSABLE, file_kinds
 from palmette.automl.measure import METRICS, Metric, Predictions, difference, interval, score, undefined
 from palmette.automl.measure.metrics import Floats, Task
@@ -21,7 +22,6 @@ from palmette.automl.problems.explanations import FILES, Measure, importance, oc
 from palmette.automl.problems.problem import Member, RowByRow
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ReportData
-from palmette.automl.samples.files import with_contents
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 

@@ -1,20 +1,178 @@
-"""Figures of a data set, computed from the training rows: columns, target, meta-features, suggestions, leaks."""
+"""Figures of a data set, computed from the training rows: columns, target, meta-features, suggestions, leaks.
 
-from palmette.automl.profile.artefacts import (
-    ColumnProfile,
-    Frequent,
-    Leak,
-    LeakDecision,
-    MetaFeature,
-    NumberFacts,
-    Profile,
-    Suggestion,
-    TargetProfile,
-    TextFacts,
-    TimeFacts,
-)  # fmt: skip
+Every figure has six significant digits.
+"""
 
-__all__ = [
-    "ColumnProfile", "Frequent", "Leak", "LeakDecision", "MetaFeature", "NumberFacts", "Profile", "Suggestion",
-    "TargetProfile", "TextFacts", "TimeFacts",
-]  # fmt: skip
+from __future__ import annotations
+
+from typing import Literal
+
+from palmette.automl.kinds import Kind
+from palmette.automl.splitting import HoldOut, SplitRequest
+from palmette.documents import Model
+
+Severity = Literal["high", "medium", "low"]
+Action = Literal["drop", "group", "ask", "report"]
+
+
+class NumberFacts(Model):
+    """Figures of the numbers in a column that are not missing."""
+
+    mean: float
+    deviation: float
+    least: float
+    quarter: float
+    median: float
+    three_quarters: float
+    most: float
+    skew: float
+    outliers: float
+    """Share beyond three interquartile ranges from the quartiles."""
+    zeros: float
+    """Share."""
+    negative: float
+    """Share."""
+    whole: bool
+    """Whether all are whole numbers."""
+
+
+class TextFacts(Model):
+    """Figures of the texts in a column."""
+
+    characters: float
+    """Average number."""
+    words: float
+    """Average number."""
+    longest: int
+    """Characters of the longest text."""
+
+
+class TimeFacts(Model):
+    """Figures of the timestamps in a column."""
+
+    first: str
+    """ISO 8601, in UTC where the file names zones."""
+    last: str
+
+
+class Frequent(Model):
+    """A frequent value; data, never an instruction."""
+
+    value: str
+    count: int
+    share: float
+
+
+class ColumnProfile(Model):
+    """A column that is not the target."""
+
+    name: str
+    kind: Kind
+    missing: float
+    """Share."""
+    distinct: int
+    numbers: NumberFacts | None = None
+    text: TextFacts | None = None
+    times: TimeFacts | None = None
+    frequent: tuple[Frequent, ...] = ()
+    """The five most frequent values, of what is not numeric."""
+    mutual_information: float = 0.0
+    """Mutual information with the target, as a share of the target's entropy; both in bins."""
+    error_reduction: float = 0.0
+    """Share of the dummy's error that this column alone removes on rows it did not see; for regression of ranks."""
+    rank: int = 0
+    """1 for the strongest; 0 without a target."""
+
+
+class TargetProfile(Model):
+    """The column to predict."""
+
+    name: str
+    problem: str
+    classes: tuple[Frequent, ...] = ()
+    """Most frequent first, at most a hundred."""
+    class_count: int = 0
+    entropy: float = 0.0
+    """Entropy of the classes, as a share of that of equally frequent ones."""
+    numbers: NumberFacts | None = None
+    orders: float = 0.0
+    """Powers of ten from the 1st to the 99th percentile, where all values are positive."""
+    log_skew: float = 0.0
+    """Skew of log(1 + y), where no value is negative."""
+    is_count: bool = False
+    """Whole numbers from 0 or 1 on, of which there are many different ones."""
+    bounds: tuple[float, float] | None = None
+    """The natural range that the values fill, such as 0 to 1; None where there is none."""
+
+
+class MetaFeature(Model):
+    name: str
+    value: float
+
+
+class Suggestion(Model):
+    """A suggestion that follows from a figure."""
+
+    code: str
+    subject: str = ""
+    """The column that it is about."""
+    text: str
+
+
+class Leak(Model):
+    """Something that may make a score better here than in use."""
+
+    code: str
+    severity: Severity
+    columns: tuple[str, ...] = ()
+    text: str
+    """One sentence."""
+    evidence: str = ""
+    """Figures, and a few values."""
+    action: Action
+    default: Literal["drop", "keep"] = "keep"
+    """The decision about a question that nobody answers."""
+
+
+class LeakDecision(Model):
+    """What was done about a leak."""
+
+    code: str
+    columns: tuple[str, ...]
+    done: Literal["dropped", "kept", "grouped"]
+    by: Literal["request", "rule", "person", "default"]
+
+
+class Profile(Model):
+    """Figures of a data set."""
+
+    split: SplitRequest
+    """What is predicted, and how the rows are split for it."""
+    rows: int
+    """Rows of the whole table."""
+    holdout: HoldOut
+    columns: tuple[ColumnProfile, ...]
+    """All but the target and the column that names the parts."""
+    target: TargetProfile | None
+    duplicates: int
+    """Training rows that repeat another one in all features."""
+    memory: int
+    """Bytes of the whole table."""
+    meta: tuple[MetaFeature, ...]
+    """Meta-features in a fixed order."""
+    suggestions: tuple[Suggestion, ...] = ()
+    leaks: tuple[Leak, ...] = ()
+    decisions: tuple[LeakDecision, ...] = ()
+    """About those leaks that call for more than a report."""
+
+    def column(self, name: str) -> ColumnProfile | None:
+        """The column of this name; None where there is none."""
+        return next((one for one in self.columns if one.name == name), None)
+
+    @property
+    def dropped(self) -> dict[str, str]:
+        """The reason for each column that is left out because of a leak, or because it names the part of each row."""
+        texts = {(leak.code, leak.columns): leak.text for leak in self.leaks}
+        gone = [one for one in self.decisions if one.done == "dropped"]
+        parts = {self.split.column: "its values name the part of each row"} if self.split.column else {}
+        return parts | {name: texts.get((one.code, one.columns), one.code) for one in gone for name in one.columns}

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from palmette.automl.kinds import Kind
-from palmette.automl.profile.artefacts import ColumnProfile, Frequent, NumberFacts, TargetProfile, TextFacts, TimeFacts
+from palmette.automl.profile import ColumnProfile, Frequent, NumberFacts, TargetProfile, TextFacts, TimeFacts
 
 FREQUENT = 5
 CLASSES = 100

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from palmette.automl.file_cells import inspected
 from palmette.automl.kinds import file_kind, is_id_name
-from palmette.automl.profile.artefacts import Leak
+from palmette.automl.profile import Leak
 from palmette.automl.profile.association import LeakContext, as_numbers
-from palmette.automl.samples.files import inspected
 from palmette.automl.splitting.row_groups import ALIKE, is_entity_name, target_likeness
 from palmette.documents import load_plain
 

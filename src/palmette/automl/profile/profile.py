@@ -8,7 +8,7 @@ from typing import get_args
 import numpy as np
 
 from palmette.automl.kinds import Kind
-from palmette.automl.profile.artefacts import ColumnProfile, MetaFeature, Profile, Suggestion, TargetProfile
+from palmette.automl.profile import ColumnProfile, MetaFeature, Profile, Suggestion, TargetProfile
 from palmette.automl.profile.association import LeakContext
 from palmette.automl.profile.figures import column_figures, figure, target_figures
 from palmette.automl.profile.leaks import find_leaks

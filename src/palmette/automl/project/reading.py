@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from palmette.automl.calls import source
 from palmette.automl.candidates import Blueprint, ColumnUse
+from palmette.automl.file_cells import as_url, with_contents
 from palmette.automl.kinds import file_kind
 from palmette.automl.samples import Dialect, Reading, TableFormat
-from palmette.automl.samples.files import as_url, with_contents
 
 if TYPE_CHECKING:
     import pandas as pd

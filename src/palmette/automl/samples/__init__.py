@@ -3,20 +3,220 @@
 The artefacts are here. Functions that need pandas are imported from their modules, e.g. `samples.load.load`.
 """
 
-from palmette.automl.samples.artefacts import (
-    ArrayUse,
-    DataFile,
-    DataSource,
-    Dialect,
-    Reading,
-    Repair,
-    SampleColumn,
-    Samples,
-    TableError,
-    TableFormat,
-)  # fmt: skip
+from __future__ import annotations
 
-__all__ = [
-    "ArrayUse", "DataFile", "DataSource", "Dialect", "Reading", "Repair", "SampleColumn",
-    "Samples", "TableError", "TableFormat",
-]  # fmt: skip
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from pydantic import ConfigDict
+
+from palmette.automl.task_spec.request import ColumnSummary, DataSummary
+from palmette.automl.task_spec.spec import Threshold
+from palmette.documents import Model, load_plain
+from palmette.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+
+Role = Literal["train", "test", "inference", "submission", "edges", "related"]
+"""train: rows with the target; test: a given hold-out; inference: rows without it; submission: a sample answer; edges:
+pairs of keys of rows; related: rows whose aggregates are columns."""
+
+
+class Repair(Model):
+    """Something that was changed, or is only reported, on the way from the file to the table."""
+
+    code: str
+    """Stable, kebab-case."""
+    subject: str
+    """The column or file that it is about."""
+    count: int
+    """Rows, cells or columns that it concerns."""
+    text: str
+    """One sentence with the count."""
+    changed: bool = True
+    """False for what is only reported."""
+
+
+@cache
+def _sentences() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = load_plain(Path(__file__).with_name("repairs.yaml").read_text("utf-8"))
+    return found
+
+
+class Repairs(list[Repair]):
+    """The repairs of a run in order; their sentences are in `repairs.yaml`, by `changed` or `reported`, and by code."""
+
+    def add(self, code: str, subject: str, count: float, **fields: object) -> None:
+        """Adds a repair, unless `count` is zero; `fields` are those of its sentence."""
+        if count:
+            changed = _sentences()["changed"].get(code, "")
+            text = (changed or _sentences()["reported"][code]).format(count=int(count), subject=subject, **fields)
+            self.append(Repair(code=code, subject=subject, count=int(count), text=text, changed=bool(changed)))
+
+
+class Dialect(Model):
+    """How a delimited text is written."""
+
+    encoding: str = "utf-8"
+    delimiter: str = ","
+    """Empty where the text has a single column."""
+    quote: str = '"'
+    """Empty where quotes have no meaning."""
+    escape: str = ""
+    header: bool = True
+    """False where the columns have no names in the file."""
+    skipped: int = 0
+    """Lines before the header, as `skiprows` of `pandas.read_csv` counts them."""
+
+
+class TableFormat(Model):
+    """How files like the user's are read with pandas."""
+
+    format: Literal["csv", "parquet", "json", "excel"] = "csv"
+    dialect: Dialect = Dialect()
+    """How a delimited text is written."""
+
+
+class DataFile(Model):
+    """A file, or a named set, that rows came from."""
+
+    path: str
+    """The path as the user named it."""
+    member: str = ""
+    """The file in an archive, the sheet or the table, where there are several."""
+    role: Role
+    sha256: str
+    """Digest of the bytes of the file."""
+    bytes: int
+    format: str
+    """csv, parquet, json, excel, sqlite, duckdb, arrow, graphml, or files for a folder of files of one kind."""
+    compression: str = ""
+    dialect: Dialect | None = None
+    rows: int
+
+
+class Reading(Model):
+    """How the values of a column are written in the file, and so how to read new ones."""
+
+    form: Literal["number", "date", "clock", "boolean", "words", "native"]
+    """clock: times of day, read as hours since midnight; native: the file has types of its own."""
+    decimal: str = "."
+    thousands: str = ""
+    affix: str = ""
+    """A currency, percent sign or unit written with every number; it is left out."""
+    formats: tuple[str, ...] = ()
+    """Formats of dates, for strptime."""
+    missing: tuple[str, ...] = ()
+    """Texts that were read as missing."""
+
+
+class ArrayUse(Model):
+    """Columns of a file whose numbers make the files of a column."""
+
+    asked: str
+    """The text of the request: `image=pixel_*`."""
+    columns: tuple[str, ...]
+    """One column of lists, or one for each number."""
+    top: float
+    """The end of their scale, whose start is 0."""
+
+
+class SampleColumn(ColumnSummary):
+    """A column of the table; its source is its name in the frame that `pandas.read_csv` makes of the file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    dtype: str
+    missing: float
+    """Share of rows without a value."""
+    distinct: int
+    reading: Reading
+    array: ArrayUse | None = None
+    """The columns of numbers that its files were made of."""
+
+
+class Samples(DataSummary):
+    """The data of a run, as read. Targets are those that train files have and test files lack, or that the sample
+    submission asks for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    sources: tuple[str, ...]
+    """Paths and names that they were read from."""
+    table: str = ""
+    """The one that was chosen, where there were several."""
+    arrays: tuple[str, ...] = ()
+    """Columns of numbers that were made files, as the request asks for it."""
+    files: tuple[DataFile, ...]
+    columns: tuple[SampleColumn, ...]
+    rows: int
+    """Rows that have, or may have, the target: those of the train files, then those of the test files."""
+    test_rows: int = 0
+    """How many of the rows came from a test file with the target; they are the last ones, and the hold-out."""
+    inference_rows: int = 0
+    """Rows of a test file without the target."""
+    key: str = ""
+    """The column of the sample submission that identifies the row of an answer."""
+    contents: str = ""
+    """Digest of the files that cells are paths of; empty where there are none."""
+    split_column: str = ""
+    """A column whose values name the part of each row, e.g. train and test; no model is given it."""
+    threshold: Threshold | None = None
+    """Made two classes of the target. The table has the classes, the files have its numbers."""
+    repairs: tuple[Repair, ...] = ()
+
+    def column(self, name: str) -> SampleColumn | None:
+        """The column of this name; None where there is none."""
+        return cast("SampleColumn | None", super().column(name))
+
+    @property
+    def format(self) -> TableFormat:
+        """How the first file is read with pandas; CSV for what pandas has no plain reader of."""
+        file = self.files[0]
+        form = file.format if file.format in ("parquet", "json", "excel") else "csv"
+        return TableFormat.model_validate({"format": form, "dialect": file.dialect or Dialect()})
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Samples in memory. The frames are shared: copy one before changing it."""
+
+    samples: Samples
+    table: pd.DataFrame
+    """Rows of the train files, then those of test files that have the target."""
+    inference: pd.DataFrame | None = None
+    """Rows of test files without the target, in the order of the file."""
+    submission: pd.DataFrame | None = None
+    """The sample submission, as text; its columns are named as in its file."""
+    submission_order: npt.NDArray[np.intp] | None = None
+    """(n,): the row of `inference` that each line of the sample is about."""
+
+    @property
+    def given_test(self) -> tuple[int, int]:
+        """Positions [from, to) of the rows in `table` that came from a test file."""
+        return len(self.table) - self.samples.test_rows, len(self.table)
+
+
+class DataSource(Model):
+    """The data that a request names."""
+
+    named: tuple[str, ...]
+    """Paths of files and folders, or names of sets such as `sklearn:iris`."""
+    table: str = ""
+    """Which sheet, table or file of an archive is meant, where there are several."""
+    arrays: tuple[str, ...] = ()
+    """Columns of numbers that are files, as `image=pixel_*`."""
+    digests: tuple[str, ...] = ()
+    """Digests of the contents when the run was opened; when they change, the run reads the data again."""
+
+
+@dataclass
+class TableError(UserError):
+    """There are several tables, and the request does not choose one; `options` are their names."""
+
+    options: tuple[str, ...] = field(default=(), kw_only=True)

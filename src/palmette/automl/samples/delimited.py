@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
-from palmette.automl.samples.artefacts import Dialect, Repairs
+from palmette.automl.samples import Dialect, Repairs
 from palmette.automl.samples.opening import MOST_COLUMNS, Opened
 from palmette.automl.samples.parsing import Texts, array, read_numbers, sample
 

@@ -1,12 +1,10 @@
 """Cells that are files: of folders and archives, of columns of paths, and of columns of numbers that become files.
 
-In a table of samples the cell of such a column is the path of a file, the same for files of the same content. Generated
-code is given the bytes, a request a `data:` URL.
+In a table of samples the cell of such a column is the path of a file, the same for files of the same content.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import io
 import json
@@ -15,70 +13,31 @@ import re
 import shutil
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from palmette.automl.file_cells import digest, inspected, kind_of_file, require_installed
 from palmette.automl.kinds import FileKind, file_kinds
-from palmette.automl.samples.artefacts import ArrayUse, Repairs
-from palmette.automl.samples.opening import DATA, Opened, digest, files_below, refusal, require_unpacked
+from palmette.automl.samples import ArrayUse, Repairs
+from palmette.automl.samples.opening import DATA, Opened, files_below, refusal, require_unpacked
 from palmette.automl.samples.tables import TEST, TRAIN, VALIDATION, Raw
-from palmette.errors import InputError, MachineError, Mistake, UserError, did_you_mean
+from palmette.errors import InputError, Mistake, UserError, did_you_mean
 from palmette.knowledge.web import cache_folder
 
-HEAD = 16  # bytes at the start of a file by which its kind is recognised
 SAMPLE, MOST_OTHERS = 60, 0.2  # cells that are looked at, and the share of them that may name no file of the kind
-MOST_BYTES, MOST_FILES = 200_000_000, 200_000  # of one file; of a folder
+MOST_FILES = 200_000  # of a folder
 SHOWN = 5
 SCALES = (1.0, 16.0, 255.0, 65535.0)  # the largest numbers of common pixel scales
 LABEL = "label"
 UNLABELLED = frozenset({"unlabeled", "unlabelled", "unknown", "images", "audio", "files", "data"})
 Pixels = list[np.ndarray | None]
-
-
-class Inspected(NamedTuple):
-    """The result of reading a file."""
-
-    sha256: str
-    fault: str
-    """Why it cannot be read; empty where it can."""
-    fingerprint: int
-
-
-def kind_of_file(path: Path) -> FileKind | None:
-    """The kind of a file by its content, else by its suffix."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(HEAD)
-    except OSError:
-        return None
-    kinds = file_kinds().values()
-    named = (one for one in kinds if path.suffix.lower() in one.suffixes)
-    return next((one for one in kinds if one.knows(head)), None) or next(named, None)
-
-
-def inspected(path: Path, kind: str) -> Inspected:
-    """Whether a file can be read, once for each state of it."""
-    found = path.stat()
-    return _inspected(path, kind, found.st_size, found.st_mtime_ns)
-
-
-@lru_cache(maxsize=200_000)
-def _inspected(path: Path, kind: str, size: int, _: int) -> Inspected:
-    if not 0 < size <= MOST_BYTES:
-        return Inspected("", f"it has more than {MOST_BYTES} bytes" if size else "it is empty", 0)
-    try:
-        return Inspected(digest(path), "", file_kinds()[kind].fingerprint(path.read_bytes()))
-    except ValueError as error:
-        reason = re.sub(r" <_io\.[^>]*>", "", " ".join(str(error).split()))  # the name that Pillow has for bytes
-        return Inspected("", reason[:120] or "it is damaged", 0)
 
 
 def with_files(raw: Raw, repairs: Repairs) -> Raw:
@@ -125,41 +84,6 @@ def readable(paths: Mapping[str, Path], kind: FileKind, subject: str, repairs: R
         repairs.add(code, subject, len(names), shown=shown)
     repairs.add("repeated-files", subject, len(made) - len(first))
     return {cell: made.get(cell) for cell in paths}
-
-
-def require_installed(kind: FileKind) -> None:
-    """Raises MachineError where the libraries that read files of a kind are not installed."""
-    if kind.lacking:
-        message = f"Reading files of kind {kind.name} needs {kind.lacking!r}, which is not installed."
-        raise MachineError(message, f"pip install 'palmette[{kind.name}]'", code="missing-library")
-
-
-def files_digest(table: pd.DataFrame, kinds: Mapping[str, str]) -> str:
-    """The digest of all files in the columns of these kinds, as they are now."""
-    found = hashlib.sha256()
-    for name, kind in sorted(kinds.items()):
-        for cell in sorted(table[name].dropna().unique()):
-            known = inspected(Path(cell), kind).sha256 if Path(cell).is_file() else "gone"
-            found.update(f"{cell}\0{known}\n".encode())
-    return found.hexdigest()
-
-
-def with_contents(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    """The frame with the bytes of files in the place of their paths, in the columns of these names."""
-    made = {name: [_content(cell) for cell in frame[name]] for name in names}
-    return frame.assign(**{name: pd.Series(cells, frame.index, object) for name, cells in made.items()})
-
-
-def _content(cell: object) -> bytes | None:
-    if isinstance(cell, bytes) or cell is None:
-        return cell
-    return Path(cell).read_bytes() if isinstance(cell, str) and cell else None
-
-
-def as_url(cell: object) -> str | None:
-    """A file as requests carry it: a `data:` URL."""
-    content = _content(cell)
-    return None if content is None else f"data:;base64,{base64.b64encode(content).decode()}"
 
 
 def with_arrays(raws: Sequence[Raw], requests: Sequence[str], repairs: Repairs) -> list[Raw]:

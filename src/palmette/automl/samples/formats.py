@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from palmette.automl.samples.artefacts import Dialect, Repairs
+from palmette.automl.samples import Dialect, Repairs
 from palmette.automl.samples.delimited import LINE_END, DelimitedTable, read_delimited, table_of
 from palmette.automl.samples.opening import DAMAGE, Opened, decode, most_unpacked
 from palmette.automl.samples.parsing import EXACT, as_column
@@ -144,7 +144,8 @@ def _records(opened: Opened, records: Objects) -> Frame:
     """The table of objects, column by column."""
     names = dict.fromkeys(name for one in records for name in one)
     opened.require_size(len(records), len(names))
-    return Frame({name: pd.Series([one.get(name) for one in records], dtype=object) for name in names}, columns=[*names])
+    columns = {name: pd.Series([one.get(name) for one in records], dtype=object) for name in names}
+    return Frame(columns, columns=[*names])
 
 
 def _node_link(opened: Opened, value: Mapping[str, Any]) -> Sequence[tuple[str, Frame]]:

@@ -17,9 +17,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from palmette.automl.file_cells import files_digest, inspected
 from palmette.automl.kinds import file_kind
-from palmette.automl.samples.artefacts import Loaded, Repairs, SampleColumn, Samples, TableError
-from palmette.automl.samples.files import LABEL, file_set, files_digest, inspected, tables_of, with_arrays, with_files
+from palmette.automl.samples import Loaded, Repairs, SampleColumn, Samples, TableError
+from palmette.automl.samples.files import LABEL, file_set, tables_of, with_arrays, with_files
 from palmette.automl.samples.formats import read_tables
 from palmette.automl.samples.opening import DATA, data_files, files_below, open_file, refusal
 from palmette.automl.samples.parsing import TEXT, decimal_sign, of_column, sample

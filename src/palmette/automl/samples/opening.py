@@ -179,12 +179,6 @@ def select_data(paths: Sequence[Path]) -> list[Path]:
     return found[DATA] or found[MAYBE]
 
 
-def digest(path: Path) -> str:
-    """sha256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def open_file(path: Path) -> Iterator[Opened]:
     """The data files in a file: itself, or the members of an archive; InputError where there is none to read."""
     try:

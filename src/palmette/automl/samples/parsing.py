@@ -14,10 +14,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from palmette.automl.samples import Reading
+
 Texts = Any  # a `pyarrow.LargeStringArray`; null where there is no text
 TEXT = pd.ArrowDtype(pa.large_string())  # of columns that are text in the file
-SAMPLE = 200  # values that are looked at before all are parsed
-MOSTLY = 0.6  # share of the sample that must parse
+SAMPLE, MOSTLY = 200, 0.6  # values that are looked at before all are parsed, and the share of them that must parse
 
 CURRENCIES = r"[$€£¥₹₽₩₺฿]|R\$|US\$|USD|EUR|GBP|JPY|CHF|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|BRL"
 UNITS = (
@@ -48,40 +49,35 @@ DIRECTIVES = {
     ".": r"\.",
 }  # fmt: skip
 DIRECTIVE = re.compile("|".join(map(re.escape, DIRECTIVES)))
-TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?")
-PATTERNS = (
-    (TIMESTAMP, ("ISO8601",)),
-    *(
-        (re.compile(DIRECTIVE.sub(lambda match: DIRECTIVES[match[0]], day[0] + time)), tuple(one + time for one in day))
-        for day in DAYS
-        for time in TIMES
-    ),
-)
+TIMESTAMP = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?"
+DATES = {
+    re.compile(DIRECTIVE.sub(lambda match: DIRECTIVES[match[0]], days[0] + time)): tuple(day + time for day in days)
+    for days in DAYS
+    for time in TIMES
+}
+PATTERNS = {re.compile(TIMESTAMP): ("ISO8601",)} | DATES
 """Patterns of dates, each with the formats that may read it."""
 COMPACT = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 DATE_NAME = re.compile(r"(^|[_\W])(date|day|dt|datum|dob)([_\W]|$)|date$", re.IGNORECASE)
 CLOCK = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([AaPp])\.?[Mm]\.?)?")
 YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 MOST_YEARS = 292  # on either side of 1970, that nanoseconds can count
-Times = np.ndarray[tuple[int], np.dtype[np.datetime64]]
 
 
 class ParsedNumbers(NamedTuple):
     """Values of texts, NaN for what is no number, and how they are written."""
 
     values: npt.NDArray[np.float64]
-    decimal: str = "."
-    thousands: str = ""
-    affix: str = ""
+    reading: Reading = Reading(form="number")
 
 
 class ParsedDates(NamedTuple):
     """Timestamps of texts, in UTC where zones are given, NaT for what is no date, and how they are written."""
 
-    values: Times
+    values: npt.NDArray[np.datetime64]
+    formats: tuple[str, ...]
     out_of_range: npt.NDArray[np.bool_]
     """Dates of years that nanoseconds since 1970 cannot count; NaT among the values."""
-    formats: tuple[str, ...]
     ambiguous: bool = False
     """Whether day and month could be swapped."""
 
@@ -144,7 +140,8 @@ def read_numbers(texts: Texts, decimal: str = ".") -> ParsedNumbers | None:
     decimal, thousands = _separators([match["digits"] for match in found if match], decimal)
     values = np.array([_value(match, decimal, thousands) if match else math.nan for match in found], dtype=float)
     values[np.isinf(plain)] = plain[np.isinf(plain)]
-    return ParsedNumbers(values, decimal, thousands, next((affix for affix in affixes if affix), ""))
+    affix = next(filter(None, affixes), "")
+    return ParsedNumbers(values, Reading(form="number", decimal=decimal, thousands=thousands, affix=affix))
 
 
 def decimal_sign(samples: pa.ChunkedArray) -> str:
@@ -190,34 +187,34 @@ def _value(match: re.Match[str], decimal: str, thousands: str) -> float:
 
 def read_dates(texts: Sequence[str], name: str) -> ParsedDates | None:
     """The dates in distinct texts; None when few of them are dates."""
-    some = list(texts[:: max(1, len(texts) // SAMPLE)])
+    some = rest = list(texts[:: max(1, len(texts) // SAMPLE)])
     if COMPACT.fullmatch(some[0]):
         named = DATE_NAME.search(name) and all(COMPACT.fullmatch(text) for text in texts)
-        return ParsedDates(_parsed(texts, "%Y%m%d"), np.zeros(len(texts), bool), ("%Y%m%d",)) if named else None
-    used, rest = [], some
-    for pattern, choices in PATTERNS:
+        return ParsedDates(_parsed(texts, "%Y%m%d"), ("%Y%m%d",), np.zeros(len(texts), bool)) if named else None
+    used = []
+    for pattern in PATTERNS:
         left = [text for text in rest if not pattern.fullmatch(text)]
-        used += [(pattern, choices)] if len(left) < len(rest) else []
+        used += [pattern] if len(left) < len(rest) else []
         rest = left
     if len(some) - len(rest) < MOSTLY * len(some):
         return None
     values = np.full(len(texts), np.datetime64("NaT"), dtype="datetime64[ns]")
     out_of_range, formats, ambiguous = np.zeros(len(texts), bool), [], False
-    for pattern, choices in used:
+    for pattern in used:
         places = [at for at, text in enumerate(texts) if np.isnat(values[at]) and pattern.fullmatch(text)]
-        tried = {choice: _parsed([texts[at] for at in places], choice) for choice in choices}
-        good = {choice: int((~np.isnat(parsed)).sum()) for choice, parsed in tried.items()}
-        best = max(choices, key=lambda choice: good[choice])
-        ambiguous |= bool(places) and list(good.values()).count(good[best]) > 1
+        tried = [_parsed([texts[at] for at in places], choice) for choice in PATTERNS[pattern]]
+        good = [int((~np.isnat(parsed)).sum()) for parsed in tried]
+        best = good.index(max(good))
+        ambiguous |= bool(places) and good.count(good[best]) > 1
         values[places] = tried[best]
         for at in (at for at in places if np.isnat(values[at])):
             year = YEAR.search(texts[at])
             out_of_range[at] = year is not None and abs(int(year[0]) - 1970) > MOST_YEARS
-        formats += [best] if places else []
-    return ParsedDates(values, out_of_range, tuple(formats), ambiguous)
+        formats += [PATTERNS[pattern][best]] if places else []
+    return ParsedDates(values, tuple(formats), out_of_range, ambiguous)
 
 
-def _parsed(texts: Sequence[str], form: str) -> Times:
+def _parsed(texts: Sequence[str], form: str) -> npt.NDArray[np.datetime64]:
     parsed = pd.to_datetime(pd.Series(list(texts), dtype=object), format=form, errors="coerce", utc=True)
     return parsed.dt.tz_convert(None).to_numpy("datetime64[ns]", copy=True)
 

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from palmette.automl.kinds import is_id_name
-from palmette.automl.samples.artefacts import Loaded, Reading, Repairs, TableError
+from palmette.automl.samples import Loaded, Reading, Repairs, TableError
 from palmette.automl.samples.opening import MOST_COLUMNS
 from palmette.automl.samples.tables import Raw, keys_of
 from palmette.automl.samples.values import EXAMPLES, MISSING, Typed, described

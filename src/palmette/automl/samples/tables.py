@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from palmette.automl.kinds import Kind
-from palmette.automl.samples.artefacts import ArrayUse, DataFile, Dialect, Repairs, Role, TableError
+from palmette.automl.samples import ArrayUse, DataFile, Dialect, Repairs, Role, TableError
 from palmette.automl.samples.opening import Opened
 from palmette.automl.samples.values import MISSING
 

@@ -17,19 +17,8 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from palmette.automl.kinds import FALSE, STRUCTURE, TRUE, Kind, file_kind, is_id_name, kind_of
-from palmette.automl.samples.artefacts import ArrayUse, Reading, Repairs, SampleColumn
-from palmette.automl.samples.parsing import (  # fmt: skip
-    EXACT,
-    GROUPED,
-    TEXT,
-    Texts,
-    array,
-    hours_of,
-    of_column,
-    read_dates,
-    read_numbers,
-    sample,
-)
+from palmette.automl.samples import ArrayUse, Reading, Repairs, SampleColumn, parsing
+from palmette.automl.samples.parsing import EXACT, TEXT, Texts, array, hours_of, of_column, sample
 
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "<na>", "?", "-", "--", "nil", "n.a.", "#n/a n/a", "\\n"})
 # Missing only among numbers or dates: among words they may be an answer.
@@ -48,6 +37,7 @@ LEADING_ZEROS = re.compile(r"[-+]?0\d+")
 ZONE = re.compile(r"(Z|UTC|[-+]\d{2}:?\d{2})$")
 NATIVE = Reading(form="native")
 Places = npt.NDArray[np.intp]
+NOWHERE = np.array([], dtype=np.intp)
 
 
 class Typed(NamedTuple):
@@ -59,22 +49,22 @@ class Typed(NamedTuple):
 
 def typed(raw: pd.Series[Any], name: str, decimal_sign: str, repairs: Repairs) -> Typed:
     """The column in the one type of its values; repairs are added to `repairs`."""
-    types = pd.api.types
+    kind = raw.dtype.kind
     if raw.dtype == TEXT:
         return _from_texts(of_column(raw), name, decimal_sign, repairs)
-    if types.is_bool_dtype(raw.dtype) and not raw.isna().any():
+    if kind == "b" and not raw.isna().any():
         return Typed(raw.astype(bool), NATIVE)
-    if types.is_datetime64_any_dtype(raw.dtype):
+    if kind == "M":
         series = raw.dt.tz_convert("UTC").dt.tz_localize(None) if raw.dt.tz is not None else raw
         beyond = (series < pd.Timestamp.min) | (series > pd.Timestamp.max)
         repairs.add("not-a-date", name, beyond.sum(), shown=", ".join(map(str, series[beyond][:3])))
         return Typed(series.mask(beyond).astype("datetime64[ns]"), NATIVE)
-    if types.is_timedelta64_dtype(raw.dtype):
+    if kind == "m":
         repairs.add("duration", name, len(raw))
         return Typed(raw.dt.total_seconds(), NATIVE)
-    if types.is_numeric_dtype(raw.dtype) and not types.is_bool_dtype(raw.dtype):
+    if kind in "iuf":
         values = raw.to_numpy(float, na_value=np.nan)
-        whole = types.is_integer_dtype(raw.dtype) and not np.isnan(values).any() and raw.max() <= np.iinfo(np.int64).max
+        whole = kind != "f" and not np.isnan(values).any() and raw.max() <= np.iinfo(np.int64).max
         return _finite(raw.astype("int64") if whole else pd.Series(values, index=raw.index), name, NATIVE, repairs)
     cells = raw.to_numpy(object)
     repairs.add("nested-values", name, sum(isinstance(cell, dict | list | tuple | np.ndarray) for cell in cells))
@@ -147,11 +137,11 @@ class DistinctTexts:
         found = pc.is_in(self.folded, value_set=array(sorted(markers)))
         return np.flatnonzero(~found.to_numpy(zero_copy_only=False))
 
-    def at(self, places: Places, folded: bool = False) -> list[str]:
-        found: list[str] = (self.folded if folded else self.trimmed).take(places).to_pylist()
+    def at(self, places: Places) -> list[str]:
+        found: list[str] = self.trimmed.take(places).to_pylist()
         return found
 
-    def finished(self, kept: Places, values: Any, missing: Any, reading: Reading, bad: Places | None = None) -> Typed:
+    def finished(self, kept: Places, values: Any, missing: Any, reading: Reading, bad: Places = NOWHERE) -> Typed:
         """The column from a value for each kept text; the other texts, and the bad ones, are missing."""
         spread = np.full(len(self.counts) + 1, missing, dtype=np.asarray(values).dtype)
         spread[kept] = values  # the last place is for rows without a text
@@ -159,8 +149,8 @@ class DistinctTexts:
         dropped = dropped[[bool(text) for text in self.at(dropped)]] if len(dropped) else dropped
         words = sorted({*self.at(dropped)})
         self.repairs.add("missing-marker", self.name, self.rows(dropped), shown=", ".join(map(repr, words[:5])))
-        found = (*words, *(self.at(bad) if bad is not None else ()))[:20]
-        return Typed(pd.Series(spread[self.codes]), reading.model_copy(update={"missing": found}))
+        reading = reading.model_copy(update={"missing": (*words, *self.at(bad))[:20]})
+        return Typed(pd.Series(spread[self.codes]), reading)
 
     def tolerates(self, kept: Places, bad: Places, typos: float) -> bool:
         """Whether so few of the kept texts are bad that the others are what they seem."""
@@ -180,32 +170,30 @@ def _from_texts(texts: Texts, name: str, sign: str, repairs: Repairs) -> Typed:
 
 def _numbers(column: DistinctTexts, kept: Places, sign: str) -> Typed | None:
     name, repairs, texts = column.name, column.repairs, column.trimmed.take(kept)
-    numbers = None if _are_codes(texts, name) else read_numbers(texts, sign)
+    numbers = None if _are_codes(texts, name) else parsing.read_numbers(texts, sign)
     bad = kept[np.isnan(numbers.values)] if numbers else kept
     if numbers is None or not column.tolerates(kept, bad, TYPOS):
         return None
-    reading = Reading(form="number", decimal=numbers.decimal, thousands=numbers.thousands, affix=numbers.affix)
-    found = column.finished(kept, numbers.values, np.nan, reading, bad)
+    values, reading = numbers
+    series, reading = column.finished(kept, values, np.nan, reading, bad)
     column.report_bad("not-a-number", bad)
-    series, values = found.series, numbers.values
-    fractions = pc.match_substring_regex(texts, rf"{re.escape(numbers.decimal)}|[0-9][eE][-+]?[0-9]")
+    fractions = pc.match_substring_regex(texts, rf"{re.escape(reading.decimal)}|[0-9][eE][-+]?[0-9]")
     if (values == np.floor(values)).all() and (np.abs(values) < EXACT).all() and not pc.any(fractions).as_py():
         series = series.astype("int64") if series.notna().all() else series
     marks = (reading.decimal.strip("."), reading.thousands, reading.affix)
     manner = zip(("decimal comma", "thousands separator", "unit"), marks, strict=True)
     if written := " and ".join(f"{what} {mark!r}" for what, mark in manner if mark):
-        unit = reading.affix.casefold()
-        bare = column.rows(kept[[unit not in text for text in column.at(kept, folded=True)]])
+        bare = column.rows(kept[[reading.affix.casefold() not in text.casefold() for text in column.at(kept)]])
         rest = f"; {bare} of {column.rows(kept)} have none" if bare else ""
         repairs.add("number-as-text", name, column.rows(kept), written=written, rest=rest)
     else:
-        _warn_of_numbers(sample(texts, SAMPLE).to_pylist(), name, repairs)
-    return _finite(series, name, found.reading, repairs)
+        _warn_of_numbers(sample(texts, parsing.SAMPLE).to_pylist(), name, repairs)
+    return _finite(series, name, reading, repairs)
 
 
 def _are_codes(texts: Texts, name: str) -> bool:
     """Whether they are postal codes, account numbers and the like: digits whose leading zeros or length matter."""
-    padded = pc.sum(pc.match_substring_regex(texts.filter(pc.starts_with(texts, "0")), "^0[0-9]+$")).as_py() or 0
+    padded = pc.sum(pc.match_substring_regex(texts, "^0[0-9]+$")).as_py() or 0
     if padded and (padded >= PADDED * len(texts) or is_id_name(name)):
         digits = pc.sum(pc.match_substring_regex(texts, "^[0-9]+$")).as_py()
         fractions = pc.any(pc.match_substring_regex(texts, "^-?[0-9]*[.,][0-9]")).as_py()
@@ -216,7 +204,7 @@ def _are_codes(texts: Texts, name: str) -> bool:
 
 def _dates(column: DistinctTexts, kept: Places) -> Typed | None:
     texts, name, repairs = column.at(kept), column.name, column.repairs
-    dates = read_dates(texts, name)
+    dates = parsing.read_dates(texts, name)
     bad = kept[np.isnat(dates.values) & ~dates.out_of_range] if dates else kept
     if dates is None or not column.tolerates(kept, bad, ODD_DATES):
         return None
@@ -225,12 +213,11 @@ def _dates(column: DistinctTexts, kept: Places) -> Typed | None:
     column.report_bad("not-a-date", kept[np.isnat(dates.values)])
     some = texts[:: max(1, len(texts) // SAMPLE)]
     repairs.add("ambiguous-dates", name, len(some) * dates.ambiguous, format=dates.formats[0])
-    known = dates.values[~np.isnat(dates.values)].astype("datetime64[Y]")
-    if any("%y" in form for form in dates.formats) and len(known):
-        repairs.add("short-years", name, len(some), first=known.min(), last=known.max())
-    timed = [text for text in some if ":" in text]
-    bare = sum(not ZONE.search(text) for text in timed)
-    repairs.add("no-zone", name, bare if bare < len(timed) else 0)
+    years = found.series.dropna().dt.year
+    if any("%y" in form for form in dates.formats) and len(years):
+        repairs.add("short-years", name, len(some), first=years.min(), last=years.max())
+    zones = [bool(ZONE.search(text)) for text in some if ":" in text]
+    repairs.add("no-zone", name, zones.count(False) if any(zones) else 0)
     return found
 
 
@@ -241,10 +228,9 @@ def _clocks(column: DistinctTexts, kept: Places) -> Typed | None:
     bad = kept[np.isnan(hours)]
     if not column.tolerates(kept, bad, ODD_DATES):
         return None
-    found = column.finished(kept, hours, np.nan, Reading(form="clock"), bad)
     column.repairs.add("time-as-text", column.name, column.rows(kept))
     column.report_bad("not-a-time", bad)
-    return found
+    return column.finished(kept, hours, np.nan, Reading(form="clock"), bad)
 
 
 def _booleans(column: DistinctTexts) -> Typed | None:
@@ -257,29 +243,22 @@ def _booleans(column: DistinctTexts) -> Typed | None:
     ranked = sorted(zip(column.counts[kept], spellings, folded, strict=True), reverse=True)
     yes, no = (next(text for _, text, fold in ranked if fold in side) for side in (TRUE, FALSE))
     values = np.array([yes if fold in TRUE else no for fold in folded], dtype=object)
-    found, count = column.finished(kept, values, np.nan, Reading(form="boolean")), len({*spellings})
+    count = len({*spellings})
     column.repairs.add("boolean-spellings", column.name, count if count > 2 else 0, yes=yes, no=no)
-    return found
+    return column.finished(kept, values, np.nan, Reading(form="boolean"))
 
 
 def _words(column: DistinctTexts) -> Typed:
     first = [text for text in column.trimmed.slice(0, MOST_COMPARED).to_pylist() if text]
     countries = len(first) >= 5 and all(len(text) == 2 and text.isupper() for text in first)  # NA is Namibia
     kept = column.present(MISSING - {"na"} if countries else MISSING)
-    texts, name = column.at(kept), column.name
+    texts = column.at(kept)
     found = column.finished(kept, np.array(texts, dtype=object), np.nan, Reading(form="words"))
-    column.repairs.add("blanks", name, column.padded)
+    column.repairs.add("blanks", column.name, column.padded)
     if len(texts) <= MOST_COMPARED:
-        folded, shown = ({one(text) for text in texts} for one in (str.casefold, _as_shown))
-        how = "in characters that look alike or are invisible" if len(shown) < len(folded) else "in capitals"
-        column.repairs.add("capitals", name, len({*texts}) - len(shown), how=how)
+        shown = {unicodedata.normalize("NFKC", text).casefold() for text in texts}
+        column.repairs.add("capitals", column.name, len({*texts}) - len(shown))
     return found
-
-
-def _as_shown(text: str) -> str:
-    """The text in lower case, with characters in one form, without invisible ones."""
-    visible = "".join(sign for sign in unicodedata.normalize("NFKC", text) if unicodedata.category(sign) != "Cf")
-    return visible.casefold()
 
 
 def _warn_of_numbers(texts: Sequence[str], name: str, repairs: Repairs) -> None:
@@ -290,7 +269,7 @@ def _warn_of_numbers(texts: Sequence[str], name: str, repairs: Repairs) -> None:
     bare = [text.lstrip("+-") for text in texts]
     pointed = [text for text in bare if "." in text]
     whole = [text for text in bare if text.isdecimal()]
-    grouped = pointed and all(GROUPED["."].fullmatch(text) and text[0] != "0" for text in pointed)
+    grouped = pointed and all(parsing.GROUPED["."].fullmatch(text) and text[0] != "0" for text in pointed)
     if grouped and whole and max(map(len, whole)) <= 3:
         repairs.add("ambiguous-numbers", name, len(pointed), shown=pointed[0])
 
@@ -306,10 +285,9 @@ def _finite(series: Any, name: str, reading: Reading, repairs: Repairs) -> Typed
 def _warn_of_sentinels(values: npt.NDArray[np.float64], name: str, repairs: Repairs) -> None:
     """Reports repeated nines far from all other numbers, such as -999: they probably mean "missing"."""
     for end in (values.min(), values.max()) if len(values) >= 20 else ():
-        if f"{abs(end):.0f}".strip("9") == "" and abs(end) >= 99 and end == int(end):
+        if abs(end) >= 99 and end == int(end) and {*f"{abs(end):.0f}"} == {"9"}:
             rest = values[values != end]
             count = len(values) - len(rest)
-            spread = max(float(np.ptp(rest)), 1.0) if len(rest) else 1.0
-            gap = float(np.abs(rest - end).min()) if len(rest) else 0.0
-            if count >= max(2, 0.002 * len(values)) and gap > 2 * spread:
+            gap = float(np.abs(rest - end).min(initial=np.inf))
+            if len(rest) and count >= max(2, 0.002 * len(values)) and gap > 2 * max(float(np.ptp(rest)), 1.0):
                 repairs.add("sentinel", name, count, value=end)

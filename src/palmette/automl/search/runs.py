@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, Trial, substance
+from palmette.automl.file_cells import with_contents
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import Problem
 from palmette.automl.problems.registry import problem_of
-from palmette.automl.samples.files import with_contents
 from palmette.automl.search.job import (
     CONTEXT,
     ENCODINGS,

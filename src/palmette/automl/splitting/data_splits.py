@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from palmette.automl.samples.artefacts import Samples
+    from palmette.automl.samples import Samples
     from palmette.automl.splitting.split import RowSplit
 
 CELLS = 100_000

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from palmette.automl.artefacts import FeatureImportance, Score
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, Strategy
+from palmette.automl.file_cells import with_contents
 from palmette.automl.kinds import STRUCTURE, UNUSABLE
 from palmette.automl.measure import METRICS, Metric, Predictions, interval, metric_of, score
 from palmette.automl.measure.metrics import Floats, Task
@@ -25,7 +26,6 @@ from palmette.automl.problems.supervised import require_row_count
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ClusterResults as Clusters
 from palmette.automl.report_data import ReportData
-from palmette.automl.samples.files import with_contents
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
