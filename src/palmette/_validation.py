@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, RootModel, Tag, ValidationError
@@ -14,28 +14,23 @@ from palmette._yaml import Parsed, Path, spell
 from palmette.errors import Mistake, nearest
 
 _EXPECTED = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "int_parsing_size": "a whole number of bounded size",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "dict_type": "a mapping",
-    "model_type": "a mapping",
-    "model_attributes_type": "a mapping",
-    "tuple_type": "a list",
-    "list_type": "a list",
-    "mapping_type": "a mapping",
-    "none_required": "nothing",
-    "datetime_type": "a date and time such as '2025-03-31T00:00:00Z'",
-    "datetime_parsing": "a date and time such as '2025-03-31T00:00:00Z'",
-    "datetime_from_date_parsing": "a date and time such as '2025-03-31T00:00:00Z'",
-    "datetime_object_invalid": "a date and time such as '2025-03-31T00:00:00Z'",
-    "finite_number": "a finite number",
+    kind: expected
+    for expected, kinds in {
+        "text": "string_type",
+        "a whole number": "int_type int_parsing int_from_float",
+        "a whole number of bounded size": "int_parsing_size",
+        "a number": "float_type float_parsing",
+        "a finite number": "finite_number",
+        "true or false": "bool_type bool_parsing",
+        "a mapping": "dict_type model_type model_attributes_type mapping_type",
+        "a list": "tuple_type list_type",
+        "nothing": "none_required",
+        "a date and time such as '2025-03-31T00:00:00Z'": "datetime_type datetime_parsing datetime_from_date_parsing "
+        "datetime_object_invalid",
+    }.items()
+    for kind in kinds.split()
 }
+"""The expected value, by pydantic's kind of error."""
 _QUOTE = "Put the value before it in quotes: in {...} and [...], a comma ends a value."
 _NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
@@ -54,15 +49,9 @@ class _ErrorLocation:
 def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> list[Mistake]:
     """As `explain_fields`, but a single problem for a document of another format."""
     if _is_another(model, parsed.value):
-        has, wants = list(parsed.value), [name for name, info in model.model_fields.items() if info.is_required()]
-        return [
-            Mistake(
-                "another-format",
-                f"This is no {model.__name__}: it has the keys {', '.join(has[:5])}.",
-                f"Name a file with the keys {', '.join(wants)}.",
-                line=1,
-            )
-        ]
+        wants = [name for name, info in model.model_fields.items() if info.is_required()]
+        message = f"This is no {model.__name__}: it has the keys {', '.join(list(parsed.value)[:5])}."
+        return [Mistake("another-format", message, f"Name a file with the keys {', '.join(wants)}.", line=1)]
     return explain_fields(error, model, parsed)
 
 
@@ -86,18 +75,7 @@ def explain_fields(error: ValidationError, model: Any, parsed: Parsed) -> list[M
         detail = _with_all_choices(chosen[0], details)
         problem = _wrong_type(details) if chosen in wrong_type else _describe(detail, chosen[1])
         field = spell(path)
-        problems.append(
-            Mistake(
-                problem.code,
-                problem.message,
-                problem.remedy,
-                "",
-                _line(field, path, parsed),
-                field,
-                problem.value,
-                problem.nearest,
-            )
-        )
+        problems.append(replace(problem, line=_line(field, path, parsed), field=field))
     return problems
 
 
@@ -232,35 +210,22 @@ def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Mistake:
     match kind:
         case "extra_forbidden":
             known = _keys(place.owner)
-            return Mistake(
-                "unknown-key",
-                f"The key {key!r} is not known here.",
-                _QUOTE if _is_rest(key) else f"Known keys: {', '.join(known)}.",
-                value=key,
-                nearest=nearest(key, known),
-            )
+            remedy = _QUOTE if _is_rest(key) else f"Known keys: {', '.join(known)}."
+            message = f"The key {key!r} is not known here."
+            return Mistake("unknown-key", message, remedy, value=key, nearest=nearest(key, known))
         case "missing":
             return Mistake("missing-key", f"The key {key!r} is missing.", "Add it.", value=key)
         case "literal_error":
             known = _choices(context.get("expected", ""))
             if shown in known:
                 return Mistake("wrong-type", f"{value!r} is text here.", "Write it without quotes.", value=shown)
-            return Mistake(
-                "invalid-choice",
-                f"{_spoken(value)} is not one of {', '.join(map(str, known))}.",
-                "Choose one of them.",
-                value=shown,
-                nearest=nearest(shown, known),
-            )
+            message = f"{_spoken(value)} is not one of {', '.join(known)}."
+            return Mistake("invalid-choice", message, "Choose one of them.", value=shown, nearest=nearest(shown, known))
         case "union_tag_not_found" | "union_tag_invalid":
             return _unknown_kind(value, place)
         case "string_pattern_mismatch" if context.get("pattern") == _NAME_PATTERN:
-            return Mistake(
-                "invalid-name",
-                f"{value!r} is not a name.",
-                _QUOTE if _is_rest(value) else "Use letters, digits and underscores, not a digit first.",
-                value=shown,
-            )
+            remedy = _QUOTE if _is_rest(value) else "Use letters, digits and underscores, not a digit first."
+            return Mistake("invalid-name", f"{value!r} is not a name.", remedy, value=shown)
         case "string_pattern_mismatch":
             form = context.get("pattern")
             return Mistake("invalid-value", f"{_spoken(value)} has not the form {form}.", "Write it so.", value=shown)
@@ -271,12 +236,8 @@ def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Mistake:
             message = f"{_spoken(value)} is out of range: {_lower(item['msg'])}."
             return Mistake("out-of-range", message, "Write a number within it.", value=shown)
         case "timezone_aware":
-            return Mistake(
-                "missing-offset",
-                f"{value!r} has no offset from UTC.",
-                "Add one, e.g. '2025-03-31T00:00:00Z'.",
-                value=shown,
-            )
+            remedy = "Add one, e.g. '2025-03-31T00:00:00Z'."
+            return Mistake("missing-offset", f"{value!r} has no offset from UTC.", remedy, value=shown)
         case "value_error":
             reason = context.get("error")
             hint = getattr(reason, "nearest", None)
@@ -287,21 +248,12 @@ def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Mistake:
 def _unknown_kind(value: Any, place: _ErrorLocation) -> Mistake:
     known = [tag for member in _members(_strip(place.annotation)) for tag in _tags(member)]
     if not isinstance(value, dict):
-        return Mistake(
-            "wrong-type",
-            f"{_spoken(value)} is not a mapping.",
-            f"Begin with one of {', '.join(known)}.",
-            value=_shown(value),
-        )
+        remedy = f"Begin with one of {', '.join(known)}."
+        return Mistake("wrong-type", f"{_spoken(value)} is not a mapping.", remedy, value=_shown(value))
     keys = [str(key) for key in value]
     hint = next((hit for hit in (nearest(key, known) for key in keys) if hit), None)
-    return Mistake(
-        "unknown-step",
-        f"{', '.join(map(repr, keys)) or 'An empty mapping'} is not a known kind.",
-        f"Known: {', '.join(known)}.",
-        value=", ".join(keys),
-        nearest=hint,
-    )
+    message = f"{', '.join(map(repr, keys)) or 'An empty mapping'} is not a known kind."
+    return Mistake("unknown-step", message, f"Known: {', '.join(known)}.", value=", ".join(keys), nearest=hint)
 
 
 def _keys(owner: Any) -> list[str]:
@@ -324,11 +276,7 @@ def _lower(message: str) -> str:
 
 def _shown(value: Any) -> str:
     """The value as YAML, shortened."""
-    text = (
-        {True: "true", False: "false", None: "null"}.get(value, str(value))
-        if not isinstance(value, dict | list | int | float) or isinstance(value, bool)
-        else str(value)
-    )
+    text = {"True": "true", "False": "false", "None": "null"}.get(str(value), str(value))
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

@@ -29,6 +29,9 @@ _PLAIN_KEY = re.compile(r"^[A-Za-z_][A-Za-z0-9_-]*$")
 _CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPED = re.compile("[\0\ud800-\udfff]")
 """Characters that only escapes can produce and that neither files nor paths can hold."""
+_DEFAULT_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map")}
+_FLATTER = "Write it flatter and without aliases."
+_TOO_LARGE = Mistake("too-large", f"The document has more than {MAX_VALUES} values, aliases expanded.", _FLATTER)
 _NULL, _BOOL = re.compile(r"^(?:~|null|Null|NULL|)$"), re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
 _INT = re.compile(r"^[-+]?(?:0|[1-9][0-9]*)$")
 _FLOAT = re.compile(r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$")
@@ -62,66 +65,40 @@ class Parsed:
 
 
 class _Loader(yaml.BaseLoader):
-    """Composes nodes without resolving scalars; `_scalar` does that."""
+    """Stops at too many values."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.depth = 0
-        self.count = 0
-        self.tagged: list[tuple[str, int]] = []
+    count = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it untyped
-        if self.depth >= MAX_DEPTH:
-            message = f"The document is nested deeper than {MAX_DEPTH} levels."
-            raise _RefusedError(Mistake("too-deep", message, "Write it flatter.", line=event.start_mark.line + 1))
         self.count += 1
         if self.count > MAX_VALUES:
-            raise _refused("too-large", f"The document has more than {MAX_VALUES} values.")
-        tag = getattr(event, "tag", None)
-        if tag is not None:
-            self.tagged.append((tag, event.start_mark.line + 1))
-        self.depth += 1
-        node = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
+            raise _RefusedError(_TOO_LARGE)
+        return super().compose_node(parent, index)
 
 
 def parse_yaml(text: str) -> Parsed:
     """Parses one YAML document; never raises for invalid text."""
     if control := _CONTROL.search(text):
         return Parsed(problems=[_control_problem(control)])
-    loader = _Loader(text)
+    loader, result = _Loader(text), Parsed()
     try:
-        node = loader.get_single_node()
+        if (node := loader.get_single_node()) is None:
+            empty = Mistake("empty-file", "The file is empty.", "Write the document, or name another file.")
+            return Parsed(problems=[empty])
+        result.value = _Builder(result).build(node, ())
+        return result
     except yaml.MarkedYAMLError as error:
-        return Parsed(problems=[_syntax_problem(error, text)])
+        problem = _syntax_problem(error, text)
+    except RecursionError:
+        problem = Mistake(
+            "too-deep", f"The document is nested deeper than {MAX_DEPTH} levels.", _FLATTER, line=loader.line + 1
+        )
     except _RefusedError as error:
-        return Parsed(problems=[*error.args])
+        (problem,) = error.args
     except (ValueError, OverflowError):  # invalid numbers in `%YAML` and `\U........`
         message = "Bad YAML: the number of a version or of a character is too large."
-        return Parsed(problems=[Mistake("bad-yaml", message, "Mend it here.", line=loader.line + 1)])
-    result = Parsed(
-        problems=[
-            Mistake(
-                "yaml-tag",
-                f"The tag {tag!r} is not supported.",
-                "Leave it out; put text in quotes.",
-                line=line,
-                value=tag,
-            )
-            for tag, line in loader.tagged
-        ]
-    )
-    if node is None:
-        result.problems.append(Mistake("empty-file", "The file is empty.", "Write the document, or name another file."))
-        return result
-    builder = _Builder(result)
-    try:
-        result.value = builder.build(node, ())
-    except _RefusedError as error:
-        return Parsed(problems=[*error.args])
-    return result
+        problem = Mistake("bad-yaml", message, "Mend it here.", line=loader.line + 1)
+    return Parsed(problems=[problem])
 
 
 def load_plain(text: str) -> Any:
@@ -152,10 +129,6 @@ class _RefusedError(Exception):
     """The document is nested too deeply or expands too far; the argument is the problem."""
 
 
-def _refused(code: str, message: str) -> _RefusedError:
-    return _RefusedError(Mistake(code, message, "Write it flatter and without aliases."))
-
-
 class _Builder:
     """Converts nodes to values and records lines and problems in `into`."""
 
@@ -165,11 +138,17 @@ class _Builder:
 
     def build(self, node: yaml.Node, path: Path) -> Any:
         self.count += 1
+        line = node.start_mark.line + 1
         if len(path) > MAX_DEPTH:
-            raise _refused("too-deep", "The document is nested too deep, or an alias contains itself.")
+            message = f"The document is nested deeper than {MAX_DEPTH} levels, or an alias contains itself."
+            raise _RefusedError(Mistake("too-deep", message, _FLATTER, line=line))
         if self.count > MAX_VALUES:
-            raise _refused("too-large", f"The document unfolds to more than {MAX_VALUES} values.")
-        self.into.lines.setdefault(spell(path), node.start_mark.line + 1)
+            raise _RefusedError(_TOO_LARGE)
+        if node.tag not in _DEFAULT_TAGS:
+            remedy = "Leave it out; put text in quotes."
+            problem = Mistake("yaml-tag", f"The tag {node.tag!r} is not supported.", remedy, line=line, value=node.tag)
+            self.into.problems.append(problem)
+        self.into.lines.setdefault(spell(path), line)
         if isinstance(node, yaml.MappingNode):
             return {key: self.build(value, (*path, key)) for key, value in self._pairs(node, path)}
         if isinstance(node, yaml.SequenceNode):
@@ -194,23 +173,17 @@ class _Builder:
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
-                self.into.problems.append(
-                    Mistake("yaml-key", "A key must be plain text.", "Write a name.", line=line, field=spell(path))
+                problem = Mistake(
+                    "yaml-key", "A key must be plain text.", "Write a name.", line=line, field=spell(path)
                 )
+                self.into.problems.append(problem)
                 continue
             key = self._text(key_node, path)
             field_path = spell((*path, key))
             if key in seen:
-                self.into.problems.append(
-                    Mistake(
-                        "duplicate-key",
-                        f"The key {key!r} is there twice; the first is on line {seen[key]}.",
-                        "Keep one of them.",
-                        line=line,
-                        field=field_path,
-                        value=key,
-                    )
-                )
+                message = f"The key {key!r} is there twice; the first is on line {seen[key]}."
+                where = {"line": line, "field": field_path, "value": key}
+                self.into.problems.append(Mistake("duplicate-key", message, "Keep one of them.", **where))
                 continue
             seen[key] = line
             self.into.lines[field_path] = line

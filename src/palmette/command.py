@@ -20,7 +20,7 @@ from palmette.errors import MachineError, ModelError, UserError
 from palmette.llm.context import fenced
 from palmette.llm.messages import Prompt, Reply, Settings
 from palmette.llm.relay import as_markdown
-from palmette.llm.tokens import estimate_tokens
+from palmette.llm.text import estimate_tokens
 from palmette.sandbox import Access, Limits, Sandbox
 from palmette.sandbox.reading import read_made
 from palmette.sandbox.temporary import temporary_folder

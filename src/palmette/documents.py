@@ -62,30 +62,15 @@ class Located(Generic[M]):
     def line(self, field: str) -> int | None:
         """Line of a field such as `features[2].aggregate.of`, or of its nearest enclosing field."""
         while field and field not in self.lines:
-            field = re.sub(r"(\.[^.\[\]]+|\[[^\[\]]*\]|^[^.\[\]]+)$", "", field) if field[-1] != "." else field[:-1]
+            field = re.sub(r"(\.[^.\[\]]*|\[[^\[\]]*\]|^[^.\[\]]+)$", "", field)
         return self.lines.get(field)
 
     def problem(
-        self,
-        code: str,
-        message: str,
-        remedy: str = "",
-        *,
-        field: str,
-        value: object = None,
-        known: Iterable[str] = (),
+        self, code: str, message: str, remedy: str = "", *, field: str, value: object = None, known: Iterable[str] = ()
     ) -> Mistake:
         """A mistake in this document; the nearest of the `known` names is suggested."""
-        return Mistake(
-            code,
-            message,
-            remedy,
-            self.file,
-            self.line(field),
-            field,
-            None if value is None else str(value),
-            nearest(str(value), known) if known else None,
-        )
+        shown, near = None if value is None else str(value), nearest(str(value), known) if known else None
+        return Mistake(code, message, remedy, self.file, self.line(field), field, shown, near)
 
 
 def read_document(path: Path, model: type[M]) -> M:
@@ -118,14 +103,9 @@ def parse_located(text: str, model: type[M], file: str) -> Located[M]:
         except ValidationError as error:
             problems += explain(error, model, parsed)
     elif not problems:
-        problems.append(
-            Mistake(
-                "not-a-mapping",
-                f"The document is {_kind(parsed.value)}, not a mapping of keys to values.",
-                f"Begin with the keys of {model.__name__}: {', '.join(list(model.model_fields)[:4])}, ...",
-                line=1,
-            )
-        )
+        message = f"The document is {_kind(parsed.value)}, not a mapping of keys to values."
+        remedy = f"Begin with the keys of {model.__name__}: {', '.join(list(model.model_fields)[:4])}, ..."
+        problems.append(Mistake("not-a-mapping", message, remedy, line=1))
     if problems or value is None:
         ordered = sorted(problems, key=lambda problem: problem.line or 0)
         if len(ordered) > MAX_PROBLEMS:
@@ -151,17 +131,12 @@ def read_text(path: Path) -> str:
         if not path.is_file():
             raise _refusal(path, "unreadable", "This is a device or a pipe, not a file.", "Name a file.")
         if path.stat().st_size > MAX_BYTES:
-            raise _refusal(
-                path,
-                "too-large",
-                f"The file has {path.stat().st_size} bytes; at most {MAX_BYTES} are read.",
-                "Is this the right file?",
-            )
+            message = f"The file has {path.stat().st_size} bytes; at most {MAX_BYTES} are read."
+            raise _refusal(path, "too-large", message, "Is this the right file?")
         data = path.read_bytes()
     except (OSError, ValueError) as error:
-        raise _refusal(
-            path, "unreadable", f"The file cannot be read: {error}.", "Check the path and its permissions."
-        ) from error
+        message = f"The file cannot be read: {error}."
+        raise _refusal(path, "unreadable", message, "Check the path and its permissions.") from error
     return _decode(data, path)
 
 
@@ -170,25 +145,14 @@ def write_text(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UserError(
-            f"{str(path)!r} cannot be written: {error.strerror}.",
-            "Name a file in a folder that exists.",
-            code="unwritable",
-        ) from error
+        message = f"{str(path)!r} cannot be written: {error.strerror}."
+        raise UserError(message, "Name a file in a folder that exists.", code="unwritable") from error
 
 
 def _decode(data: bytes, path: Path) -> str:
     remedy = "Save it as UTF-8."
-    for mark, name in (
-        (codecs.BOM_UTF32_LE, "UTF-32"),
-        (codecs.BOM_UTF32_BE, "UTF-32"),
-        (codecs.BOM_UTF16_LE, "UTF-16"),
-        (codecs.BOM_UTF16_BE, "UTF-16"),
-    ):
-        if data.startswith(mark):
-            raise _refusal(path, "wrong-encoding", f"The file is {name}.", remedy)
-    if b"\0" in data[:1000]:
-        raise _refusal(path, "wrong-encoding", "The file has NUL bytes: it is binary or UTF-16.", remedy)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data[:1000]:
+        raise _refusal(path, "wrong-encoding", "The file is binary, or UTF-16 or UTF-32.", remedy)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -206,18 +170,8 @@ def _missing(path: Path) -> InputError:
     if path.is_symlink():
         return _refusal(path, "no-such-file", "This is a link that leads nowhere.", "Mend it, or name the file itself.")
     where = "" if parent.is_dir() else f" Its folder {str(parent)!r} does not exist either."
-    return InputError(
-        [
-            Mistake(
-                "no-such-file",
-                f"There is no file {str(path)!r}.{where}",
-                "Check the path.",
-                str(path),
-                value=str(path),
-                nearest=nearest(path.name, names),
-            )
-        ]
-    )
+    message, near = f"There is no file {str(path)!r}.{where}", nearest(path.name, names)
+    return InputError([Mistake("no-such-file", message, "Check the path.", str(path), value=str(path), nearest=near)])
 
 
 def _refusal(path: Path, code: str, message: str, remedy: str) -> InputError:
@@ -225,6 +179,6 @@ def _refusal(path: Path, code: str, message: str, remedy: str) -> InputError:
 
 
 def _kind(value: object) -> str:
-    return (
-        "a list" if isinstance(value, list) else "empty" if value is None else f"the single value {str(value)[:60]!r}"
-    )
+    if isinstance(value, list):
+        return "a list"
+    return "empty" if value is None else f"the single value {str(value)[:60]!r}"

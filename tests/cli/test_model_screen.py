@@ -14,8 +14,8 @@ from report_cases import METRICS, OTHERS, Page, findings_for
 from palmette.automl.artefacts import Assessment, Delivery, Score
 from palmette.automl.report import ReportFindings, pages, verdict_text
 from palmette.automl.report.verdict import MARKS
-from palmette.cli.model import REPORT
 from palmette.cli.progress import EventLines, Progress
+from palmette.cli.summary import SECTIONS
 from palmette.engine import ArtefactStore, Entry, RunResult, RunState, Verdict
 from palmette.engine.events import ActorSucceeded
 from palmette.engine.state import Version
@@ -38,8 +38,8 @@ def run_with(folder: Path, findings: ReportFindings) -> RunResult:
 
 def screen_of(summary: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
-    REPORT.begin(summary)
-    REPORT.show(summary)
+    SECTIONS["automl"].begin(summary)
+    SECTIONS["automl"].show(summary)
     return click.unstyle(capsys.readouterr().out)
 
 
@@ -53,7 +53,7 @@ def test_screen_report_card_and_json_show_one_verdict(
     problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     findings = findings_for(problem)
-    summary = json.loads(json.dumps(REPORT.facts(run_with(tmp_path / "run", findings))))
+    summary = json.loads(json.dumps(SECTIONS["automl"].facts(run_with(tmp_path / "run", findings))))
     assert Assessment.model_validate(summary["assessment"]) == findings.assessment
     texts = pages(findings)
     screen = screen_of({**summary, "run": "r"}, capsys)
@@ -85,7 +85,7 @@ def test_screen_report_card_and_json_show_one_verdict(
 
 def test_the_interpretation_comes_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     findings = findings_for(text="price")
-    summary = REPORT.facts(run_with(tmp_path / "run", findings))
+    summary = SECTIONS["automl"].facts(run_with(tmp_path / "run", findings))
     lines = screen_of({**summary, "run": "r"}, capsys).splitlines()
     assert lines[1:6] == [
         "How the request was read",

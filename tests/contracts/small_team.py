@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from palmette.engine import Attempt, Context, create, load, names
 from palmette.features.environment import services_of
 from palmette.features.inputs import RunInputs, read_inputs
-from palmette.llm.models import Models
+from palmette.llm.answerer import Models
 from palmette.sandbox import Sandbox, WarmSpark
 from palmette_bench.featbench.open_task import SharedWorkbench
 

@@ -13,9 +13,9 @@ from pydantic import Field
 
 from palmette.features.words.answer import WordsAnswer
 from palmette.llm import Answer, BadAnswer, Python, Yaml, read_answer
+from palmette.llm.api import price_of
 from palmette.llm.cassette import Cassette, RecordedCall, read_cassette
 from palmette.llm.messages import Message, Reply
-from palmette.llm.prices import price_of
 from palmette.llm.secrets import load_secrets
 
 

@@ -19,7 +19,7 @@ from small_team import SmallTeam
 from palmette.documents import Model
 from palmette.engine import Context, PastAttempt, Violation, create
 from palmette.llm.answers import code_fields
-from palmette.llm.visible import visible
+from palmette.llm.text import visible
 from palmette.sandbox import ExecutionResult, Process, Sandbox, WarmSpark
 
 FORMATTER = "ruff"

@@ -33,7 +33,7 @@ from palmette.automl.own_code import module_of
 from palmette.documents import Model
 from palmette.engine import PastAttempt, Violation
 from palmette.knowledge.sources.texts import FOLDER
-from palmette.llm.visible import visible
+from palmette.llm.text import visible
 from palmette.sandbox import python_command
 
 CLEANED = str.maketrans(":,", "__")

@@ -41,10 +41,9 @@ from palmette.features.questions import understood
 from palmette.features.repository import Checkout, read_conventions
 from palmette.features.spec.run import Run
 from palmette.llm import Answerer, Models, Settings
-from palmette.llm.blocks import split_blocks
 from palmette.llm.context import fenced
 from palmette.llm.secrets import HIDDEN, hider
-from palmette.llm.visible import visible
+from palmette.llm.text import split_blocks, visible
 from palmette.planners.model import LanguageModelPlanner
 from palmette.sandbox import Sandbox, WarmSpark, python_command
 

@@ -18,7 +18,7 @@ from palmette.automl.artefacts import Insight, Knowledge
 from palmette.automl.candidates import Strategy
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.planning.insights import MOST_RECALLED, advocated, recalled_candidates, used_by
-from palmette.cli.memory import memory as commands
+from palmette.cli.knowledge import memory as commands
 from palmette.engine import Violation
 from palmette.engine.actor import PastAttempt
 from palmette.engine.events import Decided

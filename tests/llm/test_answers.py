@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from palmette.documents import Model
 from palmette.llm import Answer, BadAnswer, Python, Reply, Yaml, describe, fenced, read_answer
-from palmette.llm.blocks import split_blocks
-from palmette.llm.visible import visible
+from palmette.llm.text import split_blocks, visible
 
 
 class Case(Model):

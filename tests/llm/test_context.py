@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from palmette.errors import DeveloperError
 from palmette.llm import NEEDED, AnswerError, Section, pack, section
-from palmette.llm.blocks import split_blocks
 from palmette.llm.prompt import load_prompt
-from palmette.llm.tokens import estimate_tokens
+from palmette.llm.text import estimate_tokens, split_blocks
 
 SECTIONS = st.lists(
     st.builds(

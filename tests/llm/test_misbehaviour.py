@@ -32,7 +32,7 @@ from palmette.engine.topology import Node
 from palmette.errors import ModelError, RunStopped, UserError
 from palmette.llm import Message, Models, Prompt, Settings, api
 from palmette.llm.opening import ModelChoice, open_models
-from palmette.llm.tokens import estimate_tokens
+from palmette.llm.text import estimate_tokens
 from palmette.planners.offline import OfflinePlanner
 
 KEY = "sk-planted-0123456789abcdef"

@@ -18,9 +18,9 @@ from palmette.engine import ArtefactStore, Journal, RunBudget, Spend, run_topolo
 from palmette.engine.events import CallAnswered
 from palmette.errors import InputError, ModelError, UserError
 from palmette.llm import Message, Prompt, Settings
+from palmette.llm.api import price_of
 from palmette.llm.cassette import read_cassette, write_cassette
 from palmette.llm.opening import ModelChoice, about, models_of, open_models, open_provider
-from palmette.llm.prices import price_of
 from palmette.llm.relay import Relay
 from palmette.llm.secrets import hider, load_secrets
 

@@ -27,7 +27,7 @@ from palmette.errors import UserError, did_you_mean
 from palmette.knowledge.datasets import DATASET_SOURCES, DatasetCandidate, candidates, chosen, is_named
 from palmette.knowledge.memory import mended_before
 from palmette.llm.opening import ModelChoice, about, models_of, open_models
-from palmette.llm.tokens import token_limit
+from palmette.llm.text import token_limit
 from palmette.sandbox import Sandbox
 
 TOPOLOGIES = Path(__file__).with_name("topologies")

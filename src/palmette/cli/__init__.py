@@ -1,13 +1,11 @@
 """The command line: thin, it calls the public API and reads the journal.
 
-A command is imported when it is called, so that `palmette --help` is fast. Commands that are not installed are not
-listed.
+A command is imported when it is called, so that `palmette --help` is fast.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 import os
 import signal
@@ -42,36 +40,36 @@ fish_source for the other shells."""
 
 
 class _Command(NamedTuple):
-    place: str
-    """`module:attribute`."""
+    module: str
+    """Of this package; the command has its own name there."""
     help: str
     extra: str = ""
     """The extra of palmette that installs what the command needs."""
 
 
 COMMANDS = {
-    "init": _Command("palmette.cli.init:init", "Draft registry, specification and run file from tables.", "spark"),
-    "fsc": _Command("palmette.cli.fsc:fsc", "Draft a specification from an existing script.", "spark"),
-    "features": _Command("palmette.cli.features:features", "Build a feature view and open its pull request.", "spark"),
-    "automl": _Command("palmette.cli.automl:automl", "Build, verify and deploy a model from data.", "automl"),
-    "serve": _Command("palmette.cli.serve:serve", "Serve a delivered model.", "automl"),
-    "predict": _Command("palmette.cli.predict:predict", "Predict the rows of a file with a delivered model.", "automl"),
-    "retrain": _Command("palmette.cli.retrain:retrain", "Fit a delivered model again on new rows.", "automl"),
-    "export": _Command("palmette.cli.export:export", "Write the learner of a delivered model as ONNX.", "automl"),
-    "check": _Command("palmette.cli.check:check", "Check a feature script against its specification.", "spark"),
-    "web": _Command("palmette.cli.web:web", "Show runs in the browser, answer their questions, start new ones.", "web"),
-    "mcp": _Command("palmette.cli.mcp:mcp", "Serve the checks and runs to coding agents (MCP).", "mcp"),
-    "search": _Command("palmette.cli.search:search", "Search papers, models, data sets and documents.", "automl"),
-    "checkpoints": _Command("palmette.cli.checkpoints:checkpoints", "Find pretrained networks for columns.", "automl"),
-    "tune": _Command("palmette.cli.tune:tune", "Train a model to read requests.", "automl"),
-    "memory": _Command("palmette.cli.memory:memory", "Show or carry what earlier runs left.", "automl"),
-    "schema": _Command("palmette.cli.schema:schema", "Print the JSON Schema of a file format."),
-    "topology": _Command("palmette.cli.topology:topology", "Check or draw a topology."),
-    "run": _Command("palmette.cli.run:run", "Run any topology."),
-    "runs": _Command("palmette.cli.runs:runs", "List the runs."),
-    "show": _Command("palmette.cli.show:show", "Show the steps, failures, artefacts and times of a run."),
-    "resume": _Command("palmette.cli.resume:resume", "Continue a run, with or without edited artefacts."),
-    "doctor": _Command("palmette.cli.doctor:doctor", "Show what is installed, what is missing, and how to get it."),
+    "init": _Command("drafts", "Draft registry, specification and run file from tables.", "spark"),
+    "fsc": _Command("drafts", "Draft a specification from an existing script.", "spark"),
+    "features": _Command("features", "Build a feature view and open its pull request.", "spark"),
+    "automl": _Command("automl", "Build, verify and deploy a model from data.", "automl"),
+    "serve": _Command("servers", "Serve a delivered model.", "automl"),
+    "predict": _Command("delivered", "Predict the rows of a file with a delivered model.", "automl"),
+    "retrain": _Command("delivered", "Fit a delivered model again on new rows.", "automl"),
+    "export": _Command("delivered", "Write the learner of a delivered model as ONNX.", "automl"),
+    "check": _Command("check", "Check a feature script against its specification.", "spark"),
+    "web": _Command("servers", "Show runs in the browser, answer their questions, start new ones.", "web"),
+    "mcp": _Command("servers", "Serve the checks and runs to coding agents (MCP).", "mcp"),
+    "search": _Command("knowledge", "Search papers, models, data sets and documents.", "automl"),
+    "checkpoints": _Command("knowledge", "Find pretrained networks for columns.", "automl"),
+    "tune": _Command("knowledge", "Train a model to read requests.", "automl"),
+    "memory": _Command("knowledge", "Show or carry what earlier runs left.", "automl"),
+    "schema": _Command("formats", "Print the JSON Schema of a file format."),
+    "topology": _Command("formats", "Check or draw a topology."),
+    "run": _Command("runs", "Run any topology."),
+    "runs": _Command("runs", "List the runs."),
+    "show": _Command("show", "Show the steps, failures, artefacts and times of a run."),
+    "resume": _Command("runs", "Continue a run, with or without edited artefacts."),
+    "doctor": _Command("doctor", "Show what is installed, what is missing, and how to get it."),
 }
 
 
@@ -79,20 +77,18 @@ class _Commands(click.Group):
     """Commands by name; their modules are imported only when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name, command in COMMANDS.items() if _is_there(command)]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        known = self.list_commands(ctx)
-        if cmd_name not in known:
-            raise click.UsageError(f"There is no command {cmd_name!r}.{did_you_mean(cmd_name, known)}")
-        module, _, attribute = COMMANDS[cmd_name].place.partition(":")
-        command = getattr(importlib.import_module(module), attribute)
+        if cmd_name not in COMMANDS:
+            raise click.UsageError(f"There is no command {cmd_name!r}.{did_you_mean(cmd_name, COMMANDS)}")
+        command = getattr(importlib.import_module(f"palmette.cli.{COMMANDS[cmd_name].module}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name].help) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, command.help) for name, command in COMMANDS.items()])
 
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -157,22 +153,14 @@ def _require_folder() -> None:
         raise UserError("The current folder is gone.", "Change to another: cd", code="no-folder") from error
 
 
-def _is_there(command: _Command) -> bool:
-    return importlib.util.find_spec(command.place.partition(":")[0]) is not None
-
-
 def _report(error: PalmetteError, as_json: bool) -> None:
     from palmette.llm.secrets import hider
 
     hide = hider()
     if as_json:
         problems = [vars(problem) for problem in error.problems] if isinstance(error, InputError) else []
-        body = {
-            "code": error.code,
-            "message": error.message,
-            "remedy": error.remedy,
-            "problems": problems,
-            "exit_code": error.exit_code,
+        body = {name: getattr(error, name) for name in ("code", "message", "remedy", "exit_code")} | {
+            "problems": problems
         }
         text = hide(json.dumps({"error": body}, indent=2, ensure_ascii=False))
         try:

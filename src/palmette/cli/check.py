@@ -40,9 +40,7 @@ _SHOWN = 20
 )
 @click.option("--tests", type=_FILE, help="A pytest file for the script: must pass and kill mutants.")
 @click.option(
-    "--root",
-    type=_FILE,
-    help="The repository; if omitted, the folder above the script from which its imports resolve.",
+    "--root", type=_FILE, help="The repository; if omitted, the folder above the script from which its imports resolve."
 )
 @click.option("--quick", is_flag=True, help="Only what needs no Spark: static rules and the author's tests.")
 @click.option("--only", multiple=True, metavar="CHECK", help="Run only this check; may be repeated.")

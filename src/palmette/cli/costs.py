@@ -36,11 +36,6 @@ def print_costs(state: RunState) -> None:
         print_table(HEADER, rows)
 
 
-def calls_of(folder: Path) -> list[dict[str, Any]]:
-    """All paid calls of a run with request and answer."""
-    return [call_with_texts(folder, call) for call in listed_calls(folder)]
-
-
 def listed_calls(folder: Path) -> list[dict[str, Any]]:
     """All paid calls of a run, with the digests of request and answer."""
     calls = [entry.event for entry in read_journal(folder, "call_answered") if isinstance(entry.event, CallAnswered)]
@@ -75,19 +70,12 @@ def print_calls(calls: list[dict[str, Any]]) -> None:
     if not calls:
         click.echo("No language model has answered.")
         return
-    rows = [
-        (
-            call["number"],
-            call["actor"] or "opening",
-            call["role"],
-            call["input_tokens"],
-            call["output_tokens"],
-            money(Spend.model_validate({name: call[name] for name in Spend.model_fields})),
-            duration(call["seconds"]),
-            first_line(call["answer"], 60),
-        )
-        for call in calls
-    ]
+    rows = []
+    for call in calls:
+        who = (call["number"], call["actor"] or "opening", call["role"])
+        spend = Spend.model_validate({name: call[name] for name in Spend.model_fields})
+        cost = _row(CallCost(spend, call["seconds"]))[1:]
+        rows.append((*who, *cost, first_line(call["answer"], 60)))
     print_table(("call", *HEADER[:2], *HEADER[3:], "answer"), rows)
 
 
@@ -122,13 +110,8 @@ def _json(cost: CallCost) -> dict[str, Any]:
 
 def _row(cost: CallCost) -> tuple[str, ...]:
     spend = cost.spend
-    return (
-        str(spend.calls),
-        str(spend.input_tokens),
-        str(spend.output_tokens),
-        money(spend),
-        duration(cost.seconds),
-    )
+    counts = (str(spend.calls), str(spend.input_tokens), str(spend.output_tokens))
+    return (*counts, money(spend), duration(cost.seconds))
 
 
 def money(spend: Spend) -> str:

@@ -11,8 +11,8 @@ import click
 from pydantic import JsonValue
 
 from palmette.automl.live import task_of
-from palmette.cli.model import print_task
 from palmette.cli.screen import first_line
+from palmette.cli.summary import print_task
 from palmette.engine import Entry, Observer
 from palmette.engine import events as e
 

@@ -15,9 +15,11 @@ from palmette.engine import Measurement, Violation
 _MARKS: Mapping[str, str] = {"passed": "✓", "failed": "✗", "skipped": "–", "warning": "!"}
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+FILE = click.Path(path_type=Path)
+HUMANS = click.Choice(["console", "web", "none"])
 human_option = click.option(
     "--human",
-    type=click.Choice(["console", "web", "none"]),
+    type=HUMANS,
     default="console",
     show_default=True,
     help="Where to ask questions: here, on the page of `palmette web`, or nowhere.",

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import click
 
-from palmette.cli.costs import calls_of, chosen, costs_json, print_call, print_calls, print_costs
+from palmette.cli.costs import call_with_texts, chosen, costs_json, listed_calls, print_call, print_calls, print_costs
 from palmette.cli.screen import clean, duration, first_line, json_option, near, print_json, print_table
-from palmette.engine import TERMINATE, RunState, Violation, find_run
+from palmette.engine import TERMINATE, Violation, find_run
 from palmette.engine import events as e
 from palmette.engine.journal import End, read_end
-from palmette.engine.runs import RunSummary, summarise
+from palmette.engine.runs import summarise
 from palmette.engine.storage import workspace_name
 from palmette.errors import counted
 
@@ -113,7 +113,7 @@ def show(
     """Show RUN: its steps, failed attempts, artefacts, times and costs."""
     folder = find_run(run)
     if calls or call is not None:
-        found = chosen(calls_of(folder), call)
+        found = [call_with_texts(folder, one) for one in chosen(listed_calls(folder), call)]
         if as_json:
             print_json({"calls": found})
         elif call is None:
@@ -129,11 +129,10 @@ def show(
 
 
 def _show(folder: Path, run: End, evidence: bool, as_json: bool) -> None:
-    state, steps = run.state, steps_of(run)
-    summary = summarise(folder, state)
     if as_json:
-        print_json({**_as_json(folder, state, steps, summary), "earlier_events": run.earlier})
+        print_json(run_json(folder, run))
         return
+    state, steps, summary = run.state, steps_of(run), summarise(folder, run.state)
     why = f": {summary.reason}" if summary.reason else ""
     click.echo(f"{click.style(summary.id, bold=True)}  {summary.what}, {summary.status}{why}")
     click.echo(
@@ -142,36 +141,21 @@ def _show(folder: Path, run: End, evidence: bool, as_json: bool) -> None:
     )
     if run.earlier:
         click.echo(f"{run.earlier} earlier events are left out; all of them: palmette show {summary.id} --all\n")
-    print_table(
-        ("step", "actor", "outcome", "attempts", "time", "note"),
-        [
-            (
-                step.number or "",
-                step.actor,
-                step.outcome,
-                len(step.attempts) or "",
-                duration(step.seconds) if step.seconds else "",
-                first_line(step.note),
-            )
-            for step in steps
-        ],
-    )
+    rows = [
+        (one.number or "", one.actor, one.outcome, len(one.attempts) or "", _time(one.seconds), first_line(one.note))
+        for one in steps
+    ]
+    print_table(("step", "actor", "outcome", "attempts", "time", "note"), rows)
     _print_attempts(steps, evidence, folder / "work")
     print_costs(state)
     click.echo()
-    print_table(
-        ("artefact", "version", "made by", "where"),
-        [
-            (name, version.number, version.by, near(folder / "artefacts" / name))
-            for name, version in state.artefacts.items()
-        ],
-    )
+    made = state.artefacts.items()
+    rows = [(name, one.number, one.by, near(folder / "artefacts" / name)) for name, one in made]
+    print_table(("artefact", "version", "made by", "where"), rows)
 
 
-def run_facts(folder: Path) -> dict[str, object]:
-    """Everything shown of a run, as JSON data."""
-    run = read_end(folder, None)
-    return _as_json(folder, run.state, steps_of(run), summarise(folder, run.state))
+def _time(seconds: float) -> str:
+    return duration(seconds) if seconds else ""
 
 
 def _print_attempts(steps: list[Step], evidence: bool, work: Path) -> None:
@@ -200,43 +184,34 @@ def _violations(attempt: e.AttemptFailed | e.AttemptSucceeded) -> tuple[Violatio
     return attempt.violations if isinstance(attempt, e.AttemptFailed) else ()
 
 
-def _as_json(folder: Path, state: RunState, steps: list[Step], summary: RunSummary) -> dict[str, object]:
+def run_json(folder: Path, run: End) -> dict[str, object]:
+    """Everything shown of a run, as JSON data."""
+    state, summary = run.state, summarise(folder, run.state)
     return {
-        "run": summary.id,
-        "folder": str(folder),
-        "what": summary.what,
-        "status": summary.status,
-        "reason": summary.reason,
+        **{"run": summary.id, "folder": str(folder), "what": summary.what},
+        **{"status": summary.status, "reason": summary.reason},
         "started": summary.started.isoformat(timespec="seconds"),
         "seconds": round(state.spent.seconds, 3),
         "attempts": state.spent.attempts,
         "models": costs_json(state),
-        "steps": [
-            {
-                "number": step.number,
-                "actor": step.actor,
-                "outcome": step.outcome,
-                "attempts": [
-                    {
-                        "ok": isinstance(attempt, e.AttemptSucceeded),
-                        "reason": attempt.reason,
-                        "fix": attempt.fix,
-                        "violations": [violation.model_dump() for violation in _violations(attempt)],
-                    }
-                    for attempt in step.attempts
-                ],
-                "seconds": round(step.seconds, 3),
-                "note": step.note,
-            }
-            for step in steps
-        ],
+        "steps": [step_json(step) for step in steps_of(run)],
         "artefacts": {
-            name: {
-                "version": version.number,
-                "by": version.by,
-                "digest": version.digest,
-                "path": str(folder / "artefacts" / name),
-            }
-            for name, version in state.artefacts.items()
+            name: {"version": one.number, "by": one.by, "digest": one.digest, "path": str(folder / "artefacts" / name)}
+            for name, one in state.artefacts.items()
         },
+        "earlier_events": run.earlier,
     }
+
+
+def step_json(step: Step) -> dict[str, object]:
+    names = ("item", "reason", "fix", "output", "seconds")
+    attempts = [
+        {
+            "ok": isinstance(one, e.AttemptSucceeded),
+            **{name: getattr(one, name) for name in names},
+            "violations": [violation.model_dump() for violation in _violations(one)],
+        }
+        for one in step.attempts
+    ]
+    names = ("number", "actor", "outcome", "seconds", "note")
+    return {**{name: getattr(step, name) for name in names}, "attempts": attempts}

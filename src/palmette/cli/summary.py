@@ -1,18 +1,146 @@
-"""The screen at the end of a run: what was made and checked, times, costs, location and next steps."""
+"""The screen at the end of a run: what was made and checked, times, costs, location and next steps.
+
+Each environment has a section of its own on it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
 import click
 
-from palmette.cli import model, pull_request
 from palmette.cli.costs import HEADER, costs_json, costs_rows
-from palmette.cli.report import Report
-from palmette.cli.screen import clean, duration, print_checks, print_json, print_table, print_violation
+from palmette.cli.screen import clean, duration, near, print_checks, print_json, print_table, print_violation
 from palmette.engine import RunResult
 from palmette.errors import RunStopped, counted
+
+SHOWN = 8
+"""Rows of the leaderboard."""
+COLOURS = {"pass": "green", "partly": "yellow", "fail": "red"}
+
+
+class EndSection(NamedTuple):
+    """An environment's section of the screen, of the JSON object, and of the next steps."""
+
+    title: str
+    made: str
+    """The key in `facts` that is empty until there is a product."""
+    facts: Callable[[RunResult], dict[str, Any]]
+    """Additions to the JSON object of a run."""
+    show: Callable[[Mapping[str, Any]], None]
+    """Prints the product, from the JSON object."""
+    next: Callable[[Mapping[str, Any]], Iterable[tuple[str, str]]]
+    """Next steps: a short label and the command."""
+    begin: Callable[[Mapping[str, Any]], None] = lambda _: None
+    """Prints the first part of the screen."""
+
+
+def print_task(task: Any, err: bool = False) -> None:
+    """Prints the interpretation of the request from the JSON data of its `TaskSpec`."""
+    from palmette.automl.report.interpretation import interpretation_lines
+    from palmette.automl.task_spec.spec import TaskSpec
+
+    click.secho("\nHow the request was read", bold=True, err=err)
+    for line in interpretation_lines(TaskSpec.model_validate(task)):
+        click.secho(line, fg={"?": "yellow", "✗": "red"}.get(line[:1]), err=err)
+
+
+def _model_facts(result: RunResult) -> dict[str, Any]:
+    """The task, the assessment, the leaderboard and the delivery."""
+    artefacts = ("task", "assessment", "comparison", "delivery")
+    found = {name: result.value(name) if name in result.state.artefacts else None for name in artefacts}
+    delivery, comparison, assessment = found["delivery"], found["comparison"], found["assessment"]
+    return {
+        "task": found["task"],
+        "model": delivery and {name: delivery[name] for name in ("folder", "package")},
+        "assessment": assessment and {name: value for name, value in assessment.items() if name != "answers"},
+        "leaderboard": comparison["leaderboard"] if comparison else [],
+        "measured": comparison["measured"] if comparison else "",
+        "selection": comparison["reason"] if comparison else "",
+    }
+
+
+def _print_request(summary: Mapping[str, Any]) -> None:
+    if summary["task"]:
+        print_task(summary["task"])
+
+
+def _print_model(summary: Mapping[str, Any]) -> None:
+    """Prints the verdict, the candidates, and the folder."""
+    from palmette.automl.artefacts import Assessment, LeaderboardRow
+    from palmette.automl.formatting import seconds
+    from palmette.automl.report import verdict_text
+    from palmette.automl.report.tables import leaderboard
+    from palmette.automl.report.verdict import MARKS
+
+    verdict = verdict_text(Assessment.model_validate(summary["assessment"]), summary["measured"])
+    click.secho(verdict.headline, bold=True)
+    for line in (verdict.better, verdict.constraints, *verdict.results):
+        click.echo(f"{click.style(MARKS[line.status], fg=COLOURS[line.status])} {clean(str(line))}")
+    click.echo("; ".join(f"{figure.label}: {figure.value}" for figure in verdict.quantities))
+    click.echo()
+    lines = leaderboard([LeaderboardRow.model_validate(one) for one in summary["leaderboard"]])[:SHOWN]
+    rows = [
+        ("→" if one.row.chosen else "", one.row.name, one.row.track, one.score, one.interval, seconds(one.row.seconds))
+        for one in lines
+    ]
+    print_table(("", "candidate", "track", summary["measured"], "95 % interval", "training"), rows)
+    folder = Path(summary["model"]["folder"])
+    click.echo(f"\nproject   {folder}")
+    if (folder / "report.html").is_file():
+        click.echo(f"report    {folder / 'report.html'}")
+
+
+def _model_next(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    run = summary["run"]
+    yield "serve it", f"palmette serve {run}"
+    yield "ask it", f"palmette predict {run} --input FILE"
+    yield "retrain it", f"palmette retrain {run} --data FILE"
+    yield "read it", near(Path(summary["model"]["folder"]))
+
+
+def _pull_request_facts(result: RunResult) -> dict[str, Any]:
+    """The departures of new files from their neighbours' habits, and the pull request."""
+    made = result.state.artefacts
+    template = result.value("template") if "template" in made else {}
+    return {
+        "departures": template.get("conventions", {}).get("departures", []),
+        "pull_request": _delivery(result) if "pull_request" in made else None,
+    }
+
+
+def _delivery(result: RunResult) -> dict[str, Any]:
+    folder, delivered = result.path("pull_request"), result.value("pull_request")
+    names = ("branch", "base", "files", "url", "repository", "pushed_to")
+    files = {name: str(folder / delivered[name]["path"]) for name in ("body", "patch")}
+    return {**{name: delivered[name] for name in names}, **files}
+
+
+def _print_pull_request(summary: Mapping[str, Any]) -> None:
+    made = summary["pull_request"]
+    where = made["url"] or (f"pushed to {made['pushed_to']}" if made["pushed_to"] else "local, nothing was pushed")
+    click.echo(f"branch {made['branch']} into {made['base']} of {made['repository']} ({where})")
+    for path in made["files"]:
+        click.echo(f"  {path}")
+    click.echo(f"description  {made['body']}\npatch        {made['patch']}")
+    for departure in summary["departures"]:
+        click.echo(f"{click.style('!', fg='yellow')} {clean(departure)}")
+
+
+def _pull_request_next(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    made = summary["pull_request"]
+    yield "read it", f"git -C {made['repository']} diff {made['base']}...{made['branch']}"
+
+
+SECTIONS: Mapping[str, EndSection] = {
+    "features": EndSection(
+        "Pull request", "pull_request", _pull_request_facts, _print_pull_request, _pull_request_next
+    ),
+    "automl": EndSection("Model", "model", _model_facts, _print_model, _model_next, _print_request),
+}
+"""By environment."""
 
 
 def present(result: RunResult, as_json: bool) -> NoReturn:
@@ -51,20 +179,16 @@ def summary_of(result: RunResult) -> dict[str, Any]:
             name: {"version": version.number, "by": version.by, "path": str(result.path(name))}
             for name, version in state.artefacts.items()
         },
-        **(REPORTS[environment].facts(result) if environment in REPORTS else {}),
+        **(SECTIONS[environment].facts(result) if environment in SECTIONS else {}),
     }
-
-
-REPORTS: Mapping[str, Report] = {"features": pull_request.REPORT, "automl": model.REPORT}
-"""Sections by environment."""
 
 
 def print_summary(result: RunResult, summary: Mapping[str, Any]) -> None:
     """Prints the screen of `summary_of(result)` to standard output."""
-    report = REPORTS.get(result.state.opened.environment if result.state.opened else "")
-    is_made = report is not None and bool(summary.get(report.made))
-    if report is not None:
-        report.begin(summary)
+    section = SECTIONS.get(result.state.opened.environment if result.state.opened else "")
+    is_made = section and bool(summary.get(section.made))
+    if section:
+        section.begin(summary)
     _title("What was done")
     print_table(("actor", "status", "invocations", "failed attempts", "time"), _steps(summary))
     if checks := [one for actor in result.state.actors.values() for one in actor.measurements]:
@@ -73,9 +197,9 @@ def print_summary(result: RunResult, summary: Mapping[str, Any]) -> None:
     if costs := costs_rows(result.state):
         _title("What language models did")
         print_table(HEADER, costs)
-    if report is not None and is_made:
-        _title(report.title)
-        report.show(summary)
+    if section and is_made:
+        _title(section.title)
+        section.show(summary)
     else:
         _title("What was made")
         artefacts = summary["artefacts"].items()
@@ -85,7 +209,7 @@ def print_summary(result: RunResult, summary: Mapping[str, Any]) -> None:
             print_violation(violation)
     if result.status == "stopped":
         click.echo(f"\n{click.style('Stopped:', bold=True)} {clean(result.reason)}")
-    _print_next(summary, report.next(summary) if report is not None and is_made else ())
+    _print_next(summary, section.next(summary) if section and is_made else ())
 
 
 def _title(text: str) -> None:

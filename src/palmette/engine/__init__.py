@@ -36,7 +36,7 @@ from palmette.engine.human import (
     human_of,
     open_questions,
 )
-from palmette.engine.journal import Journal, read_journal
+from palmette.engine.journal import Journal, read_journal, run_state
 from palmette.engine.lint import check_topology, lint
 from palmette.engine.planner import Decision, Planner, Situation
 from palmette.engine.registry import Kind, create, load, names, register
@@ -47,7 +47,6 @@ from palmette.engine.runs import (
     new_run_folder,
     resume_run,
     run_environment,
-    run_state,
     run_topology,
     runs_folder,
 )

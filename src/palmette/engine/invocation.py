@@ -191,8 +191,8 @@ class Invoker:
         if verdict.ok and outcome.output:
             self._recorder.record(AttemptSucceeded(**about, key=task.key, verdict=verdict))
         else:
-            found = {"violations": verdict.violations, "measurements": verdict.measurements}
-            self._recorder.record(AttemptFailed(**about, **found, number=number))
+            about |= {"violations": verdict.violations, "measurements": verdict.measurements}
+            self._recorder.record(AttemptFailed(**about, number=number))
 
     def _try(self, task: _Task, context: Context, refused: Mapping[str, Verdict]) -> _Outcome:
         """Runs the actor and applies its criterion; a crash of either becomes a violation with the trace."""

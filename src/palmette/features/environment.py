@@ -20,9 +20,9 @@ from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
 from palmette.knowledge.memory import mended_before
-from palmette.llm.models import Models
+from palmette.llm.answerer import Models
 from palmette.llm.opening import WORDS, ModelChoice, about, models_of, open_models
-from palmette.llm.tokens import token_limit
+from palmette.llm.text import token_limit
 from palmette.sandbox import Access, Sandbox, WarmSpark
 from palmette.sandbox.temporary import temporary_folder
 

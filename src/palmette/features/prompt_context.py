@@ -19,7 +19,7 @@ from palmette.features.spec.phrases import definition, steps_of
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 from palmette.llm import NEEDED, Section, section
-from palmette.llm.tokens import estimate_tokens
+from palmette.llm.text import estimate_tokens
 
 README_TOKENS: Mapping[Stage, int] = {"config": 600, "utilities": 600, "scripts": 1500, "tests": 1000}
 """Token limits of README excerpts, by stage."""

@@ -27,7 +27,7 @@ from palmette.engine.runs import runs_folder
 from palmette.engine.state import RunState
 from palmette.errors import MachineError, UserError, did_you_mean
 from palmette.knowledge.source import KnowledgeFinding, LookupResult, Subject, SuggestedCandidate
-from palmette.llm.visible import visible
+from palmette.llm.text import visible
 
 VARIABLE = "PALMETTE_MEMORY"
 """The variable that names the file, or is `off`; by default `memory.sqlite` in the folder of runs."""

@@ -16,7 +16,7 @@ from palmette.documents import Model
 from palmette.engine.registry import create, names
 from palmette.errors import PalmetteError, UserError, did_you_mean
 from palmette.knowledge.web import SWITCH, Params, WebResponse, get, is_on
-from palmette.llm.visible import visible
+from palmette.llm.text import visible
 
 RecordKind = Literal["paper", "page", "document", "notebook", "model", "dataset"]
 READ: tuple[RecordKind, ...] = ("paper", "page", "document", "notebook")

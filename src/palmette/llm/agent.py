@@ -12,12 +12,11 @@ from pydantic import BaseModel, JsonValue
 
 from palmette.engine import TERMINATE, Attempt, BaseActor, Context, PastAttempt, Recall, Violation
 from palmette.llm import answers
-from palmette.llm.answerer import Answerer, AnswerError
+from palmette.llm.answerer import OFFLINE, Answerer, AnswerError, Models
 from palmette.llm.context import Section, clipped, fenced, pack, without
 from palmette.llm.messages import Message, Prompt
-from palmette.llm.models import OFFLINE, Models
 from palmette.llm.prompt import NO_PARTS, fill, load_prompt, shared
-from palmette.llm.tokens import estimate_tokens
+from palmette.llm.text import estimate_tokens
 
 EVIDENCE = 1500
 """Characters of a violation's evidence in a prompt."""
@@ -120,10 +119,7 @@ class Agent(BaseActor):
         parts = [user, *(without(text, places) for text in past)]
         return Prompt(
             role=self.name,
-            messages=(
-                Message(speaker="system", text=system),
-                Message(speaker="user", text="\n\n".join(parts)),
-            ),
+            messages=(Message(speaker="system", text=system), Message(speaker="user", text="\n\n".join(parts))),
         )
 
     def _past(self, context: Context) -> list[str]:

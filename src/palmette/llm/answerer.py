@@ -6,7 +6,7 @@ and a resumed run gets the whole conversation from the journal.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ from palmette.engine import Paid, Pay, Spend, Violation
 from palmette.errors import ModelError
 from palmette.llm.answers import Answer, BadAnswer, read_answer
 from palmette.llm.messages import Message, Prompt, Provider, Reply, Settings
-from palmette.llm.tokens import estimate_tokens
+from palmette.llm.text import estimate_tokens
 
 RE_ASKS = 2
 """Repeated questions, with the error, before the task is given up."""
@@ -130,3 +130,21 @@ class Answerer:
         raise ModelError(
             " ".join(error.message for error in errors), errors[0].remedy, code=errors[0].code
         ) from errors[-1]
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models of a run. Roles without a model use the built-in rules."""
+
+    default: Callable[[str], Answerer | None] = field(default=lambda _: None)
+    """Creates the answerer of a role."""
+    roles: Mapping[str, Answerer | None] = field(default_factory=dict)
+    """Roles with a model of their own; None for the built-in rules."""
+
+    def of(self, role: str) -> Answerer | None:
+        """The answerer of a role; None for the built-in rules."""
+        return self.roles[role] if role in self.roles else self.default(role)
+
+
+OFFLINE = Models()
+"""The built-in rules in every role."""

@@ -20,8 +20,8 @@ from pydantic import Field, ValidationError
 
 from palmette.documents import MAX_DIGITS, Model, load_plain
 from palmette.engine import TERMINATE
-from palmette.llm.blocks import SplitText, split_blocks
 from palmette.llm.messages import Reply
+from palmette.llm.text import SplitText, split_blocks
 
 
 class CodeField(NamedTuple):

@@ -20,8 +20,7 @@ from palmette._bounded import OversizedAnswerError
 from palmette.engine import names
 from palmette.errors import MachineError, ModelError, UserError, did_you_mean
 from palmette.llm.messages import Prompt, Reply, Settings
-from palmette.llm.prices import price_of
-from palmette.llm.tokens import estimate_tokens
+from palmette.llm.text import estimate_tokens
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -54,6 +53,12 @@ _BASE_URLS = {
 }
 """By provider: the variable with its address, and its usual address."""
 
+LOCAL = frozenset({"vllm", "ollama", "lmstudio"})
+"""Providers on the user's own machine, which are free."""
+
+_PRICED_AS = {"openai-compatible": None, "azure": "azure", "bedrock": "aws"}
+"""Providers with another name in the price list; None if the name does not determine who bills."""
+
 _KEYS = {"lmstudio": "LMSTUDIO_API_KEY", "openai-compatible": "OPENAI_COMPATIBLE_API_KEY"}
 
 
@@ -80,12 +85,7 @@ class ApiProvider:
         from pydantic_ai.exceptions import ModelAPIError
         from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
-        tries = Retrying(
-            stop=stop_after_attempt(TRIES),
-            wait=_wait,
-            retry=retry_if_exception(_may_pass),
-            reraise=True,
-        )
+        tries = Retrying(stop=stop_after_attempt(TRIES), wait=_wait, retry=retry_if_exception(_may_pass), reraise=True)
         try:
             return tries(self._exchange, prompt, settings)
         except _UnreadableError as error:
@@ -322,3 +322,25 @@ def _made_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="palmette-llm", daemon=True).start()
     return loop
+
+
+def price_of(provider: str, model: str, input_tokens: int, output_tokens: int) -> float | None:
+    """US dollars by the list of `genai-prices`, which works without a network; None when the model is not in it.
+
+    >>> price_of("ollama", "qwen3", 1000, 1000)
+    0.0
+    >>> price_of("openai", "a-model-that-nobody-sells", 1000, 1000) is None
+    True
+    """
+    if provider in LOCAL:
+        return 0.0
+    identity = _PRICED_AS.get(provider, provider)
+    if identity is None:
+        return None
+    from genai_prices import Usage, calc_price
+
+    try:
+        usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
+        return float(calc_price(usage, model, provider_id=identity).total_price)
+    except LookupError:
+        return None

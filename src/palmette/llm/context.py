@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from palmette.documents import Model
 from palmette.llm.answerer import AnswerError
-from palmette.llm.tokens import estimate_tokens
-from palmette.llm.visible import visible
+from palmette.llm.text import estimate_tokens, visible
 
 NEEDED = 0
 """The rank of sections that are never cut."""

@@ -8,17 +8,9 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from palmette.documents import Model
-from palmette.engine import (
-    RunBudget,
-    Setup,
-    build_actors,
-    check_topology,
-    create,
-    human_of,
-    load_topology,
-)
+from palmette.engine import RunBudget, Setup, build_actors, check_topology, create, human_of, load_topology
 from palmette.llm.opening import BUILT_IN, ModelChoice, about, models_of, open_models
-from palmette.llm.tokens import token_limit
+from palmette.llm.text import token_limit
 
 
 class TopologyArguments(Model):

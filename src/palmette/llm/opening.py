@@ -12,9 +12,8 @@ from palmette.documents import Model
 from palmette.engine import RunBudget, Topology, create, load, names
 from palmette.errors import UserError, did_you_mean
 from palmette.llm.agent import Agent
-from palmette.llm.answerer import Answerer
+from palmette.llm.answerer import Answerer, Models
 from palmette.llm.messages import Provider, Settings
-from palmette.llm.models import Models
 from palmette.llm.secrets import hider, load_secrets
 
 BUILT_IN = "offline"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from palmette.errors import ModelError
 from palmette.llm.messages import Prompt, Reply, Settings
-from palmette.llm.tokens import estimate_tokens
+from palmette.llm.text import estimate_tokens
 
 PATIENCE = 0.5
 """Seconds between checks of the folder."""

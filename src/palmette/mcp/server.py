@@ -20,14 +20,16 @@ from pydantic import BaseModel, Field, JsonValue
 from palmette.documents import Model, read_document
 from palmette.engine import (
     Entry,
+    Measurement,
     NoHuman,
     Observer,
+    Violation,
     answer_question,
     find_run,
     new_run_folder,
     open_questions,
     run_environment,
-)
+)  # fmt: skip
 from palmette.engine import events as e
 from palmette.engine.journal import read_end
 from palmette.errors import PalmetteError, UserError
@@ -49,29 +51,14 @@ LAST = 500
 Text = Annotated[str, Field(min_length=1)]
 
 
-class FoundViolation(Model):
-    code: str
-    message: str
-    evidence: str
-    """Rows, traces or lines that show it."""
-    subject: str
-
-
-class CheckOutcome(Model):
-    name: str
-    status: str
-    """passed, failed, warning, or skipped with the reason in `detail`."""
-    detail: str
-
-
 class FeatureCheck(Model):
     """What the checks found in a script."""
 
     ok: bool
     entry: str
     """The function that builds the features."""
-    checks: tuple[CheckOutcome, ...]
-    violations: tuple[FoundViolation, ...]
+    checks: tuple[Measurement, ...]
+    violations: tuple[Violation, ...]
     words: dict[str, str]
     """How features in plain words were read."""
 
@@ -123,13 +110,8 @@ class _Tools:
         return FeatureCheck(
             ok=found.verdict.ok,
             entry=found.entry,
-            checks=tuple(
-                CheckOutcome(name=one.name, status=one.status, detail=one.detail) for one in found.verdict.measurements
-            ),
-            violations=tuple(
-                FoundViolation(code=one.code, message=one.message, evidence=one.evidence, subject=one.subject)
-                for one in found.verdict.violations
-            ),
+            checks=found.verdict.measurements,
+            violations=found.verdict.violations,
             words=found.words,
         )
 
@@ -174,11 +156,11 @@ class _Tools:
 
     def explain_run(self, run: Text = "latest") -> dict[str, Any]:
         """Explain a run: its steps, failed attempts with their evidence, artefacts and costs."""
-        from palmette.cli.show import run_facts
+        from palmette.cli.show import run_json
 
         folder = find_run(run)
         asked = [{"id": one.id, **one.event.model_dump()} for one in open_questions(folder)]
-        return {**run_facts(folder), "questions": asked}
+        return {**run_json(folder, read_end(folder, None)), "questions": asked}
 
     def answer_question(
         self,
@@ -314,7 +296,7 @@ def open_server(roots: Sequence[Path], holdout: ScoredHoldOut | None = None) -> 
 
 def schema(name: str) -> str:
     """The JSON Schema of a format: fsc, dfr, run or task."""
-    from palmette.cli.schema import any_schema
+    from palmette.cli.formats import any_schema
     from palmette.features.spec.schemas import FORMATS
 
     if name not in (*FORMATS, "task"):

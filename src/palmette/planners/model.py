@@ -21,7 +21,7 @@ from palmette.errors import UserError
 from palmette.llm import Answer, AnswerError, Message, Models, Prompt, pack
 from palmette.llm.opening import PLANNER
 from palmette.llm.prompt import load_prompt
-from palmette.llm.tokens import estimate_tokens
+from palmette.llm.text import estimate_tokens
 from palmette.planners.planner_context import open_failures, planner_context
 
 

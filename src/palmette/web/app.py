@@ -206,7 +206,7 @@ def _writing(app: FastAPI, roots: Roots) -> None:
 
     @app.get("/api/schemas/{name}")
     def schema(name: Literal["fsc", "dfr", "run", "task"]) -> dict[str, Any]:
-        from palmette.cli.schema import any_schema
+        from palmette.cli.formats import any_schema
 
         return any_schema(name)
 

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 
 from palmette.cli.costs import call_with_texts, chosen, costs_json, listed_calls
-from palmette.cli.show import Step, steps_of
+from palmette.cli.show import step_json, steps_of
 from palmette.engine import ArtefactStore, RunState, open_questions, runs_folder
-from palmette.engine import events as e
 from palmette.engine.artefacts import canonical
 from palmette.engine.journal import NAME, read_end
 from palmette.engine.runs import RunSummary, run_summary, summarise
@@ -134,27 +133,20 @@ def run_view(folder: Path) -> dict[str, Any]:
     state, steps, summary = run.state, steps_of(run), summarise(folder, run.state)
     spent = state.spent
     return {
-        "id": summary.id,
-        "environment": state.opened.environment if state.opened else "",
-        "what": summary.what,
-        "status": summary.status,
-        "reason": summary.reason,
+        **{name: getattr(summary, name) for name in ("id", "environment", "what", "status", "reason")},
         "started": state.started,
         "last": state.last,
         "now": time.time(),
         "decisions": state.decisions,
         "spent": {
-            "steps": spent.steps,
-            "attempts": spent.attempts,
-            "seconds": spent.seconds,
-            "tokens": spent.spend.tokens,
-            "money": spent.spend.money,
+            **{name: getattr(spent, name) for name in ("steps", "attempts", "seconds")},
+            **{"tokens": spent.spend.tokens, "money": spent.spend.money},
         },
         "limits": state.header.limits if state.header else {},
         "topology": json.loads(state.header.topology) if state.header else None,
         "position": state.position,
         "actors": {name: _actor(state, name) for name in state.actors},
-        "steps": [_step(step) for step in steps[-STEPS:]],
+        "steps": [step_json(step) for step in steps[-STEPS:]],
         "earlier": run.earlier + max(0, len(steps) - STEPS),
         "artefacts": {name: asdict(version) for name, version in state.artefacts.items()},
         "questions": questions(folder),
@@ -186,23 +178,6 @@ def _actor(state: RunState, name: str) -> dict[str, Any]:
         "inputs": sorted(actor.inputs),
         "makes": [artefact for artefact, version in state.artefacts.items() if version.by == name],
     }
-
-
-def _step(step: Step) -> dict[str, Any]:
-    attempts = [
-        {
-            "ok": isinstance(one, e.AttemptSucceeded),
-            "item": one.item,
-            "reason": one.reason,
-            "fix": one.fix,
-            "output": one.output,
-            "seconds": one.seconds,
-            "violations": [found.model_dump() for found in one.violations] if isinstance(one, e.AttemptFailed) else [],
-        }
-        for one in step.attempts
-    ]
-    names = ("number", "actor", "outcome", "seconds", "note")
-    return {**{name: getattr(step, name) for name in names}, "attempts": attempts}
 
 
 def files_of(folder: Path, digest: str) -> dict[str, str]:

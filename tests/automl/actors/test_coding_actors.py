@@ -26,7 +26,7 @@ from palmette.automl.search.results import CandidateLoad
 from palmette.automl.search.runs import Search, SearchRun
 from palmette.engine import TERMINATE, PastAttempt, Violation
 from palmette.llm import Agent
-from palmette.llm.tokens import estimate_tokens
+from palmette.llm.text import estimate_tokens
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 BROKEN = FEATURES.replace('.where(X["items"] > 0)', "")

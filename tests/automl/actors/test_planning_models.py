@@ -25,7 +25,7 @@ from palmette.automl.composition import encoder_of
 from palmette.automl.own_code import composed
 from palmette.engine import Violation
 from palmette.llm import Agent
-from palmette.llm.tokens import estimate_tokens
+from palmette.llm.text import estimate_tokens
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 TOKENS = 15_000

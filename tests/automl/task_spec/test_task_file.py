@@ -18,7 +18,7 @@ from palmette.automl.task_spec.limits import parse_constraint
 from palmette.automl.task_spec.spec import Forecast, TaskSpec
 from palmette.automl.task_spec.task_file import TaskFile, parse_seconds, parse_split, task_of
 from palmette.cli.automl import OPTIONS, PROBLEMS, TRACKS, automl
-from palmette.cli.schema import schema
+from palmette.cli.formats import schema
 from palmette.documents import parse_document
 from palmette.errors import InputError
 

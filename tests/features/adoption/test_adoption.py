@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from pyspark_scripts import script
 
-from palmette.cli.fsc import fsc
+from palmette.cli.drafts import fsc
 from palmette.errors import UserError
 from palmette.features.adoption import draft_of
 from palmette.features.frame import Frame

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from palmette._yaml import parse_yaml
-from palmette.cli.schema import schema
+from palmette.cli.formats import schema
 from palmette.documents import parse_located
 from palmette.errors import InputError
 from palmette.features.samples import check_samples

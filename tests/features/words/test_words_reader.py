@@ -22,7 +22,7 @@ from palmette.features.inputs import RunInputs, read_inputs
 from palmette.features.questions import answered, understood, understood_view
 from palmette.features.script_check import words_of
 from palmette.features.spec.view import View
-from palmette.llm.models import Models
+from palmette.llm.answerer import Models
 
 WORDS = "how much bigger the typical order of the last month was than usual"
 FSC = f"""fsc: 1

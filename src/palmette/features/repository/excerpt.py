@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from palmette.features.repository.readme import read_readme
-from palmette.llm.tokens import estimate_tokens
+from palmette.llm.text import estimate_tokens
 
 Stage = Literal["config", "utilities", "scripts", "tests"]
 """The kind of file that the reader of the excerpt writes."""

@@ -18,7 +18,7 @@ from palmette.features.spec.words import WordsReading
 from palmette.features.words.answer import FORMS, FeatureReading, HelperFeature, OpenQuestion, WordsAnswer
 from palmette.llm import NEEDED, Answerer, Message, Prompt, pack, section
 from palmette.llm.prompt import load_prompt
-from palmette.llm.tokens import estimate_tokens
+from palmette.llm.text import estimate_tokens
 
 ROUNDS = 4
 """Maximum number of model calls, including corrections and questions."""

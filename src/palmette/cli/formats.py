@@ -1,15 +1,47 @@
-"""`palmette topology`: checks and draws topology files."""
+"""Commands for file formats: `schema` prints their JSON Schemas, `topology` checks and draws topology files."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import click
 
-from palmette.cli.screen import json_option, print_json
+from palmette.cli.screen import FILE, json_option, print_json
 from palmette.documents import write_text
 from palmette.engine import check_topology, draw, load_topology
 from palmette.engine.drawing import Form
+from palmette.features.spec.schemas import FORMATS, PUBLISHED, schema_of
+
+TASK = "task"
+
+
+@click.command("schema")
+@click.argument("name", metavar="FORMAT", type=click.Choice([*FORMATS, TASK]))
+@click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write it to this file instead.")
+def schema(name: str, output: Path | None) -> None:
+    """Print the JSON Schema of FORMAT: fsc, dfr, run or task.
+
+    Editors use it to complete and check files as they are written.
+    """
+    text = json.dumps(any_schema(name), indent=2, ensure_ascii=False)
+    if output is None:
+        click.echo(text)
+    else:
+        write_text(output, f"{text}\n")
+        click.echo(f"Wrote {output}.", err=True)
+
+
+def any_schema(name: str) -> dict[str, Any]:
+    """The JSON Schema of a format, the task file among them."""
+    if name != TASK:
+        return schema_of(name)
+    from palmette.automl.task_spec.task_file import TaskFile
+
+    schema = TaskFile.model_json_schema()
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": draft, "$id": f"{PUBLISHED}:{TASK}", **schema, "title": "Task"}
 
 
 def _located(file: Path) -> Path:
@@ -25,7 +57,7 @@ def topology() -> None:
 
 
 @topology.command(short_help="Report every mistake in a topology.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FILE)
 @json_option
 def check(file: Path, as_json: bool) -> None:
     """Report every mistake in the topology FILE, which may be the name of a built-in one such as `automl`."""
@@ -40,7 +72,7 @@ def check(file: Path, as_json: bool) -> None:
 
 
 @topology.command(name="draw")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FILE)
 @click.option("--format", "form", type=click.Choice(["mermaid", "svg"]), default="mermaid", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write here instead of printing.")
 def draw_command(file: Path, form: Form, output: Path | None) -> None:
