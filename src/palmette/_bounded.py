@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import httpx
 
-MOST = 8 << 20
-"""Maximum bytes of a response; typical large ones have a tenth of it."""
+MOST = 8 << 20  # maximum bytes of a response; typical large ones have a tenth of it
 DECODED = ("content-encoding", "content-length", "transfer-encoding")
 """Headers of the body as it was sent, not as it is given on."""
 

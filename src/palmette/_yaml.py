@@ -18,10 +18,8 @@ from palmette.errors import Mistake
 
 MAX_DEPTH = 40
 MAX_VALUES = 200_000
-PLAIN_DEPTH = 100
-"""Maximum depth of documents in other dialects."""
-MAX_DIGITS = 39
-"""Longest integer in digits; longer ones are text."""
+PLAIN_DEPTH = 100  # maximum depth of documents in other dialects
+MAX_DIGITS = 39  # longest integer in digits; longer ones are text
 
 Path = tuple[str | int, ...]
 

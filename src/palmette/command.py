@@ -27,8 +27,7 @@ from palmette.sandbox.temporary import temporary_folder
 
 PROMPT, CONTRACT, CONTEXT, QUOTED = "prompt.md", "contract.md", "context.md", "context"
 ANSWER, DATA = "answer.md", "answer.json"
-MOST = 8 << 20
-"""Bytes of a file that is left."""
+MOST = 8 << 20  # bytes of a file that is left
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".sql": "sql"}
 """Files that may be left for fields of the contract, by suffix."""
 READ, VARIABLES = "PALMETTE_COMMAND_READ", "PALMETTE_COMMAND_ENV"

@@ -26,10 +26,8 @@ __all__ = [
 ]  # fmt: skip
 
 MAX_BYTES = 5_000_000
-LONGEST_PATH, LONGEST_NAME = 4096, 255
-"""Bytes of a path, and of one of its parts."""
-MAX_PROBLEMS = 200
-"""Maximum number of problems reported per document."""
+LONGEST_PATH, LONGEST_NAME = 4096, 255  # bytes of a path, and of one of its parts
+MAX_PROBLEMS = 200  # maximum number of problems reported per document
 
 
 class Model(BaseModel):

@@ -11,8 +11,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-TOKEN = "MCP_TOKEN"
-"""The variable with the access token of a server that has an address."""
+TOKEN = "MCP_TOKEN"  # the variable with the access token of a server that has an address
 
 
 class RefusedError(Exception):

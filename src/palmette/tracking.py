@@ -31,14 +31,10 @@ if TYPE_CHECKING:
 
 SETTING = "MLFLOW_TRACKING_URI"
 EXPERIMENT = "MLFLOW_EXPERIMENT_NAME"
-PATIENCE = 120.0
-"""Seconds that logging may take."""
-LARGEST = 20_000_000
-"""Bytes of a file of an artefact that is logged."""
-LONGEST = 500
-"""Characters of a parameter; MLflow limits them."""
-RUN, CANDIDATE = "palmette.run", "palmette.candidate"
-"""Tags by which a run and a candidate are found again."""
+PATIENCE = 120.0  # seconds that logging may take
+LARGEST = 20_000_000  # bytes of a file of an artefact that is logged
+LONGEST = 500  # characters of a parameter; MLflow limits them
+RUN, CANDIDATE = "palmette.run", "palmette.candidate"  # tags by which a run and a candidate are found again
 _STATUS = {"finished": "FINISHED", "failed": "FAILED"}
 _BOUNDED = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_TIMEOUT": "20", "GIT_PYTHON_REFRESH": "quiet"}
 """Settings of MLflow, unless the environment has others: a server that is down is noticed within seconds."""

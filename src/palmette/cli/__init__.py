@@ -31,8 +31,7 @@ from palmette.errors import (
     require_text,
 )
 
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, and after signals that ask to end."""
+INTERRUPTED = 130  # exit status after Ctrl-C, and after signals that ask to end
 EXIT_STATUS = """Exit status: 0 done, 1 a check failed, 2 a mistake in what was given, 3 the machine, 4 the language
 model, 5 the remote repository or the forge, 6 the run stopped short of its goal, 70 a bug, 130 interrupted."""
 COMPLETION = """Shell completion: eval "$(_PALMETTE_COMPLETE=bash_source palmette)" in ~/.bashrc; zsh_source and

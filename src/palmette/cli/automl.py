@@ -118,11 +118,8 @@ def automl(request: str, data: tuple[str, ...], as_json: bool, models: tuple[str
     from palmette.engine import new_run_folder, run_environment
 
     if not request.strip() and not data and not options["task"]:
-        raise UserError(
-            "There is neither a request nor data.",
-            "For example: palmette automl --data customers.csv --target churn",
-            code="nothing-asked",
-        )
+        remedy = "For example: palmette automl --data customers.csv --target churn"
+        raise UserError("There is neither a request nor data.", remedy, code="nothing-asked")
     if options["dry_run"] and options["topology"]:
         raise click.UsageError("--dry-run has a topology of its own; leave out --topology")
     arguments = arguments_of(request, data, **_models(models), **options)

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from palmette.features.spec.view import View
 
 _FILE = click.Path(path_type=Path)
-_SHOWN = 20
-"""Maximum violations printed; `--json` has all."""
+_SHOWN = 20  # maximum violations printed; `--json` has all
 
 
 @click.command()

@@ -15,8 +15,7 @@ import click
 from palmette.cli.screen import json_option, near, print_json
 from palmette.errors import MachineError, UserError
 
-WATCHED = 0.3
-"""Seconds between checks that the endpoint is still running."""
+WATCHED = 0.3  # seconds between checks that the endpoint is still running
 _PORT = click.IntRange(1, 65535)
 _roots_option = click.option(
     "--root",

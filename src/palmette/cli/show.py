@@ -18,8 +18,7 @@ from palmette.engine.runs import summarise
 from palmette.engine.storage import workspace_name
 from palmette.errors import counted
 
-LAST = 2000
-"""Events whose steps are shown by default."""
+LAST = 2000  # events whose steps are shown by default
 
 
 @dataclass

@@ -16,8 +16,7 @@ from palmette.cli.screen import clean, duration, near, print_checks, print_json,
 from palmette.engine import RunResult
 from palmette.errors import RunStopped, counted
 
-SHOWN = 8
-"""Rows of the leaderboard."""
+SHOWN = 8  # rows of the leaderboard
 COLOURS = {"pass": "green", "partly": "yellow", "fail": "red"}
 
 

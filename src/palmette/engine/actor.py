@@ -17,8 +17,7 @@ from pydantic import BaseModel
 from palmette.documents import Model
 from palmette.engine.calls import Pay, pay_unrecorded
 
-TERMINATE = "TERMINATE"
-"""The proposed fix by which an actor hands over to the planner at once."""
+TERMINATE = "TERMINATE"  # the proposed fix by which an actor hands over to the planner at once
 
 
 class TextFile(Model):

@@ -190,11 +190,8 @@ def _guard(path: str) -> None:
     """Rejects a path that would leave its artefact's folder."""
     pure = PurePosixPath(path)
     if not path or pure.is_absolute() or ".." in pure.parts or "\\" in path or "\0" in path or str(pure) == ".":
-        raise DeveloperError(
-            f"A text file of an artefact has the path {path!r}.",
-            "Give a path relative to the repository, with forward slashes and without '..'.",
-            code="unsafe-path",
-        )
+        remedy = "Give a path relative to the repository, with forward slashes and without '..'."
+        raise DeveloperError(f"A text file of an artefact has the path {path!r}.", remedy, code="unsafe-path")
 
 
 def _write(path: Path, content: bytes, *, synced: bool) -> None:

@@ -79,11 +79,8 @@ class Edits:
     def _take_over(self, name: str, digest: str) -> None:
         if name in self._setup.copied:
             self._store.publish(name, self._recorder.state.artefacts[name].digest)
-            raise RunError(
-                f"The artefact {name!r} is a copy, so editing it changes nothing; it is as it was.",
-                f"Edit {self._setup.copied[name]} and resume.",
-                code="edit-refused",
-            )
+            message = f"The artefact {name!r} is a copy, so editing it changes nothing; it is as it was."
+            raise RunError(message, f"Edit {self._setup.copied[name]} and resume.", code="edit-refused")
         producer = self._wiring.producer.get(name, "")
         verdict = self._verdict(name, producer, digest) if producer else None
         self._recorder.record(
@@ -98,9 +95,7 @@ class Edits:
         verdict = self._invoker.recheck(producer, self._store.get(digest))
         if not verdict.ok:
             reasons = "\n".join(f"  {violation.code}: {violation.message}" for violation in verdict.violations)
-            raise RunError(
-                f"The edited artefact {name!r} does not meet the criterion of {producer}:\n{reasons}\n",
-                f"Mend it in {str(self._store.copies / name)!r}, or delete that to have the old one; then resume.",
-                code="edit-refused",
-            )
+            message = f"The edited artefact {name!r} does not meet the criterion of {producer}:\n{reasons}\n"
+            remedy = f"Mend it in {str(self._store.copies / name)!r}, or delete that to have the old one; then resume."
+            raise RunError(message, remedy, code="edit-refused")
         return verdict

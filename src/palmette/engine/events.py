@@ -180,8 +180,7 @@ class CallAnswered(Model):
     seconds: float
 
 
-LOST = "call-lost"
-"""Code of a call that was in flight when the process died; it may have been answered and charged."""
+LOST = "call-lost"  # code of a call that was in flight when the process died; it may have been answered and charged
 
 
 class CallFailed(Model):
@@ -246,8 +245,7 @@ Event = (
     | HumanAsked | HumanAnswered | Approved | BudgetReached | RunEnded
 )  # fmt: skip
 
-EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
-"""Parses an event from JSON."""
+EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])  # parses an event from JSON
 
 
 class Entry(Model):

@@ -17,8 +17,7 @@ from palmette.engine.topology import END, STOP
 from palmette.engine.wiring import Wiring
 from palmette.errors import RunStopped, did_you_mean
 
-MAX_REFUSALS = 5
-"""Consecutive refused decisions that stop the run."""
+MAX_REFUSALS = 5  # consecutive refused decisions that stop the run
 
 
 class Executor:

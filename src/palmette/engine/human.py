@@ -17,10 +17,8 @@ from palmette.engine.events import Entry, HumanAnswered, HumanAsked
 from palmette.engine.journal import read_journal
 from palmette.errors import RunError
 
-ANSWERS = "answers"
-"""The folder of a run that takes answers from other processes."""
-WATCHED = 0.3
-"""Seconds between two looks at whether there is an answer."""
+ANSWERS = "answers"  # the folder of a run that takes answers from other processes
+WATCHED = 0.3  # seconds between two looks at whether there is an answer
 
 
 class Human(Protocol):

@@ -229,11 +229,9 @@ class Invoker:
     def _typed(self, name: str, output: object) -> BaseModel:
         expected = self._actor(name).Output
         if not isinstance(output, expected):
-            raise DeveloperError(
-                f"Actor {name!r} gave a {type(output).__name__}, not its Output {expected.__name__}.",
-                "Return `Attempt(output=...)` with an instance of Output.",
-                code="wrong-output",
-            )
+            message = f"Actor {name!r} gave a {type(output).__name__}, not its Output {expected.__name__}."
+            remedy = "Return `Attempt(output=...)` with an instance of Output."
+            raise DeveloperError(message, remedy, code="wrong-output")
         return output
 
     def _items(self, name: str, inputs: Mapping[str, str]) -> list[JsonValue]:
@@ -303,11 +301,8 @@ def _asked(name: str, what: str, method: str) -> Iterator[None]:
     except PalmetteError:
         raise
     except Exception as error:  # as above
-        raise DeveloperError(
-            f"{name} raised {type(error).__name__}, asked {what}: {error}.",
-            f"Mend its `{method}`, and resume the run.",
-            code="actor-crashed",
-        ) from error
+        message = f"{name} raised {type(error).__name__}, asked {what}: {error}."
+        raise DeveloperError(message, f"Mend its `{method}`, and resume the run.", code="actor-crashed") from error
 
 
 def _gave_up(name: str, attempt: Attempt[Any]) -> Violation:

@@ -24,16 +24,14 @@ from palmette.engine.state import RunState, fold
 from palmette.engine.storage import LOCK, disk_errors, journal_errors, sync_folder, take_lock
 from palmette.errors import MachineError, RunError
 
-SCHEMA = 4
-"""Version of the journal's format, kept in the file as `user_version`."""
+SCHEMA = 4  # version of the journal's format, kept in the file as `user_version`
 SYNCED = frozenset({
     "run_opened", "run_started", "call_answered", "attempt_succeeded", "attempt_failed", "human_answered", "approved",
     "artefact_edited", "run_ended",
 })  # fmt: skip
 """Kinds of events that `append` syncs to disk before it returns."""
 NAME = "journal.sqlite"
-PATIENCE = 10.0
-"""Seconds to wait for another program's lock."""
+PATIENCE = 10.0  # seconds to wait for another program's lock
 _EVENTS = (
     "CREATE TABLE IF NOT EXISTS events "
     "(seq INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL)"
@@ -174,11 +172,8 @@ def _reader(folder: Path) -> Iterator[sqlite3.Connection]:
     path = folder / NAME
     with journal_errors(path, writes=False):
         if not path.is_file():
-            raise RunError(
-                f"{str(folder)!r} is not a run folder: it has no {NAME}.",
-                "`palmette runs` lists the runs.",
-                code="unknown-run",
-            )
+            message = f"{str(folder)!r} is not a run folder: it has no {NAME}."
+            raise RunError(message, "`palmette runs` lists the runs.", code="unknown-run")
         with closing(_opened(path)) as connection:
             _check_version(connection, folder)
             yield connection

@@ -15,8 +15,7 @@ from palmette.engine.topology import Topology
 from palmette.engine.wiring import Wiring, closure, is_list_model
 from palmette.errors import Mistake, TopologyError, UserError
 
-_PARTS = (*Actor.__annotations__, "run", "check", "implicated")
-"""Members that every actor has."""
+_PARTS = (*Actor.__annotations__, "run", "check", "implicated")  # members that every actor has
 
 _MISTAKES = {
     "not-given": ("The topology starts from {value!r}, which was not given.", "Add `--given {value}=...`."),
@@ -122,11 +121,8 @@ def load_actor(use: str, folder: Path) -> Any:
     lacks = [part for part in _PARTS if not hasattr(found, part) and part not in models]
     if lacks or models:
         parts = [*lacks, *(f"{part} (a model)" for part in models)]
-        raise UserError(
-            f"{use!r} is no actor: its class lacks {', '.join(parts)}.",
-            "Derive it from `palmette.engine.BaseActor`, and add what is missing; see docs/how-to/add-an-actor.md.",
-            code="not-an-actor",
-        )
+        remedy = "Derive it from `palmette.engine.BaseActor`, and add what is missing; see docs/how-to/add-an-actor.md."
+        raise UserError(f"{use!r} is no actor: its class lacks {', '.join(parts)}.", remedy, code="not-an-actor")
     return found
 
 

@@ -103,11 +103,9 @@ class PaidCallCache:
         self.recorder.check_interrupted()
         budget, spent = self.recorder.budget, self.recorder.state.spent.spend
         if budget.money is not None and estimate.unpriced:
-            raise UserError(
-                "The budget limits the money, and the price of this call is not known.",
-                "Limit the tokens instead, or choose a model whose price is known.",
-                code="unknown-price",
-            )
+            message = "The budget limits the money, and the price of this call is not known."
+            remedy = "Limit the tokens instead, or choose a model whose price is known."
+            raise UserError(message, remedy, code="unknown-price")
         planned = estimate
         for reserved in self._reserved.values():
             planned = planned.plus(reserved)

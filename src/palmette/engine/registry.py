@@ -44,11 +44,8 @@ def register(kind: Kind, name: str) -> Callable[[T], T]:
     def decorate(plugin: T) -> T:
         known = _registered.setdefault((kind, name), plugin)
         if known is not plugin and _identity(known) != _identity(plugin):
-            raise DeveloperError(
-                f"Two {kind}s are registered as {name!r}: {_identity(known)} and {_identity(plugin)}.",
-                "Rename one of them.",
-                code="registered-twice",
-            )
+            message = f"Two {kind}s are registered as {name!r}: {_identity(known)} and {_identity(plugin)}."
+            raise DeveloperError(message, "Rename one of them.", code="registered-twice")
         _registered[kind, name] = plugin
         return plugin
 
@@ -71,11 +68,8 @@ def load(kind: Kind, name: str, folder: Path | None = None) -> Any:
         return _import(kind, name, _entry_points(kind)[name].value, None)
     if ":" in name:
         return _import(kind, name, name, folder)
-    raise UserError(
-        f"There is no {kind} {name!r}.{did_you_mean(name, names(kind))}",
-        f"Known are: {', '.join(names(kind)) or 'none'}; or write `package.module:Class`.",
-        code=f"unknown-{kind}",
-    )
+    remedy = f"Known are: {', '.join(names(kind)) or 'none'}; or write `package.module:Class`."
+    raise UserError(f"There is no {kind} {name!r}.{did_you_mean(name, names(kind))}", remedy, code=f"unknown-{kind}")
 
 
 def create(kind: Kind, name: str, services: Mapping[str, object] | None = None, folder: Path | None = None) -> Any:
@@ -89,11 +83,9 @@ def create(kind: Kind, name: str, services: Mapping[str, object] | None = None, 
         if parameter.name in services:
             arguments[parameter.name] = services[parameter.name]
         elif parameter.default is parameter.empty:
-            raise DeveloperError(
-                f"The {kind} {name!r} needs {parameter.name!r}, which this environment does not supply.",
-                f"Give the parameter a default, or use one of: {', '.join(sorted(services)) or 'nothing'}.",
-                code="missing-service",
-            )
+            message = f"The {kind} {name!r} needs {parameter.name!r}, which this environment does not supply."
+            remedy = f"Give the parameter a default, or use one of: {', '.join(sorted(services)) or 'nothing'}."
+            raise DeveloperError(message, remedy, code="missing-service")
     return plugin(**arguments)
 
 

@@ -94,11 +94,8 @@ class RunSession:
     def _open(self) -> Setup:
         name = self._opened.environment
         if not name:
-            raise RunError(
-                "The run was put together in code, not by a registered environment.",
-                "Give its setup: resume_run(folder, setup=...).",
-                code="no-environment",
-            )
+            message = "The run was put together in code, not by a registered environment."
+            raise RunError(message, "Give its setup: resume_run(folder, setup=...).", code="no-environment")
         services = {
             "arguments": self._opened.arguments,
             "folder": self.folder,
@@ -107,11 +104,8 @@ class RunSession:
         }
         setup = create("environment", name, services)
         if not isinstance(setup, Setup):
-            raise DeveloperError(
-                f"The environment {name!r} gave a {type(setup).__name__}, not a Setup.",
-                "Return palmette.engine.Setup.",
-                code="wrong-setup",
-            )
+            message = f"The environment {name!r} gave a {type(setup).__name__}, not a Setup."
+            raise DeveloperError(message, "Return palmette.engine.Setup.", code="wrong-setup")
         return setup
 
     def _payer(self, budget: RunBudget) -> Pay:
@@ -144,11 +138,8 @@ class RunSession:
     def _begin(self, journal: Journal, budget: RunBudget) -> PaidCallCache:
         known = journal.seq > 0
         if known and not self._resumes:
-            raise RunError(
-                f"There is a run in {str(self.folder)!r} already.",
-                f"Resume it: palmette resume {self.folder}",
-                code="run-exists",
-            )
+            message = f"There is a run in {str(self.folder)!r} already."
+            raise RunError(message, f"Resume it: palmette resume {self.folder}", code="run-exists")
         store, recorder = ArtefactStore(self.folder), Recorder(journal, self._observer, budget)
         store.tidy()
         recorder.record(RunResumed(version=self._opened.version) if known else self._opened)

@@ -23,8 +23,7 @@ from palmette.engine.storage import is_running, unwritable
 from palmette.engine.topology import Topology
 from palmette.errors import RunError, did_you_mean, require_text
 
-LONGEST_NAME = 50
-"""Characters of a run's id that describe it; file systems allow such names."""
+LONGEST_NAME = 50  # characters of a run's id that describe it; file systems allow such names
 
 
 def runs_folder() -> Path:

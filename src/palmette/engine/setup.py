@@ -154,11 +154,9 @@ class RunResult:
     def value(self, name: str) -> Any:
         """The current value of an artefact as JSON data."""
         if name not in self.state.artefacts:
-            raise RunError(
-                f"The run has no artefact {name!r}.{did_you_mean(name, self.state.artefacts)}",
-                f"It has: {', '.join(sorted(self.state.artefacts)) or 'none'}.",
-                code="unknown-artefact",
-            )
+            message = f"The run has no artefact {name!r}.{did_you_mean(name, self.state.artefacts)}"
+            remedy = f"It has: {', '.join(sorted(self.state.artefacts)) or 'none'}."
+            raise RunError(message, remedy, code="unknown-artefact")
         return ArtefactStore(self.folder).get(self.state.artefacts[name].digest)
 
     def path(self, name: str) -> Path:

@@ -16,8 +16,7 @@ from pathlib import Path
 from palmette.errors import MachineError, PalmetteError, RunError, named
 
 LOCK = "run.lock"
-ROOM = 1 << 20
-"""Maximum size in bytes of an answer with its event."""
+ROOM = 1 << 20  # maximum size in bytes of an answer with its event
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _UNWRITABLE = {
     *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR),
@@ -27,11 +26,9 @@ _UNWRITABLE = {
 
 def unwritable(folder: Path, reason: str | None) -> MachineError:
     """The run cannot be stored."""
-    return MachineError(
-        f"No run can be kept in {named(folder)}: {reason or 'it cannot be written'}.",
-        "Make room, or set PALMETTE_RUNS to a folder that you may write to; a run that exists can be copied there.",
-        code="unwritable-runs",
-    )
+    message = f"No run can be kept in {named(folder)}: {reason or 'it cannot be written'}."
+    remedy = "Make room, or set PALMETTE_RUNS to a folder that you may write to; a run that exists can be copied there."
+    return MachineError(message, remedy, code="unwritable-runs")
 
 
 def sync_folder(folder: Path) -> None:

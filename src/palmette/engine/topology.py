@@ -9,12 +9,9 @@ from pydantic import Field, JsonValue, StringConstraints
 
 from palmette.documents import Located, Model, read_located
 
-START = "START"
-"""The beginning of a run; a run may also be re-entered at start actors."""
-END = "END"
-"""The decision that finishes a run."""
-STOP = "STOP"
-"""The decision that ends a run short of its goal."""
+START = "START"  # the beginning of a run; a run may also be re-entered at start actors
+END = "END"  # the decision that finishes a run
+STOP = "STOP"  # the decision that ends a run short of its goal
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 

@@ -18,8 +18,7 @@ from palmette.knowledge.source import Record, search
 from palmette.knowledge.sources.tables import words_of
 from palmette.knowledge.web import cache_folder
 
-ENOUGH = 0.5
-"""Share of the words of a request that a set must match to be chosen by rule."""
+ENOUGH = 0.5  # share of the words of a request that a set must match to be chosen by rule
 LEAST_ROWS, MOST_ROWS = 50, 2_000_000
 """Between which a set is neither too small to learn from nor too large for this machine."""
 

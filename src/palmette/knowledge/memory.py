@@ -32,13 +32,10 @@ from palmette.llm.text import visible
 VARIABLE = "PALMETTE_MEMORY"
 """The variable that names the file, or is `off`; by default `memory.sqlite` in the folder of runs."""
 TEXTS = "PALMETTE_MEMORY_TEXTS"
-ALIKE = 0.7
-"""Similarity from which a run is recalled."""
-RUNS, CANDIDATES, FAILURES = 5, 3, 20
-"""Recalled runs, candidates of each, and failures that a run leaves."""
+ALIKE = 0.7  # similarity from which a run is recalled
+RUNS, CANDIDATES, FAILURES = 5, 3, 20  # recalled runs, candidates of each, and failures that a run leaves
 LONGEST = 300
-MOST_MENDED = 3
-"""Ways to mend a failure that are shown."""
+MOST_MENDED = 3  # ways to mend a failure that are shown
 _QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
 
 

@@ -19,10 +19,8 @@ from palmette.knowledge.web import SWITCH, Params, WebResponse, get, is_on
 from palmette.llm.text import visible
 
 RecordKind = Literal["paper", "page", "document", "notebook", "model", "dataset"]
-READ: tuple[RecordKind, ...] = ("paper", "page", "document", "notebook")
-"""Kinds whose text may hold an insight."""
-LONGEST = 4000
-"""Characters of a text that are taken from a source."""
+READ: tuple[RecordKind, ...] = ("paper", "page", "document", "notebook")  # kinds whose text may hold an insight
+LONGEST = 4000  # characters of a text that are taken from a source
 DATASET_FILES = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".json", ".xlsx", ".zip", ".gz")
 """Files that are read without running what is in them."""
 

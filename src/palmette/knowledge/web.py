@@ -20,11 +20,9 @@ from palmette.errors import MachineError, UserError
 
 SWITCH = "PALMETTE_KNOWLEDGE"
 """The variable that turns online sources on: `all`, or their names with commas between them."""
-SECONDS = 10.0
-"""For one request, with all its repetitions."""
+SECONDS = 10.0  # for one request, with all its repetitions
 ATTEMPTS = 3
-FIRST_PAUSE = 0.5
-"""Seconds before the first repetition, unless the server names a time; doubled each time."""
+FIRST_PAUSE = 0.5  # seconds before the first repetition, unless the server names a time; doubled each time
 FRESH = 7 * 86400.0
 """Seconds for which a cached answer is used. An older one is used only when the server cannot be reached."""
 BUSY = (429, 500, 502, 503, 504)

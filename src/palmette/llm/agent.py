@@ -18,12 +18,9 @@ from palmette.llm.messages import Message, Prompt
 from palmette.llm.prompt import NO_PARTS, fill, load_prompt, shared
 from palmette.llm.text import estimate_tokens
 
-EVIDENCE = 1500
-"""Characters of a violation's evidence in a prompt."""
-EVIDENCED = 3
-"""Violations shown with their evidence."""
-LAST = 4000
-"""Tokens of the last output in a prompt."""
+EVIDENCE = 1500  # characters of a violation's evidence in a prompt
+EVIDENCED = 3  # violations shown with their evidence
+LAST = 4000  # tokens of the last output in a prompt
 
 
 class Agent(BaseActor):

@@ -18,8 +18,7 @@ from palmette.llm.answers import Answer, BadAnswer, read_answer
 from palmette.llm.messages import Message, Prompt, Provider, Reply, Settings
 from palmette.llm.text import estimate_tokens
 
-RE_ASKS = 2
-"""Repeated questions, with the error, before the task is given up."""
+RE_ASKS = 2  # repeated questions, with the error, before the task is given up
 
 A = TypeVar("A", bound=Answer)
 
@@ -81,11 +80,9 @@ class Answerer:
                 break
             shown = [] if bad.code == "answer-truncated" else [Message(speaker="assistant", text=reply.text or " ")]
             asked = asked.then(*shown, Message(speaker="user", text=f"Your answer could not be used. {bad.message}"))
-        raise AnswerError(
-            f"{self.name} gave no answer as {self.role} that could be used; the last: {bad.message}",
-            "Look at it with `palmette show RUN --calls`; try another model, or more `max_tokens`.",
-            code=bad.code,
-        )
+        message = f"{self.name} gave no answer as {self.role} that could be used; the last: {bad.message}"
+        remedy = "Look at it with `palmette show RUN --calls`; try another model, or more `max_tokens`."
+        raise AnswerError(message, remedy, code=bad.code)
 
     def reply(self, prompt: Prompt, pay: Pay) -> Reply:
         """One exchange, remembered and counted."""
@@ -146,5 +143,4 @@ class Models:
         return self.roles[role] if role in self.roles else self.default(role)
 
 
-OFFLINE = Models()
-"""The built-in rules in every role."""
+OFFLINE = Models()  # the built-in rules in every role

@@ -75,10 +75,8 @@ A = TypeVar("A", bound=Answer)
 _INVISIBLE = dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060"))
 _REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 """Characters that make code look different from what it does."""
-_BEGINNINGS = 1000
-"""Maximum number of failed starts of a JSON object in a text; the rest is not read."""
-_READ = 2_000_000
-"""Maximum number of characters read at failed starts."""
+_BEGINNINGS = 1000  # maximum number of failed starts of a JSON object in a text; the rest is not read
+_READ = 2_000_000  # maximum number of characters read at failed starts
 _SPACES = {ord(char): " " for char in "\u00a0\u2007\u202f"}
 _QUOTES = {ord(char): '"' for char in "“”„‟"} | {ord(char): "'" for char in "‘’‚‛"}
 

@@ -30,17 +30,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TRIES = 5
-"""Of one exchange, before the provider counts as out of reach."""
-LONGEST_WAIT = 60.0
-"""Seconds between two tries; a provider that asks for more counts as out of reach."""
-FIRST_WAIT = 1.0
-"""Seconds before the second try; doubled before each further one."""
-MOST_TOKENS = 10**9
-"""Of one exchange; a provider that counts more has not counted them."""
+TRIES = 5  # of one exchange, before the provider counts as out of reach
+LONGEST_WAIT = 60.0  # seconds between two tries; a provider that asks for more counts as out of reach
+FIRST_WAIT = 1.0  # seconds before the second try; doubled before each further one
+MOST_TOKENS = 10**9  # of one exchange; a provider that counts more has not counted them
 
-_PASSING = frozenset({408, 409, 425, 429})
-"""Client errors after which the same request may be answered."""
+_PASSING = frozenset({408, 409, 425, 429})  # client errors after which the same request may be answered
 
 _EXTRAS = {"anthropic": "anthropic", "google": "google", "google-cloud": "google", "bedrock": "bedrock"}
 """The extra of palmette that a provider needs; the others need `llm`."""
@@ -53,8 +48,7 @@ _BASE_URLS = {
 }
 """By provider: the variable with its address, and its usual address."""
 
-LOCAL = frozenset({"vllm", "ollama", "lmstudio"})
-"""Providers on the user's own machine, which are free."""
+LOCAL = frozenset({"vllm", "ollama", "lmstudio"})  # providers on the user's own machine, which are free
 
 _PRICED_AS = {"openai-compatible": None, "azure": "azure", "bedrock": "aws"}
 """Providers with another name in the price list; None if the name does not determine who bills."""
@@ -220,11 +214,8 @@ def _model(provider: str, model: str, hide: Callable[[str], str]) -> ApiModel:
 def unknown_provider(provider: str, model: str) -> UserError:
     apis = ("openai", "azure", "anthropic", "google", "bedrock", "openrouter", *_BASE_URLS)
     known = [*apis, *names("provider"), "offline"]
-    return UserError(
-        f"There is no model provider {provider!r} (of {provider}:{model}).{did_you_mean(provider, known)}",
-        f"Write `provider:model`, with one of: {', '.join(known)}.",
-        code="unknown-provider",
-    )
+    message = f"There is no model provider {provider!r} (of {provider}:{model}).{did_you_mean(provider, known)}"
+    return UserError(message, f"Write `provider:model`, with one of: {', '.join(known)}.", code="unknown-provider")
 
 
 def _base_url(provider: str) -> str:

@@ -19,8 +19,7 @@ from palmette.engine.events import CallAnswered
 from palmette.errors import InputError, Mistake, ModelError
 from palmette.llm.messages import Message, Prompt, Reply, Settings
 
-SHOWN = 30
-"""Lines of difference in an error."""
+SHOWN = 30  # lines of difference in an error
 
 
 class RecordedCall(Model):
@@ -103,11 +102,8 @@ class Replay:
         nearest = max(of_role, key=lambda lines: difflib.SequenceMatcher(None, lines, asked, autojunk=False).ratio())
         changes = list(difflib.unified_diff(nearest, asked, "recorded", "asked", lineterm="", n=1))
         more = f"\n... {len(changes) - SHOWN} lines more" if len(changes) > SHOWN else ""
-        return ModelError(
-            f"{head}. From the nearest recorded one it differs in:\n" + "\n".join(changes[:SHOWN]) + more + "\n",
-            "Record the run again, or take the change back.",
-            code="prompt-changed",
-        )
+        message = f"{head}. From the nearest recorded one it differs in:\n" + "\n".join(changes[:SHOWN]) + more + "\n"
+        return ModelError(message, "Record the run again, or take the change back.", code="prompt-changed")
 
 
 def _key(role: str, messages: tuple[Message, ...]) -> str:

@@ -13,10 +13,8 @@ from palmette.documents import Model
 from palmette.llm.answerer import AnswerError
 from palmette.llm.text import estimate_tokens, visible
 
-NEEDED = 0
-"""The rank of sections that are never cut."""
-WORTH_CUTTING = 40
-"""With less room than this many tokens, a long item is left out instead of cut."""
+NEEDED = 0  # the rank of sections that are never cut
+WORTH_CUTTING = 40  # with less room than this many tokens, a long item is left out instead of cut
 
 
 class Section(Model):
@@ -57,11 +55,8 @@ def pack(sections: Iterable[Section], tokens: int) -> dict[str, Packed]:
         chosen = list(one.items) if one.rank == NEEDED else _fitting(one.items, room)
         room -= sum(estimate_tokens(text) for text in chosen)
         if room < 0:
-            raise AnswerError(
-                f"What the prompt must show takes {-room} tokens more than there is room for, with {one.name!r}.",
-                "Raise `prompt_tokens`.",
-                code="prompt-too-long",
-            )
+            message = f"What the prompt must show takes {-room} tokens more than there is room for, with {one.name!r}."
+            raise AnswerError(message, "Raise `prompt_tokens`.", code="prompt-too-long")
         left_out = sum(map(estimate_tokens, one.items)) - sum(map(estimate_tokens, chosen))
         kept[one.name] = Packed(_shown(one, chosen, left_out), left_out)
     return {one.name: kept[one.name] for one in sections}

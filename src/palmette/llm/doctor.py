@@ -13,8 +13,7 @@ from palmette.llm.messages import Message, Prompt, Reply, Settings
 from palmette.llm.opening import BUILT_IN, open_provider
 from palmette.llm.secrets import hider, load_secrets
 
-MOST = 400
-"""Maximum tokens per answer."""
+MOST = 400  # maximum tokens per answer
 
 
 class Probe(NamedTuple):

@@ -16,8 +16,7 @@ from palmette.llm.answerer import Answerer, Models
 from palmette.llm.messages import Provider, Settings
 from palmette.llm.secrets import hider, load_secrets
 
-BUILT_IN = "offline"
-"""The name of the built-in rules."""
+BUILT_IN = "offline"  # the name of the built-in rules
 
 PLANNER, WORDS = "planner", "words"
 """Roles that are not actors: choosing the next actor, and reading a specification's free text."""
@@ -85,11 +84,8 @@ def models_of(choice: ModelChoice, topology: Topology, folder: Path | None = Non
     known = {PLANNER, WORDS, *(actor.name for actor in actors.values()), *asked}
     for role in choice.models:
         if role not in known:
-            raise UserError(
-                f"A model is named for the role {role!r}, which no actor has.{did_you_mean(role, known)}",
-                f"The roles are: {', '.join(sorted(known))}.",
-                code="unknown-role",
-            )
+            message = f"A model is named for the role {role!r}, which no actor has.{did_you_mean(role, known)}"
+            raise UserError(message, f"The roles are: {', '.join(sorted(known))}.", code="unknown-role")
     named = {name: node.model for name, node in topology.actors.items() if node.model}
     for name in named:
         if not issubclass(actors[name], Agent):

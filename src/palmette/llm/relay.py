@@ -18,11 +18,9 @@ from palmette.errors import ModelError
 from palmette.llm.messages import Prompt, Reply, Settings
 from palmette.llm.text import estimate_tokens
 
-PATIENCE = 0.5
-"""Seconds between checks of the folder."""
+PATIENCE = 0.5  # seconds between checks of the folder
 END = "END"
-_CLOSED = "\x04"
-"""What a terminal in raw mode returns for Ctrl-D."""
+_CLOSED = "\x04"  # what a terminal in raw mode returns for Ctrl-D
 
 _one_at_a_time = threading.Lock()
 
@@ -94,11 +92,9 @@ def _pasted(role: str, text: str) -> str:
             if line.startswith(_CLOSED):
                 break
             lines.append(line)
-    raise ModelError(
-        f"The prompt of {role} has no answer: the input ended before a line {END}.",
-        "Resume to be asked again; without a terminal, `relay` waits for files in the run folder.",
-        code="no-answer",
-    )
+    message = f"The prompt of {role} has no answer: the input ended before a line {END}."
+    remedy = "Resume to be asked again; without a terminal, `relay` waits for files in the run folder."
+    raise ModelError(message, remedy, code="no-answer")
 
 
 @contextmanager

@@ -19,15 +19,13 @@ from palmette.errors import InputError, Mistake
 
 PLACE = "PALMETTE_SECRETS"
 HIDDEN = "[hidden]"
-SHORTEST = 8
-"""Shorter values are not treated as secrets: hiding them would damage ordinary text."""
+SHORTEST = 8  # shorter values are not treated as secrets: hiding them would damage ordinary text
 
 _SECRET = re.compile(
     r"(^|_)((API)?KEY|TOKEN|SECRETS?|PASS|PASSPHRASE|PASSWD|AUTH|CREDENTIALS?|DSN|WEBHOOK_URL)(_|$|\d)|PASSWORD",
     re.IGNORECASE,
 )
-_IN_URL = re.compile(r"\w://([^/?#\s@:]*):([^?#\s@]+)@")
-"""User and password in a URL, whatever the variable's name."""
+_IN_URL = re.compile(r"\w://([^/?#\s@:]*):([^?#\s@]+)@")  # user and password in a URL, whatever the variable's name
 _LINE = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)")
 
 

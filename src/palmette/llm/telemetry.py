@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
 SETTING = "PALMETTE_TELEMETRY"
-PATIENCE = 3.0
-"""Seconds to wait for the collector at the end of a run."""
+PATIENCE = 3.0  # seconds to wait for the collector at the end of a run
 TRACES = "traces"
 """The file of a run folder with the ids of its traces, one a line for each process that worked on it."""
 
@@ -53,11 +52,9 @@ _PROVIDERS = {
 }
 """Providers with another name in the conventions."""
 _FINISHED = {"refused": "content_filter"}
-_NAMES = ("actor", "next", "artefact", "by", "limit")
-"""Event fields that are names and may be sent."""
+_NAMES = ("actor", "next", "artefact", "by", "limit")  # event fields that are names and may be sent
 
-Facts = dict[str, str | int | float | tuple[str, ...]]
-"""Attributes of a span."""
+Facts = dict[str, str | int | float | tuple[str, ...]]  # attributes of a span
 
 
 def open_telemetry(folder: Path) -> Observer:

@@ -12,8 +12,7 @@ import unicodedata
 from typing import NamedTuple
 
 BYTES_PER_TOKEN = 3
-MOST = 400_000
-"""Token limit of a run without other limits; a feature view takes about a tenth."""
+MOST = 400_000  # token limit of a run without other limits; a feature view takes about a tenth
 
 
 def token_limit(tokens: int | None, money: float | None) -> int | None:

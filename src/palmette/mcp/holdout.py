@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from palmette.automl.measure import Predictions
     from palmette.automl.measure.metrics import Metric
 
-MOST = 10
-"""Submissions that are scored: with more, the hold-out would be fitted."""
+MOST = 10  # submissions that are scored: with more, the hold-out would be fitted
 
 
 class HoldOutScore(Model):

@@ -46,8 +46,7 @@ for the right answer on rows of your choice, then `check_features` until it repo
 the rows that differ. `build_features` and `automl` do the whole work. Paths must lie in the allowed folders."""
 P = ParamSpec("P")
 R = TypeVar("R")
-LAST = 500
-"""Events that a resource shows."""
+LAST = 500  # events that a resource shows
 Text = Annotated[str, Field(min_length=1)]
 
 

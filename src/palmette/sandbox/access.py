@@ -50,41 +50,13 @@ class Paths:
         return sorted(every, key=lambda mount: (len(mount[0].parts), mount[0]))
 
 
+_SETTINGS = (
+    "alternatives ca-certificates debian_version fonts group host.conf hosts ld.so.cache ld.so.conf ld.so.conf.d "
+    "localtime mime.types nsswitch.conf os-release passwd pki protocols services ssl timezone"
+)
 SYSTEM: Sequence[str] = (
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/nix/store",
-    "/sys/devices/system/cpu",
-    *(
-        f"/etc/{name}"
-        for name in (
-            "alternatives",
-            "ca-certificates",
-            "debian_version",
-            "fonts",
-            "group",
-            "host.conf",
-            "hosts",
-            "ld.so.cache",
-            "ld.so.conf",
-            "ld.so.conf.d",
-            "localtime",
-            "mime.types",
-            "nsswitch.conf",
-            "os-release",
-            "passwd",
-            "pki",
-            "protocols",
-            "services",
-            "ssl",
-            "timezone",
-        )
-    ),
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/sys/devices/system/cpu"),
+    *(f"/etc/{name}" for name in _SETTINGS.split()),
 )
 """Readable by every program: system programs, libraries and their settings, without keys and logs."""
 

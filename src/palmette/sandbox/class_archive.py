@@ -25,8 +25,7 @@ from palmette.sandbox.temporary import temporary_folder
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """In a JVM that lives for half a minute, the optimising compiler costs more time than it saves."""
 FOLDER = Path(sys.prefix, "share", "palmette")
-SECONDS = 600.0
-"""Takes up to a minute of processor time, longer on busy machines."""
+SECONDS = 600.0  # takes up to a minute of processor time, longer on busy machines
 _QUIET = "-Xshare:auto -Xlog:disable -Xlog:all=error:stderr"
 _WORK = Path(__file__).with_name("class_work.py")
 

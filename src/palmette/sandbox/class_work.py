@@ -20,21 +20,21 @@ SELECT concat('s', id % 3) AS shop, date_add(DATE'2024-01-01', CAST(id AS int)) 
        array('a', CAST(id AS string)) AS tags
 FROM range(12)
 """
-SUMS = (
-    "sum(amount) AS amount",
-    "avg(score) AS mean",
-    "max(at) AS last",
-    "count(DISTINCT day) AS days",
-    "count_if(score > 2) AS high",
-    "collect_set(day) AS which",
-    "max_by(amount, at) AS newest",
-)
-COLUMNS = {
-    "share": "coalesce(mean / CASE WHEN count != 0 THEN count END, 0.0)",
-    "age": "datediff(CAST('2024-03-01' AS date), last)",
-    "band": "CASE WHEN age > 30 THEN 'old' WHEN age IS NULL THEN NULL ELSE 'new' END",
-    "text": "regexp_replace(lower(trim(shop)), 's', 'x')",
-}
+VIEW = """
+WITH newest AS (
+  SELECT shop, day FROM (SELECT *, row_number() OVER (PARTITION BY shop ORDER BY at DESC, amount) AS place FROM rows)
+  WHERE place = 1
+), summed AS (
+  SELECT shop, sum(amount) AS amount, avg(score) AS mean, max(at) AS last, count(DISTINCT day) AS days,
+         count(*) AS count, count_if(score > 2) AS high, collect_set(day) AS which, max_by(amount, at) AS latest
+  FROM rows WHERE at BETWEEN '2024-01-01' AND '2024-02-01' AND score IS NOT NULL GROUP BY shop
+), words AS (SELECT shop, tag, count(*) AS times FROM rows LATERAL VIEW explode(tags) AS tag GROUP BY shop, tag)
+SELECT DISTINCT newest.*, summed.* EXCEPT (shop), coalesce(mean / CASE WHEN count != 0 THEN count END, 0.0) AS share,
+       CASE WHEN datediff(DATE'2024-03-01', last) > 30 THEN 'old' WHEN last IS NULL THEN NULL ELSE 'new' END AS band,
+       regexp_replace(lower(trim(shop)), 's', 'x') AS text
+FROM newest LEFT JOIN summed USING (shop) JOIN words USING (shop) LEFT ANTI JOIN rows AS other ON other.score < 0
+WHERE tag = 'a' ORDER BY shop
+"""
 COMPILED = {
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
@@ -76,32 +76,15 @@ def _port(server: subprocess.Popen[bytes], pattern: str) -> str:
 
 def _ask(spark: Any) -> None:
     """Tables, files, joins, windows and aggregates as in feature views; the results are ignored."""
-    from pyspark.sql.connect.functions import col, expr, row_number
-    from pyspark.sql.connect.window import Window
-
     made = spark.createDataFrame(spark.sql(ROWS).toArrow()).coalesce(1)
     place = os.path.abspath("rows")  # noqa: PTH100 - no link is followed
     made.write.mode("overwrite").parquet(place)
-    rows = spark.read.schema(made.schema).parquet(place)
-    latest = Window.partitionBy("shop").orderBy(col("at").desc(), "amount")
-    one = rows.withColumn("place", row_number().over(latest)).where("place = 1").select("shop", "day")
-    recent = rows.where("at BETWEEN '2024-01-01' AND '2024-02-01' AND score IS NOT NULL")
-    summed = recent.groupBy("shop").agg(*map(expr, SUMS))
-    words = rows.select("shop", expr("explode(tags) AS tag")).groupBy("shop", "tag").count().distinct()
-    view = one.join(summed, "shop", "left").join(words.where("tag = 'a'"), "shop")
-    for name, value in COLUMNS.items():
-        view = view.withColumn(name, expr(value))
-    view = view.unionByName(one, allowMissingColumns=True).fillna({"high": 0}).dropDuplicates(["shop", "day", "band"])
-    view = view.orderBy("shop")
+    spark.read.schema(made.schema).parquet(place).createOrReplaceTempView("rows")
+    view = spark.sql(VIEW).fillna({"high": 0})
     view._explain_string(extended=True)
+    view.unionByName(view.limit(1), allowMissingColumns=True).dropDuplicates(["shop", "band"]).collect()
     view.toArrow()
-    view.collect()
     view.count()
-    rows.join(one.select("shop"), "shop", "left_anti").crossJoin(
-        one.limit(1).select(col("day").alias("first"))
-    ).toArrow()
-    view.createOrReplaceTempView("made")
-    spark.sql("SELECT shop, count(*) FROM made GROUP BY shop HAVING count(*) > 0").toArrow()
 
 
 if __name__ == "__main__":

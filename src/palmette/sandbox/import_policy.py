@@ -21,11 +21,9 @@ from palmette.documents import Model
 from palmette.engine.actor import TextFile, Violation
 
 CODE = "reaches-outside"
-RELATIVE = ""
-"""First part of a relative import's module name."""
+RELATIVE = ""  # first part of a relative import's module name
 WordSet = Annotated[frozenset[str], BeforeValidator(str.split)]
-NodeRule = Callable[[ast.AST], Iterator[str]]
-"""Yields messages about a node beyond the lists."""
+NodeRule = Callable[[ast.AST], Iterator[str]]  # yields messages about a node beyond the lists
 
 
 class AllowLists(Model):

@@ -14,10 +14,8 @@ from palmette.sandbox.result import Limits
 from palmette.sandbox.supervisor.walls import landlock_version
 from palmette.sandbox.syscalls import filter_of, rules
 
-PRIVATE = ("/dev/shm", "/tmp")
-"""In-memory folders, private to each program."""
-PRIVATE_MB = 512
-"""Size of each."""
+PRIVATE = ("/dev/shm", "/tmp")  # in-memory folders, private to each program
+PRIVATE_MB = 512  # size of each
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
@@ -137,15 +135,10 @@ class Landlock:
         is_closed = access.network == "own"
         ports = list(access.ports) if is_closed and network is None else None
         forbidden = rules(
-            own_files=False,
-            own_network=network is not None or not is_closed,
-            guards_truncation=landlock_version() >= 3,
+            own_files=False, own_network=network is not None or not is_closed, guards_truncation=landlock_version() >= 3
         )
-        landlock = {
-            "read": [*map(str, paths.read), "/proc"],
-            "write": [*map(str, paths.write), *_DEVICES],
-            "ports": ports,
-        }
+        read, write = [*map(str, paths.read), "/proc"], [*map(str, paths.write), *_DEVICES]
+        landlock = {"read": read, "write": write, "ports": ports}
         # Semaphores would need /dev/shm; joblib warns if it cannot create them.
         return Walls(command.argv, {"JOBLIB_MULTIPROCESSING": "0", **command.env}, landlock, filter_of(forbidden))
 
@@ -179,16 +172,7 @@ def allowed_environment(environment: Mapping[str, str], scratch: Path, extra: Ma
     return {**allowed, **private, **extra}
 
 
-_ALLOWED: Sequence[str] = (
-    "PATH",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TZ",
-    "JAVA_HOME",
-    "LD_LIBRARY_PATH",
-    "DYLD_LIBRARY_PATH",
-)
+_ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "JAVA_HOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
 
 def missing_in_kernel() -> str:

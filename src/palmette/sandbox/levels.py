@@ -11,12 +11,10 @@ from palmette.sandbox.container import ENGINES, Container
 from palmette.sandbox.isolation import Bubblewrap, Isolation, Landlock, NoIsolation
 from palmette.sandbox.network import Network, NoNetworkError
 
-VARIABLE = "PALMETTE_ISOLATION"
-"""Environment variable that names a level."""
+VARIABLE = "PALMETTE_ISOLATION"  # environment variable that names a level
 UNSAFE = "none"
 
-Trial = Callable[[Isolation], str]
-"""Starts a program under an isolation and returns the error; empty if it worked."""
+Trial = Callable[[Isolation], str]  # starts a program under an isolation and returns the error; empty if it worked
 
 
 def isolation_of(name: str) -> Isolation:

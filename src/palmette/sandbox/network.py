@@ -56,11 +56,9 @@ class Network:
             self._channel.send(struct.pack("=ii", family, kind))
             fds = _received(self._channel, 1)[1]
         if not fds:
-            raise MachineError(
-                "The process that keeps the network of the sandbox has ended.",
-                "Another program or, for lack of memory, the kernel ended it; resume the run.",
-                code="no-network",
-            )
+            message = "The process that keeps the network of the sandbox has ended."
+            remedy = "Another program or, for lack of memory, the kernel ended it; resume the run."
+            raise MachineError(message, remedy, code="no-network")
         return socket.socket(fileno=fds[0])
 
 

@@ -28,10 +28,8 @@ from palmette.sandbox.temporary import PATIENCE, new_folder, temporary_folder
 
 _HERE = str(Path(__file__).parent)
 _BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from supervisor.main import main; del sys.path[0]; main()"
-_GRACE = 15.0
-"""Seconds for the supervisor to end everything after the timeout."""
-_LOG_CHARS = 1_000_000
-"""Characters kept of a server's output: the first and the last half."""
+_GRACE = 15.0  # seconds for the supervisor to end everything after the timeout
+_LOG_CHARS = 1_000_000  # characters kept of a server's output: the first and the last half
 
 
 def python_command(*arguments: str) -> tuple[str, ...]:
@@ -255,11 +253,8 @@ class _Supervised:
         except OSError as error:
             self._control.close()
             self._report.close()
-            raise MachineError(
-                f"cannot start a process: {error}",
-                "Free memory or processes and try again.",
-                code="no-process",
-            ) from error
+            remedy = "Free memory or processes and try again."
+            raise MachineError(f"cannot start a process: {error}", remedy, code="no-process") from error
         finally:
             os.close(control)
             os.close(report)
@@ -278,12 +273,8 @@ class _Supervised:
         if report:
             code, ended, taken, note = report.split("\n", 3)
             return {"exit_code": int(code), "ended": ended, "note": note, "seconds": float(taken)}
-        return {
-            "exit_code": -9,
-            "ended": "killed",
-            "note": "its supervisor was killed",
-            "seconds": time.monotonic() - started,
-        }
+        seconds = time.monotonic() - started
+        return {"exit_code": -9, "ended": "killed", "note": "its supervisor was killed", "seconds": seconds}
 
     def interrupt(self) -> None:
         """Lets the supervisor end everything, which releases a waiting thread."""

@@ -12,10 +12,8 @@ from pathlib import Path, PurePath
 from pydantic import JsonValue
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_LEAST, _LEVELS = 4096, 100
-"""Minimum bytes counted per entry of a folder, and maximum depth."""
-MOST = 1 << 30
-"""Default limit of a file's bytes."""
+_LEAST, _LEVELS = 4096, 100  # minimum bytes counted per entry of a folder, and maximum depth
+MOST = 1 << 30  # default limit of a file's bytes
 
 
 def read_made(folder: Path, path: str, most: int = MOST) -> bytes:

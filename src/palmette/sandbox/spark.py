@@ -182,11 +182,8 @@ class WarmSpark:
 
     def _start(self) -> None:
         if self._deaths > 1:
-            raise MachineError(
-                f"The Spark server died twice. Its last output:\n{self._last_output.strip() or '(nothing)'}",
-                "Give it more memory, or look at what it was asked to do.",
-                code="spark-died",
-            )
+            message = f"The Spark server died twice. Its last output:\n{self._last_output.strip() or '(nothing)'}"
+            raise MachineError(message, "Give it more memory, or look at what it was asked to do.", code="spark-died")
         process = self._sandbox.start(
             _command(self._master, self._memory, self._settings, quick_options()),
             access=Access(
@@ -226,16 +223,9 @@ def _command(master: str, memory: str, given: Mapping[str, str], java: str) -> l
     script = 'cd "$HOME" && exec "$0" "$@" --conf spark.sql.warehouse.dir="$HOME/warehouse" spark-internal'
     submit = str(Path(found.origin).parent / "bin" / "spark-submit")
     return [
-        "/bin/sh",
-        "-c",
-        script,
-        submit,
-        "--class",
-        "org.apache.spark.sql.connect.service.SparkConnectServer",
-        "--master",
-        master,
-        "--driver-memory",
-        memory,
+        *("/bin/sh", "-c", script, submit),
+        *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
+        *("--master", master, "--driver-memory", memory),
         *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")),
     ]
 
@@ -248,8 +238,5 @@ def _wait_for_port(process: Process) -> str:
         if not process.alive:
             break
         time.sleep(0.05)
-    raise MachineError(
-        f"The Spark server did not start. Its output:\n{process.output(3000).strip() or '(nothing)'}",
-        "Run `palmette doctor --spark` to see what is missing.",
-        code="spark-not-started",
-    )
+    message = f"The Spark server did not start. Its output:\n{process.output(3000).strip() or '(nothing)'}"
+    raise MachineError(message, "Run `palmette doctor --spark` to see what is missing.", code="spark-not-started")

@@ -79,13 +79,7 @@ class _ReportLine(Model):
 
 
 def run_suite(
-    sandbox: Sandbox,
-    argv: Sequence[str],
-    *,
-    cwd: Path,
-    access: Access,
-    env: Mapping[str, str],
-    limits: Limits,
+    sandbox: Sandbox, argv: Sequence[str], *, cwd: Path, access: Access, env: Mapping[str, str], limits: Limits
 ) -> SuiteRun:
     """Runs a command that runs pytest in `cwd`."""
     nonce, mark = secrets.token_hex(16), secrets.token_hex(8)

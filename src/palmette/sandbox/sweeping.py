@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from palmette.sandbox.supervisor.folders import remove, set_mode
 
-_CLOCK = 2.0
-"""Seconds by which file times may lag behind the clock."""
+_CLOCK = 2.0  # seconds by which file times may lag behind the clock
 _LEVELS, _CHARS = 100, 2000
 """Maximum depth and path length below a program's folder; Python and the kernel have similar limits."""
 _OF_THE_OWNER = stat.S_ISUID | stat.S_ISGID

@@ -15,8 +15,7 @@ from typing import NamedTuple
 _LOAD, _AND, _JUMP, _IF_EQUAL, _IF_AT_LEAST, _RETURN = 0x20, 0x54, 0x05, 0x15, 0x35, 0x06
 _ALLOW, _ERROR, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
-_OTHER_ABI = 0x40000000
-"""Marks numbers of the x32 ABI, a second way to make the same calls."""
+_OTHER_ABI = 0x40000000  # marks numbers of the x32 ABI, a second way to make the same calls
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """By machine: column of its numbers in the table, and the kernel's identifier."""
 
@@ -79,10 +78,7 @@ _ATTRIBUTES = (
     "chmod chown fchmod fchmodat fchmodat2 fchown fchownat file_setattr fremovexattr fsetxattr futimesat lchown "
     "lremovexattr lsetxattr removexattr removexattrat setxattr setxattrat utime utimensat utimes"
 )
-_MODES = {
-    **{"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2},
-    **{"creat": 1, "open": 2, "openat": 3},
-}
+_MODES = {**{"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}, **{"creat": 1, "open": 2, "openat": 3}}
 """Calls that could make a file run with its owner's rights, with the relevant argument."""
 _SET_USER = 0o4000
 _PACE = {
@@ -103,8 +99,7 @@ _TYPE_INTO_TERMINAL = (0x5412, 0x541C)
 _FAST_OPEN = 0x20000000
 _SET_DUMPABLE = 4
 _SET_LEASE = 1024
-_LEAVE_DEVICE = 4
-"""Flag of a rename that leaves a device in place of the file."""
+_LEAVE_DEVICE = 4  # flag of a rename that leaves a device in place of the file
 
 
 class SyscallRule(NamedTuple):

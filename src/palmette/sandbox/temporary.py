@@ -19,8 +19,7 @@ from typing import NamedTuple
 from palmette.sandbox.supervisor.folders import remove, remove_unheld
 
 _PREFIX = "palmette-place-"
-PATIENCE = 20.0
-"""Maximum seconds to remove a folder while work is waiting."""
+PATIENCE = 20.0  # maximum seconds to remove a folder while work is waiting
 
 
 class _ProcessFolder(NamedTuple):

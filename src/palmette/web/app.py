@@ -38,10 +38,8 @@ from palmette.web.work import Endpoints, Workers
 from palmette.web.worker import Job, error_json
 
 STATIC = Path(__file__).parent / "static"
-WATCHED = 0.4
-"""Seconds between two looks at a journal that a page follows."""
-QUIET = 15.0
-"""Seconds after which a page that follows gets a sign of life."""
+WATCHED = 0.4  # seconds between two looks at a journal that a page follows
+QUIET = 15.0  # seconds after which a page that follows gets a sign of life
 NOT_FOUND = frozenset({"unknown-run", "unknown-artefact", "no-such-call", "no-such-file", "no-such-question"})
 Id = Annotated[str, InPath(max_length=200)]
 Digest = Annotated[str, Query(pattern="^[0-9a-f]{64}$")]

@@ -23,8 +23,7 @@ from palmette.roots import Roots
 from palmette.sandbox.temporary import temporary_folder
 from palmette.web.worker import Job
 
-MOST_UPLOAD = 2_000_000_000
-"""Bytes of an uploaded file."""
+MOST_UPLOAD = 2_000_000_000  # bytes of an uploaded file
 MOST_LISTED = 500
 _DATA = {".csv", ".tsv", ".parquet", ".json", ".jsonl", ".xlsx", ".zip", ".db", ".sqlite", ".gz"}
 

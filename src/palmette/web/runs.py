@@ -23,15 +23,11 @@ from palmette.engine.storage import is_running
 from palmette.errors import RunError
 from palmette.web.worker import PROGRESS
 
-PAGE = 50
-"""Runs that are listed at once."""
-PATIENCE = 2.0
-"""Seconds that a search of the list may take."""
-LAST = 2000
-"""Events whose steps are shown, and steps."""
+PAGE = 50  # runs that are listed at once
+PATIENCE = 2.0  # seconds that a search of the list may take
+LAST = 2000  # events whose steps are shown, and steps
 STEPS = CALLS = 300
-MOST_TEXT = 300_000
-"""Characters of a text that are shown or compared."""
+MOST_TEXT = 300_000  # characters of a text that are shown or compared
 
 
 class _Seen(NamedTuple):

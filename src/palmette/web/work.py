@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from palmette.automl.endpoint.service import Service
 
 MOST_WORKERS = max(2, os.cpu_count() or 1)
-KEPT_UP = 300.0
-"""Seconds that an endpoint stays up after its last request."""
+KEPT_UP = 300.0  # seconds that an endpoint stays up after its last request
 
 
 class Workers:

@@ -16,10 +16,8 @@ from palmette.documents import Model, write_text
 from palmette.engine import Entry, human_of, resume_run, run_environment
 from palmette.errors import InputError, PalmetteError, RunError
 
-PROGRESS = "progress.json"
-"""In the run's folder: what is happening now, which is no event."""
-OFTEN = 0.25
-"""Seconds between two messages that are written."""
+PROGRESS = "progress.json"  # in the run's folder: what is happening now, which is no event
+OFTEN = 0.25  # seconds between two messages that are written
 
 
 class Job(Model):

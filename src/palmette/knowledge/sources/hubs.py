@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,7 @@ from palmette.errors import UserError
 from palmette.knowledge.source import DATASET_FILES, Record, RecordKind, Source, dicts, file_name, number
 from palmette.knowledge.web import download
 
-MOST_BYTES = 2 * 2**30
-"""Of one file."""
+MOST_BYTES = 2 * 2**30  # of one file
 WEIGHTS = (".safetensors", ".onnx")
 CONFIGURATION = (".json", ".txt", ".model")
 """Files beside weights that are read as text; `.model` is a SentencePiece vocabulary."""
@@ -135,8 +134,6 @@ def _most_rows(category: str) -> int | None:
     return None if count is None else count * factor
 
 
-FOLDERS: Mapping[RecordKind, str] = {"dataset": "datasets", "notebook": "code"}
-"""Of Kaggle's pages."""
 
 
 class Kaggle(Source):

@@ -17,8 +17,7 @@ from palmette.knowledge.sources.papers import STOP
 from palmette.knowledge.web import download, unusable
 
 MOST_BYTES = 2 * 2**30
-MOST_CELLS = 50_000_000
-"""Of the features of a graph."""
+MOST_CELLS = 50_000_000  # of the features of a graph
 
 
 def words_of(text: str) -> set[str]:

@@ -80,16 +80,13 @@ class WebSearch(Source):
         return f"{record.title} ({record.url})"
 
 
-FOLDER = "PALMETTE_DOCUMENTS"
-"""The variable that names the folder of the team's documents."""
+FOLDER = "PALMETTE_DOCUMENTS"  # the variable that names the folder of the team's documents
 READABLE = (".md", ".txt", ".rst", ".ipynb", ".pdf")
 MOST_FILES, MOST_BYTES = 5000, 20 * 2**20
-PASSAGE = 1500
-"""Characters of a passage, about."""
+PASSAGE = 1500  # characters of a passage, about
 EMBEDDINGS = "PALMETTE_EMBEDDINGS"
 """The variable that names a model of embeddings for the documents, e.g. `ollama:nomic-embed-text`."""
-BATCH, NEAREST, SECONDS = 64, 50, 60.0
-"""Passages in a call of that model, passages that it finds, and its time limit."""
+BATCH, NEAREST, SECONDS = 64, 50, 60.0  # passages in a call of that model, passages that it finds, and its time limit
 
 
 class Documents(Source):

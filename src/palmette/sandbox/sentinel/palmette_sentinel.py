@@ -20,10 +20,8 @@ from typing import Any
 import pytest
 
 _LONGEST = 8000
-_ASYNCHRONOUS = 0x280
-"""Flags of code that a call only starts."""
-_WRITTEN_IN_PYTHON = 0x200
-"""Flag of types that Python code can define."""
+_ASYNCHRONOUS = 0x280  # flags of code that a call only starts
+_WRITTEN_IN_PYTHON = 0x200  # flag of types that Python code can define
 
 
 def holds() -> None:

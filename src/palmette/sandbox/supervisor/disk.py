@@ -13,16 +13,11 @@ TYPE_CHECKING = False  # the real one takes long to import
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_INODE = 4096
-"""Minimum bytes per file."""
-FILES = 200_000
-"""Limit on the number of files: reading and removing each takes time."""
-_PATIENCE = 4
-"""Pause between counts, as a multiple of a count's duration."""
-_SHARE = 0.75
-"""Share of a disk's free space that a program may use, whatever its limit."""
-_LONGEST = 3000
-"""Maximum length of a path; longer ones could hide files."""
+_INODE = 4096  # minimum bytes per file
+FILES = 200_000  # limit on the number of files: reading and removing each takes time
+_PATIENCE = 4  # pause between counts, as a multiple of a count's duration
+_SHARE = 0.75  # share of a disk's free space that a program may use, whatever its limit
+_LONGEST = 3000  # maximum length of a path; longer ones could hide files
 
 
 class _TooDeepError(Exception):

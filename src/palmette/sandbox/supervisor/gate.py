@@ -20,8 +20,7 @@ from typing import Any
 
 _NEW_USER, _NEW_NET = 0x10000000, 0x40000000
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
-_PATIENCE = 60.0
-"""Seconds for the container's creator to connect."""
+_PATIENCE = 60.0  # seconds for the container's creator to connect
 
 
 def main() -> None:

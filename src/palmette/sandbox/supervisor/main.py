@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 _ENDING_SECONDS = 10.0
 _REMOVING_SECONDS = 5.0
 """Other programs may still fill the shared private folder; the report is written in time nevertheless."""
-_FIRST_TO_END = "1000"
-"""When memory runs out, the kernel ends these programs first, however small each is."""
+_FIRST_TO_END = "1000"  # when memory runs out, the kernel ends these programs first, however small each is
 _SIGNALS = 1024
 """Maximum number of timers and queued signals; the system's limit is shared by all of a user's processes."""
 

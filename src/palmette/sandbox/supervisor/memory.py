@@ -9,14 +9,11 @@ from .tree import read
 
 _HELD = (b"VmRSS:", b"VmSwap:", b"VmPTE:", b"HugetlbPages:")
 """Of a process: resident, swapped, page tables, and huge pages."""
-_SHARE = (b"Pss:", b"SwapPss:")
-"""The first two of these, with shared pages divided among their users."""
+_SHARE = (b"Pss:", b"SwapPss:")  # the first two of these, with shared pages divided among their users
 
 
-_SHARED = b"/dev/zero (deleted)"
-"""The kernel's name for shared anonymous memory."""
-_NAME_KB = 2
-"""Overhead of a file, and of each of its names."""
+_SHARED = b"/dev/zero (deleted)"  # the kernel's name for shared anonymous memory
+_NAME_KB = 2  # overhead of a file, and of each of its names
 
 
 class MemoryUse:

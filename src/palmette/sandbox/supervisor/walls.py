@@ -31,8 +31,7 @@ _ALL_FILES = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16)
 _OF_A_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | 1 << 14 | 1 << 15
 """Rights that a rule for a single file, not a folder, may name."""
 _BIND, _CONNECT = 1, 2
-_SCOPED = 1 | 2
-"""Abstract Unix sockets and signals stay among the program's own processes."""
+_SCOPED = 1 | 2  # abstract Unix sockets and signals stay among the program's own processes
 
 
 def adopt_orphans() -> None:
@@ -77,10 +76,7 @@ def landlock(read: list[str], write: list[str], ports: list[int] | None) -> None
     version = landlock_version()
     files = max(rights for first, rights in _ALL_FILES.items() if first <= version)
     handled = struct.pack(
-        "=QQQ",
-        files,
-        _CONNECT if ports is not None and version >= 4 else 0,
-        _SCOPED if version >= 6 else 0,
+        "=QQQ", files, _CONNECT if ports is not None and version >= 4 else 0, _SCOPED if version >= 6 else 0
     )[: 8 if version < 4 else 16 if version < 6 else 24]
     ruleset = _syscall(_CREATE_RULESET, handled, ctypes.c_size_t(len(handled)), 0)
     for paths, rights in ((read, _EXECUTE | _READ_FILE | _READ_DIR), (write, files)):

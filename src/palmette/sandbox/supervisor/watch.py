@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LOOK_EVERY = 0.1
-THREADS = 16
-"""Average number of threads allowed per process."""
+THREADS = 16  # average number of threads allowed per process
 
 
 def watch(program: int, spec: dict[str, Any], control: int, wake: int) -> tuple[int, str, str]:
