@@ -21,7 +21,7 @@ from palmette.automl.composition import encoder_of, learner_of, reader_of
 from palmette.automl.measure import METRICS, Predictions
 from palmette.automl.problems.clustering.problem import Clustering, numbers_of_clusters
 from palmette.automl.problems.clustering.scorer import FAR, NAMED, Matrix, agreement, degenerate, silhouettes
-from palmette.automl.problems.problem import Member
+from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.problems.registry import problem_named
 from palmette.automl.task_spec.spec import Clusters, TaskSpec
 from palmette.errors import UserError
@@ -159,7 +159,7 @@ def test_clusters_of_new_rows_are_scored_against_labels_and_without() -> None:
 def test_the_delivered_model_finds_the_clusters_of_new_rows() -> None:
     drawn, rows = blueprint("", clusters=(3,)), visitors()
     chosen = drawn.candidates[0].model_copy(update={"settings": {"n_clusters": 3}})
-    member = Member(chosen, 1.0, encoder_of(chosen, drawn), learner_of(chosen, drawn))
+    member = EnsembleMember(chosen, 1.0, encoder_of(chosen, drawn), learner_of(chosen, drawn))
     frame = build(reader_of(drawn)).fit_transform(rows)
     fitted = build(Clustering(drawn).assembled([member], "single", None)).fit(frame)
     new = visitors(60, seed=1)

@@ -15,7 +15,7 @@ from palmette.automl.candidates import Candidate, Ensembling, Folds, Strategy
 from palmette.automl.composition import encoder_of, learner_of
 from palmette.automl.measure import Predictions, score
 from palmette.automl.problems.classification import class_names
-from palmette.automl.problems.problem import Member
+from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.problems.registry import problem_named, problem_of
 from palmette.automl.problems.supervised import folds_of, usual_folds
 from palmette.automl.profile import Profile
@@ -263,7 +263,7 @@ def assembled(target: str, ensembling: Ensembling, candidates: list[Candidate], 
     """The estimator of candidates with equal weights, fitted and asked; its source."""
     drawn, rows = blueprint(target), guests()
     weight = 1 / len(candidates)
-    members = [Member(one, weight, encoder_of(one, drawn), learner_of(one, drawn, 20)) for one in candidates]
+    members = [EnsembleMember(one, weight, encoder_of(one, drawn), learner_of(one, drawn, 20)) for one in candidates]
     problem = problem_of(drawn)
     call = problem.assembled(members, ensembling, options.get("class_weights"))
     labels = rows[target].map(options.get("labels", lambda value: value))

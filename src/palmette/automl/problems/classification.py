@@ -15,7 +15,7 @@ from palmette.automl.learners.learner import LABELS
 from palmette.automl.measure import Predictions, metric_of
 from palmette.automl.measure.confusion import MOVED
 from palmette.automl.measure.metrics import Floats, Task, in_order
-from palmette.automl.problems.problem import Member, Objective
+from palmette.automl.problems.problem import EnsembleMember, Objective
 from palmette.automl.problems.supervised import Supervised, first_metric, folds_for, require_row_count
 from palmette.automl.profile import Profile, TargetProfile
 from palmette.automl.task_spec.spec import TaskSpec
@@ -125,7 +125,7 @@ class Classification(Supervised):
             return f"has outputs of the shape {outputs.shape}, not of {classes} classes"
         return "" if are_probabilities(outputs) else "has rows whose probabilities are negative or do not sum to 1"
 
-    def prepared(self, member: Member) -> Call:
+    def prepared(self, member: EnsembleMember) -> Call:
         return member.learner
 
     def voting(self, named: list[tuple[str, Call]], weights: list[float], ensembling: Ensembling) -> Call:

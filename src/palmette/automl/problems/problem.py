@@ -51,7 +51,7 @@ class Objective(Model):
         return METRICS[self.metric]
 
 
-class Member(NamedTuple):
+class EnsembleMember(NamedTuple):
     """A chosen candidate, as the delivered model fits it."""
 
     candidate: Candidate
@@ -233,7 +233,7 @@ class Problem(Protocol):
         """Returns the scorer that compares outputs on the training rows."""
 
     def assembled(
-        self, members: Sequence[Member], ensembling: Ensembling, class_weights: tuple[float, ...] | None
+        self, members: Sequence[EnsembleMember], ensembling: Ensembling, class_weights: tuple[float, ...] | None
     ) -> Call:
         """Returns the delivered estimator: takes rows as typed columns and the target as in files."""
 

@@ -15,7 +15,7 @@ from palmette.automl.formatting import number
 from palmette.automl.measure import Predictions, metric_of
 from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.measure.scorer import LEARN, RESTORE
-from palmette.automl.problems.problem import Member, Objective
+from palmette.automl.problems.problem import EnsembleMember, Objective
 from palmette.automl.problems.supervised import LOG_SCALES, Supervised, first_metric, folds_for, require_row_count
 from palmette.automl.profile import Profile
 from palmette.automl.task_spec.spec import TaskSpec
@@ -112,7 +112,7 @@ class Regression(Supervised):
         return "" if np.isfinite(outputs).all() else "has predictions that are not finite"
 
     def assembled(
-        self, members: Sequence[Member], ensembling: Ensembling, class_weights: tuple[float, ...] | None
+        self, members: Sequence[EnsembleMember], ensembling: Ensembling, class_weights: tuple[float, ...] | None
     ) -> Call:
         """Transforms the target around the whole model if all members learn, and are blended, on the same logarithm."""
         transforms = {one.candidate.strategy.target_transform for one in members}
@@ -122,7 +122,7 @@ class Regression(Supervised):
         plain = [one._replace(candidate=one.candidate.model_copy(update={"strategy": Strategy()})) for one in members]
         return _transformed(super().assembled(plain, ensembling, class_weights), transform)
 
-    def prepared(self, member: Member) -> Call:
+    def prepared(self, member: EnsembleMember) -> Call:
         """Clips predictions of learners other than trees, which stay within the range of their targets anyway."""
         learner, transform = member.learner, member.candidate.strategy.target_transform
         if learner_named(member.candidate.learner).layout != "tree":

@@ -19,7 +19,7 @@ from palmette.automl.measure import METRICS, Metric, Predictions, difference, in
 from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.measure.scorer import Scale, SupervisedScorer
 from palmette.automl.problems.explanations import FILES, Measure, importance, occlusions, telling_rows
-from palmette.automl.problems.problem import Member, RowByRow
+from palmette.automl.problems.problem import EnsembleMember, RowByRow
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ReportData
 from palmette.automl.splitting import DataSplits
@@ -88,7 +88,7 @@ class Supervised(RowByRow, ABC):
         )
 
     def assembled(
-        self, members: Sequence[Member], ensembling: Ensembling, class_weights: tuple[float, ...] | None
+        self, members: Sequence[EnsembleMember], ensembling: Ensembling, class_weights: tuple[float, ...] | None
     ) -> Call:
         """Returns a pipeline of encoder and learner, or an ensemble; members with equal encoders share one."""
         if len(members) == 1:
@@ -102,7 +102,7 @@ class Supervised(RowByRow, ABC):
         return self.decided(whole, class_weights)
 
     @abstractmethod
-    def prepared(self, member: Member) -> Call:
+    def prepared(self, member: EnsembleMember) -> Call:
         """Returns the learner, wrapped in the member's strategy."""
 
     def fitted_alone(self, learner: Call) -> Call:
@@ -121,8 +121,8 @@ class Supervised(RowByRow, ABC):
         """Adds the decision to the estimator."""
         return estimator
 
-    def _blend(self, members: Sequence[Member], ensembling: Ensembling) -> Call:
-        groups: list[list[Member]] = []
+    def _blend(self, members: Sequence[EnsembleMember], ensembling: Ensembling) -> Call:
+        groups: list[list[EnsembleMember]] = []
         for member in members:
             for group in groups:
                 if group[0].encoder == member.encoder:
@@ -135,7 +135,7 @@ class Supervised(RowByRow, ABC):
             return parts[0][1]
         return self.voting(parts, [round(sum(one.weight for one in group), 4) for group in groups], ensembling)
 
-    def _shared(self, group: Sequence[Member], number: int, ensembling: Ensembling) -> tuple[str, Call]:
+    def _shared(self, group: Sequence[EnsembleMember], number: int, ensembling: Ensembling) -> tuple[str, Call]:
         """Returns members with the same encoder as one named pipeline."""
         named = [(_step(one), self.prepared(one)) for one in group]
         if len(named) == 1:
@@ -275,6 +275,6 @@ def _pipeline(encoder: Call, model: Call) -> Call:
     return pipeline(("features", encoder), ("model", model))
 
 
-def _step(member: Member) -> str:
+def _step(member: EnsembleMember) -> str:
     """Returns the name of a member in an ensemble."""
     return member.candidate.name.replace("-", "_").replace("__", "_")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from palmette.automl.calls import Call, Name, Value, calls_in, mapped, paths_of, source
-from palmette.automl.problems.problem import Member
+from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.project.vendoring import OWN
 
 FEATURES, MODEL = ".features.", ".model."  # prefixes of functions that the package defines itself
@@ -28,7 +28,7 @@ class ModelCalls:
 
     reader: Call  # from the user's frame to typed columns
     target: Call | None  # from the user's frame to the typed target; None without a target
-    members: tuple[Member, ...]
+    members: tuple[EnsembleMember, ...]
     layouts: tuple[str, ...]  # the layout of each member's features
     estimator: Call  # from typed columns to predictions
 

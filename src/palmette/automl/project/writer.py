@@ -49,11 +49,11 @@ def write_package(
 def model_calls(blueprint: Blueprint, selection: Selection) -> ModelCalls:
     """The delivered model as calls."""
     from palmette.automl.composition import encoder_of, learner_named, learner_of, reader_of
-    from palmette.automl.problems.problem import Member
+    from palmette.automl.problems.problem import EnsembleMember
     from palmette.automl.problems.registry import problem_of
 
     members = tuple(
-        Member(
+        EnsembleMember(
             one.candidate,
             one.weight,
             encoder_of(one.candidate, blueprint),

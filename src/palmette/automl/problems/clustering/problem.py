@@ -21,7 +21,7 @@ from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.problems.clustering.scorer import ClusterScorer, Matrix, degenerate
 from palmette.automl.problems.clustering.traits import traits_of
 from palmette.automl.problems.explanations import Measure, importance
-from palmette.automl.problems.problem import Member, Objective, RowByRow
+from palmette.automl.problems.problem import EnsembleMember, Objective, RowByRow
 from palmette.automl.problems.supervised import require_row_count
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ClusterResults as Clusters
@@ -145,7 +145,7 @@ class Clustering(RowByRow):
         return ClusterScorer(matrix.of(splits.train), self.folds(splits), self.blueprint.seed)
 
     def assembled(
-        self, members: Sequence[Member], ensembling: Ensembling, class_weights: tuple[float, ...] | None
+        self, members: Sequence[EnsembleMember], ensembling: Ensembling, class_weights: tuple[float, ...] | None
     ) -> Call:
         (one,) = members
         return pipeline(("features", one.encoder), ("model", one.learner))

@@ -20,7 +20,7 @@ from palmette.automl.problems.forecasting import package
 from palmette.automl.problems.forecasting.data import Columns, read_use, repairs_of
 from palmette.automl.problems.forecasting.scorer import ForecastScorer
 from palmette.automl.problems.forecasting.windows import HoldoutWindows, RowPositions, folds_of, held_out, naive_error
-from palmette.automl.problems.problem import FIRST_ROWS, EndpointRequest, Member, Objective, PlainSamples
+from palmette.automl.problems.problem import FIRST_ROWS, EndpointRequest, EnsembleMember, Objective, PlainSamples
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import DrawnForecast, Forecasts, ReportData
 from palmette.automl.splitting import DataSplits, SplitRequest
@@ -192,7 +192,7 @@ class Forecasting(PlainSamples):
         return ForecastScorer(self.metric, truth, scales, units)
 
     def assembled(
-        self, members: Sequence[Member], ensembling: Ensembling, class_weights: tuple[float, ...] | None
+        self, members: Sequence[EnsembleMember], ensembling: Ensembling, class_weights: tuple[float, ...] | None
     ) -> Call:
         """Returns a forecaster with quantiles, of one estimator or of the weighted mean of several."""
         first = members[0].learner
