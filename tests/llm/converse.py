@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import struct
-import zlib
 
 import server as s
 from botocore.auth import SigV4Auth
@@ -25,35 +22,6 @@ def bedrock_message(content: list[Asked], reason: str) -> Asked:
     usage = {"inputTokens": TOLD, "outputTokens": TAKEN, "totalTokens": TOLD + TAKEN}
     message = {"role": "assistant", "content": content}
     return {"output": {"message": message}, "stopReason": reason, "usage": usage, "metrics": {"latencyMs": 12}}
-
-
-def bedrock_stream(text: str) -> tuple[str, bytes]:
-    parts: list[tuple[str, Asked]] = [
-        ("messageStart", {"role": "assistant"}),
-        *[("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": one}}) for one in text],
-        ("contentBlockStop", {"contentBlockIndex": 0}),
-        ("messageStop", {"stopReason": "end_turn"}),
-        ("metadata", {"usage": bedrock_body("", "stop")["usage"], "metrics": {"latencyMs": 12}}),
-    ]
-    return "application/vnd.amazon.eventstream", b"".join(_amazon_event(name, data) for name, data in parts)
-
-
-def _amazon_event(name: str, data: Asked) -> bytes:
-    """One message of Amazon's event stream encoding."""
-    named = {":event-type": name, ":content-type": "application/json", ":message-type": "event"}
-    headers = b"".join(
-        struct.pack("!B", len(key)) + key.encode() + b"\x07" + struct.pack("!H", len(value)) + value.encode()
-        for key, value in named.items()
-    )
-    payload = json.dumps(data).encode()
-    prelude = struct.pack("!II", 16 + len(headers) + len(payload), len(headers))
-    message = prelude + struct.pack("!I", zlib.crc32(prelude)) + headers + payload
-    return message + struct.pack("!I", zlib.crc32(message))
-
-
-def bedrock_tools(asked: Asked) -> list[str]:
-    done = "toolResult" in json.dumps(asked["messages"])
-    return [] if done else [one["toolSpec"]["name"] for one in asked.get("toolConfig", {}).get("tools", [])]
 
 
 def bedrock_misfit(handler: s.Handler, asked: Asked) -> str:
@@ -106,8 +74,5 @@ BEDROCK = Protocol(
     bedrock_misfit,
     bedrock_body,
     lambda status, message: {"message": message},
-    lambda name, given: bedrock_message([{"toolUse": {"toolUseId": "t1", "name": name, "input": given}}], "tool_use"),
-    bedrock_stream,
-    bedrock_tools,
     {status: {"x_amzn_errortype": name} for status, name in BEDROCK_TYPES.items()},
 )

@@ -32,12 +32,6 @@ class Protocol:
     """A whole answer."""
     error: Callable[[int, str], Asked]
     """The body of an error."""
-    called: Callable[[str, Asked], Asked]
-    """An answer that calls a tool with arguments."""
-    stream: Callable[[str], tuple[str, bytes]]
-    """The same as `body`, in parts: content type and bytes."""
-    tools: Callable[[Asked], list[str]]
-    """The names of the tools that a request offers and that were not called yet."""
     error_headers: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
 
     def answers(self, text: str, stop: Stop = "stop") -> s.Behaviour:
@@ -46,23 +40,6 @@ class Protocol:
     def fails(self, status: int, message: str = "no", **headers: str) -> s.Behaviour:
         told = {**self.error_headers.get(status, {}), **headers}
         return self._held(lambda handler, asked: s.sends(self.error(status, message), status, **told)(handler))
-
-    def able(self, text: str, structured: str) -> s.Behaviour:
-        """Answers as a model that knows tools, structured output and streaming."""
-
-        def behave(handler: s.Handler, asked: Asked) -> None:
-            tools, whole = self.tools(asked), json.dumps(asked)
-            if "Stream" in handler.path or "stream" in handler.path or asked.get("stream"):
-                kind, parts = self.stream("1 2 3 4 5")
-                handler.send(200, parts, kind)
-            elif tools:
-                s.sends(self.called(tools[0], {"number": 21}))(handler)
-            elif "colour" in whole:
-                s.sends(self.body(structured, "stop"))(handler)
-            else:
-                s.sends(self.body(text, "stop"))(handler)
-
-        return self._held(behave)
 
     def _held(self, behave: Callable[[s.Handler, Asked], None]) -> s.Behaviour:
         def held(handler: s.Handler) -> None:
@@ -96,24 +73,6 @@ def chat_body(text: str, stop: Stop) -> Asked:
     return s.completion([{"index": 0, "message": message, "finish_reason": finish}])
 
 
-def chat_called(name: str, arguments: Asked) -> Asked:
-    call = {"id": "call_1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-    message = {"role": "assistant", "content": None, "tool_calls": [call]}
-    return s.completion([{"index": 0, "message": message, "finish_reason": "tool_calls"}])
-
-
-def chat_stream(text: str) -> tuple[str, bytes]:
-    head = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    parts = [{**head, "choices": [{"index": 0, "delta": {"content": one}, "finish_reason": None}]} for one in text]
-    last = {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
-    return "text/event-stream", events(("", one) for one in [*parts, last]) + b"data: [DONE]\n\n"
-
-
-def chat_tools(asked: Asked) -> list[str]:
-    done = any(message["role"] == "tool" for message in asked["messages"])
-    return [] if done else [one["function"]["name"] for one in asked.get("tools", [])]
-
-
 def openrouter_body(text: str, stop: Stop) -> Asked:
     return openrouter_head(chat_body(text, stop))
 
@@ -138,7 +97,7 @@ def chat(model: str, path: str, environment: Environment, key: str = "Authorizat
     def error(status: int, message: str) -> Asked:
         return {"error": {"message": message, "type": "error", "param": None, "code": None}}
 
-    return Protocol(model, environment, misfit, chat_body, error, chat_called, chat_stream, chat_tools)
+    return Protocol(model, environment, misfit, chat_body, error)
 
 
 # Anthropic Messages: https://docs.anthropic.com/en/api/messages
@@ -160,32 +119,6 @@ def anthropic_message(content: list[Asked], reason: str | None) -> Asked:
         "stop_sequence": None,
         "usage": {"input_tokens": TOLD, "output_tokens": TAKEN},
     }
-
-
-def anthropic_called(name: str, arguments: Asked) -> Asked:
-    return anthropic_message([{"type": "tool_use", "id": "toolu_1", "name": name, "input": arguments}], "tool_use")
-
-
-def anthropic_stream(text: str) -> tuple[str, bytes]:
-    deltas = [{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": one}} for one in text]
-    parts = [
-        {"type": "message_start", "message": anthropic_message([], None)},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        *deltas,
-        {"type": "content_block_stop", "index": 0},
-        {
-            "type": "message_delta",
-            "delta": {"stop_reason": "end_turn", "stop_sequence": None},
-            "usage": {"output_tokens": TAKEN},
-        },
-        {"type": "message_stop"},
-    ]
-    return "text/event-stream", events((str(one["type"]), one) for one in parts)
-
-
-def anthropic_tools(asked: Asked) -> list[str]:
-    done = any("tool_result" in json.dumps(message) for message in asked["messages"])
-    return [] if done else [one["name"] for one in asked.get("tools", [])]
 
 
 def anthropic_misfit(handler: s.Handler, asked: Asked) -> str:
@@ -220,9 +153,6 @@ ANTHROPIC = Protocol(
         "type": "error",
         "error": {"type": ANTHROPIC_TYPES.get(status, "api_error"), "message": message},
     },
-    anthropic_called,
-    anthropic_stream,
-    anthropic_tools,
 )
 
 # Gemini generateContent: https://ai.google.dev/api/generate-content
@@ -239,17 +169,6 @@ def google_candidate(parts: list[Asked], finish: str | None) -> Asked:
     candidate = {"content": {"role": "model", "parts": parts}, "index": 0, **reason}
     usage = {"promptTokenCount": TOLD, "candidatesTokenCount": TAKEN, "totalTokenCount": TOLD + TAKEN}
     return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini-2.5-flash", "responseId": "r1"}
-
-
-def google_stream(text: str) -> tuple[str, bytes]:
-    parts = [google_candidate([{"text": one}], None) for one in text]
-    return "text/event-stream", events(("", one) for one in [*parts, google_candidate([{"text": "."}], "STOP")])
-
-
-def google_tools(asked: Asked) -> list[str]:
-    done = "functionResponse" in json.dumps(asked["contents"])
-    named = [one["name"] for tool in asked.get("tools", []) for one in tool.get("functionDeclarations", [])]
-    return [] if done else named
 
 
 def google_misfit(handler: s.Handler, asked: Asked) -> str:
@@ -284,9 +203,6 @@ GOOGLE = Protocol(
     google_misfit,
     google_body,
     google_error,
-    lambda name, arguments: google_candidate([{"functionCall": {"name": name, "args": arguments}}], "STOP"),
-    google_stream,
-    google_tools,
 )
 
 OPENAI = chat(
@@ -319,5 +235,4 @@ LMSTUDIO = chat(
 OPENROUTER = replace(
     chat("openrouter:openai/gpt-4o-mini", "/api/v1/chat/completions", lambda url: {"OPENROUTER_API_KEY": KEY}),
     body=openrouter_body,
-    called=lambda name, arguments: openrouter_head(chat_called(name, arguments)),
 )

@@ -107,6 +107,8 @@ def list_() -> None:
         for one in _opened().all()
     ]
     print_table(("run", "environment", "problem", "rows", "best", "mended"), rows)
+    if not rows:
+        click.echo("The memory is empty: no run has finished.")
 
 
 def _best(one: remembered.RunMemory) -> str:

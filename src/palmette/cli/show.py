@@ -149,8 +149,8 @@ def _show(folder: Path, run: End, evidence: bool, as_json: bool) -> None:
     print_costs(state)
     click.echo()
     made = state.artefacts.items()
-    rows = [(name, one.number, one.by, near(folder / "artefacts" / name)) for name, one in made]
-    print_table(("artefact", "version", "made by", "where"), rows)
+    places = [(name, one.number, one.by, near(folder / "artefacts" / name)) for name, one in made]
+    print_table(("artefact", "version", "made by", "where"), places)
 
 
 def _time(seconds: float) -> str:

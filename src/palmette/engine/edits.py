@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import GenericAlias
 from typing import Any
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from palmette.documents import mistakes
 from palmette.engine.actor import Verdict
@@ -67,14 +68,8 @@ class Edits:
         producer = self._wiring.producer.get(name)
         if producer is None:
             return value
-        output = self._setup.actors[producer].Output
-        model: Any = GenericAlias(list, (output,)) if self._setup.topology.actors[producer].fan_out else output
-        try:
-            typed = TypeAdapter(model).validate_json(canonical(value))
-        except ValidationError as error:
-            path = self._store.copies / name / VALUE
-            raise InputError(mistakes(error, model, value, path.read_text("utf-8-sig"), str(path))) from error
-        return [plain(one) for one in typed] if isinstance(typed, list) else plain(typed)
+        is_list = bool(self._setup.topology.actors[producer].fan_out)
+        return typed(value, self._setup.actors[producer].Output, is_list, self._store.copies / name / VALUE)
 
     def _take_over(self, name: str, digest: str) -> None:
         if name in self._setup.copied:
@@ -99,3 +94,13 @@ class Edits:
             remedy = f"Mend it in {str(self._store.copies / name)!r}, or delete that to have the old one; then resume."
             raise RunError(message, remedy, code="edit-refused")
         return verdict
+
+
+def typed(value: JsonValue, output: type[BaseModel], is_list: bool, file: Path) -> JsonValue:
+    """An edited artefact as its actor's type, with defaults; InputError with lines of the file if it does not fit."""
+    model: Any = GenericAlias(list, (output,)) if is_list else output
+    try:
+        found = TypeAdapter(model).validate_json(canonical(value))
+    except ValidationError as error:
+        raise InputError(mistakes(error, model, value, file.read_text("utf-8-sig"), str(file))) from error
+    return [plain(one) for one in found] if isinstance(found, list) else plain(found)

@@ -87,7 +87,7 @@ def trace_ids(folder: Path) -> list[str]:
     return path.read_text("ascii").split() if path.is_file() else []
 
 
-class Telemetry:
+class Telemetry(NoObserver):
     """Observes one run in one process."""
 
     def __init__(self, url: str, folder: Path) -> None:
@@ -96,10 +96,6 @@ class Telemetry:
         self._calls: dict[tuple[str, int | None], list[Entry]] = defaultdict(list)
         """Exchanges of unfinished attempts, by actor and element of a fan-out."""
         self._failures: Counter[tuple[str, int | None]] = Counter()
-
-    def opened(self, about: str) -> None: ...
-
-    def progress(self, actor: str, message: str) -> None: ...
 
     def event(self, entry: Entry) -> None:
         match event := entry.event:

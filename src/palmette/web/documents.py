@@ -7,14 +7,14 @@ import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from secrets import token_hex
-from types import GenericAlias
 from typing import Any
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue
 
-from palmette.documents import mistakes, parse_document, read_document, write_text
+from palmette.documents import parse_document, read_document, write_text
 from palmette.engine import ArtefactStore, Topology, new_run_folder, runs_folder
-from palmette.engine.artefacts import canonical
+from palmette.engine.artefacts import VALUE
+from palmette.engine.edits import typed
 from palmette.engine.journal import run_state
 from palmette.engine.lint import load_actor
 from palmette.errors import InputError, Mistake, RunError, UserError
@@ -49,8 +49,7 @@ def edit_artefact(folder: Path, name: str, path: str, text: str) -> None:
     before = file.read_bytes()
     write_text(file, text)
     try:
-        value = ArtefactStore(folder).read_copy(name)
-        _require_type(folder, name, value, file)
+        _require_type(folder, name, ArtefactStore(folder).read_copy(name), copy / VALUE)
     except InputError:
         file.write_bytes(before)
         raise
@@ -65,11 +64,7 @@ def _require_type(folder: Path, name: str, value: JsonValue, file: Path) -> None
     for actor, node in topology.actors.items():
         found = load_actor(topology.use(actor), beside)
         if found.produces == name:
-            model: Any = GenericAlias(list, (found.Output,)) if node.fan_out else found.Output
-            try:
-                TypeAdapter(model).validate_json(canonical(value))
-            except ValidationError as error:
-                raise InputError(mistakes(error, model, value, canonical(value), str(file))) from error
+            typed(value, found.Output, bool(node.fan_out), file)
 
 
 def problems_of(kind: str, text: str, registry: Path | None) -> list[Mistake]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import Field, JsonValue
 
 from palmette.documents import Model, write_text
-from palmette.engine import Entry, human_of, resume_run, run_environment
+from palmette.engine import NoObserver, human_of, resume_run, run_environment
 from palmette.errors import InputError, PalmetteError, RunError
 
 PROGRESS = "progress.json"  # in the run's folder: what is happening now, which is no event
@@ -30,15 +30,11 @@ class Job(Model):
     """Actors that a person agreed to."""
 
 
-class _WorkerProgress:
+class _WorkerProgress(NoObserver):
     """Keeps the latest message where the page finds it."""
 
     def __init__(self, folder: Path) -> None:
         self._path, self._written = folder / PROGRESS, 0.0
-
-    def opened(self, about: str) -> None: ...
-
-    def event(self, entry: Entry) -> None: ...
 
     def progress(self, actor: str, message: str) -> None:
         now = time.monotonic()
