@@ -68,21 +68,21 @@ class Container:
         limits, name = command.limits, _name()
         forbidden = rules(own_files=True, own_network=True, shared=access.shared)
         spec = {
-            **{"argv": list(command.argv), "env": dict(command.env), "cwd": str(command.cwd), "namespaces": []},
-            **{"limits": {**limits.model_dump(), "memory_mb": limits.memory}, "ending": [], "landlock": None},
-            **{"seccomp": filter_of(forbidden).hex(), "seccomp_option": ""},
+            **{"argv": command.argv, "env": dict(command.env), "cwd": str(command.cwd), "namespaces": []},
+            **{"limits": {**limits.model_dump(), "memory_mb": limits.memory}, "ending": (), "landlock": None},
+            **{"seccomp": filter_of(forbidden), "seccomp_option": ""},
         }
         file = command.scratch / ".command"
         file.write_bytes(marshal.dumps(spec))
         access = access.model_copy(update={"read": (*access.read, GATE.parent)})
-        argv = [
+        argv = (
             *self._run(name, f"container:{network.name}" if network else "host"),
             *("--interactive", "--memory", f"{limits.memory}m", "--memory-swap", f"{limits.memory}m"),
             *("--pids-limit", str(THREADS * limits.processes), "--shm-size", f"{PRIVATE_MB}m"),
             *("--tmpfs", f"/tmp:rw,exec,mode=1777,size={PRIVATE_MB}m"),
             *_mounts(Paths(access, command.cwd, command.env, command.scratch)),
             *(self._image, "-I", "-S", "-c", _BECOME, str(GATE.parent.parent), str(file)),
-        ]
+        )
         soon = ("--time", "0") if self._engine == "podman" else ()
         return Walls(argv, _client(), spare_processes=4, ending=(self._program, "rm", "--force", *soon, name))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -23,7 +23,7 @@ class Command(NamedTuple):
     """A program with its arguments, environment and folders."""
 
     argv: tuple[str, ...]
-    env: Mapping[str, str]
+    env: dict[str, str]
     cwd: Path
     scratch: Path
     """Its private writable folder."""
@@ -32,18 +32,18 @@ class Command(NamedTuple):
 
 
 class Walls(NamedTuple):
-    """The walls that the supervisor puts around a program; see `supervisor.main`."""
+    """The walls that the supervisor puts around a program, in types that `marshal` can write; see `supervisor.main`."""
 
-    argv: Sequence[str]
-    env: Mapping[str, str]
-    landlock: Mapping[str, object] | None = None
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    landlock: dict[str, object] | None = None
     seccomp: bytes = b""
     seccomp_option: str = ""
     spare_processes: int = 0
     """Number of processes that the isolation itself needs."""
-    private: Sequence[str] = ()
+    private: tuple[str, ...] = ()
     """The program's in-memory folders, by their paths inside."""
-    ending: Sequence[str] = ()
+    ending: tuple[str, ...] = ()
     """The command that stops the program in a container service; empty otherwise."""
 
 
@@ -83,7 +83,7 @@ class Bubblewrap:
     def walls(self, command: Command, access: Access, network: Network | None) -> Walls:
         paths = Paths(access, command.cwd, command.env, command.scratch)
         private = [part for folder in PRIVATE for part in ("--size", str(PRIVATE_MB << 20), "--tmpfs", folder)]
-        argv = [
+        argv = (
             self._program,
             *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", "sandbox"),
             *("--die-with-parent", "--cap-drop", "ALL"),
@@ -91,7 +91,7 @@ class Bubblewrap:
             *(part for path, writable in paths.mounts() for part in _mount(path, writable)),
             *("--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"),
             *("--chdir", str(command.cwd), "--", *command.argv),
-        ]
+        )
         forbidden = filter_of(rules(own_files=True, own_network=True, shared=access.shared))
         return Walls(
             argv, command.env, seccomp=forbidden, seccomp_option="--seccomp", spare_processes=2, private=PRIVATE

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from palmette.errors import MachineError
 from palmette.sandbox.access import Access
-from palmette.sandbox.isolation import Command, Isolation, Walls, allowed_environment
+from palmette.sandbox.isolation import Command, Isolation, allowed_environment
 from palmette.sandbox.levels import asked_for, best_isolation
 from palmette.sandbox.network import Network, NoNetworkError
 from palmette.sandbox.relay import PortRelay
@@ -219,8 +219,10 @@ class _Supervised:
         network = sandbox.network if access.network == "own" else None
         walls = sandbox.isolation.walls(command, access, network)
         namespaces = list(network.namespaces) if network else []
+        bounds = {"memory_mb": limits.memory, "spare_processes": walls.spare_processes}
         self._spec = {
-            **_specification(walls, limits),
+            **walls._asdict(),
+            "limits": limits.model_dump(exclude={"output_chars"}) | bounds,
             "namespaces": namespaces,
             "cwd": str(command.cwd),
             "scratch": str(self.scratch),
@@ -293,23 +295,6 @@ class _Supervised:
             self.popen.kill()
             self.popen.wait()
         remove(str(self.scratch), seconds=PATIENCE)
-
-
-def _specification(walls: Walls, limits: Limits) -> dict[str, object]:
-    """Walls and limits for the supervisor, in types that `marshal` can write."""
-    return {
-        **walls._asdict(),
-        "argv": list(walls.argv),
-        "env": dict(walls.env),
-        "ending": list(walls.ending),
-        "private": list(walls.private),
-        "seccomp": walls.seccomp.hex(),
-        "limits": {
-            **limits.model_dump(exclude={"output_chars"}),
-            "memory_mb": limits.memory,
-            "spare_processes": walls.spare_processes,
-        },
-    }
 
 
 class _Kept:

@@ -9,7 +9,7 @@ a mapping in `marshal` format (a JSON parser takes longer to import than everyth
 - limits: as in `Limits`, without output_chars;
 - namespaces: file descriptors of namespaces to join, the user namespace first; each is closed afterwards;
 - landlock: null, or read, write, ports (null: no rule about ports), scoped; see `walls.landlock`;
-- seccomp: a filter as hexadecimal digits, or empty; seccomp_option: the program's option for it, if the
+- seccomp: a filter, or empty; seccomp_option: the program's option for it, if the
   program applies it itself;
 - private: the program's in-memory folders, by their paths inside;
 - ending: empty; or, if argv asks a container service to run the program, the command that stops it
@@ -72,7 +72,7 @@ def main() -> None:
         os.write(report, f"{code}\n{ended}\n{seconds}\n{note}".encode())
 
 
-def _end_there(argv: list[str], env: dict[str, str]) -> None:
+def _end_there(argv: tuple[str, ...], env: dict[str, str]) -> None:
     actions = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
     with suppress(OSError):
         program = os.posix_spawnp(argv[0], argv, env, file_actions=actions)
@@ -108,15 +108,15 @@ def become(spec: dict[str, Any]) -> NoReturn:
         os._exit(127)
 
 
-def _walled(spec: dict[str, Any]) -> list[str]:
+def _walled(spec: dict[str, Any]) -> tuple[str, ...]:
     """Sets the limits and puts up the walls around this process; returns the command to become."""
     _set_limits(spec["limits"])
     os.chdir(spec["cwd"])
     walls.join(spec["namespaces"])
-    argv: list[str] = spec["argv"]
-    forbidden = bytes.fromhex(spec["seccomp"])
+    argv: tuple[str, ...] = spec["argv"]
+    forbidden = spec["seccomp"]
     if spec["seccomp_option"]:  # a program that puts up the walls itself needs the privileges that it then gives up
-        return [argv[0], spec["seccomp_option"], str(walls.readable(forbidden)), *argv[1:]]
+        return (argv[0], spec["seccomp_option"], str(walls.readable(forbidden)), *argv[1:])
     walls.give_up_privileges()
     if spec["landlock"]:
         walls.landlock(**spec["landlock"])
