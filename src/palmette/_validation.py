@@ -40,10 +40,8 @@ class _ErrorLocation:
     """Location of an error in the document and in the model."""
 
     path: Path
-    annotation: Any
-    """The expected type."""
-    owner: Any
-    """The enclosing type."""
+    annotation: Any  # the expected type
+    owner: Any  # the enclosing type
 
 
 def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> list[Mistake]:

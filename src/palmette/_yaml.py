@@ -57,8 +57,7 @@ class Parsed:
     """Plain values, their lines, and the mistakes in the text."""
 
     value: Any = None
-    lines: dict[str, int] = field(default_factory=dict)
-    """1-based lines by field path."""
+    lines: dict[str, int] = field(default_factory=dict)  # 1-based lines by field path
     problems: list[Mistake] = field(default_factory=list)
 
 

@@ -54,8 +54,7 @@ class Located(Generic[M]):
 
     value: M
     file: str
-    lines: Mapping[str, int]
-    """1-based lines by field path."""
+    lines: Mapping[str, int]  # 1-based lines by field path
 
     def line(self, field: str) -> int | None:
         """Line of a field such as `features[2].aggregate.of`, or of its nearest enclosing field."""

@@ -51,18 +51,14 @@ class Mistake:
 
     code: str
     """Stable, kebab-case, e.g. `unknown-column`."""
-    message: str
-    """What is wrong, with the value in `repr` form."""
-    remedy: str = ""
-    """What to do, as an imperative sentence."""
+    message: str  # what is wrong, with the value in `repr` form
+    remedy: str = ""  # what to do, as an imperative sentence
     file: str = ""
-    line: int | None = None
-    """1-based line in `file`."""
+    line: int | None = None  # 1-based line in `file`
     field: str = ""
     """Dotted path of the field, e.g. `features[2].aggregate.of`."""
     value: str | None = None
-    nearest: str | None = None
-    """The valid name that was probably intended."""
+    nearest: str | None = None  # the valid name that was probably intended
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.file and self.line else self.file

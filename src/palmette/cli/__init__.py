@@ -39,11 +39,9 @@ fish_source for the other shells."""
 
 
 class _Command(NamedTuple):
-    module: str
-    """Of this package; the command has its own name there."""
+    module: str  # of this package; the command has its own name there
     help: str
-    extra: str = ""
-    """The extra of palmette that installs what the command needs."""
+    extra: str = ""  # the extra of palmette that installs what the command needs
 
 
 COMMANDS = {

@@ -24,10 +24,8 @@ class InstallationFinding(NamedTuple):
     """Result for one requirement."""
 
     name: str
-    status: Status
-    """`missing` prevents the main job; `optional` is absent and needed only for `use`."""
-    found: str
-    """Version and location."""
+    status: Status  # `missing` prevents the main job; `optional` is absent and needed only for `use`
+    found: str  # version and location
     use: str
     remedy: str = ""
 
@@ -37,8 +35,7 @@ class _Package(NamedTuple):
     use: str
     extra: str
     needed: bool = False
-    below: int | None = None
-    """First unsupported major version."""
+    below: int | None = None  # first unsupported major version
 
 
 _PACKAGES = (

@@ -30,10 +30,8 @@ class Step:
     outcome: str = "unfinished"
     attempts: list[e.AttemptFailed | e.AttemptSucceeded] = field(default_factory=list)
     seconds: float = 0.0
-    note: str = ""
-    """The instruction or question, if any."""
-    workspace: str = ""
-    """Below the run's `work` folder, if it has one."""
+    note: str = ""  # the instruction or question, if any
+    workspace: str = ""  # below the run's `work` folder, if it has one
 
     @property
     def has_failed(self) -> bool:

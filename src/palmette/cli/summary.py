@@ -24,16 +24,11 @@ class EndSection(NamedTuple):
     """An environment's section of the screen, of the JSON object, and of the next steps."""
 
     title: str
-    made: str
-    """The key in `facts` that is empty until there is a product."""
-    facts: Callable[[RunResult], dict[str, Any]]
-    """Additions to the JSON object of a run."""
-    show: Callable[[Mapping[str, Any]], None]
-    """Prints the product, from the JSON object."""
-    next: Callable[[Mapping[str, Any]], Iterable[tuple[str, str]]]
-    """Next steps: a short label and the command."""
-    begin: Callable[[Mapping[str, Any]], None] = lambda _: None
-    """Prints the first part of the screen."""
+    made: str  # the key in `facts` that is empty until there is a product
+    facts: Callable[[RunResult], dict[str, Any]]  # additions to the JSON object of a run
+    show: Callable[[Mapping[str, Any]], None]  # prints the product, from the JSON object
+    next: Callable[[Mapping[str, Any]], Iterable[tuple[str, str]]]  # next steps: a short label and the command
+    begin: Callable[[Mapping[str, Any]], None] = lambda _: None  # prints the first part of the screen
 
 
 def print_task(task: Any, err: bool = False) -> None:

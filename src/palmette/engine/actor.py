@@ -129,25 +129,18 @@ class Context:
     workspace: Path
     """An empty folder for this invocation. Files left there do not become artefacts."""
     seed: int = 0
-    instruction: str = ""
-    """From the planner; on re-entry, what was wrong with the last output."""
-    evidence: tuple[Violation, ...] = ()
-    """The violations that implicated this actor's last output, on re-entry."""
-    attempt: int = 1
-    """1-based number of this attempt in this invocation."""
-    attempts: tuple[PastAttempt, ...] = ()
-    """All failed attempts of this actor so far in this run, oldest first."""
+    instruction: str = ""  # from the planner; on re-entry, what was wrong with the last output
+    evidence: tuple[Violation, ...] = ()  # the violations that implicated this actor's last output, on re-entry
+    attempt: int = 1  # 1-based number of this attempt in this invocation
+    attempts: tuple[PastAttempt, ...] = ()  # all failed attempts of this actor so far in this run, oldest first
     last: BaseModel | None = None
     """This actor's last output: rejected by its criterion, or the one that the planner sent back."""
-    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
-    """By actor: the verdict on its current output."""
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # by actor: the verdict on its current output
     ask: Callable[[str], str | None] = field(default=lambda _: None)
     """Asks the human one question; None if no human is available."""
-    pay: Pay = pay_unrecorded
-    """Makes a paid call once; the journal remembers the answer."""
+    pay: Pay = pay_unrecorded  # makes a paid call once; the journal remembers the answer
     recall: Recall = nothing_recalled
-    progress: Callable[[str], None] = field(default=lambda _: None)
-    """Reports progress to observers."""
+    progress: Callable[[str], None] = field(default=lambda _: None)  # reports progress to observers
 
 
 @runtime_checkable
@@ -155,14 +148,11 @@ class Actor(Protocol):
     """A node of the topology: a tool or an agent."""
 
     name: str
-    description: str
-    """What it does, in one line; the planner reads it."""
-    produces: str
-    """Name of the artefact that its output becomes."""
+    description: str  # what it does, in one line; the planner reads it
+    produces: str  # name of the artefact that its output becomes
     Input: type[BaseModel]
     Output: type[BaseModel]
-    has_criterion: bool
-    """False for an actor whose `check` cannot fail; end-stage actors must have a criterion."""
+    has_criterion: bool  # false for an actor whose `check` cannot fail; end-stage actors must have a criterion
 
     def run(self, input: Any, context: Context) -> Attempt[Any]:
         """One attempt. Raises only `PalmetteError`s; expected failure is an `Attempt` without output."""

@@ -44,8 +44,7 @@ class Paid(NamedTuple):
 
     answer: JsonValue
     spend: Spend
-    by_person: bool = False
-    """Whether the call waited for a person; that time does not count as time spent on the run."""
+    by_person: bool = False  # whether the call waited for a person; that time does not count as time spent on the run
 
 
 class Pay(Protocol):

@@ -69,8 +69,7 @@ class ScriptedHuman:
 class PendingQuestion(NamedTuple):
     """A question of a run that nobody has answered yet."""
 
-    id: str
-    """The same when the run asks again after it was cut short."""
+    id: str  # the same when the run asks again after it was cut short
     asked: Entry
 
     @property

@@ -32,8 +32,7 @@ class _Task(NamedTuple):
     input: BaseModel
     key: str
     order: Instruction
-    last: str | None = None
-    """Digest of the actor's last output."""
+    last: str | None = None  # digest of the actor's last output
     item: int | None = None
 
 
@@ -49,10 +48,8 @@ class _Outcome:
 
     attempt: Attempt[Any]
     verdict: Verdict
-    output: str | None = None
-    """Digest of the output."""
-    hands_over: bool = False
-    """Whether the planner decides next, although attempts may be left."""
+    output: str | None = None  # digest of the output
+    hands_over: bool = False  # whether the planner decides next, although attempts may be left
 
     def past(self, number: int) -> PastAttempt:
         return PastAttempt(

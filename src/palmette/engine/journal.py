@@ -154,10 +154,8 @@ class End(NamedTuple):
     """The end of a journal."""
 
     state: RunState
-    entries: list[Entry]
-    """The last entries."""
-    earlier: int
-    """Number of entries before them."""
+    entries: list[Entry]  # the last entries
+    earlier: int  # number of entries before them
 
 
 def read_end(folder: Path, last: int | None) -> End:

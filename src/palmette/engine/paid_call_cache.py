@@ -29,8 +29,7 @@ class _Payer(NamedTuple):
     """The actor that a call is made for."""
 
     actor: str
-    item: int | None
-    """Element of a fan-out."""
+    item: int | None  # element of a fan-out
 
 
 class PaidCallCache:

@@ -20,16 +20,12 @@ from palmette.engine.wiring import Wiring
 class Decision:
     """The next actor, or a question to answer first."""
 
-    next: str = ""
-    """A permitted actor, END, or STOP; ignored if there is a question."""
+    next: str = ""  # A permitted actor, END, or STOP; ignored if there is a question
     target: str = ""
     """The actor that `instruction` and `evidence` are for, if `next` is only a step on the way; defaults to `next`."""
-    instruction: str = ""
-    """What the target should do differently; it makes the target run again even if it is fresh."""
-    diagnosis: str = ""
-    """The planner's explanation; with STOP, what was tried."""
-    evidence: tuple[Violation, ...] = ()
-    """The violations that the target is responsible for."""
+    instruction: str = ""  # what the target should do differently; it makes the target run again even if it is fresh
+    diagnosis: str = ""  # the planner's explanation; with STOP, what was tried
+    evidence: tuple[Violation, ...] = ()  # the violations that the target is responsible for
     question: str = ""
     """One question to the human. The answer arrives as `state.answer` in the next situation."""
     then: tuple[str, ...] = ()
@@ -46,16 +42,12 @@ class Situation:
     wiring: Wiring
     permitted: tuple[str, ...]
     """Successors of the current actor and start actors whose inputs exist; END if it is allowed."""
-    fresh: frozenset[str]
-    """Actors whose last success still holds."""
-    ready: frozenset[str]
-    """Actors whose required inputs exist."""
+    fresh: frozenset[str]  # actors whose last success still holds
+    ready: frozenset[str]  # actors whose required inputs exist
     implicated: Callable[[str, Violation], str | None]
     """Asks an actor whether its output could have caused a violation, and what it should do differently."""
-    pay: Pay = pay_unrecorded
-    """Makes a paid call once; the journal remembers the answer."""
-    artefact: Callable[[str], JsonValue] = field(default=lambda _: None)
-    """The current value of an artefact, by name."""
+    pay: Pay = pay_unrecorded  # makes a paid call once; the journal remembers the answer
+    artefact: Callable[[str], JsonValue] = field(default=lambda _: None)  # the current value of an artefact, by name
     recall: Recall = nothing_recalled
 
     def way(self, target: str) -> tuple[str, ...]:

@@ -144,16 +144,13 @@ class RunSummary:
 
     id: str
     folder: Path
-    what: str
-    """Name of the topology."""
+    what: str  # name of the topology
     status: RunStatus
     started: datetime
     steps: int = 0
-    reason: str = ""
-    """Why it stopped or is unreadable."""
+    reason: str = ""  # why it stopped or is unreadable
     environment: str = ""
-    ended: float | None = None
-    """Seconds since the epoch."""
+    ended: float | None = None  # seconds since the epoch
 
 
 def list_runs(root: Path | None = None) -> list[RunSummary]:

@@ -96,8 +96,7 @@ class Setup:
     """Everything that a run needs, ready to use."""
 
     topology: Topology
-    actors: Mapping[str, Actor]
-    """By their key in the topology."""
+    actors: Mapping[str, Actor]  # by their key in the topology
     planner: Planner
     given: Mapping[str, BaseModel | JsonValue] = field(default_factory=dict)
     """Artefacts that exist before the first step."""
@@ -107,8 +106,7 @@ class Setup:
     budget: RunBudget = field(default_factory=RunBudget)
     approve: tuple[str, ...] = ()
     """Actors, or the artefacts that they produce, that a person must approve before they run."""
-    agreed: tuple[str, ...] = ()
-    """Those of them that were approved in advance."""
+    agreed: tuple[str, ...] = ()  # those of them that were approved in advance
     seed: int = 0
     recall: Recall = nothing_recalled
     """The memory of earlier runs; it orders suspects and adds to prompts, and decides nothing."""
@@ -116,8 +114,7 @@ class Setup:
     """Shown before the first step, e.g. who answers the agents' tasks, and the limits."""
     finish: Callable[[], None] = lambda: None
     """Runs whenever END is reached, also after a resume, e.g. to write a report."""
-    close: Callable[[], None] = lambda: None
-    """Releases the environment's resources; always called once."""
+    close: Callable[[], None] = lambda: None  # releases the environment's resources; always called once
 
     def require_asked(self) -> None:
         """Raises `RunError` if something was approved that nobody asks about."""
@@ -144,8 +141,7 @@ class RunResult:
     folder: Path
     state: RunState
     status: Literal["finished", "stopped"]
-    reason: str = ""
-    """Why it was stopped."""
+    reason: str = ""  # why it was stopped
 
     def artefact(self, name: str, model: type[M]) -> M:
         """The current value of an artefact."""

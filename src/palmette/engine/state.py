@@ -18,10 +18,8 @@ class Version:
     """The current version of an artefact."""
 
     digest: str
-    number: int
-    """1-based."""
-    by: str
-    """The actor that produced it, or `given`, `person`, `environment`."""
+    number: int  # 1-based
+    by: str  # the actor that produced it, or `given`, `person`, `environment`
 
 
 @dataclass(frozen=True)
@@ -38,16 +36,14 @@ class SentBack(NamedTuple):
     actor: str
     code: str
     subject: str
-    output: str
-    """Digest of the actor's output at that time."""
+    output: str  # digest of the actor's output at that time
 
 
 @dataclass(frozen=True)
 class Failure:
     """A failed invocation, if it is the actor's latest."""
 
-    key: str
-    """Digest of everything that it depended on, except the instruction."""
+    key: str  # digest of everything that it depended on, except the instruction
     violations: tuple[Violation, ...]
     reason: str
 
@@ -56,8 +52,7 @@ class Failure:
 class Done:
     """A successful attempt."""
 
-    output: str
-    """Digest of the output."""
+    output: str  # digest of the output
     verdict: Verdict
 
 
@@ -66,39 +61,30 @@ class ActorState:
     """One actor's results and failures."""
 
     status: Status = "idle"
-    key: str = ""
-    """Of the last success; empty if there is none."""
-    inputs: Mapping[str, str] = field(default_factory=dict)
-    """Digests by artefact, of the last invocation."""
-    verdict: Verdict | None = None
-    """Of the last success, or of the edited output."""
+    key: str = ""  # of the last success; empty if there is none
+    inputs: Mapping[str, str] = field(default_factory=dict)  # digests by artefact, of the last invocation
+    verdict: Verdict | None = None  # of the last success, or of the edited output
     failure: Failure | None = None
-    attempts: tuple[PastAttempt, ...] = ()
-    """All failed attempts of the run, oldest first."""
-    measurements: tuple[Measurement, ...] = ()
-    """Of the last measured attempt."""
-    refused: str | None = None
-    """Digest of the output that the criterion rejected in the last attempt."""
+    attempts: tuple[PastAttempt, ...] = ()  # all failed attempts of the run, oldest first
+    measurements: tuple[Measurement, ...] = ()  # of the last measured attempt
+    refused: str | None = None  # digest of the output that the criterion rejected in the last attempt
     done: Mapping[str, Done] = field(default_factory=dict)
     """Successful attempts since the last instruction, by key; they are not computed again."""
     invocations: int = 0
     reuses: int = 0
-    seconds: float = 0.0
-    """Spent in attempts, failed ones included."""
+    seconds: float = 0.0  # spent in attempts, failed ones included
 
 
 @dataclass(frozen=True)
 class Spent:
     """Used budget. A resume after a reached budget starts from zero."""
 
-    steps: int = 0
-    """Decisions of the planner."""
+    steps: int = 0  # decisions of the planner
     attempts: int = 0
     """All failed attempts and the successful ones; of a fan-out only the first element's successes count, so that
     long lists do not use up the budget.
     """
-    seconds: float = 0.0
-    """Spent working on the run, without waiting for people."""
+    seconds: float = 0.0  # spent working on the run, without waiting for people
     spend: Spend = field(default_factory=Spend)
 
 
@@ -107,8 +93,7 @@ class CallCost:
     """Cost of a part of a run."""
 
     spend: Spend = field(default_factory=Spend)
-    seconds: float = 0.0
-    """Spent waiting for answers, summed over parallel calls."""
+    seconds: float = 0.0  # spent waiting for answers, summed over parallel calls
 
     def plus(self, other: CallCost) -> CallCost:
         return CallCost(self.spend.plus(other.spend), self.seconds + other.seconds)
@@ -119,41 +104,29 @@ class RunState:
     """The complete state of a run."""
 
     opened: e.RunOpened | None = None
-    header: e.RunStarted | None = None
-    """None while the environment is being opened."""
+    header: e.RunStarted | None = None  # None while the environment is being opened
     artefacts: Mapping[str, Version] = field(default_factory=dict)
     supplied: Mapping[str, str] = field(default_factory=dict)
     """Digests of the given artefacts as the environment last supplied them."""
     actors: Mapping[str, ActorState] = field(default_factory=dict)
-    position: str | None = None
-    """The actor visited last; None at the start."""
-    pending: Mapping[str, Instruction] = field(default_factory=dict)
-    """Instructions not yet carried out, by actor."""
-    sent_back: frozenset[SentBack] = frozenset()
-    """Violations that actors were already asked to fix."""
-    answer: e.HumanAnswered | None = None
-    """The human's last answer to the planner, until a decision uses it."""
+    position: str | None = None  # the actor visited last; None at the start
+    pending: Mapping[str, Instruction] = field(default_factory=dict)  # instructions not yet carried out, by actor
+    sent_back: frozenset[SentBack] = frozenset()  # violations that actors were already asked to fix
+    answer: e.HumanAnswered | None = None  # the human's last answer to the planner, until a decision uses it
     answers: Mapping[tuple[str, str], str | None] = field(default_factory=dict)
     """People's answers to actors, by actor and question."""
     bill: Mapping[tuple[str, str], CallCost] = field(default_factory=dict)
     """Cost of paid calls in the whole run, by actor and role."""
-    approved: frozenset[tuple[str, str]] = frozenset()
-    """Approved actors with the key of their inputs."""
-    decisions: int = 0
-    """Decisions of the planner in the whole run, refused ones included."""
+    approved: frozenset[tuple[str, str]] = frozenset()  # approved actors with the key of their inputs
+    decisions: int = 0  # decisions of the planner in the whole run, refused ones included
     route: tuple[str, ...] = ()
     """The actors that the planner intends to visit; empty after a failure, an edit or a refusal."""
-    refusals: tuple[str, ...] = ()
-    """Why decisions were refused since the last permitted one."""
-    spent: Spent = Spent()
-    """Since the start, or since the resume after a reached budget."""
-    started: float = 0.0
-    """Seconds since the epoch."""
-    last: float = 0.0
-    """Time of the last event."""
+    refusals: tuple[str, ...] = ()  # why decisions were refused since the last permitted one
+    spent: Spent = Spent()  # since the start, or since the resume after a reached budget
+    started: float = 0.0  # seconds since the epoch
+    last: float = 0.0  # time of the last event
     over_budget: bool = False
-    ended: e.RunEnded | None = None
-    """None while a process works on the run, or if that process was killed."""
+    ended: e.RunEnded | None = None  # None while a process works on the run, or if that process was killed
 
     def actor(self, name: str) -> ActorState:
         return self.actors.get(name, ActorState())

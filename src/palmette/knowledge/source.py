@@ -112,8 +112,7 @@ class Source:
     name: ClassVar[str]
     kinds: ClassVar[tuple[RecordKind, ...]]
     online: ClassVar[bool] = True
-    address: ClassVar[str] = ""
-    """Without a slash at its end; `PALMETTE_<NAME>_URL` names a mirror."""
+    address: ClassVar[str] = ""  # without a slash at its end; `PALMETTE_<NAME>_URL` names a mirror
 
     @property
     def url(self) -> str:

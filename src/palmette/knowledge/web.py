@@ -33,8 +33,7 @@ class WebResponse(NamedTuple):
     """A successful answer."""
 
     body: bytes
-    next: str = ""
-    """Address of the next page, where the header `Link` names one."""
+    next: str = ""  # address of the next page, where the header `Link` names one
 
     def json(self, source: str) -> Any:
         """The body as JSON.

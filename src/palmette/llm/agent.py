@@ -31,10 +31,8 @@ class Agent(BaseActor):
     """
 
     name: str
-    prompt: ClassVar[str] = "prompt.md"
-    """The prompt file, relative to the module of the class."""
-    Answer: type[answers.Answer]
-    """A model's answer type; `read` turns it into the actor's output."""
+    prompt: ClassVar[str] = "prompt.md"  # the prompt file, relative to the module of the class
+    Answer: type[answers.Answer]  # A model's answer type; `read` turns it into the actor's output
 
     def __init__(self, models: Models = OFFLINE) -> None:
         self.model: Answerer | None = models.of(self.name)

@@ -43,8 +43,7 @@ class Answerer:
     role: str
     providers: tuple[Provider, ...]
     settings: Settings = field(default_factory=Settings)
-    hide: Callable[[str], str] = str
-    """Removes secrets from every text that is sent, stored or shown."""
+    hide: Callable[[str], str] = str  # removes secrets from every text that is sent, stored or shown
 
     @property
     def name(self) -> str:
@@ -133,8 +132,7 @@ class Answerer:
 class Models:
     """The models of a run. Roles without a model use the built-in rules."""
 
-    default: Callable[[str], Answerer | None] = field(default=lambda _: None)
-    """Creates the answerer of a role."""
+    default: Callable[[str], Answerer | None] = field(default=lambda _: None)  # creates the answerer of a role
     roles: Mapping[str, Answerer | None] = field(default_factory=dict)
     """Roles with a model of their own; None for the built-in rules."""
 

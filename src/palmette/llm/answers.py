@@ -64,10 +64,8 @@ class BadAnswer(NamedTuple):
     """An unusable answer."""
 
     code: str
-    message: str
-    """What is wrong and what is expected instead; sent to the model."""
-    final: bool = False
-    """Whether asking again would not help."""
+    message: str  # what is wrong and what is expected instead; sent to the model
+    final: bool = False  # whether asking again would not help
 
 
 A = TypeVar("A", bound=Answer)

@@ -39,8 +39,7 @@ class Packed(NamedTuple):
     """A section as it appears in the prompt."""
 
     text: str
-    left_out: int
-    """Tokens left out."""
+    left_out: int  # tokens left out
 
 
 def pack(sections: Iterable[Section], tokens: int) -> dict[str, Packed]:

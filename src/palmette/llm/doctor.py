@@ -22,8 +22,7 @@ class Probe(NamedTuple):
     name: str
     ok: bool
     found: str
-    needed: bool = False
-    """Whether palmette depends on it."""
+    needed: bool = False  # whether palmette depends on it
 
 
 class Examined(NamedTuple):

@@ -76,8 +76,7 @@ class Reply(Model):
 class Provider(Protocol):
     """A source of replies: an API, a person, a recording."""
 
-    name: str
-    """As `provider:model`."""
+    name: str  # as `provider:model`
 
     def reply(self, prompt: Prompt, settings: Settings) -> Reply:
         """Makes one exchange. Raises `ModelError` if no readable reply arrives."""

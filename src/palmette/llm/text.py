@@ -65,21 +65,18 @@ ALIASES = {"py": "python", "python3": "python", "yml": "yaml", "jsonc": "json", 
 class Block(NamedTuple):
     """One fenced block."""
 
-    language: str
-    """In lower case, by its usual name; empty if the fence names none."""
+    language: str  # in lower case, by its usual name; empty if the fence names none
     label: str
     """The text after the language, e.g. the field that the block is for."""
     text: str
-    closed: bool
-    """False if the text ends inside the block."""
+    closed: bool  # false if the text ends inside the block
 
 
 class SplitText(NamedTuple):
     """Blocks and prose of a text."""
 
     blocks: list[Block]
-    prose: str
-    """The text outside of blocks."""
+    prose: str  # the text outside of blocks
 
 
 def split_blocks(text: str) -> SplitText:

@@ -66,15 +66,11 @@ class CodePolicy:
 
     lists: ClassVar[AllowLists]
     rules: ClassVar[tuple[NodeRule, ...]] = ()
-    summary: ClassVar[str]
-    """A short description of what is allowed."""
+    summary: ClassVar[str]  # A short description of what is allowed
 
-    own: frozenset[str]
-    """Top-level names of the code's own modules, or its project's."""
-    places: frozenset[str] = frozenset()
-    """Paths and tables that the code was given."""
-    spec: str = ""
-    """The code's specification as JSON; values in it may look like paths."""
+    own: frozenset[str]  # top-level names of the code's own modules, or its project's
+    places: frozenset[str] = frozenset()  # paths and tables that the code was given
+    spec: str = ""  # the code's specification as JSON; values in it may look like paths
 
     def violations(self, file: TextFile, *, rows_alone: bool = False) -> Iterator[Violation]:
         """The violations in a file; none if it is not Python."""

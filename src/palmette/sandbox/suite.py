@@ -44,10 +44,8 @@ class Suite:
     """The outcomes of the tests, by name."""
 
     passed: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = ()
-    """Includes expected failures, and known tests that did not run."""
-    failed: Mapping[str, str] = field(default_factory=dict)
-    """Pytest's report by test."""
+    skipped: tuple[str, ...] = ()  # includes expected failures, and known tests that did not run
+    failed: Mapping[str, str] = field(default_factory=dict)  # Pytest's report by test
 
     @property
     def count(self) -> int:
@@ -58,12 +56,9 @@ class Suite:
 class SuiteRun:
     """A finished suite."""
 
-    execution: ExecutionResult
-    """The execution, without the plugin's lines."""
-    suite: Suite | None
-    """None if nothing was reported: pytest did not run, or ended before the first test."""
-    doubt: str = ""
-    """Why passed tests do not count; failures always do."""
+    execution: ExecutionResult  # the execution, without the plugin's lines
+    suite: Suite | None  # None if nothing was reported: pytest did not run, or ended before the first test
+    doubt: str = ""  # why passed tests do not count; failures always do
 
 
 class _ReportLine(Model):

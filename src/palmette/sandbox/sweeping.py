@@ -22,8 +22,7 @@ _OF_THE_OWNER = stat.S_ISUID | stat.S_ISGID
 
 class _Entry(NamedTuple):
     folder: str
-    at: int
-    """Descriptor of the folder, which others may be changing."""
+    at: int  # descriptor of the folder, which others may be changing
     name: str
     is_deep: bool
 

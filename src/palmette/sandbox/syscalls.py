@@ -106,8 +106,7 @@ class SyscallRule(NamedTuple):
     """A call that fails: always, if (argument & mask) is one of the values, or unless it is."""
 
     call: str
-    error: int = errno.EPERM
-    """0: the call does nothing and succeeds."""
+    error: int = errno.EPERM  # 0: the call does nothing and succeeds
     argument: int = 0
     mask: int = 0xFFFFFFFF
     values: Sequence[int] = ()

@@ -24,8 +24,7 @@ PATIENCE = 20.0  # maximum seconds to remove a folder while work is waiting
 
 class _ProcessFolder(NamedTuple):
     folder: Path
-    lock: int
-    """Descriptor of the folder itself; system clean-up services also respect its lock."""
+    lock: int  # descriptor of the folder itself; system clean-up services also respect its lock
 
 
 _places: list[_ProcessFolder] = []

@@ -33,8 +33,7 @@ MOST_TEXT = 300_000  # characters of a text that are shown or compared
 class _Seen(NamedTuple):
     stamp: tuple[int, ...]
     run: RunSummary
-    waiting: bool
-    """For a person."""
+    waiting: bool  # for a person
 
 
 class RunIndex:

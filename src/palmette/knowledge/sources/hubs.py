@@ -134,8 +134,6 @@ def _most_rows(category: str) -> int | None:
     return None if count is None else count * factor
 
 
-
-
 class Kaggle(Source):
     """https://www.kaggle.com/docs/api: pages by number; `KAGGLE_API_TOKEN`, or `KAGGLE_USERNAME` and `KAGGLE_KEY`."""
 

@@ -23,13 +23,10 @@ TAG = re.compile(r"<[^>]{1,80}>")
 
 
 class _Provider(NamedTuple):
-    variable: str
-    """Of the environment: the address of a SearXNG server, or the key of the others."""
+    variable: str  # of the environment: the address of a SearXNG server, or the key of the others
     address: str
-    results: tuple[str, ...]
-    """Keys that lead to the list of results."""
-    text: str
-    """Key of the passage."""
+    results: tuple[str, ...]  # keys that lead to the list of results
+    text: str  # key of the passage
 
 
 PROVIDERS = {
