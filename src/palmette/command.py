@@ -42,11 +42,7 @@ class CommandProvider:
     """Answers by a program."""
 
     def __init__(self, name: str) -> None:
-        """`name` is `command:` and a command line.
-
-        Raises:
-            UserError: there is no such program.
-        """
+        """`name` is `command:` and a command line; UserError if there is no such program."""
         self.name = name
         words = shlex.split(name.partition(":")[2])
         self._argv = [_program(name, words), *words[1:]]

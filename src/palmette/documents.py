@@ -71,11 +71,7 @@ class Located(Generic[M]):
 
 
 def read_document(path: Path, model: type[M]) -> M:
-    """The document in a file.
-
-    Raises:
-        InputError: with all mistakes, from a missing file to an unknown key.
-    """
+    """The document in a file. Raises InputError with all mistakes, from a missing file to an unknown key."""
     return read_located(path, model).value
 
 

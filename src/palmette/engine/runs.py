@@ -45,11 +45,7 @@ def runs_folder() -> Path:
 
 
 def new_run_folder(what: str) -> Path:
-    """A new folder, e.g. `palmette-runs/20261120-141530-offer_daily-3f2a91c7`.
-
-    Raises:
-        MachineError: it cannot be created.
-    """
+    """A new folder, e.g. `palmette-runs/20261120-141530-offer_daily-3f2a91c7`; MachineError if it cannot be created."""
     folder = runs_folder()
     there = next(place for place in (folder, *folder.parents) if place.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):

@@ -36,11 +36,7 @@ class WebResponse(NamedTuple):
     next: str = ""  # address of the next page, where the header `Link` names one
 
     def json(self, source: str) -> Any:
-        """The body as JSON.
-
-        Raises:
-            MachineError: it is none.
-        """
+        """The body as JSON; MachineError if it is none."""
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError) as error:

@@ -93,11 +93,7 @@ class Agent(BaseActor):
 
     @final
     def render(self, input: Any, context: Context) -> Prompt:
-        """The complete prompt.
-
-        Raises:
-            AnswerError: there is nothing to ask, or the required sections do not fit.
-        """
+        """The complete prompt; AnswerError if there is nothing to ask, or the required sections do not fit."""
         assert self.model is not None
         file = load_prompt(Path(inspect.getfile(type(self))).parent / self.prompt)
         system = file.instructions(self.Answer, self.parts(input))

@@ -76,11 +76,7 @@ class PromptFile(Model):
 
 @cache
 def load_prompt(path: Path) -> PromptFile:
-    """The prompt in a file.
-
-    Raises:
-        DeveloperError: the front matter or a part is missing, or a variable is not an input.
-    """
+    """The prompt in a file; DeveloperError if the front matter or a part is missing, or a variable is not an input."""
     text = read_text(path).replace("\r\n", "\n")
     match = _FILE.match(text)
     if match is None:

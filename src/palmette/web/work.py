@@ -35,11 +35,7 @@ class Workers:
         """Why a run did not begin or go on, by its id."""
 
     def start(self, folder: Path, job: Job) -> None:
-        """Starts a process for a run.
-
-        Raises:
-            RunError: it is worked on already, or too many are.
-        """
+        """Starts a process for a run; RunError if it is worked on already, or too many are."""
         with self._guard:
             alive = self._running
             if folder.name in alive or is_running(folder):

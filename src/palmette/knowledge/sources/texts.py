@@ -206,11 +206,7 @@ def _by_meaning(base: sqlite3.Connection, model: str, text: str) -> list[int]:
 
 
 def _embedded(model: str, texts: Sequence[str], kind: Literal["query", "document"]) -> Sequence[Sequence[float]]:
-    """The embeddings of texts by a model of pydantic-ai.
-
-    Raises:
-        MachineError: it cannot be used.
-    """
+    """The embeddings of texts by a model of pydantic-ai; MachineError if it cannot be used."""
     try:
         import httpx
         from pydantic_ai import Embedder
