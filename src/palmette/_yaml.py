@@ -27,7 +27,6 @@ _PLAIN_KEY = re.compile(r"^[A-Za-z_][A-Za-z0-9_-]*$")
 _CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPED = re.compile("[\0\ud800-\udfff]")
 """Characters that only escapes can produce and that neither files nor paths can hold."""
-_DEFAULT_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map")}
 _FLATTER = "Write it flatter and without aliases."
 _TOO_LARGE = Mistake("too-large", f"The document has more than {MAX_VALUES} values, aliases expanded.", _FLATTER)
 _NULL, _BOOL = re.compile(r"^(?:~|null|Null|NULL|)$"), re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
@@ -62,11 +61,18 @@ class Parsed:
 
 
 class _Loader(yaml.BaseLoader):
-    """Stops at too many values."""
+    """Stops at too many values, and notes tags."""
 
-    count = 0
+    def __init__(self, text: str, into: Parsed) -> None:
+        super().__init__(text)
+        self.count, self._into = 0, into
 
     def compose_node(self, parent: Any, index: Any) -> Any:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it untyped
+        if (tag := getattr(event, "tag", None)) is not None:
+            message, remedy = f"The tag {tag!r} is not supported.", "Leave it out; put text in quotes."
+            line = event.start_mark.line + 1
+            self._into.problems.append(Mistake("yaml-tag", message, remedy, line=line, value=tag))
         self.count += 1
         if self.count > MAX_VALUES:
             raise _RefusedError(_TOO_LARGE)
@@ -77,7 +83,8 @@ def parse_yaml(text: str) -> Parsed:
     """Parses one YAML document; never raises for invalid text."""
     if control := _CONTROL.search(text):
         return Parsed(problems=[_control_problem(control)])
-    loader, result = _Loader(text), Parsed()
+    result = Parsed()
+    loader = _Loader(text, result)
     try:
         if (node := loader.get_single_node()) is None:
             empty = Mistake("empty-file", "The file is empty.", "Write the document, or name another file.")
@@ -141,10 +148,6 @@ class _Builder:
             raise _RefusedError(Mistake("too-deep", message, _FLATTER, line=line))
         if self.count > MAX_VALUES:
             raise _RefusedError(_TOO_LARGE)
-        if node.tag not in _DEFAULT_TAGS:
-            remedy = "Leave it out; put text in quotes."
-            problem = Mistake("yaml-tag", f"The tag {node.tag!r} is not supported.", remedy, line=line, value=node.tag)
-            self.into.problems.append(problem)
         self.into.lines.setdefault(spell(path), line)
         if isinstance(node, yaml.MappingNode):
             return {key: self.build(value, (*path, key)) for key, value in self._pairs(node, path)}

@@ -66,7 +66,6 @@ class RunMemory(Model):
     environment: str
     problem: str = ""
     metric: str = ""
-    greater_is_better: bool = True
     limits: tuple[str, ...] = ()
     """E.g. `latency <= 0.02`."""
     prefer: tuple[str, ...] = ()
@@ -160,10 +159,10 @@ def remembered(folder: Path) -> RunMemory:
     state = fold(entries)
     values: dict[str, Any] = {
         name: store.get(state.artefacts[name].digest)
-        for name in ("task", "profile", "comparison", "plans", "choice")
+        for name in ("task", "profile", "comparison", "plans", "choice", "assessment")
         if name in state.artefacts
     }
-    task, profile = values.get("task") or {}, values.get("profile") or {}
+    task, profile, scores = values.get("task") or {}, values.get("profile") or {}, values.get("assessment") or {}
     board = (values.get("comparison") or {}).get("leaderboard") or ()
     rows = [one for one in board if one.get("candidate") and not one["candidate"].get("features")]
     names = [str(one.get("name")) for one in profile.get("columns") or () if isinstance(one, dict)]
@@ -172,7 +171,7 @@ def remembered(folder: Path) -> RunMemory:
         ended=datetime.now(UTC),
         environment=state.opened.environment if state.opened else "",
         problem=str((profile.get("split") or {}).get("problem") or task.get("problem") or ""),
-        metric=str(task.get("metric") or ""),
+        metric=next((one["metric"] for one in scores.get("scores") or ()), ""),
         limits=tuple(_limit(one) for one in task.get("constraints") or ()),
         prefer=tuple(task.get("prefer") or ()),
         budget=float(task.get("budget") or 0),

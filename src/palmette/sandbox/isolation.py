@@ -132,7 +132,7 @@ class Landlock:
             own_files=False, own_network=network is not None or not is_closed, guards_truncation=landlock_version() >= 3
         )
         read, write = [*map(str, paths.read), "/proc"], [*map(str, paths.write), *_DEVICES]
-        landlock = {"read": read, "write": write, "ports": ports}
+        landlock: dict[str, object] = {"read": read, "write": write, "ports": ports}
         # Semaphores would need /dev/shm; joblib warns if it cannot create them.
         return Walls(command.argv, {"JOBLIB_MULTIPROCESSING": "0", **command.env}, landlock, filter_of(forbidden))
 
