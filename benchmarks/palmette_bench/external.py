@@ -162,9 +162,9 @@ class ExternalRun:
         starts = STARTS * max(START_SECONDS, 0.7 * spent)
         seconds = max(1.0, budget * (1 - FIT_SHARE - CHOICE_SHARE) - spent - starts)
         run = Search(self.folder / "search", self.blueprint, self.splits, self.sandbox).run(seconds)
-        found = [one for one in run.load.results if one.name != "dummy"] or list(run.load.results)
+        found = [one for one in run.results if one.name != "dummy"] or list(run.results)
         if not found:
-            ended = "; ".join(one.message for one in (*run.failures, *run.load.violations))
+            ended = "; ".join(one.message for one in (*run.failures, *run.violations))
             raise DeveloperError(f"Training left nothing: {ended}", code="no-candidate")
         scorer, folds = problem_of(self.blueprint).scorer(self.splits), self.blueprint.folds.count
         left = max(1.0, started + budget - time.monotonic() - starts)

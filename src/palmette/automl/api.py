@@ -17,7 +17,7 @@ from palmette.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from palmette.automl.artefacts import Assessment, Comparison, Delivery
+    from palmette.automl.artefacts import Assessment
     from palmette.automl.delivered import DeliveredPackage
     from palmette.automl.report.verdict import VerdictText
     from palmette.automl.task_spec.spec import TaskSpec
@@ -188,28 +188,26 @@ class AutoMLRun:
     @property
     def folder(self) -> Path:
         """The folder of the delivered project."""
-        return Path(self._delivery.folder)
+        return Path(self._artefact("delivery").folder)
 
-    @cached_property
+    @property
     def task(self) -> TaskSpec:
         """The interpreted request."""
-        from palmette.automl.task_spec.spec import TaskSpec
+        task: TaskSpec = self._artefact("task")
+        return task
 
-        return self.result.artefact("task", TaskSpec)
-
-    @cached_property
+    @property
     def assessment(self) -> Assessment:
         """The verdict."""
-        from palmette.automl.artefacts import Assessment
-
-        return self.result.artefact("assessment", Assessment)
+        assessment: Assessment = self._artefact("assessment")
+        return assessment
 
     @property
     def leaderboard(self) -> pd.DataFrame:
         """The candidates with their out-of-fold scores, best first."""
         import pandas as pd
 
-        return pd.DataFrame([one.model_dump() for one in self._comparison.leaderboard], columns=COLUMNS)
+        return pd.DataFrame([one.model_dump() for one in self._artefact("comparison").leaderboard], columns=COLUMNS)
 
     @property
     def report(self) -> ReportPage:
@@ -240,47 +238,39 @@ class AutoMLRun:
             UserError: The model makes clusters, or the training data are missing.
         """
         from palmette.automl.delivered import explanation
-        from palmette.automl.profile import Profile
         from palmette.automl.project.reading import in_file_names
-        from palmette.automl.samples import Samples
         from palmette.automl.splitting import DataSplits
 
         blueprint = self._package.blueprint
-        splits = DataSplits.of(self.result.artefact("samples", Samples), self.result.artefact("profile", Profile))
+        splits = DataSplits.of(self._artefact("samples"), self._artefact("profile"))
         background = in_file_names(splits.train, blueprint)[[one.in_file for one in blueprint.columns]]
         return explanation(self._package, rows, background, permutations)
 
     @cached_property
     def _package(self) -> DeliveredPackage:
-        from palmette.automl.candidates import Blueprint
         from palmette.automl.delivered import DeliveredPackage
 
-        return DeliveredPackage.load(self.folder, self.result.artefact("blueprint", Blueprint))
+        return DeliveredPackage.load(self.folder, self._artefact("blueprint"))
 
-    @cached_property
-    def _comparison(self) -> Comparison:
-        from palmette.automl.artefacts import Comparison
-
-        return self.result.artefact("comparison", Comparison)
-
-    @cached_property
-    def _delivery(self) -> Delivery:
+    def _artefact(self, name: str) -> Any:
         from palmette.automl.artefacts import Delivery
+        from palmette.automl.report.findings import SHOWN
 
-        return self.result.artefact("delivery", Delivery)
+        kind: Any = {**SHOWN, "delivery": Delivery}[name]
+        return self.result.artefact(name, kind)
 
     @property
     def _verdict(self) -> VerdictText:
         from palmette.automl.report import verdict_text
 
-        return verdict_text(self.assessment, self._comparison.measured)
+        return verdict_text(self.assessment, self._artefact("comparison").measured)
 
     @property
     def _title(self) -> str:
         from palmette.automl.formatting import learner
 
-        members = self._comparison.selection.members
-        return f"{self._delivery.package} by {learner(', '.join(one.candidate.learner for one in members))}"
+        members = self._artefact("comparison").selection.members
+        return f"{self._artefact('delivery').package} by {learner(', '.join(one.candidate.learner for one in members))}"
 
     def __repr__(self) -> str:
         verdict = self._verdict

@@ -66,7 +66,6 @@ def places_of(named: Sequence[str], file: Path) -> tuple[str, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """Converts a value to JSON types."""
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, tuple | list):

@@ -24,15 +24,12 @@ class Insight(Model):
     """Something known to help on similar data or tasks."""
 
     text: str
-    """One sentence."""
     source: str
     """E.g. a paper with its year, or an earlier run."""
     because: str
     """Why it applies: a property of the task or profile."""
     learners: tuple[str, ...] = ()
-    """Learners and families that it recommends."""
     candidates: tuple[SuggestedCandidate, ...] = ()
-    """Candidates that it recommends."""
 
 
 class Knowledge(Model):
@@ -51,7 +48,6 @@ class Plan(Model):
     idea: str
     """Its assumption about the data, in one sentence."""
     candidates: tuple[Candidate, ...] = Field(min_length=1)
-    """In training order."""
     shares: Mapping[Track, float] = Field(default_factory=dict)
     """Share of the training time by track; empty for equal shares."""
     ensembling: Ensembling = "best"
@@ -70,9 +66,7 @@ class MeasuredCandidate(Model):
 
     candidate: Candidate
     score: float
-    """Out of fold."""
     seconds: float
-    """Total time of its fits."""
 
 
 class MeasuredRound(Model):
@@ -82,24 +76,18 @@ class MeasuredRound(Model):
     """
 
     plan: str
-    """Name of the executed plan."""
     candidates: tuple[MeasuredCandidate, ...]
-    """Best first."""
     members: tuple[str, ...]
-    """Names of the candidates in the delivered model."""
     milliseconds: float | None = None
     """Median time to answer a one-row request; None if the endpoint did not start."""
     megabytes: float
-    """Size of the delivered model."""
     seconds: float
-    """Part of the budget that search and final fit used."""
     missed: tuple[Constraint, ...] = ()
     score: float | None = None
     """Out-of-fold score of the delivered model."""
     selection: Selection | None = None
     """The delivered model, so that a later round can restore it."""
-    store: str = ""
-    """Name of the store with its out-of-fold outputs."""
+    store: str = ""  # of its out-of-fold outputs
 
     @property
     def excess(self) -> float:
@@ -132,7 +120,6 @@ class DataPlan(Model):
     """A plan's data steps: treatments, derived features and encoders."""
 
     plan: str = ""
-    """Name of the plan."""
     treatments: tuple[Treatment, ...]
     """One for each column except the target."""
     derived: tuple[Derived, ...] = ()
@@ -154,7 +141,6 @@ class Estimate(Model):
     score: float | None = None
     """Out of fold, if it was trained in an earlier round."""
     seconds: float
-    """Time to train on all folds on one thread."""
     megabytes: float
     milliseconds: float
     """Time to answer a one-row request."""
@@ -166,7 +152,6 @@ class Proposal(Model):
     plan: Plan
     data: DataPlan
     estimates: tuple[Estimate, ...] = Field(min_length=1)
-    """Estimates of the candidates to train, in training order."""
 
 
 class Proposals(Model):
@@ -197,8 +182,7 @@ class CodeRepair(Model):
     failure: Literal["contract-unfulfilled", "contract-misused", "other"]
     """unfulfilled: the features break the contract; misused: a learner uses them wrongly."""
     reason: str
-    replaced: str = ""
-    """Digest of the text before the repair."""
+    replaced: str = ""  # digest of the text before the repair
     by: Literal["model", "rules"] = "model"
     """rules: the module is left out, and the run continues without it."""
 
@@ -208,7 +192,6 @@ class WrittenCode(Model):
 
     modules: tuple[OwnCode, ...] = ()
     candidates: tuple[Candidate, ...] = ()
-    """Candidates in addition to the plan's."""
     repairs: tuple[CodeRepair, ...] = ()
 
 
@@ -225,11 +208,8 @@ class TrackRun(Model):
 
     track: Track
     seconds: float
-    """Its part of the search's wall-clock time, in proportion to the time of its fits."""
     candidates: int
-    """Number of finished candidates."""
     failed: tuple[str, ...] = ()
-    """Candidates that failed, with reasons."""
 
 
 class Assembly(Model):
@@ -239,13 +219,10 @@ class Assembly(Model):
     """Name of the folder in the store, with trials and out-of-fold outputs."""
     tracks: tuple[TrackRun, ...]
     modules: tuple[OwnCode, ...] = ()
-    """Own code as executed."""
     repairs: tuple[CodeRepair, ...] = ()
     seconds: float = 0.0
-    """Wall-clock time of the search."""
     processor_seconds: float = 0.0
     overrun: float = 0.0
-    """Seconds by which it exceeded its share of the budget."""
     failures: tuple[Violation, ...] = ()
     """Why nothing was trained."""
 
@@ -259,10 +236,8 @@ class LeaderboardRow(Model):
     learner: str
     score: float
     low: float
-    """Lower bound of the 95 % bootstrap interval."""
     high: float
-    error_reduction: float
-    """Share of the dummy's error that it removes."""
+    error_reduction: float  # share of the dummy's error that it removes
     seconds: float
     chosen: bool = False
     candidate: Candidate | None = None
@@ -279,14 +254,11 @@ class Comparison(Model):
     """Origin of the scores, in words."""
     package: str
     """Folder of the package and its fitted model in the run's store."""
-    store: str = ""
-    """Store of the out-of-fold outputs, if they come from an earlier round."""
+    store: str = ""  # of the out-of-fold outputs, if they come from an earlier round
     baseline: str
     """Folder of the fitted best baseline in the run's store; empty if there is none."""
     files: tuple[TextFile, ...]
-    """The source files of the package."""
     fit_seconds: float
-    """Time of the final fit."""
 
 
 class ConstraintResult(Model):
@@ -294,7 +266,6 @@ class ConstraintResult(Model):
 
     constraint: Constraint | None = None
     wish: str
-    """The constraint in words."""
     measured: str
     """The measured value with its unit, or the reason why there is none."""
     status: Status
@@ -309,14 +280,12 @@ class Score(Model):
     low: float
     high: float
     baseline: float | None = None
-    """Score of the best baseline on the same rows."""
 
 
 class Occlusion(Model):
     """The effect of covering parts of a held-out row's file on the prediction."""
 
     row: int
-    """Position in the hold-out."""
     changes: tuple[float, ...]
     """By part: the drop in the probability of the predicted class, or the change of a predicted number."""
 
@@ -326,7 +295,6 @@ class FeatureImportance(Model):
 
     column: str
     drop: float
-    """Mean drop; negative if the metric improves."""
     deviation: float
 
 
@@ -340,7 +308,6 @@ class Latency(Model):
     high: float
     requests: int
     batch_seconds: float | None = None
-    """Time to predict all hold-out rows; None if no constraint needs it."""
 
 
 class Assessment(Model):
@@ -363,13 +330,10 @@ class Assessment(Model):
     """Total time of searches and final fits, over all rounds."""
     megabytes: float
     latency: Latency | None = None
-    """None if the endpoint did not start."""
     parameters: int | None = None
     importances: tuple[FeatureImportance, ...] = ()
     occlusions: tuple[Occlusion, ...] = ()
-    """Occlusions of some rows, if rows have files."""
     answers: TextFile | None = None
-    """The package's predictions for the hold-out, without the true values."""
 
 
 class Delivery(Model):
@@ -377,6 +341,5 @@ class Delivery(Model):
 
     folder: str
     package: str
-    """Name of the package in it."""
     files: tuple[str, ...]
     measurements: tuple[Measurement, ...]

@@ -120,7 +120,6 @@ def mapped(value: Value, change: Callable[[Value], Value]) -> Value:
 
 
 def _parts(value: Value) -> Iterable[Value]:
-    """Returns the direct children of a value."""
     match value:
         case Call(arguments=arguments, positional=positional):
             return (*positional, *arguments.values())
@@ -138,7 +137,6 @@ def _imported(path: str) -> Any:
 
 
 def _spelt(path: str) -> str:
-    """Returns `np.log1p` for functions of numpy, else the bare name."""
     return f"np.{path.removeprefix('numpy.')}" if path.startswith("numpy.") else path.rpartition(".")[2]
 
 

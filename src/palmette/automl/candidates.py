@@ -32,7 +32,6 @@ class Strategy(Model):
     """Processing around any learner."""
 
     target_transform: Literal["none", "log", "log1p"] = "none"
-    """Regression: the scale on which the target is learned."""
     class_weights: Literal["none", "balanced"] = "none"
     resampling: Literal["none", "oversample", "undersample"] = "none"
     """Classification: resampling of a fold's training rows."""
@@ -50,10 +49,8 @@ class Candidate(Model):
     settings: Mapping[str, Setting] = Field(default_factory=dict)
     """Parameters that differ from the learner's defaults."""
     strategy: Strategy = Strategy()
-    features: str = ""
-    """An own encoder class, written by a language model, that adds features; empty for none."""
+    features: str = ""  # an own encoder class that adds features
     derived: bool = True
-    """Whether it uses the blueprint's derived features."""
     tuned: bool = False
     """Whether its settings are tuned once all candidates are trained."""
     reason: str = ""
@@ -91,24 +88,18 @@ class ColumnUse(Model):
     """A column that models use."""
 
     name: str
-    """The name used in requests."""
     source: str = ""
-    """Its name in the user's file, if different."""
     kind: Kind
     reading: Reading = Reading(form="native")
-    """The format of its values in the file."""
     note: str = ""
     """Findings, and why it is used this way: a comment in the delivered features.py."""
     categories: tuple[str, ...] = ()
-    """The known values of a category, if there are few."""
     parts: tuple[str, ...] = ()
     """Datetime: the extracted parts, e.g. month, weekday, hour, days."""
     words: float = 0.0
-    """Text: the mean number of words."""
     array: ArrayUse | None = None
     """File columns whose numbers may replace it."""
     examples: tuple[str | bool | float | None, ...] = ()
-    """Some values for documentation and tests."""
 
     @property
     def in_file(self) -> str:
@@ -129,7 +120,6 @@ class Folds(Model):
     count: int = Field(default=5, ge=2)
     kind: Literal["stratified", "random", "grouped", "time"] = "random"
     by: str = ""
-    """The column of groups or times."""
 
 
 class SeriesUse(Model):
@@ -137,22 +127,17 @@ class SeriesUse(Model):
 
     targets: tuple[str, ...]
     time: str = ""
-    """The timestamp column; empty if each row is a step."""
     frequency: str = "1"
     """A pandas offset, or the interval between numbered steps."""
     series: str = ""
-    """The column that names the series; empty for a single series."""
     known: tuple[str, ...] = ()
-    """Covariates with known future values."""
     past: tuple[str, ...] = ()
     """Covariates known only up to the origin of a forecast."""
     horizon: int = Field(ge=1)
-    """Number of steps to forecast."""
     seasons: tuple[int, ...] = ()
     """Lengths of the detected seasons in steps, strongest first."""
     quantiles: tuple[float, ...] = ()
-    shortest: int = 0
-    """Length of the shortest training series, in steps."""
+    shortest: int = 0  # length of the shortest training series, in steps
     longest: int = 0
     count: int = 1
     """Number of series, each with all targets."""
@@ -172,9 +157,7 @@ class Blueprint(Model):
     """Name of the delivered package: a Python identifier derived from target or data."""
     title: str
     problem: str
-    """A registered problem."""
     target: str = ""
-    """Empty if there is none."""
     target_in_file: str = ""
     target_reading: Reading = Reading(form="native")
     threshold: Threshold | None = None
@@ -184,28 +167,20 @@ class Blueprint(Model):
     """In the order of the probabilities: numbers by value, others by name."""
     positive: str | None = None
     bounds: tuple[float, float] | None = None
-    """Lower and upper limit of predicted numbers."""
     clusters: tuple[int, ...] = ()
-    """Numbers of clusters to try."""
     labels: str = ""
     """Clustering: the column to compare clusters with; models never see it."""
     series: SeriesUse | None = None
-    """Set for forecasts."""
     rows: int = Field(ge=1)
-    """Number of training rows."""
     columns: tuple[ColumnUse, ...] = Field(min_length=1)
     dropped: tuple[Dropped, ...] = ()
     derived: tuple[Derived, ...] = ()
     format: TableFormat = TableFormat()
-    """How to read files like the user's."""
     folds: Folds = Folds()
     candidates: tuple[Candidate, ...] = Field(min_length=1)
-    """The chosen plan's candidates, in training order."""
     shares: Mapping[Track, float] = Field(default_factory=dict)
-    """Share of the training time by track; empty for equal shares."""
     ensembling: Ensembling = "best"
     tuning: bool = True
-    """Whether the remaining time is spent on tuning the settings of `tuned` candidates."""
     seconds: float = Field(gt=0)
     """Time for search and final fit."""
     seed: int = 0
@@ -234,15 +209,15 @@ class Trial(Model):
     candidate: Candidate
     status: Literal["finished", "stopped", "failed"]
     note: str = ""
-    """Why it stopped or failed."""
     score: float | None = None
     """Guides the search, greater is better; not used for the verdict."""
     rounds: tuple[Rounds | None, ...] = ()
     """Steps of early-stopping learners, by fold."""
+    missing: tuple[int, ...] = ()
+    """Folds that it did not predict in time; its outputs are NaN there."""
     seconds: float
     """Time of its fits and of encoding its features on one worker, even if another candidate encoded them."""
-    encoding: float = 0.0
-    """Time to encode all rows with stateless encoders, which the final fit repeats."""
+    encoding: float = 0.0  # seconds of stateless encoders on all rows, which the final fit repeats
 
 
 class ChosenMember(Model):
@@ -250,7 +225,6 @@ class ChosenMember(Model):
 
     candidate: Candidate
     rounds: int | None = None
-    """Steps of the final fit, derived from the folds."""
     weight: float
 
 
@@ -264,18 +238,14 @@ class Selection(Model):
     """Out-of-fold score on the rows that the selection was made on."""
     members: tuple[ChosenMember, ...]
     ensembling: Ensembling = "best"
-    """How the members are combined; `single` for one."""
     class_weights: tuple[float, ...] | None = None
     best_single: str
     reason: str = ""
-    """Why one model or an ensemble was selected, with numbers."""
 
 
 class OwnCode(Model):
     """Classes with the scikit-learn interface that a language model wrote for this task."""
 
     path: str
-    """File name of the module in the package, e.g. `own_features.py`."""
     text: str
     classes: tuple[str, ...]
-    """The encoders or learners in it."""

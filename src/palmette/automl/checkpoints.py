@@ -40,16 +40,7 @@ class Checkpoint(Model):
 
 
 def checkpoints(kind: str, rows: int, budget: float) -> list[Checkpoint]:
-    """Finds networks for a kind of column; usable ones first, then by downloads.
-
-    Args:
-        kind: Kind of the column: text, image, audio or series.
-        rows: Number of rows to encode.
-        budget: Seconds of the run; encoding may take half of them.
-
-    Raises:
-        PalmetteError: the hub cannot be used.
-    """
+    """Finds networks for a kind of column; usable ones first, then by downloads."""
     hub = HuggingFace()
     listed = islice(hub.search(f"task:{TASKS[kind]}", "model"), EXAMINED)
     made = [_judged(hub.detail(one.id, "model"), kind, rows, budget) for one in listed]

@@ -9,14 +9,7 @@ from typing import Any, NamedTuple
 
 from palmette.automl.calls import Call, Name, Value, function_step, pipeline, with_arguments
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
-from palmette.automl.encoders.encoder import (
-    DataFacts,
-    Encoder,
-    EncoderStart,
-    Layout,
-    Transformer,
-    missing_requirement,
-)
+from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer, missing_requirement
 from palmette.automl.encoders.shared import scaled
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind, Track, file_kind
 from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, TrainingSetup
@@ -62,21 +55,13 @@ class OwnLearner(Learner):
 
 
 def learner_named(name: str) -> Learner:
-    """Returns the registered learner, or a learner for a class path such as `own_models.Spline`.
-
-    Raises:
-        UserError: there is no such learner.
-    """
+    """Returns the registered learner, or a learner for a class path such as `own_models.Spline`."""
     learner: Learner = OwnLearner(name) if "." in name else _learner(name)
     return learner
 
 
 def encoder_named(name: str) -> Encoder:
-    """Returns the registered encoder.
-
-    Raises:
-        UserError: there is no such encoder.
-    """
+    """Returns the registered encoder."""
     encoder: Encoder = create("encoder", name)
     return encoder
 
@@ -101,14 +86,7 @@ def encoders() -> tuple[Encoder, ...]:
 def available_learners(
     problem: str, kinds: Iterable[Kind], tracks: Iterable[Track] = (), rows: int = 0
 ) -> tuple[str, ...]:
-    """Returns the names of learners that can train here on such columns, most promising first, without the dummy.
-
-    Args:
-        problem: A registered problem.
-        kinds: Kinds of the columns.
-        tracks: Requested tracks; empty for all.
-        rows: Number of training rows.
-    """
+    """Returns the names of learners that can train here on such columns, most promising first, without the dummy."""
     usable = tuple(one for one in dict.fromkeys(kinds) if one not in UNUSABLE and one not in STRUCTURE)
     wanted, solving = frozenset(tracks), {problem, learning_task(problem)}
     words = 10.0 if {*usable} - {*ORDER} else 0.0
@@ -244,16 +222,19 @@ def reader_of(blueprint: Blueprint) -> Call:
 
 
 def readers_of(columns: Sequence[ColumnUse]) -> list[tuple[Kind, Value, list[str]]]:
-    """Groups columns by kind and reader, as the argument of `read_columns`."""
+    """The argument of `read_columns`: the usual reader of all columns of a kind, then the others, which override it."""
     found: list[tuple[Kind, Value, list[str]]] = []
     for kind in dict.fromkeys((*ORDER, *(one.kind for one in columns))):
+        groups: list[tuple[Value, list[str]]] = []
         for one in (column for column in columns if column.kind == kind):
             reader = cell_reader(one)
-            names = next((names for of, call, names in found if (of, call) == (kind, reader)), None)
-            if names is None:
-                found.append((kind, reader, [one.name]))
-            else:
+            if (names := next((names for call, names in groups if call == reader), None)) is not None:
                 names.append(one.name)
+            else:
+                groups.append((reader, [one.name]))
+        groups.sort(key=lambda group: -len(group[1]))
+        for place, (reader, names) in enumerate(groups):
+            found.append((kind, reader, names if place else [one.name for one in columns if one.kind == kind]))
     return found
 
 
@@ -294,14 +275,7 @@ def encoder_of(candidate: Candidate, blueprint: Blueprint) -> Call:
 
 
 def learner_of(candidate: Candidate, blueprint: Blueprint, rounds: int | None = None, threads: int = 1) -> Call:
-    """Returns the estimator for encoded features, with the class weights or resampling of the candidate's strategy.
-
-    Args:
-        candidate: The candidate.
-        blueprint: The blueprint.
-        rounds: A fixed number of steps for a learner that stops early.
-        threads: Number of threads that it may use.
-    """
+    """Returns the estimator for encoded features, with the class weights or resampling of the candidate's strategy."""
     learner = learner_named(candidate.learner)
     parts = _parts(candidate, blueprint) if learner.layout == "tree" else []
     flags = tuple(flag for part in parts for flag in part.categorical)
@@ -371,7 +345,6 @@ def _encoded(
 
 
 def _merged(parts: Iterable[EncodedColumns]) -> list[EncodedColumns]:
-    """Merges adjacent kinds that have the same transformer."""
     found: list[EncodedColumns] = []
     for part in parts:
         last = found[-1] if found else None

@@ -59,7 +59,7 @@ def columns(blueprint: Blueprint, profile: Profile) -> Section:
     """A line for each used column, strongest first, then the existing derived features."""
     known = {one.name: one for one in profile.columns}
     ranked = sorted(blueprint.columns, key=lambda one: known[one.name].rank if one.name in known else 0)
-    lines = [f"({FIGURES})", *(_column(one, known.get(one.name), noted(one.name, profile)) for one in ranked)]
+    lines = [f"({FIGURES})", *(_column(one, known.get(one.name)) for one in ranked)]
     lines += [
         f"derived already: {one.name} = {one.operation}({', '.join(one.columns)}): {one.reason}"
         for one in blueprint.derived
@@ -110,20 +110,6 @@ def measured(plans: Plans | None) -> Section:
     return section("measured", "\n".join(lines), rank=1)
 
 
-def noted(name: str, profile: Profile) -> str:
-    """Summarizes a column's statistics, as in the delivered code."""
-    found, words = profile.column(name), list[str]()
-    if found and found.numbers:
-        words.append(f"{found.numbers.least:.4g} to {found.numbers.most:.4g}")
-    elif found and found.times:
-        words.append(f"{found.times.first[:10]} to {found.times.last[:10]}")
-    elif found and found.kind in ("category", "text"):
-        words.append(f"{found.distinct} values")
-    if found and found.missing:
-        words.append(f"{found.missing:.1%} missing")
-    return "; ".join(words)
-
-
 def described(candidate: Candidate) -> str:
     """Describes a candidate in one line."""
     given = json.dumps(dict(candidate.settings), ensure_ascii=False) if candidate.settings else "usual settings"
@@ -134,7 +120,6 @@ def described(candidate: Candidate) -> str:
 
 
 def _words(task: TaskSpec) -> Iterator[str]:
-    """Yields the request in words, and the words that were not understood."""
     if task.sentence:
         yield f"request in words: {task.sentence}"
     yield from (f"not understood so far, heed it where it concerns your part: {words!r}" for words in task.unread)
@@ -197,10 +182,10 @@ def _target(blueprint: Blueprint, profile: Profile) -> Iterator[str]:
             yield f"in {blueprint.target_reading.affix}"
 
 
-def _column(use: ColumnUse, found: ColumnProfile | None, noted: str) -> str:
+def _column(use: ColumnUse, found: ColumnProfile | None) -> str:
     unit = f" in {use.reading.affix}" if use.reading.affix else ""
     parts = [f"{use.name} ({use.kind}{unit})", *(_figures(found) if found else ())]
-    return "; ".join(filter(None, [*parts, use.note.removeprefix(noted).removeprefix("; ")]))
+    return "; ".join(filter(None, [*parts, use.note]))
 
 
 def _figures(found: ColumnProfile) -> Iterator[str]:

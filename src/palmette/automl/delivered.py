@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ class DeliveredPackage:
         if not (folder / blueprint.package / "__init__.py").is_file():
             message = f"There is no package {blueprint.package!r} in {str(folder)!r}."
             raise UserError(message, "Deliver it again: palmette resume RUN.", code="no-package")
-        with _modules_of(folder, blueprint.package) as module:
+        with _imported(folder, blueprint.package) as module:
             return cls(module, module.load(folder / "model"), blueprint)
 
     def predictions(self, rows: pd.DataFrame) -> pd.DataFrame:
@@ -52,52 +52,40 @@ class DeliveredPackage:
 
 
 @contextmanager
-def _modules_of(folder: Path, name: str) -> Iterator[ModuleType]:
+def _imported(folder: Path, name: str) -> Iterator[ModuleType]:
     """Imports the package `name` from a folder.
 
     It stays in `sys.modules`, so that its models can be pickled, unless another package already has this name.
     """
     with _importing:
-        others = {key: one for key, one in sys.modules.items() if key == name or key.startswith(f"{name}.")}
-        file = folder.resolve() / name / "__init__.py"
-        known = others.get(name)
-        if known is not None and getattr(known, "__file__", None) == str(file):
-            yield known
+        others = {key: one for key, one in sys.modules.items() if key.partition(".")[0] == name}
+        if others and Path(str(others[name].__file__)).parent == folder.resolve() / name:
+            yield others[name]
             return
-        spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=[str(file.parent)])
-        assert spec and spec.loader
-        module = importlib.util.module_from_spec(spec)
-        for key in others:
-            del sys.modules[key]
-        sys.modules[name] = module
+        _forget(name)
+        sys.path.insert(0, str(folder.resolve()))
         try:
-            spec.loader.exec_module(module)
-            yield module
+            importlib.invalidate_caches()
+            yield importlib.import_module(name)
         except BaseException:
-            _remove(name)
+            _forget(name)
             raise
         finally:
+            sys.path.remove(str(folder.resolve()))
             if others:
-                _remove(name)
+                _forget(name)
                 sys.modules.update(others)
 
 
-def _remove(name: str) -> None:
-    for key in [key for key in sys.modules if key == name or key.startswith(f"{name}.")]:
+def _forget(name: str) -> None:
+    for key in [key for key in sys.modules if key.partition(".")[0] == name]:
         del sys.modules[key]
 
 
 def explanation(
     package: DeliveredPackage, rows: pd.DataFrame, background: pd.DataFrame, permutations: int
 ) -> pd.DataFrame:
-    """Computes Shapley values; see `AutoMLRun.explain`.
-
-    Args:
-        package: The delivered package.
-        rows: Rows in the format of the file.
-        background: Training rows with the used columns.
-        permutations: Number of column orders for each row.
-    """
+    """Computes Shapley values; see `AutoMLRun.explain`."""
     import pandas as pd
 
     blueprint = package.blueprint

@@ -174,9 +174,8 @@ def topology_file(name: str) -> Path:
     built_in = {path.stem: path for path in TOPOLOGIES.glob("*.yaml")}
     if name in built_in:
         return built_in[name]
-    with suppress(OSError):  # the path is too long
-        if Path(name).is_file():
-            return Path(name)
+    if _is_there(name) and Path(name).is_file():
+        return Path(name)
     raise UserError(
         f"There is no topology {name!r}.{did_you_mean(name, built_in)}",
         f"Built in are {', '.join(sorted(built_in))}; or give the path of a topology file.",
@@ -224,10 +223,9 @@ def _named_in(text: str) -> tuple[str, ...]:
 
 
 def _is_there(name: str) -> bool:
-    try:
+    with suppress(OSError):  # the path is too long
         return Path(name).exists()
-    except OSError:  # the path is too long
-        return False
+    return False
 
 
 def with_found_data(task: TaskSpec, human: Human) -> TaskSpec:

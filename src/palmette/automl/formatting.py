@@ -6,8 +6,12 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Literal
 
 from palmette.automl.task_spec.spec import Constraint
+from palmette.documents import load_plain
 from palmette.engine import Spend
 
 LONGEST = 64  # most characters shown of a name; the full name is in its title
@@ -16,75 +20,12 @@ COMPARISONS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less t
 SPACE = re.compile(r"\s+")
 GROUPED = 10_000  # smallest number with thousands separators, so that years have none
 MINUS = "\N{MINUS SIGN}"
-METRICS = {
-    "accuracy": "Accuracy",
-    "balanced_accuracy": "Balanced accuracy",
-    "f1": "F1",
-    "f1_macro": "Macro F1",
-    "f1_weighted": "Weighted F1",
-    "precision": "Precision",
-    "recall": "Recall",
-    "roc_auc": "ROC AUC",
-    "log_loss": "Log loss",
-    "average_precision": "Average precision",
-    "mcc": "Matthews correlation",
-    "kappa": "Cohen's kappa",
-    "quadratic_kappa": "Quadratic kappa",
-    "rmse": "RMSE",
-    "mse": "MSE",
-    "mae": "Mean absolute error",
-    "mape": "Mean absolute percentage error",
-    "smape": "Symmetric percentage error",
-    "mase": "Mean absolute scaled error",
-    "wql": "Weighted quantile loss",
-    "medae": "Median absolute error",
-    "r2": "R²",
-    "rmsle": "RMSLE",
-    "rmse_log": "RMSE of the logarithm",
-    "silhouette": "Silhouette",
-    "rand": "Rand index",
-    "adjusted_rand": "Adjusted Rand index",
-    "nmi": "Normalised mutual information",
-    "davies_bouldin": "Davies-Bouldin index",
-    "calinski_harabasz": "Calinski-Harabasz index",
-}
-LEARNERS = {
-    "lightgbm": "LightGBM",
-    "xgboost": "XGBoost",
-    "catboost": "CatBoost",
-    "knn": "Nearest neighbours",
-    "svm": "Support vector machine",
-    "linear_svm": "Linear support vector machine",
-    "nb_svm": "NB-SVM",
-    "naive_bayes": "Naive Bayes",
-    "mlp": "Small neural network",
-    "tabpfn": "TabPFN",
-    "autogluon": "AutoGluon",
-    "dummy": "No features at all",
-    "kmeans": "k-means",
-    "gmm": "Gaussian mixture",
-    "dbscan": "DBSCAN",
-    "hdbscan": "HDBSCAN",
-    "svc": "Support vector machine",
-    "linear_svc": "Linear support vector machine",
-    "tabm": "TabM",
-    "resnet": "ResNet",
-    "sgc": "SGC",
-    "gcn": "GCN",
-    "gpr_gnn": "GPR-GNN",
-    "auto_ets": "AutoETS",
-    "auto_arima": "AutoARIMA",
-    "boosted_forecast": "LightGBM on lags",
-    "linear_forecast": "Ridge on lags",
-}
-"""Display names; other learners are shown by their name."""
-QUANTITIES = {
-    "latency": "answer for one row",
-    "batch_time": "answers for all held-out rows",
-    "size": "size of the model",
-    "parameters": "parameters",
-    "training_time": "training time",
-}
+
+
+@cache
+def _names(of: Literal["metrics", "learners", "quantities"]) -> dict[str, str]:
+    names: dict[str, str] = load_plain(Path(__file__).with_suffix(".yaml").read_text("utf-8"))[of]
+    return names
 
 
 def clean(text: str) -> str:
@@ -109,13 +50,13 @@ def short(text: str, most: int = LONGEST) -> str:
 
 def metric(name: str) -> str:
     """Returns the display name of a metric."""
-    return METRICS.get(name, name.replace("_", " "))
+    return _names("metrics").get(name, name.replace("_", " "))
 
 
 def learner(name: str) -> str:
     """Returns the display name of a learner, or of several, separated by commas."""
     parts = dict.fromkeys(name.split(", "))
-    return ", ".join(LEARNERS.get(part, part.replace("_", " ").capitalize()) for part in parts)
+    return ", ".join(_names("learners").get(part, part.replace("_", " ").capitalize()) for part in parts)
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -217,7 +158,7 @@ def many(count: int, one: str, several: str = "") -> str:
 
 def constraint(wanted: Constraint) -> str:
     """Describes the condition of a constraint."""
-    what = QUANTITIES.get(wanted.quantity) or (metric(wanted.metric) if wanted.metric else "score")
+    what = _names("quantities").get(wanted.quantity) or (metric(wanted.metric) if wanted.metric else "score")
     match wanted.quantity:
         case "latency" | "batch_time" | "training_time":
             bound = seconds(wanted.value)

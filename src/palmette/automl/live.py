@@ -60,7 +60,6 @@ class LiveProgress:
         self._show("")
 
     def _show(self, current: str) -> None:
-        """Replaces the line with the current activity."""
         if self._is_terminal:
             sys.stderr.write(f"\r\x1b[2K{current}")
             sys.stderr.flush()

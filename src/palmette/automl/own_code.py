@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import TYPE_CHECKING, get_args
 
 from palmette.automl.artefacts import CodeRepair
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, first_of_each
@@ -17,6 +17,9 @@ from palmette.automl.search.job import run_module
 from palmette.automl.splitting import DataSplits
 from palmette.engine import Context, Violation
 from palmette.sandbox import Sandbox, relative_to_root
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FEATURES = "own_features.py"
 SAMPLE = 300  # training rows in the sample that own code is tested on
@@ -89,29 +92,24 @@ def track_of(candidate: Candidate) -> Track:
     return own.get(candidate.learner.partition(".")[0]) or candidate_track(candidate)
 
 
-class ContractCheck(NamedTuple):
-    """Runs own code on sample rows and checks the estimator contract."""
-
-    blueprint: Blueprint
-    splits: DataSplits
-    sandbox: Sandbox
-    folder: Path
-
-    def violations(self, modules: Sequence[OwnCode], candidate: Candidate, subject: str) -> list[Violation]:
-        """Tests the module `subject`, which the candidate uses, on sample rows; returns at most one violation."""
-        (self.folder / "own").mkdir(parents=True, exist_ok=True)
-        for module in modules:
-            (self.folder / "own" / module.path).write_text(module.text, encoding="utf-8")
-        job = {"blueprint": self.blueprint.model_dump(mode="json"), "candidate": candidate.model_dump(mode="json")}
-        (self.folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
-        names = [*(one.name for one in self.blueprint.columns), *filter(None, [self.blueprint.target])]
-        sampled(self.blueprint, self.splits).train[names].to_parquet(self.folder / "rows.parquet")
-        done = run_module(self.sandbox, "palmette.automl.estimator_contract", self.folder, SECONDS)
-        if done.ok:
-            return []
-        trace = relative_to_root(self.folder, done.stderr) or done.note
-        last = next((line for line in reversed(trace.splitlines()) if line.strip()), f"It {done.ended} {done.note}")
-        return [failure_of(trace, last.strip(), modules, subject)]
+def contract_violations(
+    blueprint: Blueprint, rows: pd.DataFrame, sandbox: Sandbox, folder: Path, modules: Sequence[OwnCode],
+    candidate: Candidate, subject: str,
+) -> list[Violation]:  # fmt: skip
+    """Tests the module `subject`, which the candidate uses, on sample rows; returns at most one violation."""
+    (folder / "own").mkdir(parents=True, exist_ok=True)
+    for module in modules:
+        (folder / "own" / module.path).write_text(module.text, encoding="utf-8")
+    job = {"blueprint": blueprint.model_dump(mode="json"), "candidate": candidate.model_dump(mode="json")}
+    (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
+    names = [*(one.name for one in blueprint.columns), *filter(None, [blueprint.target])]
+    rows[names].to_parquet(folder / "rows.parquet")
+    done = run_module(sandbox, "palmette.automl.estimator_contract", folder, SECONDS)
+    if done.ok:
+        return []
+    trace = relative_to_root(folder, done.stderr) or done.note
+    last = next((line for line in reversed(trace.splitlines()) if line.strip()), f"It {done.ended} {done.note}")
+    return [failure_of(trace, last.strip(), modules, subject)]
 
 
 def sampled(blueprint: Blueprint, splits: DataSplits) -> DataSplits:
@@ -177,5 +175,4 @@ def left_out(path: str, failure: Violation) -> CodeRepair:
 
 
 def _stems(candidate: Candidate) -> set[str]:
-    """Returns the names of the own modules that a candidate uses."""
     return {path.partition(".")[0] for path in (candidate.features, candidate.learner) if "." in path}

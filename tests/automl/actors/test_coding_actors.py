@@ -23,7 +23,7 @@ from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
 from palmette.automl.artefacts import TrackCode, WrittenCode
 from palmette.automl.own_code import composed, module_of, track_of
 from palmette.automl.search.results import CandidateLoad
-from palmette.automl.search.runs import Search, SearchRun
+from palmette.automl.search.runs import Search
 from palmette.engine import TERMINATE, PastAttempt, Violation
 from palmette.llm import Agent
 from palmette.llm.text import estimate_tokens
@@ -68,7 +68,10 @@ def test_features_of_a_model_are_tried_beside_the_plans_candidates(shop: Shop) -
 
 def test_a_model_may_have_nothing_to_add(shop: Shop) -> None:
     actor = shop.make(PreprocessingCoder, models(Canned([said(reason="The columns have no meaning.")])))
-    assert actor.run(shop.input(PreprocessingCoder), shop.context()).output == WrittenCode()
+    asked = shop.input(PreprocessingCoder)
+    made = actor.run(asked, shop.context()).output
+    assert made == WrittenCode()
+    assert not actor.check(asked, made, shop.context()).measurements, "nothing was checked, so nothing is shown"
 
 
 @pytest.mark.parametrize(("old", "new", "told"), [
@@ -207,9 +210,9 @@ def test_a_check_of_own_code_takes_no_training_time(
         time.sleep(1.0)
         return []
 
-    def run(self: Search, given: float, *_: object) -> SearchRun:
+    def run(self: Search, given: float, *_: object) -> CandidateLoad:
         seconds.append(given)
-        return SearchRun(CandidateLoad(), 0.0, 0.0)
+        return CandidateLoad()
 
     monkeypatch.setattr(assembler, "_on_sample", slow)
     monkeypatch.setattr(Search, "run", run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed
 
 from small_coding import Shop, candidate, codes
 
-from palmette.automl.actors.comparator.actor import Comparator, FittedPackage
+from palmette.automl.actors.comparator.actor import Comparator, ComparedResults, FittedPackage
 from palmette.automl.artefacts import Assembly, Comparison
 from palmette.automl.candidates import Trial
 from palmette.automl.problems.registry import problem_of
@@ -30,11 +31,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 def _unfitted(monkeypatch: pytest.MonkeyPatch, shop: Shop) -> None:
     """Packages are there without being fitted."""
 
-    def fit(self: Comparator, _: Any, splits: Any, scratch: Path, *others: Any, limit: float) -> FittedPackage:
+    def fit(self: Comparator, _: Any, chosen: Any, board: Any, scratch: Path, limit: float) -> FittedPackage:
         (self.store.fresh(f"{scratch.name}-1") / "model").mkdir()
         return FittedPackage(f"{scratch.name}-1", (), 1.0)
 
-    monkeypatch.setattr(Comparator, "_fit", fit)
+    monkeypatch.setattr(Comparator, "fitted", fit)
 
 
 def result(shop: Shop, name: str, share: float, seconds: float = 1.0, **fields: Any) -> CandidateResult:
@@ -105,9 +106,52 @@ def test_members_fit_into_the_time_that_is_left(shop: Shop) -> None:
     assert "lightgbm" not in names(made) and "extra_trees" in names(made)
 
 
+def test_a_candidate_without_all_folds_is_compared_on_the_rows_that_it_predicted(shop: Shop) -> None:
+    found = result(shop, "lightgbm", 0.95)
+    part = np.where(np.arange(len(found.outputs))[:, None] % 3 < 1, found.outputs, np.nan)
+    partial = replace(found, outputs=part, trial=found.trial.model_copy(update={"missing": (1, 2)}))
+    made, _, _ = choose(shop, *weak(shop), partial)
+    count = len(part)
+    assert made.measured == f"out of fold on {-(-count // 3)} of {count} rows" and made.measured in made.reason
+    assert {one.name for one in made.leaderboard} >= {"lightgbm", "linear", "dummy"}
+    made, _, _ = choose(shop, *weak(shop), partial, result(shop, "extra_trees", 0.8))
+    assert made.measured == "out of fold" and "lightgbm" not in {one.name for one in made.leaderboard}
+    assert "Not compared, as the time was up before all folds: lightgbm." in made.reason
+
+
+@pytest.mark.parametrize("name", ["score", "low", "error_reduction"])
+def test_a_number_that_the_predictions_do_not_give_is_refused(shop: Shop, name: str) -> None:
+    made, asked, actor = choose(shop, *weak(shop), result(shop, "lightgbm", 0.95))
+    first, *rest = made.leaderboard
+    edited = made.model_copy(update={"leaderboard": (first.model_copy(update={name: 0.999}), *rest)})
+    assert codes(actor.check(asked, edited, shop.context())) == ["scores-differ"]
+    better = made.model_copy(update={"selection": made.selection.model_copy(update={"score": 0.999})})
+    (wrong,) = actor.check(asked, better, shop.context()).violations
+    assert "score is 0.999, but its predictions give " in wrong.message
+
+
+def test_the_baseline_is_delivered_where_the_final_fit_does_not_end_in_time(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted, limits = Comparator.fitted, list[float]()
+
+    def fit(self: Comparator, *given: Any) -> FittedPackage | Violation | None:
+        limits.append(given[-1])
+        return None if given[3].name == "package" and given[-1] < 600 else fitted(self, *given)
+
+    monkeypatch.setattr(Comparator, "fitted", fit)
+    made, _, _ = choose(shop, *weak(shop), result(shop, "lightgbm", 0.95), seconds=60.0, ensembling="single")
+    assert names(made) == {"linear"} and made.package == made.baseline == "baseline-1"
+    assert "as the final fit of lightgbm did not end in time" in made.reason
+    assert limits == [pytest.approx(1.15 * 60 - 2, abs=5)] * 2, "budget, less the seconds of the search"
+    monkeypatch.setattr(ComparedResults, "baseline", None)
+    made, _, _ = choose(shop, *weak(shop), result(shop, "lightgbm", 0.95), seconds=60.0, ensembling="single")
+    assert names(made) == {"lightgbm"} and limits[-1] == 600, "something has to be delivered"
+
+
 def test_a_fit_that_fails_is_the_planners(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = Violation(code="fit-failed", message="The final fit fails.", subject="own_features.py")
-    monkeypatch.setattr(Comparator, "_fit", lambda *_, **__: wrong)
+    monkeypatch.setattr(Comparator, "fitted", lambda *_, **__: wrong)
     load = CandidateLoad(tuple(one.trial for one in weak(shop)), tuple(weak(shop)))
     write_results(shop.store.fresh("search-1"), load)
     asked = shop.input(Comparator, assembly=Assembly(store="search-1", tracks=()))

@@ -94,7 +94,7 @@ def test_the_search_prefers_the_graph_where_neighbours_are_alike(searched: tuple
     run, splits, search = searched
     assert not run.failures
     scorer = problem_of(search.blueprint).scorer(splits)
-    scores = {one.name: scorer.utility(one.outputs) for one in run.load.results}
+    scores = {one.name: scorer.utility(one.outputs) for one in run.results}
     assert scores["sgc"] > scores["linear"] + 0.1 and scores["sgc"] > 0.8
 
 

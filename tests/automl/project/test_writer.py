@@ -125,7 +125,10 @@ def test_the_model_is_explained_where_it_is_built(written: Path) -> None:
     features, model = (
         (written / "many/guests" / name).read_text(encoding="utf-8") for name in ("features.py", "model.py")
     )
-    assert '"Age (years)",  # A tenth is missing.' in features and "- id: every row has a different value." in features
+    assert (
+        "# Age (years): A tenth is missing." in features
+        and "Left out: id (every row has a different value)." in features
+    )
     assert "Better than every other by more than noise." in model
     readme = (written / "many/README.md").read_text(encoding="utf-8")
     assert (

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_blueprints import LIGHTGBM, blueprint
+from small_blueprints import LIGHTGBM, blueprint, guests, splits
 
 from palmette.automl.candidates import Candidate, Trial
 from palmette.automl.problems.registry import problem_of
-from palmette.automl.search.results import CandidateLoad, outputs_of, read_results, write_results
+from palmette.automl.search.results import CandidateLoad, CandidateResult, comparable, read_results, write_results
 
 GOOD = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.6, 0.4]])
 PROBLEM = problem_of(blueprint())
@@ -39,7 +39,7 @@ def read(folder: Path, **options: Any) -> CandidateLoad:
 def test_outputs_are_read_and_can_be_written_again(tmp_path: Path) -> None:
     load = read(written(tmp_path))
     assert not load.violations and load.processor_seconds == 3.5
-    assert outputs_of(load)["lightgbm"].tolist() == GOOD.tolist()
+    assert load.results[0].outputs.tolist() == GOOD.tolist()
     write_results(tmp_path / "again", load)
     again = read(tmp_path / "again")
     assert again.trials == load.trials and np.array_equal(again.results[0].outputs, GOOD)
@@ -125,3 +125,27 @@ def test_a_trial_is_of_a_candidate_of_the_job_or_of_its_settings(
 def test_outputs_of_a_part_of_the_rows_are_sound_only_when_they_are_put_together(tmp_path: Path) -> None:
     written(tmp_path, GOOD * 0.5)
     assert not read(tmp_path).results and read(tmp_path, whole=False).results
+
+
+def test_only_the_folds_that_are_reported_as_missing_may_lack_outputs(tmp_path: Path) -> None:
+    folds, outputs = np.array([0, 0, 1, 1]), np.where(np.array([[True], [True], [False], [False]]), GOOD, np.nan)
+    folder = written(tmp_path, outputs, [{**trial(), "missing": [1]}])
+    (found,) = read(folder, folds=folds).results
+    assert found.predicted.tolist() == [True, True, False, False]
+    assert read(folder).results, "as the harness has stored it"
+    assert not read(folder, folds=folds[::-1].copy()).results and not read(folder, whole=False).results
+
+
+def test_candidates_are_compared_on_the_rows_that_all_of_them_predicted() -> None:
+    part = np.where(np.arange(4)[:, None] < 2, GOOD, np.nan)
+    results = [
+        CandidateResult(Trial.model_validate({**trial(name), "missing": missing}), outputs)
+        for name, missing, outputs in (("dummy", (), GOOD), ("lightgbm", (1,), part), ("linear", (), GOOD))
+    ]
+    rows = splits(guests(4))
+    alone, some = comparable(results[:2], rows, ["dummy"])
+    assert [len(one.outputs) for one in alone] == [2, 2] and len(some.train) == 2
+    kept, every = comparable(results, rows, ["dummy"])
+    assert [one.name for one in kept] == ["dummy", "linear"] and every is rows
+    lines, some = comparable(results, rows, ["dummy", "linear"])
+    assert len(lines) == 3 and len(some.train) == 2

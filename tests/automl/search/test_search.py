@@ -14,8 +14,8 @@ from small_blueprints import LIGHTGBM, LINEAR, blueprint, guests, splits
 
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, substance
 from palmette.automl.problems.registry import problem_of
-from palmette.automl.search.results import read_results
-from palmette.automl.search.runs import START_SECONDS, Search, SearchRun, own_code_seconds
+from palmette.automl.search.results import CandidateLoad, read_results
+from palmette.automl.search.runs import START_SECONDS, Search, own_code_seconds
 from palmette.automl.search.selection import select
 from palmette.sandbox import Sandbox
 
@@ -89,13 +89,13 @@ def search(
     candidates: Sequence[Candidate] | None = None,
     modules: Sequence[OwnCode] = (),
     table: pd.DataFrame | None = None,
-) -> SearchRun:
+) -> CandidateLoad:
     rows = splits(guests() if table is None else table)
     return Search(folder, drawn, rows, sandbox).run(seconds, candidates, modules)
 
 
-def status(run: SearchRun) -> dict[str, str]:
-    return {one.candidate.name: f"{one.status} {one.note}".strip() for one in run.load.trials}
+def status(run: CandidateLoad) -> dict[str, str]:
+    return {one.candidate.name: f"{one.status} {one.note}".strip() for one in run.trials}
 
 
 @pytest.mark.parametrize("target", ["mood", "room", "price", ""])
@@ -109,31 +109,31 @@ def test_candidates_are_trained_and_verified(tmp_path: Path, sandbox: Sandbox, t
     problem = problem_of(drawn)
     planned = {substance(one): one.name for one in drawn.candidates}  # a baseline that is planned is trained once
     names = {*planned.values(), *(one.name for one in problem.baselines() if substance(one) not in planned)}
-    assert {one.name for one in run.load.results} == names, status(run)
+    assert {one.name for one in run.results} == names, status(run)
     scorer = problem.scorer(splits(table))
-    kept = [one for one in run.load.results if one.name != "dummy"]
+    kept = [one for one in run.results if one.name != "dummy"]
     chosen = select(kept, scorer)
-    for one in run.load.results:
+    for one in run.results:
         assert one.trial.score == pytest.approx(scorer.utility(one.outputs)), "the guide is the harness's own score"
     if target:
-        dummy = run.load.result("dummy")
+        dummy = run.result("dummy")
         assert dummy is not None and scorer.gain(kept[0].outputs, dummy.outputs).low > 0
     assert chosen.score > 0.25 if target != "price" else chosen.score < 0.3
     again = read_results(tmp_path, problem, len(table))
-    assert {one.name for one in again.results} == {one.name for one in run.load.results}
+    assert {one.name for one in again.results} == {one.name for one in run.results}
     assert not list(tmp_path.glob("job*")), "rows and encoded features do not stay"
 
 
 def test_time_that_is_left_goes_to_settings(tmp_path: Path, sandbox: Sandbox) -> None:
-    run = search(tmp_path, sandbox, blueprint(), 15.0)
-    tuned = [one for one in run.load.trials if "-tuned-" in one.candidate.name]
+    run = search(tmp_path, sandbox, blueprint(), 9.0)
+    tuned = [one for one in run.trials if "-tuned-" in one.candidate.name]
     assert tuned and all(one.candidate.learner == "lightgbm" for one in tuned), status(run)
-    assert run.seconds < 15 * 1.15 + 2
+    assert run.seconds < 9 * 1.15 + 2
 
 
 def test_a_short_budget_leaves_a_model_and_the_dummy(tmp_path: Path, sandbox: Sandbox) -> None:
     run = search(tmp_path, sandbox, blueprint(), 0.5)
-    assert {"dummy", "lightgbm"} <= {one.name for one in run.load.results}, status(run)
+    assert {"dummy", "lightgbm"} <= {one.name for one in run.results}, status(run)
 
 
 def test_own_code_never_sees_the_targets_of_the_rows_that_it_predicts(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -151,10 +151,10 @@ def test_own_code_never_sees_the_targets_of_the_rows_that_it_predicts(tmp_path: 
         "own_sum",
         "linear-own",
     }
-    scores = {one.name: one.trial.score or 0.0 for one in run.load.results}
+    scores = {one.name: one.trial.score or 0.0 for one in run.results}
     assert scores["own_cheat"] < 0.65 < scores["own_sum"], "what it finds are the targets of other rows"
     assert scores["linear-own"] > 0.8 and scores["lightgbm-own"] > 0.75
-    rounds = next(one.trial.rounds for one in run.load.results if one.name == "lightgbm-own")
+    rounds = next(one.trial.rounds for one in run.results if one.name == "lightgbm-own")
     assert len(rounds) == 3 and all(rounds), "steps are found inside the training rows"
 
 
@@ -162,7 +162,7 @@ def test_own_code_is_left_out_where_the_budget_is_too_short_for_it(tmp_path: Pat
     own = Candidate(name="own_sum", learner="own_traditional.Sum")
     run = search(tmp_path, sandbox, blueprint(candidates=(LINEAR, own), tuning=False), 6.0, modules=OWN)
     assert status(run)["own_sum"] == "stopped the budget is too short to train own code fold by fold"
-    assert run.load.result("linear") is not None
+    assert run.result("linear") is not None
 
 
 @pytest.mark.parametrize(("seconds", "waves"), [(49.0, 4), (49.0, 3), (98.0, 4), (600.0, 2)])
@@ -176,11 +176,11 @@ def test_a_driver_that_fails_is_a_violation_with_its_trace(tmp_path: Path, sandb
     run = search(tmp_path, sandbox, blueprint(), 3.0, table=guests().assign(size="none"))
     (wrong,) = run.failures
     assert wrong.code == "search-failed" and "not readable as number" in wrong.message and "Traceback" in wrong.evidence
-    assert not run.load.results
+    assert not run.results
 
 
 def test_the_same_rows_and_seed_give_the_same_outputs(tmp_path: Path, sandbox: Sandbox) -> None:
     drawn: Any = blueprint(tuning=False)
     first, second = (search(tmp_path / name, sandbox, drawn, 60.0, [LIGHTGBM]) for name in ("a", "b"))
-    one, other = (run.load.result("lightgbm") for run in (first, second))
+    one, other = (run.result("lightgbm") for run in (first, second))
     assert one is not None and other is not None and np.array_equal(one.outputs, other.outputs)

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from palmette.engine import TERMINATE, Attempt, Measurement, Verdict, Violation
+
+
+class Accountable:
+    """Answers for the violations whose code starts with one of `codes`."""
+
+    codes: ClassVar[tuple[str, ...]] = ()
+
+    def implicated(self, violation: Violation, output: Any) -> str | None:
+        return f"Do it again: {violation.message}" if violation.code.startswith(self.codes) else None
 
 
 def verdict(name: str, wrong: Iterable[Violation], detail: str, *more: Measurement) -> Verdict:

@@ -11,7 +11,7 @@ from palmette.automl.actors.rules import PlanningInput
 from palmette.automl.artefacts import Plans, WrittenCode
 from palmette.automl.candidates import Blueprint, Candidate
 from palmette.automl.import_policy import objections
-from palmette.automl.own_code import ContractCheck, answers_for, left_out, retries_exhausted
+from palmette.automl.own_code import answers_for, contract_violations, left_out, retries_exhausted, sampled
 from palmette.engine import Attempt, Context, Verdict, Violation
 from palmette.llm import OFFLINE, Agent, Models, Section
 from palmette.llm.context import fenced
@@ -71,13 +71,15 @@ class Coder(Agent):
 
     def check(self, input: Any, output: Any, context: Context) -> Verdict:
         """Modules use what they may, and keep the estimator contract on a sample of training rows."""
+        if not output.modules and not output.candidates:
+            return Verdict(ok=True)  # nothing was written, so nothing is shown as checked
         wrong = objections(output.modules)
         candidate = next(iter(self.tried(output)), None)
         if candidate and input.executed and not wrong:
-            check = ContractCheck(input.blueprint, input.splits, self.sandbox, context.workspace / "trial")
-            wrong = check.violations(output.modules, candidate, self.path(input))
-        names = ", ".join(one.name for one in output.candidates)
-        return verdict("own candidates", wrong, names or "none beside those of the plan")
+            rows, folder = sampled(input.blueprint, input.splits).train, context.workspace / "trial"
+            given = (input.blueprint, rows, self.sandbox, folder, output.modules)
+            wrong = contract_violations(*given, candidate, self.path(input))
+        return verdict("own candidates", wrong, ", ".join(one.name for one in output.candidates))
 
     def implicated(self, violation: Violation, output: WrittenCode) -> str | None:
         """Its module breaks the contract, or fails in the package."""

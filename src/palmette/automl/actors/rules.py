@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
+from palmette.automl.actors import Accountable
 from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.profile import Profile
 from palmette.automl.samples import Samples
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
-from palmette.engine import TERMINATE, Attempt, Context, Violation
+from palmette.engine import TERMINATE, Attempt, Context
 from palmette.llm import Agent
 
 
@@ -32,12 +33,10 @@ class PlanningInput(SampleInput):
         return PlanContext.of(self.task, self.samples, self.profile, **fields)
 
 
-class RuledAgent(Agent):
+class RuledAgent(Accountable, Agent):
     """Base of agents with rules: subclasses implement `by_rule` and `in_short`."""
 
     produces: str
-    codes: ClassVar[tuple[str, ...]] = ()
-    """Prefixes of the codes of violations that its output causes."""
 
     def by_rule(self, input: Any, context: Context) -> Any:
         """Returns the output of the rules."""
@@ -53,7 +52,3 @@ class RuledAgent(Agent):
             return Attempt(None, "The rules would give the same output again.", TERMINATE, context.evidence)
         context.progress(self.in_short(made))
         return Attempt(made)
-
-    def implicated(self, violation: Violation, output: Any) -> str | None:
-        """Answers for the violations whose code starts with one of `codes`."""
-        return f"Do it again: {violation.message}" if violation.code.startswith(self.codes) else None

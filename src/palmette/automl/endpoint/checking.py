@@ -208,12 +208,7 @@ def answers_of(made: Predictions) -> list[dict[str, Any]]:
 
 
 def measure_latency(service: Service, rows: Sequence[Mapping[str, Any]]) -> Latency:
-    """Milliseconds of single-row requests over HTTP, one after the other.
-
-    Raises:
-        OSError, http.client.HTTPException: The endpoint does not answer.
-        ValueError: It refuses a row.
-    """
+    """Milliseconds of single-row requests over HTTP, one after the other."""
     requests = cycle(rows)
     warm = statistics.median(_milliseconds(service, row) for row in islice(requests, WARM_UP))
     block = min(BLOCK, max(LEAST, int(SECONDS * 1000 / BLOCKS / max(warm, 0.001))))

@@ -96,7 +96,6 @@ def place(package: Path, folder: Path) -> Manifest:
 
 
 def _sync(folder: Path) -> None:
-    """Flushes all files of a folder to the disk."""
     for root, _, names in os.walk(folder):
         for name in names:
             with (Path(root) / name).open("rb") as file:

@@ -77,7 +77,6 @@ class OnnxExport(Model):
 
     rows: int
     features: int
-    """Width of the input."""
     differing: int
     """Rows whose predictions differ by more than a thousandth; ONNX computes in single precision."""
     inverse: str

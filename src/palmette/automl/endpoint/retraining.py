@@ -50,7 +50,6 @@ class Retraining(Model):
     replaced: bool
     """Whether the new model is better by more than noise; it is then refitted on all rows and delivered."""
     folder: str
-    """The folder of the delivered package."""
 
 
 def retrain(run: str, data: Path, table: str = "", tell: Callable[[str], object] = str) -> Retraining:
@@ -176,7 +175,6 @@ def _held_out(rows: pd.DataFrame, fresh: NDArray[np.bool_], blueprint: Blueprint
 
 
 def _replace(folder: Path, fitted: Path, found: Retraining) -> None:
-    """Replaces the old model and records the scores."""
     contents = {name: (fitted / name).read_bytes() for name in FITTED}
     facts = json.loads(contents["metadata.json"]) | {"score": found.new, "score_before": found.old}
     contents["metadata.json"] = json.dumps(facts, indent=2, ensure_ascii=False).encode() + b"\n"

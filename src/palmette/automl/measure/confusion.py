@@ -22,7 +22,6 @@ def counts(truth: NDArray[np.intp], predicted: NDArray[np.intp], classes: int) -
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
-    """The quotient; 0 where the whole is 0."""
     return np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole != 0)
 
 

@@ -81,7 +81,6 @@ def blocks(order: NDArray[np.generic]) -> Units:
 def _scored(
     metric: Metric, truth: NDArray[np.generic], predictions: Predictions, positive: str | None
 ) -> Callable[[NDArray[np.intp]], float]:
-    """The metric on rows at some positions."""
     if metric.name in RANKINGS:
         hit, chances = hits(truth, predictions, positive)
         return lambda rows: ranked(metric.name, hit[rows], chances[rows])

@@ -82,11 +82,7 @@ def score(metric: Metric, truth: NDArray[np.generic], predictions: Predictions, 
 
 
 def metric_of(name: str, task: Task) -> Metric:
-    """The metric of this name.
-
-    Raises:
-        UserError: there is none for the task.
-    """
+    """The metric of this name."""
     found = METRICS.get(name)
     if found is not None and found.task == task:
         return found

@@ -83,12 +83,6 @@ def data_plan(task: TaskSpec, samples: Samples, profile: Profile, rows: pd.DataF
     """Decides the treatment of every column except the target, and derives elapsed times.
 
     Treatments follow from the column's kind, the request and detected leaks.
-
-    Args:
-        task: The request.
-        samples: The data.
-        profile: Their profile.
-        rows: The training rows.
     """
     gone, taken = left_out(task, samples, profile), problem_named(profile.split.problem).kinds(task)
     columns = [one for one in samples.columns if one.name != profile.split.target]

@@ -88,7 +88,6 @@ def digest(plan: Plan) -> str:
 
 
 def _sum(costs: Sequence[Cost]) -> Cost:
-    """Adds up the costs of models that answer together."""
     seconds, megabytes = sum(one.seconds for one in costs), sum(one.megabytes for one in costs)
     return Cost(seconds, megabytes, REQUEST + sum(one.milliseconds for one in costs))
 

@@ -58,11 +58,7 @@ class PlanContext:
         rounds: tuple[MeasuredRound, ...] = (),
         knowledge: Knowledge = NOTHING_KNOWN,
     ) -> PlanContext:
-        """Returns a context with the rules' blueprint, whose seconds are those of the next round.
-
-        Raises:
-            UserError: see `blueprint`.
-        """
+        """Returns a context with the rules' blueprint, whose seconds are those of the next round."""
         DataSplits.of(samples, profile)  # raises if a file has changed
         drawn = drafted(*(one.model_dump_json() for one in (task, samples, profile)))
         made = replace(drawn, rounds=rounds, knowledge=knowledge)

@@ -54,15 +54,7 @@ def revised(context: Context) -> Revised:
 def can_revise(
     task: TaskSpec, samples: Samples, profile: Profile, plans: Plans, done: MeasuredRound | None = None
 ) -> bool:
-    """Returns whether the rules know an untried plan and time is left for it.
-
-    Args:
-        task: The request.
-        samples: The data.
-        profile: The profile of the data.
-        plans: The last plans.
-        done: Measurements of one of them; None if estimates ruled out all.
-    """
+    """Returns whether the rules know an untried plan and time is left for it."""
     rounds = (*plans.rounds, *([done] if done else ()))
     context = PlanContext.of(task, samples, profile, rounds)
     if len(rounds) > MOST_REVISIONS or context.seconds < LEAST * task.budget or (done and not done.missed):
@@ -96,15 +88,7 @@ def better_before(rounds: Sequence[MeasuredRound], done: MeasuredRound, greater:
 def measured_round(
     plan: str, store: str, comparison: Comparison, assessment: Assessment, missed: Sequence[Constraint]
 ) -> MeasuredRound:
-    """Returns the measurements of an executed plan.
-
-    Args:
-        plan: Its name.
-        store: Name of the store with the out-of-fold outputs.
-        comparison: The leaderboard and the selection.
-        assessment: Measurements of the delivered model.
-        missed: Constraints that another plan may keep. Scores count out of fold: the hold-out causes no revision.
-    """
+    """Returns the measurements of an executed plan."""
     return MeasuredRound(
         plan=plan,
         candidates=tuple(

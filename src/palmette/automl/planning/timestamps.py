@@ -71,13 +71,7 @@ def drift_of(column: str, rows: pd.DataFrame, target: str, time: str) -> float |
 
 
 def elapsed(dated: Iterable[str], rows: pd.DataFrame, taken: Iterable[str]) -> Iterator[Derived]:
-    """Yields the days between two timestamps of a row, if they add information to both.
-
-    Args:
-        dated: Timestamp columns.
-        rows: The training rows.
-        taken: Names already in use.
-    """
+    """Yields the days between two timestamps of a row, if they add information to both."""
     import pandas as pd
 
     names = set(taken)

@@ -61,8 +61,9 @@ def laid_out(calls: ModelCalls, columns: Mapping[str, Sequence[str]]) -> Package
 
     Lists of columns are replaced by their names in features.py, which `columns` holds.
     """
-    readers = _readers(calls.reader)
-    typed = replaced(calls.reader, [(readers, Name(FEATURES + "READERS"))])
+    given = _reading(calls.reader)
+    readers = given["readers"]
+    typed = replaced(calls.reader, [(value, Name(FEATURES + name.upper())) for name, value in given.items()])
     assert isinstance(typed, Call)
     features = [FunctionSource("typed_columns", typed, "Reads columns as they are written in the file.")]
     encoders = _encoders(calls)
@@ -90,13 +91,7 @@ def replaced(value: Value, known: Sequence[tuple[Value, Value]]) -> Value:
 
 
 def imports_of(values: Iterable[Value], own: Collection[str], here: str) -> list[str]:
-    """The import lines that values need.
-
-    Args:
-        values: Calls and names.
-        own: Modules with code written for this task.
-        here: `FEATURES` or `MODEL`, the importing file.
-    """
+    """The import lines that values need."""
     lines = set[str]()
     for path in (path for value in values for path in paths_of(value)):
         module, _, name = path.rpartition(".")
@@ -150,12 +145,10 @@ def _members(calls: ModelCalls) -> list[FunctionSource]:
 
 
 def _calls(value: Value) -> Iterator[Call]:
-    """All calls in a value, outermost first."""
     return (one for one in calls_in(value) if isinstance(one, Call))
 
 
 def _after(first: Call, estimator: Call) -> Call:
-    """A pipeline that begins with `first`."""
     if estimator.path == PIPELINE:
         return estimator.where(steps=[("columns", first), *estimator.arguments["steps"]])
     return Call(PIPELINE, {"steps": [("columns", first), ("model", estimator)]})
@@ -183,11 +176,9 @@ def _readable(
     return part._replace(call=_compact(made))
 
 
-def _readers(call: Call) -> Value:
-    """The `readers` argument of `read_columns`."""
-    return next(
-        one.arguments["kw_args"]["readers"] for one in _calls(call) if "readers" in one.arguments.get("kw_args", ())
-    )
+def _reading(call: Call) -> dict[str, Value]:
+    every = (one.arguments.get("kw_args", {}) for one in _calls(call))
+    return next(given for given in every if "readers" in given)
 
 
 def _named(value: Value, columns: Mapping[str, Sequence[str]]) -> Value:

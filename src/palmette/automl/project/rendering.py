@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palmette.automl import calls
+from palmette.automl.candidates import ColumnUse
 from palmette.engine.actor import TextFile
 from palmette.sandbox.temporary import temporary_folder
 
@@ -65,6 +66,20 @@ def wrapped(text: str, indent: int = 0, begin: str = "") -> str:
     return f"\n{start}".join(f"{begin}{one}" for one in lines)
 
 
+def listed(columns: Sequence[ColumnUse], name: str) -> str:
+    """The assignment of a list of column names, with several names in a line."""
+    names = [calls.source(one.name) for one in columns]
+    line = f"{name} = [{', '.join(names)}]"
+    if len(line) <= WIDTH:
+        return line
+    lines = [""]
+    for one in names:
+        if len(lines[-1]) + len(one) > WIDTH - len("    , ") and lines[-1]:
+            lines.append("")
+        lines[-1] += f" {one},"
+    return "\n".join([f"{name} = [", *(f"   {one}" for one in lines), "]  # fmt: skip"])
+
+
 @functools.cache
 def _environment(folders: tuple[Path, ...]) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -82,6 +97,7 @@ def _environment(folders: tuple[Path, ...]) -> Environment:
         "line": one_line,
         "sentence": sentence,
         "wrapped": wrapped,
+        "listed": listed,
         "comment": functools.partial(wrapped, begin="# "),
     }
     return environment
@@ -93,7 +109,6 @@ def _named(template: str, package: str) -> str:
 
 
 def _formatted(texts: Mapping[str, str]) -> dict[str, str]:
-    """The same files, formatted by ruff if it is installed."""
     with temporary_folder() as folder:
         for path, text in texts.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)

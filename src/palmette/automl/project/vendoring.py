@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from palmette.automl.calls import Value, paths_of
+from palmette.automl.project.rendering import WIDTH
 from palmette.errors import DeveloperError
 
 OWN = "palmette."  # prefix of modules that are copied
@@ -43,8 +44,14 @@ class ModuleSource(NamedTuple):
         if not _is_definition(node) and following and _is_text(following[0]):
             end = following[0].end_lineno or 0
         left_out = {line for one in _only_for_tests(node) for line in range(one.lineno - 1, (one.end_lineno or 0) + 1)}
-        numbered = enumerate(self.lines[start:end], start + 1)
-        return "\n".join(line.partition("  # noqa")[0] for at, line in numbered if at not in left_out).strip("\n")
+        closed = set[int]()  # lines that end a docstring of which only the first paragraph is copied
+        for text in _docstrings(node):
+            is_short = len(self.lines[text.lineno - 1]) + len('"' * 3) <= WIDTH
+            if is_short and text.end_lineno != text.lineno and not self.lines[text.lineno].strip():
+                closed.add(text.lineno)
+                left_out |= {*range(text.lineno + 1, (text.end_lineno or 0) + 1)}
+        numbered = [(at, line) for at, line in enumerate(self.lines[start:end], start + 1) if at not in left_out]
+        return "\n".join(line.partition("  # noqa")[0] + '"""' * (at in closed) for at, line in numbered).strip("\n")
 
     def imports(self, kept: Iterable[ast.stmt]) -> list[ast.Import | ast.ImportFrom]:
         """The imports that statements use."""
@@ -102,6 +109,11 @@ def _is_own(node: ast.Import | ast.ImportFrom) -> bool:
 
 def _is_definition(node: ast.stmt) -> bool:
     return isinstance(node, ast.ClassDef | ast.FunctionDef)
+
+
+def _docstrings(node: ast.stmt) -> Iterator[ast.stmt]:
+    defined = (one for one in ast.walk(node) if isinstance(one, ast.ClassDef | ast.FunctionDef))
+    return (one.body[0] for one in defined if _is_text(one.body[0]))
 
 
 def _is_text(node: ast.stmt) -> bool:

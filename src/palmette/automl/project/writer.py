@@ -6,16 +6,17 @@ import ast
 import json
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import packages_distributions, version
+from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palmette.automl import monitoring
 from palmette.automl.artefacts import LeaderboardRow
 from palmette.automl.calls import Call, Name, paths_of, source
-from palmette.automl.candidates import Blueprint, ColumnUse, OwnCode, Selection
+from palmette.automl.candidates import Blueprint, ColumnUse, Dropped, OwnCode, Selection
 from palmette.automl.formatting import metric as metric_in_words
 from palmette.automl.kinds import Kind, file_kind
 from palmette.automl.learners.learner import LABELS
@@ -43,32 +44,54 @@ def write_package(
     leaderboard: Sequence[LeaderboardRow] = (),
 ) -> tuple[TextFile, ...]:
     """The files of the package, sorted by path."""
-    return files_of(blueprint, model_calls(blueprint, selection), selection, modules, leaderboard)
+    from palmette.automl.problems.registry import problem_of
+
+    calls, problem = _model_calls(blueprint, selection), problem_of(blueprint)
+    groups, own = _groups(blueprint), {one.path.removesuffix(".py") for one in modules}
+    layout = laid_out(calls, {name: [one.name for one in columns] for name, columns in groups.items()})
+    of_features = [*([calls.target] if calls.target else []), layout.readers, *(one.call for one in layout.features)]
+    of_model = [*(one.call for one in layout.members), layout.model]
+    examples = _examples(blueprint, problem.examples())
+    facts = {
+        **_about(blueprint, selection, leaderboard),
+        **_reading(blueprint),
+        "layout": layout,
+        "left_out": _left_out(blueprint.dropped),
+        "target_reader": calls.target,
+        "groups": groups,
+        "own": own,
+        "imports": {
+            "features": imports_of([*of_features, *(one.returns for one in layout.features)], own, FEATURES),
+            "model": imports_of([*of_model, *(one.returns for one in layout.members)], own, MODEL),
+        },
+        "unconverged": any(path.startswith(UNCONVERGED) for path in paths_of(of_model)),
+        "needs_openmp": any(path.startswith(("lightgbm.", "xgboost.")) for path in paths_of([of_features, of_model])),
+        "curl": shlex.quote(json.dumps(examples[0], ensure_ascii=False)),
+        **problem.package_facts(),
+    }
+    texts = {one.path: one.text for one in modules} | {f"{COMPONENTS}.py": vendored([*of_features, *of_model])}
+    texts["examples.json"] = json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
+    named = {f"{blueprint.package}/{path}": text for path, text in texts.items()}
+    named["monitoring.py"] = Path(monitoring.__file__).read_text(encoding="utf-8")
+    files = rendered(facts, blueprint.package, named, problem.templates)
+    return (*files, TextFile(path="requirements.txt", text=_requirements(files, blueprint, selection)))
 
 
-def model_calls(blueprint: Blueprint, selection: Selection) -> ModelCalls:
+def _model_calls(blueprint: Blueprint, selection: Selection) -> ModelCalls:
     """The delivered model as calls."""
     from palmette.automl.composition import encoder_of, learner_named, learner_of, reader_of
     from palmette.automl.problems.problem import EnsembleMember
     from palmette.automl.problems.registry import problem_of
 
-    members = tuple(
-        EnsembleMember(
-            one.candidate,
-            one.weight,
-            encoder_of(one.candidate, blueprint),
-            _without_labels(learner_of(one.candidate, blueprint, one.rounds)),
-        )
-        for one in selection.members
-    )
+    members = []
+    for one in selection.members:
+        learner = learner_of(one.candidate, blueprint, one.rounds)
+        if learner.path == LABELS:  # ensembles and problems encode labels themselves
+            learner = learner.arguments["estimator"]
+        members.append(EnsembleMember(one.candidate, one.weight, encoder_of(one.candidate, blueprint), learner))
     layouts = tuple(learner_named(one.candidate.learner).layout for one in selection.members)
-    estimator = problem_of(blueprint).assembled(members, selection.ensembling, selection.class_weights)
-    return ModelCalls(reader_of(blueprint), _target_reader(blueprint), members, layouts, estimator)
-
-
-def _without_labels(learner: Call) -> Call:
-    """The learner without its label encoding, which ensembles and problems do themselves."""
-    return learner.arguments["estimator"] if learner.path == LABELS else learner
+    estimator = problem_of(blueprint).assembled(tuple(members), selection.ensembling, selection.class_weights)
+    return ModelCalls(reader_of(blueprint), _target_reader(blueprint), tuple(members), layouts, estimator)
 
 
 def _target_reader(blueprint: Blueprint) -> Call | None:
@@ -78,10 +101,7 @@ def _target_reader(blueprint: Blueprint) -> Call | None:
     if not (target := blueprint.target or blueprint.labels):
         return None
     column = ColumnUse(
-        name=target,
-        source=blueprint.target_in_file,
-        kind=_target_kind(blueprint),
-        reading=blueprint.target_reading,
+        name=target, source=blueprint.target_in_file, kind=_target_kind(blueprint), reading=blueprint.target_reading
     )
     renamed = {"in_file": {target: column.in_file}} if column.in_file != target else {}
     return Call(f"{COLUMNS}.read_columns", {"readers": readers_of([column]), **renamed}, (Name(f"{FEATURES}frame"),))
@@ -109,48 +129,16 @@ def _target_type(blueprint: Blueprint) -> str:
             return ".astype(int)" if blueprint.has_whole_classes else ".astype(str)"
 
 
-def files_of(
-    blueprint: Blueprint,
-    calls: ModelCalls,
-    selection: Selection,
-    modules: Sequence[OwnCode] = (),
-    leaderboard: Sequence[LeaderboardRow] = (),
-) -> tuple[TextFile, ...]:
-    """The files of the package for a model given as calls."""
-    from palmette.automl.problems.registry import problem_of
-
-    groups, own = _groups(blueprint), {one.path.removesuffix(".py") for one in modules}
-    layout = laid_out(calls, {name: [one.name for one in columns] for name, columns in groups.items()})
-    of_features = [*([calls.target] if calls.target else []), layout.readers, *(one.call for one in layout.features)]
-    of_model = [*(one.call for one in layout.members), layout.model]
-    problem = problem_of(blueprint)
-    examples = _examples(blueprint, problem.examples())
-    facts = {
-        **_about(blueprint, selection, leaderboard),
-        **_reading(blueprint),
-        "layout": layout,
-        "target_reader": calls.target,
-        "groups": groups,
-        "own": own,
-        "imports": {
-            "features": imports_of([*of_features, *(one.returns for one in layout.features)], own, FEATURES),
-            "model": imports_of([*of_model, *(one.returns for one in layout.members)], own, MODEL),
-        },
-        "unconverged": any(path.startswith(UNCONVERGED) for path in paths_of(of_model)),
-        "needs_openmp": any(path.startswith(("lightgbm.", "xgboost.")) for path in paths_of([of_features, of_model])),
-        "curl": shlex.quote(json.dumps(examples[0], ensure_ascii=False)),
-        **problem.package_facts(),
-    }
-    texts = {one.path: one.text for one in modules} | {f"{COMPONENTS}.py": vendored([*of_features, *of_model])}
-    texts["examples.json"] = json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
-    named = {f"{blueprint.package}/{path}": text for path, text in texts.items()}
-    named["monitoring.py"] = Path(monitoring.__file__).read_text(encoding="utf-8")
-    files = rendered(facts, blueprint.package, named, problem.templates)
-    return (*files, TextFile(path="requirements.txt", text=_requirements(files, blueprint, selection)))
+def _left_out(dropped: Sequence[Dropped]) -> str:
+    """The dropped columns by reason, as a sentence; empty if there are none."""
+    names: dict[str, list[str]] = {}
+    for one in dropped:
+        names.setdefault(one.reason, []).append(one.name)
+    reasons = "; ".join(f"{', '.join(of)} ({reason})" for reason, of in names.items())
+    return f"Left out: {reasons}" if reasons else ""
 
 
 def _about(blueprint: Blueprint, selection: Selection, leaderboard: Sequence[LeaderboardRow]) -> dict[str, Any]:
-    """Facts about the package and the choice of the model."""
     positive = blueprint.positive or (blueprint.classes[-1] if blueprint.classes else "")
     whole = blueprint.has_whole_classes
     columns = f"{len(blueprint.columns)} columns" if len(blueprint.columns) > 1 else "one column"
@@ -183,7 +171,6 @@ def _decision(blueprint: Blueprint, selection: Selection) -> str:
 
 
 def _leaders(leaderboard: Sequence[LeaderboardRow]) -> list[str]:
-    """A line for each of the best candidates and the delivered one."""
     rows = [row for place, row in enumerate(leaderboard) if place < LEADERS or row.chosen]
     width = max((len(one_line(row.name)) for row in rows), default=0)
     return [
@@ -193,21 +180,18 @@ def _leaders(leaderboard: Sequence[LeaderboardRow]) -> list[str]:
 
 
 def _reading(blueprint: Blueprint) -> dict[str, Any]:
-    """Facts about reading files and holding out rows."""
     in_file = {one.name: one.in_file for one in blueprint.columns}
-    by = blueprint.folds.by
+    by, files = blueprint.folds.by, {one.in_file: file_kind(one.kind) for one in blueprint.file_columns}
     return {
         "target": blueprint.target or blueprint.labels,
-        "target_in_file": blueprint.target_in_file or blueprint.target or blueprint.labels,
         "threshold": blueprint.threshold,
         "target_type": _target_type(blueprint),
         "in_file": {name: own for name, own in in_file.items() if name != own},
         "reader": reader_source(blueprint.format),
         "node": next((one.in_file for one in blueprint.columns if one.kind == "node"), ""),
         "has_text": any(one.kind in ("text", "image", "audio", "vector") for one in blueprint.columns),
-        "files": {one.in_file: kind.media for one in blueprint.columns if (kind := file_kind(one.kind))},
-        "most_bytes": 4
-        * max((kind.most_bytes for one in blueprint.columns if (kind := file_kind(one.kind))), default=0),
+        "files": {name: kind.media for name, kind in files.items() if kind},
+        "most_bytes": 4 * max((kind.most_bytes for kind in files.values() if kind), default=0),
         "folds": blueprint.folds.kind if by else "",
         "group_in_file": in_file.get(by, by),
         "times": f"{'typed_columns().fit_transform(rows)' if by in in_file else 'rows'}[{source(by)}]",
@@ -231,31 +215,23 @@ def _examples(blueprint: Blueprint, frame: pd.DataFrame | None) -> list[dict[str
 
 
 def _short(value: Any) -> Any:
-    """A whole number without its fraction."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _column_by_column(blueprint: Blueprint) -> pd.DataFrame:
     import pandas as pd
 
-    known: dict[str, Sequence[Any]] = {one.name: one.examples for one in blueprint.columns}
-    known |= {one.name: kind.examples() for one in blueprint.columns if (kind := file_kind(one.kind))}
-    columns = {
-        name: [examples[place % len(examples)] if examples else None for place in range(EXAMPLES)]
-        for name, examples in known.items()
-    }
-    dates = [one.name for one in blueprint.columns if one.kind == "datetime"]
-    frame = pd.DataFrame(columns, dtype=object)
-    frame[dates] = (
-        frame[dates].apply(pd.to_datetime, format="ISO8601", utc=True).apply(lambda one: one.dt.tz_localize(None))
-    )
-    return frame
+    columns: dict[str, Any] = {}
+    for one in blueprint.columns:
+        kind = file_kind(one.kind)
+        examples = (kind.examples() if kind else one.examples) or (None,)
+        columns[one.name] = list(islice(cycle(examples), EXAMPLES))
+        if one.kind == "datetime":
+            columns[one.name] = pd.to_datetime(columns[one.name], format="ISO8601", utc=True).tz_localize(None)
+    return pd.DataFrame(columns, dtype=object)
 
 
-@cache
-def _distributions() -> Mapping[str, Sequence[str]]:
-    """By importable module, the distributions that provide it; cached as this takes a second."""
-    return packages_distributions()
+_distributions = cache(packages_distributions)
 
 
 def _requirements(files: Sequence[TextFile], blueprint: Blueprint, selection: Selection) -> str:

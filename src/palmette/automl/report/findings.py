@@ -21,7 +21,7 @@ from palmette.automl.profile import Profile
 from palmette.automl.report.verdict import VerdictText, verdict_text
 from palmette.automl.report_data import ReportData
 from palmette.automl.samples import Samples
-from palmette.automl.search.results import outputs_of, read_results
+from palmette.automl.search.results import comparable, read_results
 from palmette.automl.search.selection import ensemble_outputs
 from palmette.automl.splitting import DataSplits
 from palmette.automl.store import Store
@@ -91,14 +91,15 @@ def _report_data(run: Path, known: Mapping[str, Any], splits: DataSplits) -> Rep
     assessment, comparison = known["assessment"], known["comparison"]
     problem, selection, made = problem_of(known["blueprint"]), comparison.selection, None
     folder = Store(run / "fitted").folder(comparison.store or known["assembly"].store)
-    load = read_results(folder, problem, len(splits.train))
+    baselines = [one.name for one in comparison.leaderboard if one.track == "baseline"]
+    results, part = comparable(read_results(folder, problem, len(splits.train)).results, splits, baselines)
     if assessment.answers is not None:
         table = pd.read_csv(io.StringIO(assessment.answers.text), dtype=str, keep_default_na=False)
         made = problem.predictions(table, len(splits.judged.holdout))
     elif not len(splits.holdout):
-        scorer = problem.scorer(splits)
-        made = scorer.predictions(ensemble_outputs(selection, load.results, scorer), selection.class_weights)
-    return problem.report_data(splits.judged, made, outputs_of(load), selection.best_single)
+        splits, scorer = part, problem.scorer(part)
+        made = scorer.predictions(ensemble_outputs(selection, results, scorer), selection.class_weights)
+    return problem.report_data(splits.judged, made, {one.name: one.outputs for one in results}, selection.best_single)
 
 
 class FileExample(NamedTuple):

@@ -33,6 +33,7 @@ from palmette.automl.splitting import DataSplits
 ENDING = 0.5  # seconds reserved for writing the last files and for the sandbox to exit
 PATIENCE, PATIENCE_SHARE = 4.0, 0.05
 """How far the one candidate that must finish may exceed the time limit: in seconds, and as a share of the limit."""
+FIRST_FOLD = 30.0  # seconds beyond the time limit for the first fold of that candidate
 
 
 def main(folder: Path) -> None:
@@ -59,14 +60,14 @@ def _search(schedule: Schedule, pool: Pool) -> None:
     """Sends fits to the workers until the time is up or no remaining fit would end in time."""
     patience = max(PATIENCE, PATIENCE_SHARE * (schedule.end - schedule.start))
     while True:
-        now, end = time.monotonic(), schedule.end
-        if now >= end and (schedule.is_complete or (schedule.has_fold and now >= end + patience)):
+        later = 0.0 if schedule.is_complete else patience if schedule.has_fold else FIRST_FOLD
+        limit, now = schedule.end + later, time.monotonic()
+        if now >= limit:
             return
         while pool.has_idle and (task := schedule.next_task(time.monotonic())) is not None:
             pool.send(task)
         if not pool.is_busy:
             return
-        limit = end if schedule.is_complete else end + patience if schedule.has_fold else math.inf
         for task, result in pool.results(limit - now):
             schedule.record(task, result)
 
@@ -164,7 +165,7 @@ class Pool:
 
     def results(self, seconds: float) -> list[tuple[FoldTask, FoldResult]]:
         """Returns the finished fits, after waiting at most `seconds` for the first."""
-        ready = wait(list(self._tasks), max(0.0, seconds) if math.isfinite(seconds) else None)
+        ready = wait(list(self._tasks), max(0.0, seconds))
         return [self._received(pipe) for pipe in self._tasks.copy() if pipe in ready]
 
     def stop(self) -> None:

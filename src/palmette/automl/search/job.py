@@ -21,12 +21,7 @@ LOG = "trials.json"
 OUTPUTS = "outputs"  # folder of the out-of-fold outputs, `<candidate>.npy`
 OWN = "own"  # folder of the modules that a language model wrote
 ENCODINGS = "encodings"  # folder of encoded folds, shared by the workers
-ONE_THREAD = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OMP_WAIT_POLICY": "PASSIVE",
-}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 """Environment variables that limit each library to one thread, for programs that parallelize by processes."""
 FILE_MB = 4096  # largest file that the program may write, in MB
 LIBRARY = "lib"
@@ -40,14 +35,10 @@ class SearchJob(Model):
     """In training order; the first is the dummy."""
     baselines: tuple[str, ...] = ()
     """Names of the candidates that serve as reference for the others."""
-    seconds: float = Field(gt=0)
-    """Wall-clock time, counted from `started`."""
-    started: float
-    """Unix time."""
+    seconds: float = Field(gt=0)  # wall-clock time, counted from `started`
+    started: float  # Unix time
     workers: int = Field(ge=1)
-    """Number of parallel fits, one thread each."""
     tuning: bool = True
-    """Whether the remaining time is spent on tuning the settings of `tuned` candidates."""
     only_fold: int | None = None
     """The only fold to predict, if any. Its rows carry the targets of other rows, to hide their own."""
 

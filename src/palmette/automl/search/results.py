@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from pydantic import FailFast, Field, ValidationError
 
 from palmette.automl.candidates import Candidate, Trial
-from palmette.automl.composition import learner_named
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import Problem
-from palmette.automl.search.job import LOG, OUTPUTS
+from palmette.automl.search.job import LOG, OUTPUTS, uses_own_code
+from palmette.automl.splitting import DataSplits
 from palmette.documents import Model
 from palmette.engine.actor import Violation
-from palmette.errors import PalmetteError
+from palmette.sandbox import ExecutionResult
 from palmette.sandbox.reading import read_made
 
 LOG_BYTES = 1 << 22
@@ -33,6 +33,11 @@ class SearchLog(Model):
     trials: Annotated[tuple[Trial, ...], Field(max_length=MOST_TRIALS), FailFast()] = ()
     processor_seconds: float = 0.0
 
+    @classmethod
+    def read(cls, folder: Path) -> SearchLog:
+        """Reads the log in the folder of a job, or of verified results."""
+        return cls.model_validate_json(read_made(folder, LOG, LOG_BYTES))
+
 
 @dataclass(frozen=True)
 class CandidateResult:
@@ -44,6 +49,11 @@ class CandidateResult:
     @property
     def name(self) -> str:
         return self.trial.candidate.name
+
+    @property
+    def predicted(self) -> NDArray[np.bool_]:
+        """(n,): the rows that have outputs."""
+        return np.asarray(np.isfinite(self.outputs).reshape(len(self.outputs), -1).all(axis=1))
 
     def part(self, rows: NDArray[np.bool_]) -> CandidateResult:
         """Returns the result restricted to the rows of a mask."""
@@ -58,6 +68,29 @@ class CandidateLoad:
     results: tuple[CandidateResult, ...] = ()
     violations: tuple[Violation, ...] = ()
     processor_seconds: float = 0.0
+    seconds: float = 0.0  # wall-clock time of the search
+    failures: tuple[Violation, ...] = ()  # runs of the driver that crashed, were killed or produced no results
+
+    @classmethod
+    def merged(cls, loads: Iterable[CandidateLoad]) -> CandidateLoad:
+        """Returns what several runs of the driver left."""
+        every = list(loads)
+        return cls(
+            trials=tuple(one for load in every for one in load.trials),
+            results=tuple(one for load in every for one in load.results),
+            violations=tuple(one for load in every for one in load.violations),
+            processor_seconds=sum(load.processor_seconds for load in every),
+            failures=tuple(one for load in every for one in load.failures),
+        )
+
+    def after_failure(self, done: ExecutionResult) -> CandidateLoad:
+        """Adds the failure of the driver's run, with its output as evidence."""
+        wrong = "; ".join(one.message for one in self.violations)
+        last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "")
+        how = "" if done.ok else f"the search {done.ended} {done.note} {last}".strip()
+        message = "; ".join(filter(None, (how, wrong)))[:600] or "the search left nothing"
+        found = Violation(code="search-failed", message=message, evidence=done.stderr[-4000:])
+        return replace(self, failures=(*self.failures, found))
 
     def result(self, name: str) -> CandidateResult | None:
         """Returns the result of a candidate, or None."""
@@ -65,7 +98,12 @@ class CandidateLoad:
 
 
 def read_results(
-    folder: Path, problem: Problem, rows: int, expected: Sequence[Candidate] = (), whole: bool = True
+    folder: Path,
+    problem: Problem,
+    rows: int,
+    expected: Sequence[Candidate] = (),
+    folds: NDArray[np.int64] | None = None,
+    whole: bool = True,
 ) -> CandidateLoad:
     """Reads and verifies the trials and outputs in a folder.
 
@@ -74,10 +112,11 @@ def read_results(
         problem: Decides whether outputs are sound.
         rows: Number of rows that outputs must have.
         expected: The candidates of the job. Trials of others are refused, unless only their settings were tuned.
+        folds: (n,); if given, outputs may lack the rows of the folds that a trial reports as missing, and no others.
         whole: Whether outputs cover all training rows; partial ones are checked for soundness once they are combined.
     """
     try:
-        log = SearchLog.model_validate_json(read_made(folder, LOG, LOG_BYTES))
+        log = SearchLog.read(folder)
     except (OSError, ValidationError) as error:
         return CandidateLoad(violations=(_violation("trials-unreadable", LOG, f"cannot be read: {str(error)[:300]}"),))
     unexpected = [one for one in log.trials if expected and not _is_expected(one.candidate, expected)]
@@ -87,7 +126,9 @@ def read_results(
     results = []
     for trial in log.trials:
         if trial.status == "finished" and trial not in unexpected:
-            outputs = _outputs(folder, trial, problem, rows, whole)
+            outputs = _outputs(folder, trial, problem, rows)
+            if not isinstance(outputs, Violation) and (wrong := _unsound(trial, outputs, problem, folds, whole)):
+                outputs = _violation("outputs-values", trial.candidate.name, wrong)
             if isinstance(outputs, Violation):
                 violations.append(outputs)
             else:
@@ -108,45 +149,54 @@ def write_results(folder: Path, load: CandidateLoad) -> None:
         np.save(folder / OUTPUTS / f"{one.name}.npy", one.outputs, allow_pickle=False)
 
 
-def outputs_of(load: CandidateLoad) -> Mapping[str, Floats]:
-    """Returns the verified outputs by candidate name."""
-    return {one.name: one.outputs for one in load.results}
+def comparable(
+    results: Sequence[CandidateResult], splits: DataSplits, baselines: Collection[str]
+) -> tuple[tuple[CandidateResult, ...], DataSplits]:
+    """Returns results and training rows on which all candidates are judged alike.
+
+    A candidate that did not predict all folds in time is left out if another one did that is no baseline. Else the
+    rows are those that it predicted.
+    """
+    whole = [one for one in results if not one.trial.missing]
+    kept = whole if any(one.name not in baselines for one in whole) else results
+    rows = np.logical_and.reduce([one.predicted for one in kept]) if kept else np.ones(len(splits.train), bool)
+    if rows.all():
+        return tuple(kept), splits
+    groups, units = (None if one is None else one[rows] for one in (splits.groups, splits.units))
+    part = replace(splits, train=splits.train[rows].reset_index(drop=True), groups=groups, units=units)
+    return tuple(one.part(rows) for one in kept), part
 
 
-def _outputs(folder: Path, trial: Trial, problem: Problem, rows: int, whole: bool) -> Floats | Violation:
-    """Reads the outputs of a trial; returns a violation if they are unusable."""
+def _outputs(folder: Path, trial: Trial, problem: Problem, rows: int) -> Floats | Violation:
     name = trial.candidate.name
     most = HEADER_BYTES + 8 * rows * max(2, len(problem.blueprint.classes), problem.columns_of_outputs)
     try:
-        content = read_made(folder / OUTPUTS, f"{name}.npy", most)
-        made = np.load(io.BytesIO(content), allow_pickle=False)
+        made = np.load(io.BytesIO(read_made(folder / OUTPUTS, f"{name}.npy", most)), allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         return _violation("outputs-unreadable", name, f"cannot be read: {error}")
     if made.dtype != np.float64 or not made.ndim or len(made) != rows:
         return _violation("outputs-rows", name, f"has outputs of the shape {made.shape}, not of {rows} rows")
-    if not np.isfinite(made).all():
-        return _violation("outputs-values", name, "has outputs that are not finite")
-    if whole and (wrong := problem.output_error(made)):
-        return _violation("outputs-values", name, wrong)
     return np.asarray(made)
+
+
+def _unsound(trial: Trial, made: Floats, problem: Problem, folds: NDArray[np.int64] | None, whole: bool) -> str:
+    """Explains, as a clause, why outputs are unusable; empty if they are usable."""
+    predicted = CandidateResult(trial, made).predicted
+    due = np.ones(len(made), dtype=bool)
+    if whole and trial.missing:
+        due = predicted if folds is None else ~np.isin(folds, trial.missing)
+    if not due.any() or (predicted != due).any():
+        return "has outputs that are not finite"
+    return problem.output_error(made[due]) if whole else ""
 
 
 def _is_expected(candidate: Candidate, expected: Sequence[Candidate]) -> bool:
     """Returns whether it is a candidate of the job, or one with other settings of a registered learner."""
-    if candidate in expected:
-        return True
     kept = {"name", "settings", "reason"}
-    return any(
-        one.tuned and one.model_dump(exclude=kept) == candidate.model_dump(exclude=kept) and _is_registered(one)
+    return candidate in expected or any(
+        one.tuned and not uses_own_code(one) and one.model_dump(exclude=kept) == candidate.model_dump(exclude=kept)
         for one in expected
     )
-
-
-def _is_registered(candidate: Candidate) -> bool:
-    try:
-        return bool(learner_named(candidate.learner))
-    except PalmetteError:
-        return False
 
 
 def _violation(code: str, subject: str, clause: str) -> Violation:

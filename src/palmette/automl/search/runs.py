@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -16,36 +19,14 @@ from pydantic import ValidationError
 
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, Trial, substance
 from palmette.automl.file_cells import with_contents
-from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import Problem
 from palmette.automl.problems.registry import problem_of
-from palmette.automl.search.job import (
-    CONTEXT,
-    ENCODINGS,
-    FOLDS,
-    GROUPS,
-    JOB,
-    LOG,
-    OWN,
-    ROWS,
-    SearchJob,
-    cores,
-    run_module,
-    uses_own_code,
-)
-from palmette.automl.search.results import (
-    LOG_BYTES,
-    CandidateLoad,
-    CandidateResult,
-    SearchLog,
-    read_results,
-    write_results,
-)
+from palmette.automl.search import job as files
+from palmette.automl.search.job import SearchJob, cores, run_module, uses_own_code
+from palmette.automl.search.results import CandidateLoad, CandidateResult, SearchLog, read_results, write_results
 from palmette.automl.search.stored_features import FeatureMemory
 from palmette.automl.splitting import DataSplits
-from palmette.engine.actor import Violation
 from palmette.sandbox import ExecutionResult, Sandbox
-from palmette.sandbox.reading import read_made
 
 DRIVER = "palmette.automl.search.driver"
 GRACE = 60.0  # seconds after its time limit when the driver is killed; long, because a fit may still be under way
@@ -60,17 +41,6 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class SearchRun:
-    """The results of a search, and the time it took."""
-
-    load: CandidateLoad
-    seconds: float  # wall-clock time
-    processor_seconds: float
-    failures: tuple[Violation, ...] = ()
-    """Runs of the driver that crashed, were killed or produced no results."""
-
-
-@dataclass(frozen=True)
 class Search:
     """Trains the candidates of a blueprint on given splits."""
 
@@ -80,34 +50,38 @@ class Search:
     sandbox: Sandbox
     progress: Progress = lambda _: None
 
+    @cached_property
+    def problem(self) -> Problem:
+        return problem_of(self.blueprint)
+
+    @cached_property
+    def folds(self) -> NDArray[np.int64]:
+        """(n,): the fold of each training row; negative for rows that are never predicted."""
+        return self.problem.folds(self.splits)
+
     def run(
         self, seconds: float, candidates: Sequence[Candidate] | None = None, modules: Sequence[OwnCode] = ()
-    ) -> SearchRun:
+    ) -> CandidateLoad:
         """Trains baselines and candidates, by default those of the blueprint, and writes the verified results.
 
         Candidates with own code run separately, once for each fold, with the targets of that fold hidden.
         """
-        started, problem = time.monotonic(), problem_of(self.blueprint)
+        started = time.monotonic()
         every = list(self.blueprint.candidates if candidates is None else candidates)
-        own = [one for one in every if uses_own_code(one)] if problem.has_target else []
-        folds = problem.folds(self.splits)
+        own = [one for one in every if uses_own_code(one)] if self.problem.has_target else []
+        waves = -(-len(self._fold_numbers) // cores())
         seconds -= time.monotonic() - started  # the first call imports scikit-learn
-        waves = -(-len(np.unique(folds[folds >= 0])) // cores())
         own_seconds = own_code_seconds(seconds, waves) if own else 0.0
-        runs = [self._plain([one for one in every if one not in own], modules, folds, seconds - own_seconds)]
-        if own and not own_seconds:
-            runs.append(_too_late(own))
+        loads = [self._run_registered([one for one in every if one not in own], modules, seconds - own_seconds)]
+        if own and own_seconds:
+            loads.append(self._run_own(own, modules, own_seconds / waves))
         elif own:
-            runs.append(HiddenFolds(self, problem, folds, modules).run(own, own_seconds / waves))
-        load = CandidateLoad(
-            trials=tuple(trial for one in runs for trial in one.load.trials),
-            results=tuple(result for one in runs for result in one.load.results),
-            violations=tuple(violation for one in runs for violation in one.load.violations),
-            processor_seconds=sum(one.processor_seconds for one in runs),
-        )
+            note = "the budget is too short to train own code fold by fold"
+            stopped = (Trial(candidate=one, status="stopped", note=note, seconds=0.0) for one in own)
+            loads.append(CandidateLoad(tuple(stopped)))
+        load = dataclasses.replace(CandidateLoad.merged(loads), seconds=time.monotonic() - started)
         write_results(self.folder, load)
-        failures = tuple(failure for one in runs for failure in one.failures)
-        return SearchRun(load, time.monotonic() - started, load.processor_seconds, failures)
+        return load
 
     def drive(
         self, job: SearchJob, modules: Sequence[OwnCode], rows: DataSplits, folds: NDArray[np.int64], place: str
@@ -115,32 +89,35 @@ class Search:
         """Runs a job on `rows` in the subfolder `place`."""
         folder = self.folder / place
         shutil.rmtree(folder, ignore_errors=True)
-        (folder / OWN).mkdir(parents=True)
+        for name in (files.OWN, files.ENCODINGS):
+            (folder / name).mkdir(parents=True)
         for module in modules:
-            (folder / OWN / module.path).write_text(module.text, encoding="utf-8")
+            (folder / files.OWN / module.path).write_text(module.text, encoding="utf-8")
         names = [one.name for one in self.blueprint.columns]
         target = [self.blueprint.target] if self.blueprint.target else []
-        files = [one.name for one in self.blueprint.file_columns]
-        with_contents(rows.train[[*names, *target]], files).to_parquet(folder / ROWS, index=False)
+        paths = [one.name for one in self.blueprint.file_columns]
+        with_contents(rows.train[[*names, *target]], paths).to_parquet(folder / files.ROWS, index=False)
         if rows.context is not None:
-            rows.context[names].to_parquet(folder / CONTEXT, index=False)
-        (folder / ENCODINGS).mkdir()
-        MEMORY.lay_out(rows.train[names], folder / ENCODINGS)
-        np.save(folder / FOLDS, folds, allow_pickle=False)
+            rows.context[names].to_parquet(folder / files.CONTEXT, index=False)
+        MEMORY.lay_out(rows.train[names], folder / files.ENCODINGS)
+        np.save(folder / files.FOLDS, folds, allow_pickle=False)
         if rows.groups is not None:
-            np.save(folder / GROUPS, rows.groups, allow_pickle=False)
-        (folder / JOB).write_text(job.model_dump_json(), encoding="utf-8")
+            np.save(folder / files.GROUPS, rows.groups, allow_pickle=False)
+        (folder / files.JOB).write_text(job.model_dump_json(), encoding="utf-8")
         done = run_module(self.sandbox, DRIVER, folder, job.seconds + GRACE)
         if not modules:
-            MEMORY.keep(rows.train[names], folder / ENCODINGS)
+            MEMORY.keep(rows.train[names], folder / files.ENCODINGS)
         return done
 
-    def _plain(
-        self, candidates: Sequence[Candidate], modules: Sequence[OwnCode], folds: NDArray[np.int64], seconds: float
-    ) -> SearchRun:
+    @property
+    def _fold_numbers(self) -> list[int]:
+        return [int(one) for one in np.unique(self.folds) if one >= 0]
+
+    def _run_registered(
+        self, candidates: Sequence[Candidate], modules: Sequence[OwnCode], seconds: float
+    ) -> CandidateLoad:
         """Runs baselines and candidates of registered plug-ins; own code only if there is no target that could leak."""
-        started, problem = time.time(), problem_of(self.blueprint)
-        dummy, *lines = problem.baselines()
+        dummy, *lines = self.problem.baselines()
         planned = [one for one in candidates if one.name != dummy.name]
         names, trained = {one.name for one in planned}, {*map(substance, planned)}
         lines = [one for one in lines if one.name not in names and substance(one) not in trained]
@@ -149,55 +126,44 @@ class Search:
             candidates=(dummy, *planned[:1], *lines, *planned[1:]),
             baselines=tuple(sorted(one.name for one in (dummy, *lines))),
             seconds=max(seconds, 0.5),
-            started=started,
+            started=time.time(),
             workers=cores(),
             tuning=self.blueprint.tuning,
         )
         folder = self.folder / "job"
-        with _Watch(folder, problem, seconds, self.progress):
-            done = self.drive(job, () if problem.has_target else modules, self.splits, folds, folder.name)
-        load = read_results(folder, problem, len(folds), job.candidates)
-        failures = () if done.ok and load.results else (failure(done, load),)
+        with _reported(folder, self.problem, seconds, self.progress):
+            done = self.drive(job, () if self.problem.has_target else modules, self.splits, self.folds, folder.name)
+        load = read_results(folder, self.problem, len(self.folds), job.candidates, self.folds)
         shutil.rmtree(folder, ignore_errors=True)
-        return SearchRun(load, done.seconds, load.processor_seconds, failures)
+        return load if done.ok and load.results else load.after_failure(done)
 
-
-@dataclass(frozen=True)
-class HiddenFolds:
-    """Trains candidates with own code fold by fold, without the targets of the fold that they predict."""
-
-    search: Search
-    problem: Problem
-    folds: NDArray[np.int64]
-    modules: Sequence[OwnCode]
-
-    def run(self, candidates: Sequence[Candidate], seconds: float) -> SearchRun:
+    def _run_own(self, candidates: Sequence[Candidate], modules: Sequence[OwnCode], seconds: float) -> CandidateLoad:
         """Runs the driver once for each fold, several at a time, and combines the outputs."""
-        numbers = [int(one) for one in np.unique(self.folds) if one >= 0]
-        started = time.monotonic()
         with ThreadPoolExecutor(cores()) as pool:
-            runs = list(pool.map(lambda fold: self._fold(fold, candidates, seconds), numbers))
-        loads = dict(zip(numbers, (load for _, load in runs), strict=True))
-        failures = tuple(failure(done, load) for done, load in runs if not done.ok)
-        made = [self._whole(one, loads) for one in candidates]
+            fits = [pool.submit(self._run_fold, fold, candidates, modules, seconds) for fold in self._fold_numbers]
+            loads = dict(zip(self._fold_numbers, (one.result() for one in fits), strict=True))
+        made = [self._combined(one, loads) for one in candidates]
         results = tuple(one for one in made if isinstance(one, CandidateResult))
-        trials = tuple(one.trial if isinstance(one, CandidateResult) else one for one in made)
-        spent = sum(one.processor_seconds for one in loads.values())
-        load = CandidateLoad(trials, results, (), spent)
-        return SearchRun(load, time.monotonic() - started, spent, failures)
+        return dataclasses.replace(
+            CandidateLoad.merged(loads.values()),
+            trials=tuple(one.trial if isinstance(one, CandidateResult) else one for one in made),
+            results=results,
+            violations=(),
+        )
 
-    def _fold(
-        self, fold: int, candidates: Sequence[Candidate], seconds: float
-    ) -> tuple[ExecutionResult, CandidateLoad]:
-        self.search.progress(f"own code: fold {fold + 1}")
-        blueprint, splits, inside = self.search.blueprint, self.search.splits, self.folds == fold
-        target = splits.train[blueprint.target].copy()
+    def _run_fold(
+        self, fold: int, candidates: Sequence[Candidate], modules: Sequence[OwnCode], seconds: float
+    ) -> CandidateLoad:
+        """Trains candidates on the other folds, without the targets of the rows of this one."""
+        self.progress(f"own code: fold {fold + 1}")
+        splits, inside = self.splits, self.folds == fold
+        target = splits.train[self.blueprint.target].copy()
         shown = target[~inside].to_numpy()
-        target[inside] = np.random.default_rng(blueprint.seed + fold).choice(shown, int(inside.sum()))
-        train = splits.train.assign(**{blueprint.target: target})
+        target[inside] = np.random.default_rng(self.blueprint.seed + fold).choice(shown, int(inside.sum()))
+        train = splits.train.assign(**{self.blueprint.target: target})
         rows = DataSplits(train, splits.holdout.iloc[:0], splits.groups, context=splits.context)
         job = SearchJob(
-            blueprint=blueprint,
+            blueprint=self.blueprint,
             candidates=tuple(candidates),
             seconds=seconds,
             started=time.time(),
@@ -205,36 +171,33 @@ class HiddenFolds:
             tuning=False,
             only_fold=fold,
         )
-        place = f"job-{fold}"
-        done = self.search.drive(job, self.modules, rows, self.folds, place)
-        load = read_results(self.search.folder / place, self.problem, int(inside.sum()), candidates, whole=False)
-        shutil.rmtree(self.search.folder / place, ignore_errors=True)
-        return done, load
+        folder = self.folder / f"job-{fold}"
+        done = self.drive(job, modules, rows, self.folds, folder.name)
+        load = read_results(folder, self.problem, int(inside.sum()), candidates, whole=False)
+        shutil.rmtree(folder, ignore_errors=True)
+        return load if done.ok else load.after_failure(done)
 
-    def _whole(self, candidate: Candidate, loads: dict[int, CandidateLoad]) -> CandidateResult | Trial:
+    def _combined(self, candidate: Candidate, loads: Mapping[int, CandidateLoad]) -> CandidateResult | Trial:
         """Combines and scores the outputs of all folds; returns a trial with the reason if a fold is missing."""
-        parts: dict[int, Floats] = {}
-        trials: list[Trial] = []
-        for fold, load in loads.items():
-            trials += [one for one in load.trials if one.candidate.name == candidate.name]
-            if result := load.result(candidate.name):
-                parts[fold] = result.outputs
-        seconds = sum(one.seconds for one in trials)
+        trials = [one for load in loads.values() for one in load.trials if one.candidate.name == candidate.name]
+        parts = {fold: found.outputs for fold, load in loads.items() if (found := load.result(candidate.name))}
         missing = "" if len(parts) == len(loads) else "a fold was not finished in time"
-        note = next((one.note for one in trials if one.note), missing)
-        status = "failed" if any(one.status == "failed" for one in trials) else "stopped"
-        if not note:
-            outputs = np.empty((len(self.folds), *next(iter(parts.values())).shape[1:]))
-            for fold, part in parts.items():
-                outputs[self.folds == fold] = part
-            note = self.problem.output_error(outputs)
-            status = "failed" if note else "finished"
-        rounds = tuple(steps for one in trials for steps in one.rounds)
-        trial = Trial(candidate=candidate, status=status, note=note, rounds=rounds, seconds=seconds)  # type: ignore[arg-type]  # one of the three
-        if note:
+        trial = Trial(
+            candidate=candidate,
+            status="failed" if any(one.status == "failed" for one in trials) else "stopped",
+            note=next((one.note for one in trials if one.note), missing),
+            rounds=tuple(steps for one in trials for steps in one.rounds),
+            seconds=sum(one.seconds for one in trials),
+        )
+        if trial.note:
             return trial
-        score = self.problem.scorer(self.search.splits).utility(outputs)
-        return CandidateResult(trial.model_copy(update={"score": float(score)}), outputs)
+        outputs = np.empty((len(self.folds), *next(iter(parts.values())).shape[1:]))
+        for fold, part in parts.items():
+            outputs[self.folds == fold] = part
+        if wrong := self.problem.output_error(outputs):
+            return trial.model_copy(update={"status": "failed", "note": wrong})
+        score = float(self.problem.scorer(self.splits).utility(outputs))
+        return CandidateResult(trial.model_copy(update={"status": "finished", "score": score}), outputs)
 
 
 def own_code_seconds(seconds: float, waves: int) -> float:
@@ -245,49 +208,32 @@ def own_code_seconds(seconds: float, waves: int) -> float:
     return min(max(starts + OWN_SHARE * (seconds - starts), waves * LEAST_SECONDS), MOST_OWN * seconds)
 
 
-def failure(done: ExecutionResult, load: CandidateLoad) -> Violation:
-    """Describes a failed run of the driver, with its output as evidence."""
-    wrong = "; ".join(one.message for one in load.violations)
-    last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "")
-    how = "" if done.ok else f"the search {done.ended} {done.note} {last}".strip()
-    message = "; ".join(filter(None, (how, wrong)))[:600] or "the search left nothing"
-    return Violation(code="search-failed", message=message, evidence=done.stderr[-4000:])
-
-
-def _too_late(own: Sequence[Candidate]) -> SearchRun:
-    note = "the budget is too short to train own code fold by fold"
-    trials = tuple(Trial(candidate=one, status="stopped", note=note, seconds=0.0) for one in own)
-    return SearchRun(CandidateLoad(trials), 0.0, 0.0)
-
-
-class _Watch:
+@contextmanager
+def _reported(folder: Path, problem: Problem, seconds: float, progress: Progress) -> Iterator[None]:
     """Reports the number of tried candidates and the best score while the driver runs."""
+    end, done = time.monotonic() + seconds, threading.Event()
 
-    def __init__(self, folder: Path, problem: Problem, seconds: float, progress: Progress) -> None:
-        self._folder, self._problem, self._progress = folder, problem, progress
-        self._end = time.monotonic() + seconds
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
+    def watch() -> None:
+        while not done.wait(LOOK_EVERY):
+            progress(f"{_state(folder, problem)}, {max(0.0, end - time.monotonic()):.0f} s left")
 
-    def __enter__(self) -> None:
-        self._thread.start()
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
 
-    def _watch(self) -> None:
-        while not self._done.wait(LOOK_EVERY):
-            self._progress(f"{self._state()}, {max(0.0, self._end - time.monotonic()):.0f} s left")
-
-    def _state(self) -> str:
-        try:
-            trials = SearchLog.model_validate_json(read_made(self._folder, LOG, LOG_BYTES)).trials
-        except (OSError, ValidationError):  # not written yet, or unreadable
-            return "training starts"
-        scores = [one.score for one in trials if one.score is not None]
-        if not scores:
-            return f"{len(trials)} candidates tried"
-        metric = self._problem.metric
-        best = max(scores) if metric.greater_is_better else -max(scores)
-        return f"{len(trials)} candidates tried, best {metric.name} so far {best:.4f}"
+def _state(folder: Path, problem: Problem) -> str:
+    try:
+        trials = SearchLog.read(folder).trials
+    except (OSError, ValidationError):  # not written yet, or unreadable
+        return "training starts"
+    scores = [one.score for one in trials if one.score is not None]
+    if not scores:
+        return f"{len(trials)} candidates tried"
+    metric = problem.metric
+    best = max(scores) if metric.greater_is_better else -max(scores)
+    return f"{len(trials)} candidates tried, best {metric.name} so far {best:.4f}"

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,7 @@ class CandidateProgress:
     is_tuned: bool = False
     running: int = 0
     note: str = ""  # why the candidate was stopped
-    remark: str = ""  # the note of its trial if it finishes
+    missing: tuple[int, ...] = ()  # folds that there was no time for
     failed: bool = False
     seconds: float = 0.0
     encoding: float = 0.0  # part of `seconds` spent on encoding
@@ -65,8 +66,7 @@ class CandidateProgress:
         self.note, self.failed = self.note or note, self.failed or failed
 
 
-@dataclass(frozen=True)
-class Rating:
+class Rating(NamedTuple):
     """Scores outputs during the search: greater is better, None if there is no score."""
 
     whole: Callable[[Floats], float | None]
@@ -83,13 +83,14 @@ class Schedule:
         """Earliest end of the search, and the time by which a final fit has to end."""
         self.waiting = list(job.candidates)
         self.needed = next((one.name for one in job.candidates if one.name not in job.baselines), "")
+        self._first = {self.needed, job.candidates[0].name}  # candidates that finish, however short the time
+        self._problem = problem_named(job.blueprint.problem)
         self.current: list[CandidateProgress] = []
         self.trials: list[Trial] = []
         self.used: dict[Track, float] = {}
         facts = facts_of(job.blueprint)
         self._costs = {one.name: learner_named(one.learner).cost(facts).seconds for one in job.candidates}
         self._fitting: dict[str, float] = {}
-        self._dummy: Floats | None = None
         self._encoding = Encoding(job.blueprint, facts)
         self._tuner = Tuner(facts, job.blueprint.seed)
         self._shares = _shares(job)
@@ -102,20 +103,19 @@ class Schedule:
 
     @property
     def is_complete(self) -> bool:
-        """Returns whether the minimum is done: the dummy, and a candidate that is no baseline unless none is left."""
-        tried = {one.candidate.name for one in self.trials}
-        open_names = {one.name for one in self.waiting} | {one.candidate.name for one in self.current}
-        others = [one for one in self.job.candidates if one.name not in self.job.baselines]
-        finished = any(one.status == "finished" and one.candidate.name not in self.job.baselines for one in self.trials)
-        dummy = self.job.candidates[0].name in tried
-        return dummy and (finished or not any(one.name in open_names for one in others))
+        """Returns whether the dummy and a candidate that is no baseline are done, or no such candidate is left."""
+        others = [one for one in self.trials if one.candidate.name not in self.job.baselines]
+        left = [*self.waiting, *(one.candidate for one in self.current)]
+        finished = any(one.status == "finished" for one in others)
+        dummy = any(one.candidate.name == self.job.candidates[0].name for one in self.trials)
+        return dummy and (finished or all(one.name in self.job.baselines for one in left))
 
     @property
     def has_fold(self) -> bool:
-        """Returns whether the candidate that must finish has predicted a fold."""
-        return (
-            any(one.candidate.name == self.needed and one.outputs for one in self.current) and self._dummy is not None
-        )
+        """Returns whether the candidate that must finish has predicted a fold, which can be compared by itself."""
+        begun = any(one.candidate.name == self.needed and one.outputs for one in self.current)
+        dummy = any(one.candidate.name == self.job.candidates[0].name for one in self.trials)
+        return begun and dummy and self._problem.draws_rows and not self._problem.fits_all_rows
 
     def next_task(self, now: float) -> FoldTask | None:
         """Returns the next fit, or None if no remaining fit would end in time."""
@@ -158,50 +158,37 @@ class Schedule:
         self._close(progress)
 
     def abandon(self) -> None:
-        """Stops running candidates because the time is up."""
-        complete = self.is_complete or problem_named(self.job.blueprint.problem).fits_all_rows
+        """Stops running candidates because the time is up; the one that must finish keeps the folds that it has."""
+        keeps = self.has_fold and not self.is_complete
         for progress in list(self.current):
             progress.running = 0
-            if progress.candidate.name == self.needed and progress.outputs and self._dummy is not None and not complete:
-                self._fill(progress, self._dummy)
+            if keeps and progress.candidate.name == self.needed:
+                progress.missing = tuple(one for one in self._fold_numbers if one not in progress.outputs)
+                progress.pending.clear()
             else:
                 progress.give_up("the time was up")
             self._close(progress)
 
-    def _fill(self, progress: CandidateProgress, dummy: Floats) -> None:
-        """Fills missing folds with outputs of the dummy, so that there is a model; its score is pessimistic."""
-        progress.pending.clear()
-        folds = self._fold_numbers
-        progress.remark = f"measured in {len(progress.outputs)} of {len(folds)} folds"
-        for fold in folds:
-            progress.outputs.setdefault(fold, dummy[self.folds == fold])
-
     def _begin(self, now: float) -> CandidateProgress | None:
-        """Starts a waiting candidate within its track's share, else a tuned one; then either beyond the share."""
-        for within in (True, False):
-            for candidate in self._next_waiting(now, within):
-                self.waiting.remove(candidate)
-                return self._started(candidate, now, is_tuned=False)
-            tuned = self._next_tuned(now, within)
-            if tuned is not None:
-                return self._started(tuned, now, is_tuned=True)
-        return self._shortened(now)
+        """Starts a waiting candidate within its track's share, else a tuned one; then either beyond the share.
 
-    def _shortened(self, now: float) -> CandidateProgress | None:
-        """Starts the cheapest waiting candidate if none fits the time; its deadline may end it early."""
+        If none fits the time, starts the cheapest waiting candidate; its deadline may end it early.
+        """
+        for within in (True, False):
+            for one in self.waiting:
+                if one.name in self._first or (self._fits(one, now, within) and self._affords(one, now)):
+                    return self._started(one, now)
+            if tuned := self._next_tuned(now, within):
+                return self._started(tuned, now, is_tuned=True)
         least = min((one for one in self.waiting if self._affords(one, now)), key=self.expected, default=None)
         if least is None or self.expected(least) > MOST_OVERDUE * (self.end - now) * self.job.workers:
             return None
-        self.waiting.remove(least)
-        return self._started(least, now, is_tuned=False)
+        return self._started(least, now)
 
-    def _next_waiting(self, now: float, within: bool) -> Iterator[Candidate]:
-        for candidate in list(self.waiting):
-            is_first = candidate.name in (self.needed, self.job.candidates[0].name)
-            room = self._room(candidate_track(candidate), now) if within else math.inf
-            fits = self.expected(candidate) <= min(room, (self.end - now) * self.job.workers)
-            if is_first or (fits and self._affords(candidate, now)):
-                yield candidate
+    def _fits(self, candidate: Candidate, now: float, within: bool) -> bool:
+        """Returns whether a candidate is expected to end in time, and `within` the share of its track."""
+        room = self._room(candidate_track(candidate), now) if within else math.inf
+        return self.expected(candidate) <= min(room, (self.end - now) * self.job.workers)
 
     def _next_sample(self, now: float) -> FoldTask | None:
         """Returns a task that times unknown features on a sample of rows, if they may be affordable."""
@@ -217,19 +204,17 @@ class Schedule:
     def _next_tuned(self, now: float, within: bool) -> Candidate | None:
         if not self.job.tuning or now >= self.end:
             return None
-        usable = []
-        for one in sorted((one for one in self.trials if one.score is not None), key=lambda one: -(one.score or 0.0)):
-            room = self._room(candidate_track(one.candidate), now) if within else math.inf
-            fits = self.expected(one.candidate) <= min(room, (self.end - now) * self.job.workers)
-            if one.candidate.tuned and fits:
-                usable.append(one.candidate)
+        ranked = sorted((one for one in self.trials if one.score is not None), key=lambda one: -(one.score or 0.0))
+        usable = [one.candidate for one in ranked if one.candidate.tuned and self._fits(one.candidate, now, within)]
         return self._tuner.ask(usable)
 
-    def _started(self, candidate: Candidate, now: float, is_tuned: bool) -> CandidateProgress:
+    def _started(self, candidate: Candidate, now: float, is_tuned: bool = False) -> CandidateProgress:
+        if not is_tuned:
+            self.waiting.remove(candidate)
         numbers = self._fold_numbers
         if self.job.only_fold is not None:
             numbers = [self.job.only_fold]
-        elif problem_named(self.job.blueprint.problem).fits_all_rows:
+        elif self._problem.fits_all_rows:
             numbers = [ALL_ROWS, *numbers]
         room = max(self._room(candidate_track(candidate), now) / self.job.workers, 0.25 * (self.end - now))
         until = now + max(0.0, min(LARGEST_SHARE * (self.end - now), room))
@@ -257,24 +242,22 @@ class Schedule:
     def _room(self, track: Track, now: float) -> float:
         """Returns the worker seconds left of a track's share."""
         whole = self._shares.get(track, 0.0) * (self.end - self.start) * self.job.workers
-        running = sum(
-            one.running * (now - one.started) for one in self.current if candidate_track(one.candidate) == track
-        )
+        mine = (one for one in self.current if candidate_track(one.candidate) == track)
+        running = sum(one.running * (now - one.started) for one in mine)
         return whole - self.used.get(track, 0.0) - running
 
     def _is_late(self, progress: CandidateProgress, now: float) -> bool:
         """Returns whether a candidate would end too late, judged by its folds; iterative learners never do."""
         done, in_steps = len(progress.outputs), all(one is not None for one in progress.rounds.values())
-        if not done or in_steps or progress.candidate.name in (self.needed, self.job.candidates[0].name):
+        if not done or in_steps or progress.candidate.name in self._first:
             return False
         waves = math.ceil(len(progress.pending) / self.job.workers)
         return now + progress.seconds / done * waves > self.end
 
     def _is_hopeless(self, progress: CandidateProgress) -> bool:
         """Returns whether a candidate scores worse on its folds than the median of the finished ones."""
-        others = [
-            one for one in self._fold_scores.values() if all(one.get(fold) is not None for fold in progress.scores)
-        ]
+        scored = self._fold_scores.values()
+        others = [one for one in scored if all(one.get(fold) is not None for fold in progress.scores)]
         if len(others) < LEAST_FINISHED or None in progress.scores.values():
             return False
         own = statistics.fmean(one for one in progress.scores.values() if one is not None)
@@ -282,44 +265,35 @@ class Schedule:
         return own < statistics.median(means)
 
     def _close(self, progress: CandidateProgress) -> None:
-        """Records the trial of a candidate that has ended."""
         if not progress.ended or progress not in self.current:
             return
         self.current.remove(progress)
         score, status, note = None, "failed" if progress.failed else "stopped", progress.note
-        if not note:
+        if not note and progress.missing:
+            status, note = "finished", f"measured in {len(progress.outputs)} of {len(self._fold_numbers)} folds"
+        elif not note:
             score = self.rating.whole(self.whole(progress))
-            status, note = (
-                ("finished", progress.remark) if score is not None else ("failed", "its outputs cannot be scored")
-            )
+            status, note = ("failed", "its outputs cannot be scored") if score is None else ("finished", "")
         folds = sorted(progress.scores)
+        each = self._encoding.seconds(progress.candidate)  # although another candidate may have encoded these features
+        encoding = max(progress.encoding, each * len(progress.outputs))
         trial = Trial(
             candidate=progress.candidate,
             status=status,  # type: ignore[arg-type]  # one of the three
             note=note,
             score=score,
+            missing=progress.missing,
             rounds=tuple(progress.rounds[fold] for fold in folds if fold != ALL_ROWS),
-            seconds=round(self._seconds(progress), 3),
+            seconds=round(progress.seconds - progress.encoding + encoding, 3),
             encoding=round(self._encoding.repeated(progress.candidate), 3),
         )
         self.trials.append(trial)
         if status == "finished":
             self._fitting[progress.candidate.name] = progress.seconds - progress.encoding
             self._fold_scores[progress.candidate.name] = progress.scores
-            if progress.candidate.name == self.job.candidates[0].name:
-                self._dummy = self.whole(progress)
             self.finished(progress.candidate.name, self.whole(progress))
         if progress.is_tuned:
             self._tuner.tell(progress.candidate.name, score, next(iter(progress.scores.values()), None))
-
-    def _seconds(self, progress: CandidateProgress) -> float:
-        """Seconds of its fits and of encoding its features, even if another candidate encoded them."""
-        done = len(progress.outputs)
-        return (
-            progress.seconds
-            - progress.encoding
-            + max(progress.encoding, self._encoding.seconds(progress.candidate) * done)
-        )
 
     def whole(self, progress: CandidateProgress) -> Floats:
         """Combines the outputs of the folds; the first column is that of the fit on all rows, if there was one."""
@@ -330,6 +304,7 @@ class Schedule:
         made = np.zeros((len(self.folds), *parts[0][1].shape[1:]))
         for fold, part in parts:
             made[self.folds == fold] = part
+        made[np.isin(self.folds, progress.missing)] = np.nan
         return np.column_stack([outputs[ALL_ROWS], made]) if ALL_ROWS in outputs else made
 
     def finished(self, name: str, outputs: Floats) -> None:
@@ -387,7 +362,6 @@ class Encoding:
         return [one for one in known if one.once]
 
     def _of_all_rows(self, encoder: Encoder) -> float:
-        """Measured seconds for all rows, else estimated ones."""
         return self._whole.get(encoder.name, encoder.seconds(self._facts) * self._facts.folds)
 
     def seconds(self, candidate: Candidate) -> float:
@@ -417,7 +391,6 @@ def _factor(ratios: Iterable[float]) -> float:
 
 
 def _shares(job: SearchJob) -> dict[Track, float]:
-    """Share of the time by track; equal if the blueprint gives none."""
     tracks: Sequence[Track] = tuple(dict.fromkeys(candidate_track(one) for one in job.candidates))
     given = {track: max(job.blueprint.shares.get(track, 0.0), 0.0) for track in tracks}
     if not sum(given.values()):

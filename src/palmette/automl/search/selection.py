@@ -113,11 +113,7 @@ def alone(result: CandidateResult, scorer: Scorer) -> Selection:
 
 
 def ensemble_outputs(selection: Selection, results: Sequence[CandidateResult], scorer: Scorer) -> Floats:
-    """Returns the outputs of a selection on the training rows.
-
-    Raises:
-        KeyError: a member has no result.
-    """
+    """Returns the outputs of a selection on the training rows."""
     by_name = {one.name: one for one in results}
     parts = [(by_name[one.candidate.name], one.weight) for one in selection.members]
     return _put_together(parts, scorer, selection.ensembling).outputs
@@ -192,7 +188,6 @@ def _greedy(ranked: Sequence[Ranked], scorer: Scorer, fits: Callable[[Collection
 
 
 def _selection(chosen: Ensemble, best: CandidateResult, scorer: Scorer, reason: str) -> Selection:
-    """Describes an ensemble, with the class weights that suit its outputs."""
     weights = scorer.class_weights(chosen.outputs)
     score = scorer.score(chosen.outputs, weights)
     return Selection(

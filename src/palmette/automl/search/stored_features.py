@@ -97,7 +97,6 @@ def _distinct(rows: pd.DataFrame) -> int:
 
 
 def _parts(encoder: Call) -> Iterator[tuple[str, _Part]]:
-    """Yields the stateless transformers of an encoder, with their names."""
     if encoder.path != COLUMNS:
         return
     for name, transformer, columns in encoder.arguments["transformers"]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from palmette.automl.actors import failed
+from palmette.automl.actors import Accountable, failed
 from palmette.automl.actors.debugger.actor import Debugger, DebuggerInput
 from palmette.automl.actors.rules import SampleInput
 from palmette.automl.artefacts import Assembly, CodeRepair, Plans, TrackCode, TrackRun, WrittenCode
@@ -20,7 +20,7 @@ from palmette.automl.problems.registry import problem_of
 from palmette.automl.samples import Samples
 from palmette.automl.search.job import SearchJob, cores, uses_own_code
 from palmette.automl.search.results import CandidateLoad, CandidateResult, read_results, write_results
-from palmette.automl.search.runs import Search, SearchRun
+from palmette.automl.search.runs import Search
 from palmette.automl.store import Store
 from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.llm import OFFLINE, Models
@@ -56,7 +56,7 @@ class AssemblerInput(SampleInput):
         )
 
 
-class Assembler(BaseActor):
+class Assembler(Accountable, BaseActor):
     """A failure of own code on the sample is located and repaired; where that does not help, the module is left out."""
 
     roles = ("debugger",)
@@ -68,6 +68,7 @@ class Assembler(BaseActor):
     Input = AssemblerInput
     Output = Assembly
     has_criterion = True
+    codes = ("model-missing",)
 
     def __init__(self, sandbox: Sandbox, store: Store, models: Models = OFFLINE) -> None:
         self.sandbox, self.store, self.debugger = sandbox, store, Debugger(models)
@@ -99,19 +100,19 @@ class Assembler(BaseActor):
         fresh = [one for one in blueprint.candidates if substance(one) not in known]
         if fresh or not earlier:
             left = max(allowed - (time.monotonic() - started), LEAST_SEARCH)
-            run = search.run(left, fresh if earlier else None, modules)
+            load = search.run(left, fresh if earlier else None, modules)
         else:
-            run = SearchRun(CandidateLoad(), 0.0, 0.0)
+            load = CandidateLoad()
         seconds = time.monotonic() - started
         if earlier:
-            run = dataclasses.replace(run, load=with_earlier(run.load, earlier))
-            write_results(search.folder, run.load)
+            load = with_earlier(load, earlier)
+            write_results(search.folder, load)
         facts = {
-            "tracks": tuple(_track_runs(run)),
+            "tracks": tuple(_track_runs(load)),
             "seconds": round(seconds, 2),
-            "processor_seconds": round(run.processor_seconds, 2),
+            "processor_seconds": round(load.processor_seconds, 2),
             "overrun": round(max(0.0, seconds - allowed), 2),
-            "failures": () if run.load.results else (_nothing(run),),
+            "failures": () if load.results else (_nothing(load),),
         }
         return Attempt(made.model_copy(update=facts), draft.reason, draft.fix)
 
@@ -133,10 +134,6 @@ class Assembler(BaseActor):
             detail = f"{output.overrun:.0f} s beyond its share of the budget"
             measured.append(Measurement(name="training time", status="warning", detail=detail))
         return Verdict.of([] if load.results else list(load.violations), measured)
-
-    def implicated(self, violation: Violation, output: Assembly) -> str | None:
-        """To blame where what it had trained is gone."""
-        return f"Train again: {violation.message}" if violation.code == "model-missing" else None
 
     def _earlier(self, input: AssemblerInput, name: str, context: Context) -> list[CandidateResult]:
         """Verified results of the round before that a revised plan need not train again, where outputs can be compared.
@@ -233,27 +230,26 @@ def _on_sample(search: Search, modules: Sequence[OwnCode]) -> Iterator[Violation
             return
 
 
-def _track_runs(run: SearchRun) -> Iterator[TrackRun]:
+def _track_runs(load: CandidateLoad) -> Iterator[TrackRun]:
     """What came of each track; the clock's seconds are divided by those of the fits."""
-    trials = run.load.trials
+    trials = load.trials
     total = sum(one.seconds for one in trials) or 1.0
-    finished = {one.name for one in run.load.results}
+    finished = {one.name for one in load.results}
     for track in dict.fromkeys(track_of(one.candidate) for one in trials):
         mine = [one for one in trials if track_of(one.candidate) == track]
-        notes = {one.subject: one.message for one in run.load.violations}
+        notes = {one.subject: one.message for one in load.violations}
         failed = {one.candidate.name: one.note for one in mine if one.status == "failed"}
         failed |= {one.candidate.name: notes[one.candidate.name] for one in mine if one.candidate.name in notes}
         yield TrackRun(
             track=track,
-            seconds=round(run.seconds * sum(one.seconds for one in mine) / total, 1),
+            seconds=round(load.seconds * sum(one.seconds for one in mine) / total, 1),
             candidates=sum(one.candidate.name in finished for one in mine),
             failed=tuple(f"{name}: {note}" for name, note in failed.items()),
         )
 
 
-def _nothing(run: SearchRun) -> Violation:
-    """That no candidate finished."""
-    found = (*run.failures, *run.load.violations)
+def _nothing(load: CandidateLoad) -> Violation:
+    found = (*load.failures, *load.violations)
     return found[0] if found else Violation(code="no-candidate", message="No candidate finished.")
 
 

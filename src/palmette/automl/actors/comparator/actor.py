@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from palmette.automl.actors import failed
+from palmette.automl.actors import Accountable, failed, verdict
 from palmette.automl.actors.rules import PlanningInput
 from palmette.automl.artefacts import Assembly, Comparison, LeaderboardRow, MeasuredRound
 from palmette.automl.candidates import Blueprint, Selection, Trial, substance
@@ -23,21 +23,22 @@ from palmette.automl.own_code import located, track_of, used_modules
 from palmette.automl.planning.rounds import EARLIER
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.project import BuiltPackage, write_package
-from palmette.automl.search.results import CandidateLoad, CandidateResult, read_results
-from palmette.automl.search.selection import alone, ensemble_outputs, select
+from palmette.automl.search.results import CandidateResult, comparable, read_results
+from palmette.automl.search.selection import alone, crossfitted_score, ensemble_outputs, select
 from palmette.automl.search.tuning import is_tuned
 from palmette.automl.splitting import DataSplits
 from palmette.automl.store import Store
 from palmette.automl.task_spec.spec import TaskSpec
-from palmette.engine import Attempt, BaseActor, Context, TextFile, Violation
+from palmette.engine import Attempt, BaseActor, Context, TextFile, Verdict, Violation
 from palmette.sandbox import Sandbox
 
 SHOWN = 12  # the best candidates on the leaderboard; of the others, all but those whose settings were searched
-OVERRUN = 1.1  # share of the training time after which the final fit is to have ended
+OVERRUN = 1.1  # share of the training time after which the final fit is expected to have ended
+LIMIT, SHORTEST = 1.15, 15.0  # share of the training time after which the final fit is stopped; its least seconds
 STARTS = 2.5  # seconds that the program of the final fit takes beside the fit
 UPPER = ("<", "<=")
-MOST_SECONDS = 600.0  # for a fit, at least; a longer one may take some times what is expected
-PATIENCE = 5.0
+MOST_SECONDS, PATIENCE = 600.0, 5.0  # limit of a fit that has to end: in seconds, or a multiple of those expected
+TOLERANCE = 1e-6  # relative difference of a score that is computed again
 
 
 class ComparatorInput(PlanningInput):
@@ -53,22 +54,34 @@ class FittedPackage(NamedTuple):
     seconds: float
 
 
-class ChoiceField(NamedTuple):
-    """What is chosen from."""
+class ComparedResults(NamedTuple):
+    """The results of a search on the rows that all of them predicted."""
 
-    load: CandidateLoad
+    results: tuple[CandidateResult, ...]
+    left_out: tuple[str, ...]  # candidates that did not predict all folds in time, while others did
     scorer: Scorer
     splits: DataSplits
-    baselines: tuple[str, ...]
+    measured: str
+    baselines: tuple[str, ...]  # the dummy first
 
     @property
     def baseline(self) -> CandidateResult | None:
         """The best of the baselines."""
-        found = [one for one in self.load.results if one.name in self.baselines]
+        found = [one for one in self.results if one.name in self.baselines]
         return max(found, key=lambda one: self.scorer.utility(one.outputs), default=None)
 
+    def allowed(self, task: TaskSpec) -> list[CandidateResult]:
+        """What may be delivered: no dummy, and only learners that the request allows, where there are others."""
+        required, forbidden = (
+            {learner for one in task.learners if one.level == level for learner in meant(one.name)}
+            for level in ("required", "forbidden")
+        )
+        results = [one for one in self.results if one.name != self.baselines[0]] or list(self.results)
+        allowed = [one for one in results if one.trial.candidate.learner not in forbidden]
+        return [one for one in allowed if not required or one.trial.candidate.learner in required] or results
 
-class Comparator(BaseActor):
+
+class Comparator(Accountable, BaseActor):
     """One model, or several together by the plan's policy; what is fitted here is what is delivered."""
 
     name = "comparator"
@@ -76,85 +89,136 @@ class Comparator(BaseActor):
     produces = "comparison"
     Input = ComparatorInput
     Output = Comparison
+    has_criterion = True
+    codes = (EARLIER, "scores-differ")
 
     def __init__(self, store: Store, sandbox: Sandbox) -> None:
         self.store, self.sandbox = store, sandbox
+        self._made: Comparison | None = None  # with scores that need not be computed again
 
     def run(self, input: ComparatorInput, context: Context) -> Attempt[Comparison]:
-        earlier = _earlier(context)
-        field = self._field(input, earlier.store if earlier else "")
-        if not field.load.results:
+        started, earlier = time.monotonic(), _earlier(context)
+        compared = self._compared(input, earlier.store if earlier else "")
+        if not compared.results:
             return failed([_missing(input.assembly.store)])
-        wanted = _wanted(field, input.task)
         left = OVERRUN * input.blueprint.seconds - input.assembly.seconds - STARTS
-        taken = _taken(wanted, input, left)
-        folds = problem_of(input.blueprint).folds(field.splits)
-        chosen = select(wanted, field.scorer, input.blueprint.ensembling, taken, folds)
+        allowed = compared.allowed(input.task)
+        taken = _taken(allowed, input, left)
+        folds = problem_of(input.blueprint).folds(compared.splits)
+        chosen = select(allowed, compared.scorer, input.blueprint.ensembling, taken, folds)
         if earlier and earlier.selection:
             chosen = earlier.selection
-        best = field.baseline
-        baseline = None if best is None else alone(best, field.scorer)
-        board = _leaderboard(field, chosen)
+        context.progress(f"final fit of {_names(chosen)}")
         expected = sum(taken.get(one.candidate.name, 0.0) for one in chosen.members) * max(left, 1.0)
-        context.progress(f"final fit of {', '.join(one.candidate.name for one in chosen.members)}")
-        fit = partial(self._fit, input, field.splits, limit=max(MOST_SECONDS, PATIENCE * expected))
-        same, scratch = baseline is not None and baseline.members == chosen.members, context.workspace / "fit"
-        with ThreadPoolExecutor(2) as beside:
-            waiting = beside.submit(fit, scratch / "baseline", baseline, ()) if baseline and not same else None
-            made = fit(scratch / "package", chosen, board)
-            other = waiting.result() if waiting else made if same else None
+        limit = LIMIT * input.blueprint.seconds - input.assembly.seconds - (time.monotonic() - started)
+        limits = max(limit, SHORTEST), max(MOST_SECONDS, PATIENCE * expected)
+        made = self._final_fit(input, compared, chosen, context.workspace / "fit", limits)
         if isinstance(made, Violation):
             return failed([made])
-        return Attempt(
-            Comparison(
-                selection=chosen,
-                leaderboard=board,
-                reason=_reason(field, chosen, baseline),
-                measured=field.scorer.measured,
-                package=made.name,
-                store=earlier.store if earlier else "",
-                baseline=other.name if isinstance(other, FittedPackage) else "",
-                files=made.files,
-                fit_seconds=round(made.seconds, 2),
-            )
-        )
+        self._made = made.model_copy(update={"store": earlier.store if earlier else ""})
+        return Attempt(self._made)
 
-    def implicated(self, violation: Violation, output: Comparison) -> str | None:
-        """An earlier round was better."""
-        return f"Choose again: {violation.message}" if violation.code == EARLIER else None
+    def check(self, input: ComparatorInput, output: Comparison, context: Context) -> Verdict:
+        """Every score is that of the verified out-of-fold predictions."""
+        detail = f"{len(output.leaderboard)} lines of the leaderboard"
+        if output == self._made:
+            return verdict("scores", (), detail)
+        compared = self._compared(input, output.store)
+        if not compared.results:
+            return verdict("scores", [_missing(output.store or input.assembly.store)], detail)
+        return verdict("scores", _differing(compared, input, output), detail)
 
-    def _fit(
-        self,
-        input: ComparatorInput,
-        splits: DataSplits,
-        scratch: Path,
-        selection: Selection,
-        leaderboard: Sequence[LeaderboardRow],
-        limit: float,
-    ) -> FittedPackage | Violation:
-        """The package of a selection, fitted on all training rows within the limit; why it could not be."""
-        kind = scratch.name
+    def fitted(
+        self, input: ComparatorInput, selection: Selection, board: Sequence[LeaderboardRow], scratch: Path, limit: float
+    ) -> FittedPackage | Violation | None:
+        """The package of a selection, fitted on all training rows; None where the time limit stops the fit."""
         modules = input.assembly.modules
-        used = used_modules([one.candidate for one in selection.members], modules)
-        files = write_package(input.blueprint, selection, used, leaderboard)
-        name = f"{kind}-{hashlib.sha256(chr(0).join(one.text for one in files).encode()).hexdigest()[:12]}"
-        package = BuiltPackage(self.store.fresh(name), self.sandbox, input.blueprint)
+        files = _files(input, selection, board)
+        kind, digest = scratch.name, hashlib.sha256("\0".join(one.text for one in files).encode()).hexdigest()
+        package = BuiltPackage(self.store.fresh(f"{kind}-{digest[:12]}"), self.sandbox, input.blueprint)
         package.write(files)
         started = time.monotonic()
-        done = package.fit(splits.visible, scratch, limit)
+        done = package.fit(input.splits.visible, scratch, limit)
         if done.ok:
-            return FittedPackage(name, files, time.monotonic() - started)
+            return FittedPackage(package.folder.name, files, time.monotonic() - started)
+        if done.ended == "timeout":
+            return None
         message = f"The final fit of the {kind} fails: {done.last_line[:300]}"
         wrong = Violation(code="fit-failed", message=message, evidence=done.stderr[-4000:], subject="train.py")
         return located([wrong], package.folder, modules)[0]
 
-    def _field(self, input: ComparatorInput, store: str = "") -> ChoiceField:
+    def _final_fit(
+        self,
+        input: ComparatorInput,
+        compared: ComparedResults,
+        chosen: Selection,
+        scratch: Path,
+        limits: tuple[float, float],
+    ) -> Comparison | Violation:
+        """Fits the choice and the best baseline side by side.
+
+        After the first of the `limits`, in seconds, the baseline is delivered instead; where there is none, the fit
+        has to end within the second.
+        """
+        best, board, store = compared.baseline, leaderboard(compared, chosen), self.store
+        baseline = None if best is None else alone(best, compared.scorer)
+        fits = {"package": (chosen, board)}
+        if baseline and baseline.members != chosen.members:
+            fits["baseline"] = (baseline, ())
+        with ThreadPoolExecutor(2) as pool:
+            waiting = {
+                kind: pool.submit(self.fitted, input, *fit, scratch / kind, limits[0]) for kind, fit in fits.items()
+            }
+            done = {kind: one.result() for kind, one in waiting.items()}
+        made, other = done["package"], done.get("baseline", done["package"] if baseline else None)
+        if made is None and baseline and isinstance(other, FittedPackage):
+            reason = f"the best baseline, as the final fit of {_names(chosen)} did not end in time"
+            chosen = baseline.model_copy(update={"reason": reason})
+            board = leaderboard(compared, chosen)
+            made = other = other._replace(files=_files(input, chosen, board))
+            BuiltPackage(store.folder(made.name), self.sandbox, input.blueprint).write(made.files)
+        made = made or self.fitted(input, chosen, board, scratch / "package", limits[1])
+        if not isinstance(made, FittedPackage):
+            late = f"The final fit did not end within {limits[1]:.0f} s."
+            return made or Violation(code="fit-failed", message=late, subject="train.py")
+        return Comparison(
+            selection=chosen,
+            leaderboard=board,
+            reason=_reason(compared, chosen, baseline),
+            measured=compared.measured,
+            package=made.name,
+            baseline=other.name if isinstance(other, FittedPackage) else "",
+            files=made.files,
+            fit_seconds=round(made.seconds, 2),
+        )
+
+    def _compared(self, input: ComparatorInput, store: str) -> ComparedResults:
         problem, splits = problem_of(input.blueprint), input.splits
         load = read_results(self.store.folder(store or input.assembly.store), problem, len(splits.train))
         dummy, *others = problem.baselines()
-        same = {*map(substance, others)}
-        names = (one.name for one in load.results if substance(one.trial.candidate) in same)
-        return ChoiceField(load, problem.scorer(splits), splits, (dummy.name, *names))
+        lines = {*map(substance, others)}
+        baselines = (dummy.name, *(one.name for one in load.results if substance(one.trial.candidate) in lines))
+        results, rows = comparable(load.results, splits, baselines)
+        kept = {one.name for one in results}
+        scorer = problem.scorer(rows)
+        part = "" if len(rows.train) == len(splits.train) else f" on {len(rows.train)} of {len(splits.train)} rows"
+        return ComparedResults(
+            results=results,
+            left_out=tuple(one.name for one in load.results if one.name not in kept),
+            scorer=scorer,
+            splits=rows,
+            measured=f"{scorer.measured}{part}",
+            baselines=baselines,
+        )
+
+
+def _files(input: ComparatorInput, selection: Selection, board: Sequence[LeaderboardRow]) -> tuple[TextFile, ...]:
+    used = used_modules([one.candidate for one in selection.members], input.assembly.modules)
+    return write_package(input.blueprint, selection, used, board)
+
+
+def _names(selection: Selection) -> str:
+    return ", ".join(one.candidate.name for one in selection.members)
 
 
 def _earlier(context: Context) -> MeasuredRound | None:
@@ -165,18 +229,6 @@ def _earlier(context: Context) -> MeasuredRound | None:
 
 def _missing(name: str) -> Violation:
     return Violation(code="model-missing", message=f"The trained model {name!r} is not in the store.", subject=name)
-
-
-def _wanted(field: ChoiceField, task: TaskSpec) -> list[CandidateResult]:
-    """What may be delivered: no dummy, and only learners that the request allows, where there are others."""
-    required, forbidden = (
-        {learner for one in task.learners if one.level == level for learner in meant(one.name)}
-        for level in ("required", "forbidden")
-    )
-    results = [one for one in field.load.results if one.name != field.baselines[0]] or list(field.load.results)
-    allowed = [one for one in results if one.trial.candidate.learner not in forbidden]
-    kept = [one for one in allowed if not required or one.trial.candidate.learner in required]
-    return kept or results
 
 
 def _taken(results: Sequence[CandidateResult], input: ComparatorInput, left: float) -> dict[str, float]:
@@ -194,20 +246,21 @@ def _taken(results: Sequence[CandidateResult], input: ComparatorInput, left: flo
     return shares
 
 
-def _reason(field: ChoiceField, chosen: Selection, baseline: Selection | None) -> str:
+def _reason(compared: ComparedResults, chosen: Selection, baseline: Selection | None) -> str:
     """The choice with its out-of-fold score beside that of the best baseline; the hold-out gives the verdict."""
-    names = ", ".join(one.candidate.name for one in chosen.members)
-    score = f"{metric(chosen.metric)} {number(chosen.score, 3)} {field.scorer.measured} by {names}"
+    score = f"{metric(chosen.metric)} {number(chosen.score, 3)} {compared.measured} by {_names(chosen)}"
     other = "" if baseline is None else f"; the best baseline, {baseline.best_single}, has {number(baseline.score, 3)}"
-    return f"{score}{other}. {chosen.reason}".rstrip(". ") + "."
+    out = f" Not compared, as the time was up before all folds: {', '.join(compared.left_out)}."
+    return f"{score}{other}. {chosen.reason}".rstrip(". ") + f".{out if compared.left_out else ''}"
 
 
-def _leaderboard(field: ChoiceField, chosen: Selection) -> tuple[LeaderboardRow, ...]:
-    scorer, results = field.scorer, field.load.results
+def leaderboard(compared: ComparedResults, chosen: Selection) -> tuple[LeaderboardRow, ...]:
+    """The best candidates, the baselines and the members; an ensemble first."""
+    scorer, results = compared.scorer, compared.results
     ranked = sorted(results, key=lambda one: -scorer.utility(one.outputs))
     members = {one.candidate.name for one in chosen.members}
-    kept = {*members, *field.baselines}
-    dummy = next((scorer.score(one.outputs) for one in results if one.name == field.baselines[0]), None)
+    kept = {*members, *compared.baselines}
+    dummy = next((scorer.score(one.outputs) for one in results if one.name == compared.baselines[0]), None)
 
     def row(outputs: Floats, weights: tuple[float, ...] | None, **facts: Any) -> LeaderboardRow:
         score, range = scorer.score(outputs, weights), scorer.interval(outputs, weights)
@@ -219,7 +272,7 @@ def _leaderboard(field: ChoiceField, chosen: Selection) -> tuple[LeaderboardRow,
             one.outputs,
             scorer.class_weights(one.outputs),
             name=one.name,
-            track="baseline" if one.name in field.baselines else track_of(one.trial.candidate),
+            track="baseline" if one.name in compared.baselines else track_of(one.trial.candidate),
             learner=one.trial.candidate.learner,
             seconds=one.trial.seconds,
             chosen=members == {one.name},
@@ -240,6 +293,36 @@ def _leaderboard(field: ChoiceField, chosen: Selection) -> tuple[LeaderboardRow,
         chosen=True,
     )
     return (whole, *rows)
+
+
+def _differing(compared: ComparedResults, input: ComparatorInput, output: Comparison) -> Iterator[Violation]:
+    """Numbers that differ from those of the predictions, as after an edit by hand."""
+    chosen, folds = output.selection, problem_of(input.blueprint).folds(compared.splits)
+    try:
+        apparent = compared.scorer.score(
+            ensemble_outputs(chosen, compared.results, compared.scorer), chosen.class_weights
+        )
+        board = {one.name: one for one in leaderboard(compared, chosen)}
+    except KeyError as error:
+        message = f"The selection names {error}, which has no predictions."
+        yield Violation(code="scores-differ", message=message, subject="selection")
+        return
+    crossed = crossfitted_score(compared.allowed(input.task), compared.scorer, chosen.ensembling, folds)
+    if crossed is None or (output.package == output.baseline and chosen.score == chosen.apparent_score):
+        crossed = apparent  # a baseline in place of the choice was not selected by its score
+    pairs = [
+        ("selection", "apparent_score", chosen.apparent_score, apparent),
+        ("selection", "score", chosen.score, crossed),
+    ]
+    for row in output.leaderboard:
+        due = board.get(row.name)
+        for name in ("score", "low", "high", "error_reduction"):
+            pairs.append((row.name, name, getattr(row, name), getattr(due, name, math.nan)))
+    for subject, name, found, expected in pairs:
+        same = math.isclose(found, expected, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        if not same and not math.isnan(found) & math.isnan(expected):
+            message = f"{subject}: {name} is {found:.6g}, but its predictions give {expected:.6g}"
+            yield Violation(code="scores-differ", message=message, subject=subject)
 
 
 def fit_seconds(trial: Trial, folds: int) -> float:

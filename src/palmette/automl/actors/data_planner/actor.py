@@ -94,12 +94,10 @@ class DataPlanner(RuledAgent):
 
 
 def _drawn(input: DataPlannerInput) -> DataPlan:
-    """The treatment by the rules."""
     return data_plan(input.task, input.samples, input.profile, input.splits.train)
 
 
 def _same_for_all(input: DataPlannerInput, data: Iterable[DataPlan]) -> DataPlans:
-    """A data plan for each plan; a single one stands for all."""
     turns = zip(input.plans.plans, cycle(data), strict=False)
     return DataPlans(data_plans=tuple(one.model_copy(update={"plan": plan.name}) for plan, one in turns))
 

@@ -43,9 +43,6 @@ def compute(task: TaskSpec, samples: Samples) -> Profile:
 
     Where rows of one entity are on both sides of the split, the rows are split again by that entity, unless the request
     chooses the split.
-
-    Raises:
-        UserError: a file has changed, or the target cannot be learnt.
     """
     from palmette.automl.samples.load import reload
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palmette.automl.actors import verdict
+from palmette.automl.actors import Accountable, verdict
 from palmette.automl.samples import DataSource, Samples
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
@@ -16,7 +16,7 @@ class DataRetrieverInput(Model):
     """Its threshold makes classes of the target's numbers."""
 
 
-class DataRetriever(BaseActor):
+class DataRetriever(Accountable, BaseActor):
     """Reads the data that a request names."""
 
     name = "data_retriever"
@@ -25,6 +25,7 @@ class DataRetriever(BaseActor):
     Input = DataRetrieverInput
     Output = Samples
     has_criterion = True
+    codes = ("target-missing", "no-rows")
 
     def run(self, input: DataRetrieverInput, context: Context) -> Attempt[Samples]:
         from palmette.automl.samples.load import in_classes, load
@@ -41,10 +42,6 @@ class DataRetriever(BaseActor):
         """There are rows, and the target has values."""
         detail = f"{output.rows} rows and {len(output.columns)} columns of {len(output.files)} files"
         return verdict("data", _lacking(input.task.target if input.task else "", output), detail)
-
-    def implicated(self, violation: Violation, output: Samples) -> str | None:
-        codes = ("target-missing", "no-rows")
-        return f"Read the data again: {violation.message}" if violation.code in codes else None
 
 
 def _lacking(target: str, output: Samples) -> list[Violation]:

@@ -115,7 +115,6 @@ class Deployer(BaseActor):
 
 
 def _strayed(comparison: Comparison, folder: Path) -> Iterator[Violation]:
-    """Files in a folder that are not those that were written."""
     for file in comparison.files:
         path = folder / file.path
         if not path.is_file() or path.read_bytes() != file.text.encode():

@@ -179,7 +179,6 @@ def _against(one: Judgement, chosen: Judgement) -> str:
 
 
 def _shown(one: Judgement) -> str:
-    """A proposal as a model sees it."""
     plan, names = one.proposal.plan, ", ".join(each.candidate.name for each in one.proposal.estimates)
     return (
         f"{plan.name}: {plan.idea} Ensembling {plan.ensembling}; limits kept by estimate: {one.kept}. Trains {names}."

@@ -13,7 +13,6 @@ from palmette.automl.planning.columns import ColumnEdits, data_plan, edited, obj
 from palmette.automl.planning.drafting import PlanContext, affordable, draft, plan_of
 from palmette.automl.planning.insights import used_by
 from palmette.automl.planning.strategies import PlanStrategy
-from palmette.automl.profile import Profile
 from palmette.automl.splitting import DataSplits
 from palmette.engine import Attempt, Context
 from palmette.llm import Answer, Section, section
@@ -55,7 +54,7 @@ class GuidelineWriter(RuledAgent):
     Answer = GuidelineAnswer
 
     def by_rule(self, input: GuidelineInput, context: Context) -> Blueprint:
-        return _noted(blueprint_of(input, basis_of(input)), input.profile)
+        return blueprint_of(input, basis_of(input))
 
     def in_short(self, output: Blueprint) -> str:
         counts = {"columns": output.columns, "derived features": output.derived, "candidates": output.candidates}
@@ -87,7 +86,7 @@ class GuidelineWriter(RuledAgent):
         basis = basis_of(input)
         made = blueprint_of(input, basis._replace(data=edited(basis.data, answer)))
         remarks = tuple(text for one in answer.remarks if (text := " ".join(one.split())))
-        made = _noted(made.model_copy(update={"remarks": (*made.remarks, *remarks)}), input.profile)
+        made = made.model_copy(update={"remarks": (*made.remarks, *remarks)})
         return Attempt(made, answer.reason, answer.fix)
 
 
@@ -95,11 +94,7 @@ def basis_of(input: GuidelineInput) -> BlueprintBasis:
     """The chosen proposal, else the first one, else the first plan, else the first plan of the rules."""
     profile = input.profile if input.guided else input.profile.model_copy(update={"decisions": ()})
     context = PlanContext.of(
-        input.task,
-        input.samples,
-        profile,
-        input.plans.rounds if input.plans else (),
-        input.knowledge or Knowledge(),
+        input.task, input.samples, profile, input.plans.rounds if input.plans else (), input.knowledge or Knowledge()
     )
     proposals = input.proposals.proposals if input.proposals else ()
     chosen = input.choice.proposal if input.choice else next(iter(proposals), None)
@@ -117,11 +112,7 @@ def basis_of(input: GuidelineInput) -> BlueprintBasis:
 
 
 def blueprint_of(input: GuidelineInput, basis: BlueprintBasis) -> Blueprint:
-    """The blueprint of a plan, with its policy, and the seconds of this round.
-
-    Raises:
-        UserError: no column is left to learn from, or the target cannot be learnt so.
-    """
+    """The blueprint of a plan, with its policy, and the seconds of this round."""
     plan = basis.plan
     drawn = blueprint(input.task, input.samples, input.profile, basis.data, basis.candidates)
     return drawn.model_copy(
@@ -132,13 +123,4 @@ def blueprint_of(input: GuidelineInput, basis: BlueprintBasis) -> Blueprint:
             "seconds": basis.context.round_seconds,
             "remarks": (plan.idea,) if input.guided else (),
         }
-    )
-
-
-def _noted(blueprint: Blueprint, profile: Profile) -> Blueprint:
-    """With figures at the head of the columns' notes, for readers of the delivered code."""
-    notes = ("; ".join(filter(None, (shown.noted(one.name, profile), one.note))) for one in blueprint.columns)
-    columns = zip(blueprint.columns, notes, strict=True)
-    return blueprint.model_copy(
-        update={"columns": tuple(one.model_copy(update={"note": note}) for one, note in columns)}
     )

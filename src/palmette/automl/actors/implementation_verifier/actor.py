@@ -103,7 +103,6 @@ class ImplementationVerifier(BaseActor):
 
 
 def _round_seconds(input: ImplementationInput) -> float:
-    """Search and final fit of this round."""
     return input.assembly.seconds + input.comparison.fit_seconds
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +16,8 @@ from palmette.automl.artefacts import (
     Assessment,
     Choice,
     Comparison,
-    FeatureImportance,
     Latency,
     LeaderboardRow,
-    Occlusion,
     Plans,
     Score,
 )
@@ -39,7 +37,7 @@ from palmette.automl.measure import Predictions
 from palmette.automl.problems.problem import FIRST_ROWS
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.project import ANSWERS, BuiltPackage, in_file_form
-from palmette.automl.search.results import read_results
+from palmette.automl.search.results import comparable, read_results
 from palmette.automl.search.selection import ensemble_outputs
 from palmette.automl.splitting import DataSplits
 from palmette.automl.store import Store
@@ -93,24 +91,26 @@ class Evaluator:
     def _on_holdout(self) -> Evaluation | ExecutionResult:
         problem = problem_of(self.input.blueprint)
         with ThreadPoolExecutor(2) as beside:
-            importances = beside.submit(self._importances)
+            importances = beside.submit(self._measured, "shuffled", problem.importances)
             answered = self._answered(self.package, "model")
             if isinstance(answered, ExecutionResult):
                 return answered
             made, text = answered
             other = self._baseline(made)
             found = importances.result()
-        why, where = problem.unmeasured(self.splits), f"{len(self.splits.holdout)} held-out rows"
+        why, selection = problem.unmeasured(self.splits), self.input.comparison.selection
         scores = tuple(problem.scores(self.splits, made, other, self._asked))
-        first = scores[0] if scores and not why else None
+        if why:
+            beside_it = f"{self.input.comparison.measured} it is {selection.score:.4g}"
+            why = f"{selection.metric} cannot be computed on the hold-out, because {why}; {beside_it}."
         return self._evaluation(
             made,
             scores=scores,
-            unmeasured=self._unmeasured(why) if why else "",
+            unmeasured=why,
             better=not why and other is not None and problem.better(self.splits, made, other),
-            better_reason=self._compared(first, other, where),
+            better_reason=self._compared(() if why else scores, f"{len(self.splits.holdout)} held-out rows"),
             importances=found,
-            occlusions=self._occlusions(made),
+            occlusions=self._measured("covered", problem.occlusions, made),
             answers=TextFile(path="answers.csv", text=text),
         )
 
@@ -136,12 +136,14 @@ class Evaluator:
         problem, selection = problem_of(self.input.blueprint), self.input.comparison.selection
         folder = self.store.folder(self.input.comparison.store or self.input.assembly.store)
         results = read_results(folder, problem, len(self.splits.train)).results
-        scorer, baseline = problem.scorer(self.splits), self._best_baseline
+        baselines = [one.name for one in self.input.comparison.leaderboard if one.track == "baseline"]
+        results, splits = comparable(results, self.splits, baselines)
+        scorer, baseline = problem.scorer(splits), self._best_baseline
         outputs = ensemble_outputs(selection, results, scorer)
         base = next((one.outputs for one in results if baseline and one.name == baseline.name), None)
         other = None if base is None else scorer.predictions(base, scorer.class_weights(base))
         made = scorer.predictions(outputs, selection.class_weights)
-        scores = tuple(problem.scores(self.splits.judged, made, other, self._asked))
+        scores = tuple(problem.scores(splits.judged, made, other, self._asked))
         asked = self.package.predict(self.splits.train.head(FIRST_ROWS), self.scratch / "model")
         if isinstance(asked, ExecutionResult):
             return asked
@@ -149,7 +151,7 @@ class Evaluator:
             asked,
             scores=scores,
             better=base is not None and scorer.gain(outputs, base).low > 0,
-            better_reason=self._compared(scores[0] if scores else None, other, f"the training rows {scorer.measured}"),
+            better_reason=self._compared(scores, f"the training rows {scorer.measured}"),
         )
 
     def _evaluation(self, made: Predictions, **facts: Any) -> Evaluation:
@@ -158,7 +160,6 @@ class Evaluator:
 
     @property
     def _asked(self) -> list[str]:
-        """The metrics that constraints name."""
         return [one.metric for one in self.input.task.constraints if one.metric]
 
     @property
@@ -186,56 +187,36 @@ class Evaluator:
         found = self._answered(package, "baseline")
         return None if isinstance(found, ExecutionResult) else found[0]
 
-    def _compared(self, score: Score | None, other: Predictions | None, where: str) -> str:
-        """Both scores, in a sentence."""
+    def _compared(self, scores: Sequence[Score], where: str) -> str:
+        """The first score and that of the baseline, in a sentence."""
         if self.input.comparison.baseline == self.input.comparison.package:
             return "The delivered model is the best baseline; no other candidate was chosen."
-        if score is None or other is None or score.baseline is None:
+        if not scores or scores[0].baseline is None:
             return f"It cannot be compared with a baseline on {where}."
-        name = self._best_baseline.name if self._best_baseline else "baseline"
+        score, name = scores[0], self._best_baseline.name if self._best_baseline else "baseline"
         value, _, places = measured(score.value, score.low, score.high)
-        other_value = fixed(score.baseline, places)
-        return f"{metric(score.metric)} {value} on {where}; the best baseline, {name}, has {other_value}."
+        other = fixed(score.baseline, places)
+        return f"{metric(score.metric)} {value} on {where}; the best baseline, {name}, has {other}."
 
-    def _unmeasured(self, why: str) -> str:
-        selection, measured = self.input.comparison.selection, self.input.comparison.measured
-        other = f"; {measured} it is {selection.score:.4g}"
-        return f"{selection.metric} cannot be computed on the hold-out, because {why}{other}."
+    def _measured(self, place: str, measure: Callable[..., tuple[Any, ...]], *given: Any) -> tuple[Any, ...]:
+        """What a problem measures by asking the package; nothing where the metric or the package fails on such rows."""
 
-    def _occlusions(self, made: Predictions) -> tuple[Occlusion, ...]:
-        try:
-            return problem_of(self.input.blueprint).occlusions(self.splits, made, self._asks("covered"))
-        except ValueError:  # a package that fails on covered files
-            return ()
-
-    def _asks(self, place: str) -> Callable[[pd.DataFrame], Predictions]:
         def ask(rows: pd.DataFrame) -> Predictions:
             made = self.package.predict(rows, self.scratch / place)
             if isinstance(made, ExecutionResult):
                 raise ValueError(made.note)
             return made
 
-        return ask
-
-    def _importances(self) -> tuple[FeatureImportance, ...]:
         try:
-            return problem_of(self.input.blueprint).importances(self.splits, self._asks("shuffled"))
-        except ValueError:  # a metric that a sample does not allow for, or a package that fails on it
+            return measure(self.splits, *given, ask)
+        except ValueError:
             return ()
 
 
 def endpoint_measured(
     service: Service, blueprint: Blueprint, splits: DataSplits, predictions: Predictions, batch: bool
 ) -> tuple[Latency | None, tuple[Violation, ...]]:
-    """Latency of requests in the form of the user's file, and what is wrong with the answers.
-
-    Args:
-        service: Of the package; it may still be starting.
-        blueprint: The blueprint.
-        splits: Its hold-out has typed rows; those with predictions come first.
-        predictions: By `predict.py`.
-        batch: Whether all rows are predicted in requests of many, too.
-    """
+    """Latency of requests in the form of the user's file, and what is wrong with the answers."""
     rows = splits.holdout
     hidden = [name for name in (blueprint.target, blueprint.labels) if name in rows]
     compared = min(COMPARED if not blueprint.file_columns else COMPARED_FILES, len(predictions))

@@ -56,8 +56,13 @@ class MeasuredQuantity(NamedTuple):
 
     value: float
     words: str
-    low: float | None = None
-    high: float | None = None
+    low: float
+    high: float
+
+    @classmethod
+    def exact(cls, value: float, words: str) -> MeasuredQuantity:
+        """A number without a spread."""
+        return cls(value, words, value, value)
 
 
 @dataclass(frozen=True)
@@ -111,9 +116,8 @@ def of_constraint(constraint: Constraint, measured: MeasuredModel) -> Constraint
         return ConstraintResult(constraint=constraint, wish=wish, measured=f"not measured: {found}", status="fail")
     holds = HOLDS[constraint.comparison]
     status: Status = "pass" if holds(found.value, constraint.value) else "fail"
-    if found.low is not None and found.high is not None:
-        ends = {holds(end, constraint.value) for end in (found.low, found.high)}
-        status = "partly" if len(ends) > 1 else status
+    if holds(found.low, constraint.value) != holds(found.high, constraint.value):
+        status = "partly"
     return ConstraintResult(constraint=constraint, wish=wish, measured=found.words, status=status)
 
 
@@ -124,13 +128,15 @@ def _quantity(constraint: Constraint, measured: MeasuredModel) -> MeasuredQuanti
         case "score":
             return _score(constraint, measured)
         case "training_time":
-            return MeasuredQuantity(found.training_seconds, seconds(found.training_seconds))
+            return MeasuredQuantity.exact(found.training_seconds, seconds(found.training_seconds))
         case "size":
-            return MeasuredQuantity(found.megabytes * 1e6, formatting.size(found.megabytes))
+            return MeasuredQuantity.exact(found.megabytes * 1e6, formatting.size(found.megabytes))
         case "parameters" if found.parameters is None:
             return "the model has none that can be counted"
         case "parameters":
-            return MeasuredQuantity(float(found.parameters or 0), f"{formatting.number(found.parameters)} parameters")
+            return MeasuredQuantity.exact(
+                float(found.parameters or 0), f"{formatting.number(found.parameters)} parameters"
+            )
     latency = found.latency
     if latency is None:
         return "the endpoint did not start"
@@ -139,7 +145,7 @@ def _quantity(constraint: Constraint, measured: MeasuredModel) -> MeasuredQuanti
         return MeasuredQuantity(middle, f"{seconds(middle)} ({seconds(low)} to {seconds(high)})", low, high)
     if latency.batch_seconds is None:
         return "the endpoint refuses that many rows"
-    return MeasuredQuantity(latency.batch_seconds, f"{seconds(latency.batch_seconds)} for all held-out rows")
+    return MeasuredQuantity.exact(latency.batch_seconds, f"{seconds(latency.batch_seconds)} for all held-out rows")
 
 
 def _score(constraint: Constraint, measured: MeasuredModel) -> MeasuredQuantity | str:

@@ -129,13 +129,7 @@ def estimate(candidate: Candidate, context: PlanContext) -> Estimate:
 
 
 def proposal(plan: Plan, data: DataPlan, context: PlanContext) -> Proposal:
-    """Returns a plan's candidates that fit time and limits, in order; if none does, the one that comes closest.
-
-    Args:
-        plan: The plan.
-        data: Its data steps.
-        context: A context with the columns of the data plan.
-    """
+    """Returns a plan's candidates that fit time and limits, in order; if none does, the one that comes closest."""
     found = [estimate(encoded(one, data), context) for one in plan.candidates]
     ratios = {one.candidate.name: misfit(one, context) for one in found}
     fitting = [one for one in found if ratios[one.candidate.name] <= 1]

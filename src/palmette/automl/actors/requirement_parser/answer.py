@@ -102,11 +102,7 @@ class SentenceAnswer(Answer):
 
 
 def reading_of(answer: SentenceAnswer, text: str, data: DataSummary) -> SentenceReading:
-    """The answer as a reading; words that it leaves out and that look like a wish are unread.
-
-    Raises:
-        ValidationError: a value is not of its form.
-    """
+    """The answer as a reading; words that it leaves out and that look like a wish are unread."""
     fields = {name: getattr(answer, name) for name in _PLAIN if getattr(answer, name) not in ("", (), None)}
     task = task_of(TaskFile.model_validate(fields), "model")
     sources = {
