@@ -47,9 +47,41 @@ def test_a_script_by_hand(tmp_path: Path) -> None:
     assert features["trend"]["derive"] == "spent_7d / spent_30d"
     assert features["last_amount"]["expression"]["sql"] == "max_by(amount, struct(ordered_at, order_id))"
     assert made.spec["spine"] == {"table": "buyers", "keep": ["country"]}
-    edge, unordered = made.notes
+    edge, unordered, order = made.notes
     assert "at the cut-off itself" in edge.text
-    assert unordered.text.startswith("any_status: ")
+    assert unordered.text.startswith("any_status: ") and "in the order: keys" in order.text
+
+
+STATEMENT = (
+    """from functools import reduce
+from pyspark.sql import functions as F
+
+SQL = """
+    + "'''"
+    + """
+WITH known AS (SELECT * FROM orders o WHERE o.ordered_at < TIMESTAMP '{cutoff}' AND buyer_id IS NOT NULL)
+SELECT buyer_id, TIMESTAMP '{cutoff}' AS as_of, SUM(amount) AS spent, MAX(amount) AS most FROM known GROUP BY buyer_id
+"""
+    + "'''"
+    + """
+
+def build(spark, orders, as_of):
+    orders.createOrReplaceTempView("orders")
+    base = spark.sql(SQL.format(cutoff=as_of)).withColumn("share", F.col("most") / F.col("spent"))
+    names = ["spent", "most"]
+    return reduce(lambda frame, name: frame.na.fill({name: 0.0}), names, base)
+"""
+)
+
+
+def test_a_statement_over_a_temporary_view(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(STATEMENT, encoding="utf-8")
+    made = draft_of(tmp_path / "job.py", HERE / "registry.yaml")
+    features = {one["name"]: one for one in made.spec["features"]}
+    assert features["spent"]["aggregate"] == {"function": "sum", "of": "amount", "source": "orders"}
+    assert features["spent"]["default"] == 0.0 and "default" not in features["spent_value"]
+    assert features["share"]["derive"] == "most_value / spent_value"
+    assert "sources" not in made.spec and made.notes == ()
 
 
 def test_the_command_writes_a_draft_and_names_the_check(tmp_path: Path) -> None:

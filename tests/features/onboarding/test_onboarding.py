@@ -98,11 +98,12 @@ def test_json_lines_and_parts_in_day_folders_are_one_table_each(tmp_path: Path) 
         folder = tmp_path / "orders" / f"day=2025-01-0{day}"
         moments = [datetime(2025, 1, day, hour, tzinfo=UTC) for hour in range(8)]
         write(folder / "part-0.parquet", {"order_id": range(day * 10, day * 10 + 8), "ordered_at": moments})
+    write(tmp_path / "cities" / "part-0.parquet", {"city_id": range(5)})
     rows = [{"shop_id": n, "city": "Lyon"} for n in range(5)]
     (tmp_path / "shops.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     found = inferred(tmp_path)
     assert {name: (one.kind, one.keys) for name, one in found.items()} == {
-        "orders": ("event", ("order_id",)), "shops": ("dimension", ("shop_id",)),
+        "cities": ("dimension", ("city_id",)), "orders": ("event", ("order_id",)), "shops": ("dimension", ("shop_id",)),
     }  # fmt: skip
     (partition,) = found["orders"].table("orders").partitions
     assert (partition.column, partition.of) == ("day", "event_time")

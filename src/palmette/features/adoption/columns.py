@@ -60,6 +60,15 @@ class Cutoff:
 
     before: timedelta = timedelta(0)
 
+    @classmethod
+    def parse(cls, text: str) -> Cutoff | None:
+        """The time that was formatted as a text of a statement; None for any other text."""
+        found = re.fullmatch(r"<as_of - (\d+) s>", text)
+        return cls(timedelta(seconds=int(found[1]))) if found else None
+
+    def __format__(self, form: str) -> str:
+        return f"<as_of - {int(self.before.total_seconds())} s>"
+
     def __sub__(self, time: timedelta) -> Cutoff:
         return Cutoff(self.before + time)
 

@@ -61,6 +61,8 @@ class Drafter:
         self.features: dict[str, dict[str, Any]] = {}
         self.names: dict[str, str] = {}
         """Feature that holds an atom, by the atom's name."""
+        self.bare: dict[str, str] = {}
+        """The same for atoms whose feature has a default, where the script uses the value without it."""
 
     def spec(self, view: str) -> dict[str, Any]:
         kept, partition, columns = list[str](), "", list[_Column]()
@@ -77,6 +79,8 @@ class Drafter:
         self._add_all(columns)
         if AS_OF not in self.result.columns:
             self.reading.note(f"the output has no column {AS_OF}; one of a specification has", 0)
+        elif [*self.result.columns].index(AS_OF) != len(self.result.keys) + len(kept):
+            self.reading.note(f"columns of a specification are in the order: keys, kept columns, {AS_OF}, features", 0)
         self._compare_rows()
         return {
             "fsc": 1,
@@ -161,15 +165,18 @@ class Drafter:
             else:
                 derived.append(one)
         by_name = {one.name: one for one in columns}
+        replaced = {one.tree.name for one in columns if one.default is not None and one not in derived}
         inner = [
             _Column(node.name, node, _cast_to(node), None)
             for one in derived
             for node in one.tree.find_all(exp.Column)
-            if node.name in self.reading.atoms and node.name not in self.names
+            if node.name in self.reading.atoms
+            and (node.name not in self.names or (node.name in replaced and not _has_default(node)))
         ]
         for part in {one.name: one for one in inner}.values():
-            self.names[part.name] = f"{part.name}_value" if part.name in by_name else part.name
-            self._trying(part.name, self._add, part, True)
+            of = self.bare if part.name in self.names else self.names
+            of[part.name] = f"{part.name}_value" if part.name in by_name else part.name
+            self._trying(part.name, self._add, part, of[part.name])
         for one in columns:
             if one not in derived:
                 self._trying(one.name, self._add, one)
@@ -180,22 +187,23 @@ class Drafter:
             sorted(self.features.items(), key=lambda item: order.index(item[0]) if item[0] in order else -1)
         )
 
-    def _add(self, column: _Column, is_internal: bool = False) -> None:
-        name = self.names[column.tree.name]
+    def _add(self, column: _Column, internal_name: str = "") -> None:
+        name = internal_name or self.names[column.tree.name]
         computed, inferred = self._computed(self.reading.atoms[column.tree.name])
         default = computed.get("aggregate", {}).pop("default", None)
         default = column.default if column.default is not None else default
         self._put(name, column.dtype or inferred, default, computed)
-        if is_internal:
+        if internal_name:
             self.features[name]["internal"] = True
 
     def _derive(self, column: _Column) -> None:
         def replace(node: exp.Expr) -> exp.Expr:
             if not isinstance(node, exp.Column) or node.name not in self.reading.atoms:
                 return node
-            if self.names[node.name] not in self.features:
-                raise NotReadError(f"{self.names[node.name]}, which it uses, is not read")
-            return exp.column(self.names[node.name])
+            name = self.names[node.name] if _has_default(node) else self.bare.get(node.name, self.names[node.name])
+            if name not in self.features:
+                raise NotReadError(f"{name}, which it uses, is not read")
+            return exp.column(name)
 
         def without_default(node: exp.Expr) -> exp.Expr:
             """A feature without the default that it has anyway."""
@@ -252,19 +260,21 @@ class Drafter:
 
     def _source(self, rows: SymbolicRows, is_base: bool = False) -> tuple[str, list[Tree]]:
         """The name of the source with the steps of these rows, and conditions in addition to its steps."""
+        present = [{"filter": f"{key} IS NOT NULL"} for key in self.result.keys if self.result.spine is None]
+        steps = [step for step in rows.steps if step not in present]  # a specification leaves out null keys anyway
         for one in sorted(self.sources, key=lambda one: -len(one.steps)):
-            rest = rows.steps[len(one.steps) :]
-            same = one.table == rows.table and rows.steps[: len(one.steps)] == one.steps
+            rest = steps[len(one.steps) :]
+            same = one.table == rows.table and steps[: len(one.steps)] == list(one.steps)
             if same and all("filter" in step for step in rest):
                 return one.name, [sql(step["filter"]) for step in rest]
-        steps = list(rows.steps)
+        conditions = list[Tree]()
         while steps and "filter" in steps[-1] and not is_base:
-            steps.pop()
+            conditions.insert(0, sql(steps.pop()["filter"]))
         taken = [one.name for one in self.sources]
         name = next(text for n in range(1, 100) if (text := rows.table.name + (f"_{n}" if n > 1 else "")) not in taken)
         self.sources.append(_DraftSource(name, rows.table, tuple(steps)))
         self._compare_times(rows)
-        return name, [sql(step["filter"]) for step in rows.steps[len(steps) :]]
+        return name, conditions
 
     def _schema(self, rows: SymbolicRows) -> dict[str, SparkType]:
         """The columns of rows after their steps; those of unknown type are left out."""
@@ -334,6 +344,11 @@ def _looked_up(atom: Atom) -> str | None:
     is_newest = function_name(tree) == "max_by" and atom.rows.table.kind in ("snapshot", "scd2")
     tree = tree.expressions[0] if is_newest else tree
     return tree.name if isinstance(tree, exp.Column) else None
+
+
+def _has_default(node: exp.Expr) -> bool:
+    """Whether null is replaced where a column is used."""
+    return node.parent is not None and function_name(node.parent) == "coalesce"
 
 
 def _cast_to(node: exp.Expr) -> SparkType | None:

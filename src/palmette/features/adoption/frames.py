@@ -278,7 +278,7 @@ def join(reading: ScriptReading, left: Frame, right: Frame, on: Sequence[str], h
     keys = tuple(dict.fromkeys([*left.keys, *(key for key in right.keys if everything)]))
     return Keyed(
         keys,
-        {**right.columns, **left.columns},
+        {**left.columns, **right.columns, **left.columns},  # in the order of the left
         (*left.base, *(right.base if everything else ())),
         left.spine,
         left.missing or right.missing,

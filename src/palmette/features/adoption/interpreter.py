@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, cast
 
@@ -17,8 +17,10 @@ from sqlglot import exp
 
 from palmette.features.adoption import frames
 from palmette.features.adoption.columns import Cutoff, NotReadError, Ordering, Unread, tree_of
-from palmette.features.adoption.frames import Grouped, Keyed, ScriptReading, SymbolicRows, table_rows
+from palmette.features.adoption.frames import Frame, Grouped, Keyed, ScriptReading, SymbolicRows, table_rows
 from palmette.features.adoption.methods import (
+    DottedName,
+    Method,
     aggregated,
     binary,
     column_method,
@@ -29,29 +31,15 @@ from palmette.features.adoption.methods import (
     unary,
     window_method,
 )
+from palmette.features.adoption.statements import result_of
 from palmette.features.repository import Checkout, Module
 from palmette.features.spec.dfr import Table
 
-_SPARK = ("pyspark.sql.functions", "pyspark.sql.window.Window", "pyspark.sql.Window", "pyspark.sql.types")
 _DEEPEST = 30
 _BUILTINS = ("list", "tuple", "dict", "sorted", "range", "len", "str", "int", "float", "zip", "enumerate")
+_PLAIN_METHODS = frozenset({"format", "join", "items", "keys", "values", "get", "lower"})
 _PARTLY = frozenset({"agg", "select", "join", "withColumn"})
 """Methods of data frames of which the columns that can be read are read."""
-
-
-@dataclass(frozen=True)
-class DottedName:
-    """A dotted name of a library: `pyspark.sql.functions`, or a method of a value."""
-
-    dotted: str
-
-
-@dataclass(frozen=True)
-class Method:
-    """A method of a value."""
-
-    of: object
-    name: str
 
 
 @dataclass(frozen=True)
@@ -61,6 +49,8 @@ class Code:
     node: ast.FunctionDef
     module: Module
     owner: ast.ClassDef | None = None
+    around: Mapping[str, object] = field(default_factory=dict)
+    """Names of the function that defines it."""
 
 
 class Interpreter:
@@ -70,6 +60,8 @@ class Interpreter:
         self.modules = {module.name: module for module in checkout.modules}
         self.tables = tables
         self.reading = reading
+        self.views = dict[str, Frame]()
+        """Temporary views by name."""
         self.depth = 0
         self.zone: str | None = None
         """The session's time zone that the script sets."""
@@ -81,6 +73,7 @@ class Interpreter:
         names = [one.arg for one in (*code.node.args.posonlyargs, *code.node.args.args, *code.node.args.kwonlyargs)]
         names = names[1:] if code.owner is not None and names[:1] in (["self"], ["cls"]) else names
         scope = _Scope(self, code.module, code.owner)
+        scope.names |= code.around
         defaults = code.node.args.defaults
         for name, default in zip(reversed(names), reversed(defaults), strict=False):
             scope.names[name] = scope.value(default)
@@ -123,6 +116,8 @@ class _Scope:
                 pass
             case ast.Expr():
                 self.effect(node.value)
+            case ast.FunctionDef():
+                self.names[node.name] = Code(node, self.module, None, self.names)
             case ast.For(orelse=[]):
                 for item in _sequence(self.value(node.iter), node):
                     self.assign(node.target, item)
@@ -148,13 +143,16 @@ class _Scope:
 
     def effect(self, node: ast.expr) -> None:
         """A call for its effect: setting the session's zone, appending to a list; anything else has none on values."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "set" and len(node.args) == 2:
-                name, zone = (self.value(one) for one in node.args)
-                self.interpreter.zone = str(zone) if name == "spark.sql.session.timeZone" else self.interpreter.zone
-            elif node.func.attr in ("append", "extend") and isinstance(found := self.value(node.func.value), list):
-                value = self.value(node.args[0])
-                found += [value] if node.func.attr == "append" else _sequence(value, node)
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            return
+        if node.func.attr == "set" and len(node.args) == 2:
+            name, zone = (self.value(one) for one in node.args)
+            self.interpreter.zone = str(zone) if name == "spark.sql.session.timeZone" else self.interpreter.zone
+        elif node.func.attr in ("createOrReplaceTempView", "createTempView"):
+            self.interpreter.views[str(self.value(node.args[0]))] = self.value(node.func.value)
+        elif node.func.attr in ("append", "extend") and isinstance(found := self.value(node.func.value), list):
+            value = self.value(node.args[0])
+            found += [value] if node.func.attr == "append" else _sequence(value, node)
 
     def truth(self, node: ast.expr) -> bool:
         value = self.value(node)
@@ -203,8 +201,11 @@ class _Scope:
                 return self.mapping(node)
             case ast.JoinedStr():
                 return "".join(str(self.value(one)) for one in node.values)
-            case ast.FormattedValue(format_spec=None):
-                return self.value(node.value)
+            case ast.FormattedValue():
+                return format(self.value(node.value), self.value(node.format_spec) if node.format_spec else "")
+            case ast.Lambda(args=parameters, body=body):
+                made = ast.FunctionDef("lambda", parameters, [ast.Return(body)], [], lineno=node.lineno)
+                return Code(made, self.module, None, self.names)
             case ast.ListComp() | ast.GeneratorExp():
                 return self.comprehension(node, lambda: self.value(node.elt))
             case ast.DictComp():
@@ -262,6 +263,8 @@ class _Scope:
             return DottedName(f"{value.dotted}.{name}")
         if isinstance(value, SymbolicRows | Keyed) and name in value.columns:
             return exp.column(name)
+        if isinstance(value, Method) and value.name == "na" and name in ("fill", "drop"):
+            return Method(value.of, f"{name}na")
         return Method(value, name)
 
     def own(self, name: str) -> Any:
@@ -277,15 +280,13 @@ class _Scope:
         raise NotReadError(f"self.{name} is set elsewhere")
 
     def item(self, value: object, index: object) -> Any:
+        if isinstance(value, SymbolicRows | Keyed) and isinstance(index, str):
+            return exp.column(index)
         if isinstance(value, SymbolicRows | Keyed):
-            return (
-                exp.column(str(index))
-                if isinstance(index, str)
-                else frames.select(self.reading, value, [labelled(one) for one in cast(Sequence[object], index)])
-            )
+            return frames.select(self.reading, value, [labelled(one) for one in cast(Sequence[object], index)])
+        if isinstance(value, exp.Expr) and isinstance(index, str):
+            return exp.Dot(this=value, expression=exp.to_identifier(index))
         if isinstance(value, exp.Expr):
-            if isinstance(index, str):
-                return exp.Dot(this=value, expression=exp.to_identifier(index))
             return exp.Bracket(this=value, expressions=[tree_of(index)])
         return cast(Any, value)[index]
 
@@ -316,7 +317,7 @@ class _Scope:
     def library(self, dotted: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         home, _, name = dotted.rpartition(".")
         if dotted.startswith("spark."):
-            return self.table(name, arguments)
+            return self.table(name, arguments, keywords)
         if home == "pyspark.sql.functions":
             return spark_function(name, arguments, keywords)
         if home in ("pyspark.sql.Window", "pyspark.sql.window.Window"):
@@ -334,10 +335,16 @@ class _Scope:
             return self.reduced(*arguments)
         raise NotReadError(f"{dotted} is not understood")
 
-    def table(self, name: str, arguments: list[Any]) -> object:
+    def table(self, name: str, arguments: list[Any], keywords: Mapping[str, Any]) -> object:
         """The registered table that the script reads by its name or path; a reader for `spark.read.format("csv")`."""
         if name in ("format", "option", "options", "schema"):
             return DottedName("spark.read")
+        if name == "sql":
+            registered = {one.name: table_rows(one) for one in self.interpreter.tables.values()}
+            values = [*arguments[1:], keywords.get("args")]
+            return result_of(self.reading, arguments[0], {**registered, **self.interpreter.views}, values[0] or {})
+        if arguments[0] in self.interpreter.views:
+            return self.interpreter.views[arguments[0]]
         place = str(arguments[0]).rstrip("/")
         for one in self.interpreter.tables.values():
             if place in (one.name, one.table) or (one.path and place.endswith(one.path.rstrip("/").lstrip("./"))):
@@ -369,15 +376,7 @@ class _Scope:
             if name == "transform":
                 return self.interpreter.run(arguments[0], [value, *arguments[1:]], keywords)
             return frame_method(self.reading, value, name, arguments, keywords)
-        if isinstance(value, str | list | dict) and name in (
-            "format",
-            "join",
-            "items",
-            "keys",
-            "values",
-            "get",
-            "lower",
-        ):
+        if isinstance(value, str | list | dict) and name in _PLAIN_METHODS:
             return getattr(value, name)(*arguments, **keywords)
         raise NotReadError(f"the method {name} is not understood")
 

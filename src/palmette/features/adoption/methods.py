@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from sqlglot import exp
@@ -52,6 +52,21 @@ _TYPES = {
     "FloatType": "float", "StringType": "string", "BooleanType": "boolean", "DateType": "date", "BinaryType": "binary",
     "TimestampType": "timestamp", "TimestampNTZType": "timestamp_ntz",
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DottedName:
+    """A dotted name of a library: `pyspark.sql.functions`, or a method of a value."""
+
+    dotted: str
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of a value."""
+
+    of: object
+    name: str
 
 
 def labelled(value: object) -> tuple[str, Tree]:

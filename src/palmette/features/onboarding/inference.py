@@ -24,7 +24,7 @@ _LATER_NAMES = r"(avail|load|ingest|process|arriv|post|insert|receiv|publish|lan
 _OTHER_NAMES = r"(birth|dob|expir|due|valid|effective|planned|expected|until|end|deadline|updated|modified)"
 _FROM_NAMES, _TO_NAMES = r"(from|start|begin|since)", r"(_to$|^to$|until|end|thru|through)"
 _PERSONAL_NAMES = (
-    r"(e_?mail|phone|mobile|(first|last|family|given|full|sur)_?name|birth|dob|address|street|iban|ssn|passport|ip$)"
+    r"(e_?mail|phone|mobile|(first|last|family|given|full|sur)_?name|birth|born|dob|address|street|iban|ssn|passport|ip$)"
 )
 _EPOCH_NAMES = r"((^|_)(at|on|ts|epoch|date)|time)(_?(s|ms|us|sec|millis|micros|seconds|milliseconds))?$"
 EPOCHS: Mapping[str, int] = {"s": 1, "ms": 1_000, "us": 1_000_000}

@@ -57,13 +57,12 @@ def _tables(path: Path) -> list[TableFiles]:
     if path.is_file():
         kind = FORMATS.get(path.suffix.lower())
         return [TableFiles(_name(path.stem), path, kind)] if kind else []
-    files = [one for one in text_files(path) if one.suffix.lower() in FORMATS]
-    kinds = {FORMATS[one.suffix.lower()] for one in files}
-    parts = all(re.match(r"(part|data|chunk|\d)", one.name) or "=" in one.parent.name for one in files)
-    if len(kinds) == 1 and parts:
-        return [TableFiles(_name(path.name), path, kinds.pop())]
-    entries = sorted(one for one in path.iterdir() if not one.name.startswith((".", "_")))
-    return [table for one in entries if not one.is_symlink() for table in _tables(one)]
+    entries = sorted(one for one in path.iterdir() if not one.name.startswith((".", "_")) and not one.is_symlink())
+    if all("=" in one.name if one.is_dir() else re.match(r"(part|data|chunk|\d)", one.name) for one in entries):
+        kinds = {FORMATS[suffix] for one in text_files(path) if (suffix := one.suffix.lower()) in FORMATS}
+        if len(kinds) == 1:
+            return [TableFiles(_name(path.name), path, kinds.pop())]
+    return [table for one in entries for table in _tables(one)]
 
 
 def _name(text: str) -> str:

@@ -25,7 +25,7 @@ _OWN_SYNTAX = (
 """Functions whose arguments are not a plain comma-separated list."""
 
 
-class _Dialect(Spark):
+class SparkDialect(Spark):
     """Spark SQL in which functions keep the names they were written with."""
 
     class Parser(Spark.Parser):  # type: ignore[misc, valid-type]  # sqlglot makes the base at run time
@@ -85,10 +85,10 @@ def parse(text: str) -> ParsedExpression:
         raise ExpressionError(fault("empty-expression"))
     shown = text if len(text) <= 200 else f"{text[:197]}..."
     try:
-        tree = cast(exp.Expression, sqlglot.parse_one(text, read=_Dialect))
+        tree = cast(exp.Expression, sqlglot.parse_one(text, read=SparkDialect))
     except (SqlglotError, RecursionError) as error:
         raise ExpressionError(fault("bad-expression/syntax", text, shown=shown, reason=_reason(error))) from None
-    tokens = [token.token_type.name for token in _Dialect().tokenize(text)]
+    tokens = [token.token_type.name for token in SparkDialect().tokenize(text)]
     if tokens.count("L_PAREN") != tokens.count("R_PAREN"):  # not every SQL parser reports this
         raise ExpressionError(fault("bad-expression/bracket", text, shown=shown))
     if isinstance(tree, exp.Alias):

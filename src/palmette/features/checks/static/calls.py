@@ -137,11 +137,14 @@ def prints(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 def input_output(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Reading or writing in transforms; other functions are responsible for that."""
+    reads = {"spark.table", "open"}
+    if not any(calls(source.transform_nodes, {"createOrReplaceTempView", "createTempView"})):
+        reads.add("spark.sql")
     for node in source.transform_nodes:
         what = ""
         if isinstance(node, ast.Attribute) and node.attr in _IO and not dotted(node).startswith(("config.", "self.")):
             what = f".{node.attr}"
-        elif isinstance(node, ast.Call) and dotted(node.func) in ("spark.table", "spark.sql", "open"):
+        elif isinstance(node, ast.Call) and dotted(node.func) in reads:
             what = f"{dotted(node.func)}()"
         if what:
             yield node, f"{what} inside a transform; reading and writing have their own functions"
