@@ -36,7 +36,6 @@ class RepositoryLocation(NamedTuple):
     """The location of a folder's git data."""
 
     repository: Path
-    """The folder that was given."""
     top: Path
     """The top of its checkout, or the bare repository."""
     own: Path

@@ -48,7 +48,6 @@ class Change(Model):
     title: str
     """Subject of the commit and title of the pull request, cut to 72 characters."""
     message: str = ""
-    """Body of the commit."""
     body: str
     """Description of the pull request, Markdown."""
 
@@ -62,13 +61,11 @@ class Delivered(Model):
     paths: tuple[str, ...]
     """Paths that the branch changes, relative to the top of the repository."""
     body: str
-    """Path of the file with the description."""
     patch: str
     """Path of the patch, a single commit for `git am`."""
     remote: str | None = None
     """The remote that the branch was pushed to."""
     opened: OpenPullRequest | None = None
-    """The pull request on the forge."""
 
 
 def deliver(worktree: Worktree, change: Change, target: Target, folder: Path) -> Delivered:

@@ -27,7 +27,6 @@ class PullRequestDraft(Model):
 
     title: str
     body: str
-    """Markdown."""
     branch: str
     base: str
     draft: bool = False
@@ -86,7 +85,6 @@ _REFUSALS: dict[int | None, tuple[str, str]] = {
     403: ("forge-forbidden", "does not allow it with this token"),
     404: ("forge-no-project", "knows no such project, or hides it from this token"),
 }
-"""Error code and description by status."""
 
 
 def _error(name: str, refusal: ForgeError) -> DeliveryError:

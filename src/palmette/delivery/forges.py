@@ -85,7 +85,6 @@ class Forge(ABC):
 
 
 def _message(body: bytes) -> str:
-    """The explanation in an unsuccessful response."""
     try:
         found: JsonValue = TypeAdapter(JsonValue).validate_json(body)
     except ValidationError:

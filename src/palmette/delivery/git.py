@@ -81,7 +81,6 @@ class Git:
 
     folder: Path
     seconds: float = 60
-    """Time limit of a command."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Settings in addition to the user's, passed in the environment."""
     secrets: tuple[str, ...] = ()

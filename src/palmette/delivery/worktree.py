@@ -33,13 +33,10 @@ class Worktree:
     """A checkout of the base branch in a private folder, where the next commit of a branch is made."""
 
     source: RepositoryLocation
-    """The user's repository."""
     path: Path
-    """The checkout."""
     root: Path
     """The folder inside `path` for the given repository: a part of a monorepo, or `path` itself."""
     base: str
-    """Name of the branch to merge into."""
     base_commit: str
     branch: Branch
 

@@ -26,7 +26,6 @@ class PlannedFeature(Model):
     name: str
     dtype: str
     definition: str
-    """Definition in words and expressions."""
     state: State
     """Compared with the merged view; unknown if the merged specification cannot be found."""
 
@@ -41,7 +40,6 @@ class BuildPlan(Model):
     reads: dict[str, tuple[str, ...]]
     """By table: columns that are read, except keys and times."""
     files: dict[str, Literal["new", "changed"]]
-    """Paths in the repository."""
     output: str
     departures: tuple[str, ...]
     """Differences between the new script and its neighbours."""
@@ -117,7 +115,6 @@ def _merged(run_file: Path, inputs: RunInputs, script: str, base: str) -> View |
 
 
 def _states(view: View, before: View | None) -> Mapping[str, State]:
-    """Compares each feature with the merged feature of the same name."""
     if before is None:
         return dict.fromkeys((one.name for one in view.features), "unknown")
     old, new = _meanings(before), _meanings(view)

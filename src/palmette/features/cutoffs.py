@@ -31,8 +31,6 @@ def cutoffs(view: View, interval: CutoffInterval) -> tuple[datetime | None, ...]
 
 
 class RunCall(NamedTuple):
-    """A call of a feature script, made as the team does."""
-
     path: str
     """The file to run, relative to the repository."""
     function: str

@@ -72,8 +72,6 @@ def open_features(
 
 
 class _OpenedRun(NamedTuple):
-    """The inputs of a run."""
-
     inputs: RunInputs
     models: Models | None
     """Set if models had to be opened to read the inputs."""

@@ -39,7 +39,6 @@ def format_file(file: TextFile, conventions: Conventions, sandbox: Sandbox, repo
 
 
 _LONE_TEXT = re.compile(r"""^(?P<indent>[ ]+)"(?P<text>[^"\\\n]+)"(?P<comma>,?)$""", re.MULTILINE)
-"""A string literal on a line of its own."""
 
 
 def _broken(length: int, line: re.Match[str]) -> str:

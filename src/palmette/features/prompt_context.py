@@ -236,7 +236,6 @@ _FUNCTIONS: dict[AggregateFunction, str] = {
 
 
 def _rules(view: View) -> Iterator[str]:
-    """The rules that apply to the view."""
     kinds = {table.kind for table in view.tables.values()}
     if any(source.is_event for source in view.sources):
         yield "A window w at T holds the event times in [T - w, T): one at T does not count, one at T - w does."

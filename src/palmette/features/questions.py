@@ -21,7 +21,6 @@ from palmette.llm import Answerer
 from palmette.llm.opening import BUILT_IN, WORDS
 
 QUESTIONS = frozenset({"unknown-words", "ambiguous-words"})
-"""Codes of problems that count as questions."""
 
 
 def answered(run_file: Path, human: Human, model: str | None = None) -> dict[str, str]:
@@ -112,7 +111,6 @@ def _specification(run_file: Path) -> Located[FeatureSpec]:
 
 
 def _feature(spec: Located[FeatureSpec], question: Mistake) -> str:
-    """The name of the feature that a question is about."""
     index = re.match(r"features\[(\d+)\]", question.field)
     assert index is not None, question.field
     return spec.value.features[int(index[1])].name

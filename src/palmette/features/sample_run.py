@@ -33,7 +33,6 @@ ORACLE_ROWS = 20_000
 """Maximum number of sample rows for a comparison with the oracle, which works by brute force."""
 
 MOST_CELLS = 1 << 24
-"""Maximum number of cells to read back from the output."""
 PREVIEW_ROWS = 50
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import html
 import linecache
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -47,7 +46,6 @@ class CheckedScript:
 
     view: View
     entry: str
-    """The function that builds the features."""
     verdict: Verdict
 
     @property
@@ -61,19 +59,6 @@ class CheckedScript:
         checks = ", ".join(f"{one.name} {one.status}" for one in self.verdict.measurements)
         found = "".join(f"\n  {one.code}: {one.message}" for one in self.verdict.violations)
         return f"{self.entry}() builds {self.view.name}: {'ok' if self else 'not ok'} ({checks}){found}"
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{html.escape(one.name)}</td><td>{one.status}</td><td>{html.escape(one.detail)}</td></tr>"
-            for one in self.verdict.measurements
-        )
-        found = "".join(
-            f"<details open><summary><b>{html.escape(one.code)}</b> {html.escape(one.message)}</summary>"
-            f"<pre>{html.escape(one.evidence)}</pre></details>"
-            for one in self.verdict.violations
-        )
-        title = f"{html.escape(self.entry)}() builds {html.escape(self.view.name)}"
-        return f"<h4>{'✓' if self else '✗'} {title}</h4><table>{rows}</table>{found}"
 
 
 def check_features(
@@ -185,7 +170,6 @@ def repository_of(script: Path) -> Path:
 
 
 def _imported(script: Path) -> set[str]:
-    """Top-level names of the script's imports."""
     try:
         tree = ast.parse(read_text(script))
     except SyntaxError:

@@ -79,9 +79,18 @@ class ScriptTree:
         return {id(child): parent for parent in self.nodes for child in ast.iter_child_nodes(parent)}
 
     @cached_property
-    def spark_names(self) -> tuple[frozenset[str], frozenset[str]]:
+    def spark_names(self) -> tuple[set[str], set[str]]:
         """Local names of the module pyspark.sql.functions, and of functions imported from it."""
-        return _function_imports(self.tree)
+        modules, names = {"pyspark.sql.functions"}, set[str]()
+        for node in self.nodes:
+            for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
+                home = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+                imported = f"{home}{alias.name}".replace(".connect.", ".")
+                if imported == "pyspark.sql.functions" and (home or alias.asname):
+                    modules.add(alias.asname or alias.name)
+                elif imported.startswith("pyspark.sql.functions."):
+                    names.add(alias.asname or alias.name)
+        return modules, names
 
     @cached_property
     def _assigned(self) -> dict[tuple[int, str], list[tuple[int, ast.expr]]]:
@@ -174,21 +183,6 @@ def is_spark_function(source: ScriptTree, node: ast.Call) -> bool:
     if isinstance(node.func, ast.Attribute):
         return dotted(node.func.value) in modules
     return isinstance(node.func, ast.Name) and node.func.id in names
-
-
-def _function_imports(tree: ast.Module) -> tuple[frozenset[str], frozenset[str]]:
-    modules, names = {"pyspark.sql.functions"}, set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module in ("pyspark.sql", "pyspark.sql.connect"):
-            modules |= {alias.asname or alias.name for alias in node.names if alias.name == "functions"}
-        elif isinstance(node, ast.ImportFrom) and node.module in (
-            "pyspark.sql.functions",
-            "pyspark.sql.connect.functions",
-        ):
-            names |= {alias.asname or alias.name for alias in node.names}
-        elif isinstance(node, ast.Import):
-            modules |= {alias.asname for alias in node.names if alias.name == "pyspark.sql.functions" and alias.asname}
-    return frozenset(modules), frozenset(names)
 
 
 def calls(nodes: Iterable[ast.AST], names: Container[str] | None = None) -> Iterator[ast.Call]:

@@ -13,35 +13,16 @@ from palmette.features.spec.view import View
 
 Meaning = Literal["spark", "config", "tables", "table", "frame", "as_of", "argv", "other"]
 
-BY_NAME: dict[str, Meaning] = {
-    "spark": "spark",
-    "session": "spark",
-    "config": "config",
-    "cfg": "config",
-    "conf": "config",
-    "settings": "config",
-    "params": "config",
-    "parameters": "config",
-    "options": "config",
-    "tables": "tables",
-    "sources": "tables",
-    "frames": "tables",
-    "inputs": "tables",
-    "as_of": "as_of",
-    "cutoff": "as_of",
-    "cut_off": "as_of",
-    "asof": "as_of",
-    "run_date": "as_of",
-    "day": "as_of",
-    "ds": "as_of",
-    "features": "frame",
-    "df": "frame",
-    "frame": "frame",
-    "output": "frame",
-    "result": "frame",
-    "argv": "argv",
-    "args": "argv",
+_NAMES: dict[Meaning, str] = {
+    "spark": "spark session",
+    "config": "config cfg conf settings params parameters options",
+    "tables": "tables sources frames inputs",
+    "as_of": "as_of cutoff cut_off asof run_date day ds",
+    "frame": "features df frame output result",
+    "argv": "argv args",
 }
+BY_NAME: dict[str, Meaning] = {name: meaning for meaning, names in _NAMES.items() for name in names.split()}
+"""The meaning of parameters with usual names."""
 
 
 def source_of(node: ast.expr | None) -> str:

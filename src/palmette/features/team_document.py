@@ -12,7 +12,6 @@ import yaml
 from palmette.documents import load_plain
 
 SUFFIXES = (".yaml", ".yml", ".json", ".toml")
-"""File extensions of possible configurations."""
 
 Format = Literal["yaml", "json", "toml"]
 

@@ -33,7 +33,6 @@ class Workbench:
     sandbox: Sandbox
     spark: WarmSpark
     tables: Mapping[str, Table]
-    """The tables that the view reads."""
 
     @cached_property
     def harness(self) -> ConnectHarness:

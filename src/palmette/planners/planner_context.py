@@ -35,7 +35,6 @@ class NumberedViolation(NamedTuple):
     number: int
     """1-based; the model refers to it."""
     actor: str
-    """The actor that failed."""
     violation: Violation
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from palmette.documents import read_document, read_text
 from palmette.errors import UserError
 from palmette.features.adoption.columns import Cutoff, NotReadError
@@ -17,6 +15,7 @@ from palmette.features.adoption.frames import Keyed, Note, ScriptReading, Symbol
 from palmette.features.adoption.interpreter import Code, Interpreter
 from palmette.features.adoption.methods import DottedName
 from palmette.features.harness.binding import bind, find_entry, functions_of
+from palmette.features.onboarding.drafting import flow
 from palmette.features.repository import Checkout
 from palmette.features.script_check import repository_of
 from palmette.features.spec.dfr import Registry
@@ -48,25 +47,20 @@ class SpecificationDraft:
             if isinstance(value, list):
                 lines += [f"{key}:", *(text for one in value for text in _item(one))]
             else:
-                lines.append(f"{key}: {_flow(value)}")
+                lines.append(f"{key}: {flow(value)}")
         return "\n".join(lines) + "\n"
-
-
-def _flow(value: object) -> str:
-    """YAML on one line."""
-    return yaml.safe_dump(value, sort_keys=False, default_flow_style=True, width=10**6).strip().removesuffix("\n...")
 
 
 def _item(value: Mapping[str, Any]) -> list[str]:
     """An item of a list: on one line if it is short, else a line per field."""
-    if len(text := _flow(value)) < 100:
+    if len(text := flow(value)) < 100:
         return [f"  - {text}"]
     lines = list[str]()
     for key, one in value.items():
         if key == "steps":
-            lines += ["steps:", *(f"  - {_flow(step)}" for step in one)]
+            lines += ["steps:", *(f"  - {flow(step)}" for step in one)]
         else:
-            lines.append(f"{key}: {_flow(one)}")
+            lines.append(f"{key}: {flow(one)}")
     return [f"{'    ' if index else '  - '}{line}" for index, line in enumerate(lines)]
 
 

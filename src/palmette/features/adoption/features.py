@@ -305,7 +305,6 @@ class Drafter:
             self.reading.note(f"{table.name}: only partitions bound its rows; windows of a specification go by time")
 
     def _compare_rows(self) -> None:
-        """Notes where the keys of the output are not those that a specification gives."""
         if self.result.spine is not None:
             return
         for key in self.result.keys:
@@ -332,7 +331,6 @@ class Drafter:
 
 
 def _result(aggregate: Mapping[str, Any], schema: Mapping[str, SparkType]) -> SparkType | None:
-    """The type of an aggregate's value."""
     of = check(aggregate["of"], schema).type if "of" in aggregate else None
     known = {name: value for name, value in aggregate.items() if name != "default"}
     return result_type(Aggregate.model_validate({**known, "source": "rows"}), of)
@@ -352,7 +350,6 @@ def _has_default(node: exp.Expr) -> bool:
 
 
 def _cast_to(node: exp.Expr) -> SparkType | None:
-    """The type that an expression casts a column to."""
     above = node.parent
     return SparkType.parse(above.to.sql("spark")) if isinstance(above, exp.Cast) else None
 

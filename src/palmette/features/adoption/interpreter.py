@@ -61,7 +61,6 @@ class Interpreter:
         self.tables = tables
         self.reading = reading
         self.views = dict[str, Frame]()
-        """Temporary views by name."""
         self.depth = 0
         self.zone: str | None = None
         """The session's time zone that the script sets."""
@@ -91,8 +90,6 @@ class _Returned:
 
 
 class _Scope:
-    """The names of one function call."""
-
     def __init__(self, interpreter: Interpreter, module: Module, owner: ast.ClassDef | None = None) -> None:
         self.interpreter, self.module, self.owner = interpreter, module, owner
         self.reading = interpreter.reading
@@ -382,7 +379,6 @@ class _Scope:
 
 
 def _alias(node: ast.expr) -> str:
-    """The name that a column is given."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "alias":
         return str(getattr(node.args[0], "value", ""))
     return ""

@@ -40,25 +40,20 @@ class ScriptUnderTest:
 
     view: View
     script: Path
-    """The script file, inside `root`."""
     root: Path
     """Folder that the script is imported from: the repository, or the script's own folder."""
     entry: str
-    """Name of the function that builds the features."""
     harness: ConnectHarness
     tests: Path | None = None
-    """The generated test file, if any."""
     python_path: tuple[Path, ...] = ()
     seed: int = 0
 
     @cached_property
     def examples(self) -> Sequence[Example]:
-        """The examples in the specification."""
         return examples(self.view)
 
     @cached_property
     def scenarios(self) -> Sequence[Scenario]:
-        """Adversarial frames."""
         return scenarios(self.view, seed=self.seed)
 
     @cached_property
@@ -76,8 +71,6 @@ class ScriptUnderTest:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The result of one check."""
-
     violations: tuple[Violation, ...] = ()
     skipped: str = ""
     """Reason for skipping; a skipped check never counts as passed."""

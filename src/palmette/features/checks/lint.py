@@ -29,7 +29,6 @@ class LintCheck:
     linters: Sequence[Sequence[str]]
     """Commands; the files are appended."""
     files: Sequence[str]
-    """Python files, relative to the checkout."""
 
     def check(self, subject: ScriptUnderTest) -> CheckResult:
         if not self.linters:

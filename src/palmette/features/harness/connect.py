@@ -34,9 +34,7 @@ class ScriptCase:
     """The cut-off, aware; None if the spine has the cut-offs."""
     session_zone: str = "UTC"
     partitions: int = 1
-    """Number of partitions of every input frame."""
     plan: bool = False
-    """Whether to return the plan."""
     script: Path | None = None
     """Variant of the script to call instead, with the same entry function."""
 
@@ -64,9 +62,7 @@ class SuiteResult:
 
     passed: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
-    """Test name to shortened failure."""
     error: str = ""
-    """Why the suite could not run."""
     seconds: float = 0.0
 
     @property
@@ -118,7 +114,6 @@ class ConnectHarness:
     case_seconds: float = 30.0
     """Processor time per case or probe. The wall-clock limit is five times as much, because Spark works elsewhere."""
     variant_seconds: float = 20.0
-    """Processor time for the tests of one variant."""
 
     def execute(
         self,

@@ -42,7 +42,6 @@ _WORTH_A_PROCESS = 8
 TOO_LATE = 3
 """Exit code of a process that exceeded the time limit of an item."""
 _MOST = 1 << 23
-"""Maximum size of an answer's text, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,6 @@ class AnswerFields(Model):
     plan: str = ""
     nullable: dict[str, bool] = Field(default_factory=dict)
     value: JsonValue = None
-    """The result of a probe that is not a frame."""
     passed: tuple[str, ...] = ()
     failed: dict[str, str] = Field(default_factory=dict)
     seconds: float = 0.0
@@ -95,8 +93,6 @@ class ItemAnswer:
 
 
 class JobResult(NamedTuple):
-    """The result of a finished job."""
-
     answers: list[ItemAnswer]
     execution: ExecutionResult
 

@@ -43,7 +43,6 @@ class RepositoryFacts:
     base: str
     """The current branch; empty if it is not a git repository."""
     scripts: tuple[str, ...]
-    """Paths of existing feature scripts."""
     config_class: str
     """`module:Class` of configurations; empty if scripts name none."""
 
@@ -85,7 +84,7 @@ def draft(tables: Sequence[TableFiles], repository: Path, folder: Path) -> Draft
     return Draft(files, tuple(inferred), facts)
 
 
-def _flow(value: Any) -> str:
+def flow(value: Any) -> str:
     """Formats a value on one line of YAML."""
     return yaml.safe_dump([value], default_flow_style=True, width=10**6, allow_unicode=True, sort_keys=False)[1:-2]
 
@@ -101,20 +100,20 @@ def _registry(tables: Sequence[InferredTable], folder: Path) -> Iterator[str]:
         notes = {finding.subject: f"  # {finding.confidence}: {finding.evidence}" for finding in one.findings}
         yield f"  - name: {table.name}  # {one.rows}"
         yield f"    kind: {table.kind}{notes.get('kind', '')}"
-        yield f"    path: {_flow(table.path)}"
+        yield f"    path: {flow(table.path)}"
         if table.format != "parquet":
             yield f"    format: {table.format}"
-        yield f"    keys: {_flow(list(table.keys))}{notes.get('keys', '')}"
+        yield f"    keys: {flow(list(table.keys))}{notes.get('keys', '')}"
         if not table.keys_enforced:
             yield "    keys_enforced: false"
         for name, time_column in one.times.items():
             yield f"    {name}: {time_column}{notes.get(name, '')}"
         if table.partitions:
             partitions = [partition.model_dump(exclude_none=True) for partition in table.partitions]
-            yield f"    partitions: {_flow(partitions)}{notes.get('partitions', '')}"
+            yield f"    partitions: {flow(partitions)}{notes.get('partitions', '')}"
         yield "    columns:"
         for column in table.columns:
-            yield f"      - {_flow(_fields(column))}{notes.get(f'columns.{column.name}', '')}"
+            yield f"      - {flow(_fields(column))}{notes.get(f'columns.{column.name}', '')}"
         yield from (f"    # left out, because the registry has no such type: {text}" for text in one.data.left_out)
         yield ""
 
@@ -161,18 +160,18 @@ class _View:
         yield _HEAD.format(format="fsc") + "fsc: 1"
         yield f"feature_view: {self.name}"
         yield f"description: What the {table.name} of a {self.entity} show.  # in your words: what it is for"
-        yield f"entities:\n  - {_flow({'name': self.entity, 'keys': [self.key]})}\nfeatures:"
+        yield f"entities:\n  - {flow({'name': self.entity, 'keys': [self.key]})}\nfeatures:"
         for feature in self._features():
-            yield f"  - {_flow(feature)}"
+            yield f"  - {flow(feature)}"
         yield "  # Plain words work as well:"
         yield f"  # - {{name: {table.name}_7d, dtype: bigint, words: number of {table.name} in the last 7 days}}"
-        yield f"tests:\n  - name: a row at the cut-off does not count\n    as_of: {_flow(f'{self.day}T00:00:00Z')}"
+        yield f"tests:\n  - name: a row at the cut-off does not count\n    as_of: {flow(f'{self.day}T00:00:00Z')}"
         yield f"    given:\n      {table.name}:"
         for number, instant in enumerate((self._instant(seconds=-1), self._instant()), start=1):
             row = {**{key: self._value(key, number) for key in self.events.keys}, self.key: self._value(self.key, 1)}
             times = dict.fromkeys(self.events.times.values(), instant) | {time_column: instant}
-            yield f"        - {_flow(row | times)}"
-        yield f"    expect:\n      - {_flow({self.key: self._value(self.key, 1), f'{table.name}_30d': 1})}\n"
+            yield f"        - {flow(row | times)}"
+        yield f"    expect:\n      - {flow({self.key: self._value(self.key, 1), f'{table.name}_30d': 1})}\n"
 
     def _features(self) -> Iterator[dict[str, Any]]:
         table = self.events.data
@@ -212,9 +211,9 @@ def _run(view: _View, facts: RepositoryFacts, folder: Path) -> Iterator[str]:
     repository = {"path": _relative(facts.path, folder), "base": facts.base, "config_class": facts.config_class}
     yield _HEAD.format(format="run") + "run: 1"
     yield f"fsc: {view.name}.yaml\ndfr: {REGISTRY}"
-    yield f"repository: {_flow({name: value for name, value in repository.items() if value})}"
-    yield f"interval: {_flow({'as_of': f'{view.day}T00:00:00Z'})}  # midnight after the last event"
-    yield f"output: {_flow({'path': f'out/{view.name}'})}\n"
+    yield f"repository: {flow({name: value for name, value in repository.items() if value})}"
+    yield f"interval: {flow({'as_of': f'{view.day}T00:00:00Z'})}  # midnight after the last event"
+    yield f"output: {flow({'path': f'out/{view.name}'})}\n"
 
 
 def _facts(root: Path) -> RepositoryFacts:

@@ -24,7 +24,8 @@ _LATER_NAMES = r"(avail|load|ingest|process|arriv|post|insert|receiv|publish|lan
 _OTHER_NAMES = r"(birth|dob|expir|due|valid|effective|planned|expected|until|end|deadline|updated|modified)"
 _FROM_NAMES, _TO_NAMES = r"(from|start|begin|since)", r"(_to$|^to$|until|end|thru|through)"
 _PERSONAL_NAMES = (
-    r"(e_?mail|phone|mobile|(first|last|family|given|full|sur)_?name|birth|born|dob|address|street|iban|ssn|passport|ip$)"
+    r"(e_?mail|phone|mobile|(first|last|family|given|full|sur)_?name|birth|born|dob"
+    r"|address|street|iban|ssn|passport|ip$)"
 )
 _EPOCH_NAMES = r"((^|_)(at|on|ts|epoch|date)|time)(_?(s|ms|us|sec|millis|micros|seconds|milliseconds))?$"
 EPOCHS: Mapping[str, int] = {"s": 1, "ms": 1_000, "us": 1_000_000}
@@ -62,7 +63,6 @@ class InferredTable:
     are_enforced: bool = True
     kind: TableKind = "dimension"
     times: dict[str, str] = field(default_factory=dict)
-    """`event_time`, `available_time`, `valid_from`, `valid_to`."""
     units: dict[str, str] = field(default_factory=dict)
     """Units of integer columns that contain timestamps."""
     references: tuple[KeyReference, ...] = ()
@@ -201,7 +201,6 @@ def _names(column: str, other: InferredTable) -> bool:
 
 
 def _decide_kind(one: InferredTable, is_referenced: bool) -> None:
-    """Decides the kind and the times of a table."""
     times = dict(_time_columns(one))
     one.units = {name: unit for name, unit in times.items() if unit}
     if pair := _validity(one, list(times)):

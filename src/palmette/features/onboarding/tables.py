@@ -76,8 +76,7 @@ class TableColumn:
 
     name: str
     type: SparkType
-    values: Any = field(repr=False)
-    """A `pyarrow.ChunkedArray` of the rows that were read."""
+    values: pa.ChunkedArray = field(repr=False)
 
     @cached_property
     def nulls(self) -> int:
@@ -117,13 +116,11 @@ class TableData:
     columns: tuple[TableColumn, ...]
     rows: int
     is_whole: bool
-    """Whether all rows of the table were read."""
     folders: tuple[str, ...]
     """Partition columns of the folder layout."""
     left_out: tuple[str, ...]
     """Columns with types that the registry does not support, with the type."""
-    table: Any = field(repr=False)
-    """The `pyarrow.Table`."""
+    table: pa.Table = field(repr=False)
 
     @property
     def name(self) -> str:

@@ -37,8 +37,6 @@ def check_samples(registry: Located[Registry], folder: Path, names: Collection[s
 
 
 class _Sample(NamedTuple):
-    """A table and its sample file."""
-
     registry: Located[Registry]
     table: Table
     field: str

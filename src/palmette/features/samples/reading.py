@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 
 class Sample(NamedTuple):
-    """A table's sample on this machine."""
-
     table: Table
     path: Path
 

@@ -11,7 +11,6 @@ from palmette.features.spec.words import WordsReading
 from palmette.llm import Answer
 
 FORMS = ("aggregate", "expression", "lookup", "derive")
-"""Forms of a computation."""
 
 
 class HelperFeature(Model):

@@ -103,7 +103,6 @@ class WordsReader:
 
 
 def _feature_of(spec: Located[FeatureSpec], problem: Mistake) -> Feature | None:
-    """The feature that a problem concerns."""
     found = re.match(r"features\[(\d+)\]", problem.field)
     return spec.value.features[int(found[1])] if found else None
 
@@ -140,7 +139,6 @@ def _forms(part: FeatureReading | HelperFeature) -> list[str]:
 
 
 def _rejection(answer: WordsAnswer, problems: Iterable[Mistake], spec: Located[FeatureSpec]) -> str:
-    """Formats a rejected answer with its problems."""
     given = answer.model_dump(mode="json", exclude_defaults=True, exclude={"reason", "fix"})
     lines = [f"- {_located(problem, spec)}" for problem in problems]
     return "\n".join([f"You answered: {json.dumps(given, ensure_ascii=False)}", "It was refused:", *lines])

@@ -14,7 +14,6 @@ from palmette.features.script_tree import ScriptTree, parse
 Rule = Callable[[ScriptTree], Iterator[tuple[ast.AST, str]]]
 """A rule yields the nodes that violate it, each with a message."""
 RULES: Mapping[str, Rule] = {**writes.RULES, **calls.RULES, **rows.RULES, **names.RULES}
-"""Rules by the code of their violations."""
 
 
 class StaticCheck:

@@ -41,7 +41,6 @@ def forbidden_columns(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _texts(source: ScriptTree) -> Iterator[tuple[ast.Constant, str]]:
-    """The strings in transforms, except docstrings."""
     return ((node, text) for node, text in texts(source.transform_nodes) if id(node) not in source.docstrings)
 
 

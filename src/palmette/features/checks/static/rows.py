@@ -108,8 +108,6 @@ def _order_does_not_matter(source: ScriptTree, node: ast.Call) -> bool:
 
 
 class _Order(NamedTuple):
-    """The partitioning and ordering columns of a window."""
-
     within: frozenset[str]
     by: frozenset[str]
 

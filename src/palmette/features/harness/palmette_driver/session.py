@@ -12,7 +12,6 @@ from typing import Any
 from .round_trips import save_round_trips
 
 _RETRIES = 4
-"""About five seconds in total."""
 _GOODBYE = 5.0
 """Seconds that an unresponsive server gets to release the session."""
 ZONE = "spark.sql.session.timeZone"
