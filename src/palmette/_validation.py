@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, RootModel, Tag, ValidationError
 
 from palmette._yaml import Parsed, Path, spell
-from palmette.errors import Mistake, nearest
+from palmette.errors import Mistake, did_you_mean, nearest
 
 _EXPECTED = {
     kind: expected
@@ -47,9 +47,12 @@ class _ErrorLocation:
 def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> list[Mistake]:
     """As `explain_fields`, but a single problem for a document of another format."""
     if _is_another(model, parsed.value):
-        wants = [name for name, info in model.model_fields.items() if info.is_required()]
-        message = f"This is no {model.__name__}: it has the keys {', '.join(list(parsed.value)[:5])}."
-        return [Mistake("another-format", message, f"Name a file with the keys {', '.join(wants)}.", line=1)]
+        fields = model.model_fields
+        has, wants = list(parsed.value), [name for name in fields if fields[name].is_required()] or list(fields)
+        hint = did_you_mean(has[0], fields) if has else ""
+        message = f"This is not a {model.__name__}: it has the keys {', '.join(has[:5])}.{hint}"
+        remedy = f"Name a file with keys such as {', '.join(wants[:12])}."
+        return [Mistake("another-format", message, remedy, line=1)]
     return explain_fields(error, model, parsed)
 
 

@@ -143,7 +143,8 @@ def _arguments(arguments: dict[str, JsonValue]) -> RunArguments:
         guess = "" if name in known else did_you_mean(name, known)
         reason = first["msg"].removeprefix("Value error, ")
         message = f"The argument {name!r} is {first['input']!r}: {reason}.{guess}"
-        raise UserError(message, f"Arguments are: {', '.join(sorted(known))}.", code="bad-argument") from error
+        remedy = "Correct it." if name in known else f"Arguments are: {', '.join(sorted(known))}."
+        raise UserError(message, remedy, code="bad-argument") from error
 
 
 def _given_task(wanted: RunArguments) -> TaskSpec:

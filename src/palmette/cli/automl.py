@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from palmette.cli.progress import watching
-from palmette.cli.screen import PLANNER, clean, human_option, json_option, print_json, print_table
+from palmette.cli.screen import clean, human_option, json_option, print_json, print_table
 from palmette.cli.summary import present
 from palmette.errors import UserError
 
@@ -34,7 +34,7 @@ class Names(click.ParamType):  # type: ignore[type-arg]  # generic in newer vers
         names = tuple(dict.fromkeys(name.strip() for name in str(value).split(",") if name.strip()))
         for name in names:
             if self.known and name not in self.known:
-                self.fail(f"{name!r} is none of {', '.join(self.known)}")
+                self.fail(f"{name!r} is not one of {', '.join(self.known)}")
         return names
 
 
@@ -90,7 +90,7 @@ OPTIONS = (
         metavar="[ROLE=]PROVIDER:NAME",
         help="Language model for the agents, or for one role; repeat for more.  [default: none]",
     ),
-    click.option("--planner", type=PLANNER, help="Planner that chooses the next actor."),
+    click.option("--planner", metavar="NAME", help="Planner: offline, model, sequential, random, or module:Class."),
     click.option("--tokens", type=click.IntRange(min=1), help="Token limit for the language model."),
     click.option("--money", type=click.FloatRange(min=0), help="Cost limit for the language model, in US dollars."),
 )

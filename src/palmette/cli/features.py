@@ -10,7 +10,7 @@ import click
 from pydantic import JsonValue
 
 from palmette.cli.progress import watching
-from palmette.cli.screen import PLANNER, json_option, print_json, print_table
+from palmette.cli.screen import json_option, print_json, print_table
 from palmette.cli.summary import present
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _MARKS = {"new": "+", "changed": "~", "unchanged": "", "removed": "-", "unknown"
 
 @click.command()
 @click.argument("run_file", type=click.Path(path_type=Path))
-@click.option("--planner", type=PLANNER, help="Planner that chooses the next actor; overrides the run file.")
+@click.option("--planner", metavar="NAME", help="Name of a planner, or module:Class; overrides the run file.")
 @click.option(
     "--human",
     type=click.Choice(["console", "web", "none"]),

@@ -24,7 +24,6 @@ human_option = click.option(
     show_default=True,
     help="Where to ask questions: here, on the page of `palmette web`, or nowhere.",
 )
-PLANNER = click.Choice(["offline", "model", "sequential", "random"])
 
 
 def print_json(value: object) -> None:

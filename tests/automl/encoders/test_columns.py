@@ -101,6 +101,7 @@ def test_a_value_that_cannot_be_read_is_named_with_its_row(column: str, value: s
         (partial(formatted_number, unit="%"), "12.5 %", 12.5),
         (partial(formatted_number, unit="kg"), "3 KG", 3.0),
         (partial(formatted_number, thousands=",", unit="$"), "($1,000)", -1000.0),
+        (partial(formatted_number, unit="h"), "-3h", -3.0),
         (clock, "13:45", 13.75),
         (clock, "1:45 pm", 13.75),
         (clock, 13.75, 13.75),
@@ -109,6 +110,12 @@ def test_a_value_that_cannot_be_read_is_named_with_its_row(column: str, value: s
 def test_numbers_as_people_write_them(reader: Any, value: Any, expected: float) -> None:
     made = read_cells(pd.Series([value], name="x"), "number", reader)[0]
     assert made == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("text", ["2h32h", "3h9.8 h", "3 kg"])
+def test_a_unit_stands_once_before_or_after_the_number(text: str) -> None:
+    with pytest.raises(ColumnError):
+        read_cells(pd.Series([text], name="x"), "number", partial(formatted_number, unit="h"))
 
 
 @pytest.mark.parametrize(

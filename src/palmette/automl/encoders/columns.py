@@ -73,7 +73,8 @@ def number(value: Any) -> float:
 def formatted_number(value: Any, decimal: str = ".", thousands: str = "", unit: str = "") -> float:
     """Reads a number with a unit, thousands separators or another decimal sign."""
     if isinstance(value, str):
-        value = value.casefold().replace(unit.casefold(), "")
+        mark = re.escape(unit.casefold())  # before the first digit or after the last one
+        value = re.sub(rf"^(\D*?){mark}|{mark}(\D*)$", r"\1\2", value.casefold())
         if thousands:  # separates groups of three digits only: 9,000 is a number, 90,00 is not
             value = re.sub(rf"(?<=\d){re.escape(thousands)}(?=\d{{3}}(?!\d))", "", value)
         value = value.replace(decimal, ".").strip()

@@ -91,13 +91,18 @@ def number_text(value: float, reading: Reading) -> str:
 
     >>> number_text(1164.5, Reading(form="number", decimal=",", thousands=".", affix="€"))
     '€1.164,5'
+    >>> number_text(39.8, Reading(form="number", affix="t", affix_after=True))
+    '39.8 t'
     """
     text = repr(value)
     if not math.isfinite(value) or "e" in text:
         return text
     whole, _, rest = text.partition(".")
     grouped = f"{int(whole):,}".replace(",", reading.thousands) if reading.thousands and whole != "-0" else whole
-    return f"{reading.affix}{grouped}" + (f"{reading.decimal}{rest}" if rest != "0" else "")
+    digits = grouped + (f"{reading.decimal}{rest}" if rest != "0" else "")
+    if not reading.affix_after:
+        return reading.affix + digits
+    return f"{digits} {reading.affix}" if reading.affix.isalnum() else digits + reading.affix
 
 
 def date_text(value: pd.Timestamp, formats: Sequence[str]) -> str:

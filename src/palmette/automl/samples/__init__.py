@@ -109,6 +109,8 @@ class Reading(Model):
     thousands: str = ""
     affix: str = ""
     """A currency, percent sign or unit written with every number; it is left out."""
+    affix_after: bool = False
+    """Whether it follows the number."""
     formats: tuple[str, ...] = ()
     """Formats of dates, for strptime."""
     missing: tuple[str, ...] = ()

@@ -140,8 +140,9 @@ def read_numbers(texts: Texts, decimal: str = ".") -> ParsedNumbers | None:
     decimal, thousands = _separators([match["digits"] for match in found if match], decimal)
     values = np.array([_value(match, decimal, thousands) if match else math.nan for match in found], dtype=float)
     values[np.isinf(plain)] = plain[np.isinf(plain)]
-    affix = next(filter(None, affixes), "")
-    return ParsedNumbers(values, Reading(form="number", decimal=decimal, thousands=thousands, affix=affix))
+    affix, after = next(filter(None, affixes), ""), any(match["suffix"] for match in found if match)
+    reading = Reading(form="number", decimal=decimal, thousands=thousands, affix=affix, affix_after=after)
+    return ParsedNumbers(values, reading)
 
 
 def decimal_sign(samples: pa.ChunkedArray) -> str:

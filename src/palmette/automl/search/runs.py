@@ -26,6 +26,7 @@ from palmette.automl.search.job import SearchJob, cores, run_module, uses_own_co
 from palmette.automl.search.results import CandidateLoad, CandidateResult, SearchLog, read_results, write_results
 from palmette.automl.search.stored_features import FeatureMemory
 from palmette.automl.splitting import DataSplits
+from palmette.errors import counted
 from palmette.sandbox import ExecutionResult, Sandbox
 
 DRIVER = "palmette.automl.search.driver"
@@ -233,7 +234,7 @@ def _state(folder: Path, problem: Problem) -> str:
         return "training starts"
     scores = [one.score for one in trials if one.score is not None]
     if not scores:
-        return f"{len(trials)} candidates tried"
+        return f"{counted(len(trials), 'candidate')} tried"
     metric = problem.metric
     best = max(scores) if metric.greater_is_better else -max(scores)
-    return f"{len(trials)} candidates tried, best {metric.name} so far {best:.4f}"
+    return f"{counted(len(trials), 'candidate')} tried, best {metric.name} so far {best:.4f}"

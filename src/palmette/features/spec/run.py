@@ -153,8 +153,9 @@ class Run(Model):
     """The written data."""
     spark: Spark = Spark()
     """The Spark session."""
-    planner: Literal["offline", "model", "sequential", "random"] | None = None
-    """Decides on the next step. Default: `model` if a model has the role `planner`, else `offline`."""
+    planner: str | None = None
+    """Decides on the next step: `offline`, `model`, `sequential`, `random`, or `package.module:Class`. Default: `model`
+    if a model has the role `planner`, else `offline`."""
     planner_calls: Literal["route", "step"] = "route"
     """A planner on a model plans whole routes, or is asked before every step and writes each actor's prompt."""
     topology: PathText | None = None

@@ -23,6 +23,7 @@ from palmette.automl.search.results import CandidateLoad, CandidateResult, read_
 from palmette.automl.search.runs import Search
 from palmette.automl.store import Store
 from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
+from palmette.errors import counted
 from palmette.llm import OFFLINE, Models
 from palmette.sandbox import Sandbox, relative_to_root
 
@@ -125,7 +126,7 @@ class Assembler(Accountable, BaseActor):
             Measurement(
                 name=f"{one.track} training",
                 status="passed" if one.candidates else "warning",
-                detail=f"{one.candidates} candidates verified, {one.seconds:.0f} s",
+                detail=f"{counted(one.candidates, 'candidate')} verified, {one.seconds:.0f} s",
                 evidence="\n".join(one.failed)[-4000:],
             )
             for one in output.tracks

@@ -13,6 +13,7 @@ from palmette.automl.composition import encoder_named, encoders, learner_named
 from palmette.automl.planning.columns import ColumnEdits, data_plan, edited, objections, unsound
 from palmette.documents import Model
 from palmette.engine import Attempt, Context, Verdict, Violation
+from palmette.errors import counted
 from palmette.llm import NEEDED, Answer, Section, section
 
 
@@ -50,7 +51,7 @@ class DataPlanner(RuledAgent):
     def in_short(self, output: DataPlans) -> str:
         first = next(iter(output.data_plans))
         used = sum(one.kind != "drop" for one in first.treatments)
-        return f"{used} columns are used, {len(first.derived)} derived features"
+        return f"{counted(used, 'column')} used, {counted(len(first.derived), 'derived feature')}"
 
     def is_settled(self, input: DataPlannerInput, context: Context) -> bool:
         """Plans were revised: what was decided about the columns stands."""

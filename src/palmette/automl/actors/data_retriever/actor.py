@@ -7,7 +7,7 @@ from palmette.automl.samples import DataSource, Samples
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 from palmette.engine import Attempt, BaseActor, Context, Verdict, Violation
-from palmette.errors import did_you_mean
+from palmette.errors import counted, did_you_mean
 
 
 class DataRetrieverInput(Model):
@@ -35,12 +35,12 @@ class DataRetriever(Accountable, BaseActor):
             loaded = in_classes(loaded, input.task.threshold)
         samples = loaded.samples
         repaired = sum(repair.changed for repair in samples.repairs)
-        context.progress(f"{samples.rows} rows, {len(samples.columns)} columns, {repaired} repairs")
+        context.progress(f"{_size(samples)}, {counted(repaired, 'repair')}")
         return Attempt(samples)
 
     def check(self, input: DataRetrieverInput, output: Samples, context: Context) -> Verdict:
         """There are rows, and the target has values."""
-        detail = f"{output.rows} rows and {len(output.columns)} columns of {len(output.files)} files"
+        detail = f"{_size(output)} of {counted(len(output.files), 'file')}"
         return verdict("data", _lacking(input.task.target if input.task else "", output), detail)
 
 
@@ -59,3 +59,7 @@ def _lacking(target: str, output: Samples) -> list[Violation]:
         message = f"The target {target!r} has no value in any row."
         found.append(Violation(code="target-missing", message=message, subject=target))
     return found
+
+
+def _size(samples: Samples) -> str:
+    return f"{counted(samples.rows, 'row')}, {counted(len(samples.columns), 'column')}"

@@ -16,7 +16,7 @@ from palmette.automl.own_code import located
 from palmette.automl.project import FITTED, MODEL, BuiltPackage
 from palmette.automl.store import Store
 from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
-from palmette.errors import DeveloperError
+from palmette.errors import DeveloperError, counted
 from palmette.sandbox import ExecutionResult, Sandbox
 
 TESTS = "own tests"
@@ -108,7 +108,7 @@ class Deployer(BaseActor):
             return Measurement(name="new rows", status="warning", detail=detail, evidence=made.stderr[-2000:])
         name, frame = prediction_file(loaded, made, input.blueprint.target, input.blueprint.positive)
         frame.to_csv(project / name, index=False)
-        detail = f"{len(frame)} rows in {name}"
+        detail = f"{counted(len(frame), 'row')} in {name}"
         if count := formulas(frame):
             detail += f"; {count} cells begin as formulas do, so open it as text in a spreadsheet"
         return Measurement(name="new rows", status="passed", detail=detail)

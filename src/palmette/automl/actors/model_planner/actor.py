@@ -17,6 +17,7 @@ from palmette.automl.planning.drafting import PATIENCE, PlanContext
 from palmette.automl.samples import Samples
 from palmette.documents import Model
 from palmette.engine import Attempt, Context
+from palmette.errors import counted
 from palmette.llm import NEEDED, Answer, Section, section
 
 
@@ -59,7 +60,7 @@ class ModelPlanner(RuledAgent):
         return Proposals(proposals=tuple(input.begun()[1].values()))
 
     def in_short(self, output: Proposals) -> str:
-        return "; ".join(f"{one.plan.name}: {len(one.estimates)} candidates" for one in output.proposals)
+        return "; ".join(f"{one.plan.name}: {counted(len(one.estimates), 'candidate')}" for one in output.proposals)
 
     def sections(self, input: ModelPlannerInput, context: Context) -> tuple[Section, ...]:
         known, proposals = input.begun()
