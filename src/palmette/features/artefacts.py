@@ -181,7 +181,7 @@ class RejectedUtility(Model):
 class Utilities(Model):
     chosen: tuple[Utility, ...] = ()
     rejected: tuple[RejectedUtility, ...] = ()
-    """Candidates that failed their proofs, and functions of the team that scripts cannot call."""
+    """Candidates that failed their proofs."""
 
 
 class Template(Model):

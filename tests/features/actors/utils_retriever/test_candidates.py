@@ -8,12 +8,11 @@ import pytest
 
 from palmette.engine.actor import TextFile
 from palmette.features.actors.config_generator.team import candidates
-from palmette.features.actors.utils_retriever.candidates import WANTS, Demand, bind, find_candidates, unfit
+from palmette.features.actors.utils_retriever.candidates import WANTS, Demand, bind, find_candidates
 from palmette.features.actors.utils_retriever.proofs import ProofContext, proofs
 from palmette.features.artefacts import Config, Need
 from palmette.features.harness.connect import CaseResult
 from palmette.features.repository import Checkout, Function
-from palmette_bench.featbench.suite import make_repository, tasks
 
 DAYS, PARTITION, FORMAT = frozenset({"days"}), frozenset({"partition"}), frozenset({"format"})
 NONE: frozenset[str] = frozenset()
@@ -110,17 +109,3 @@ def test_a_format_that_is_not_the_default_is_passed() -> None:
     for form, call in (("parquet", "f({df}, {destination})"), ("orc", 'f({df}, {destination}, "orc")')):
         demand = Demand("write_table", constants={"format": f'"{form}"'})
         assert bind(function, WANTS["write_table"], demand) == call
-
-
-def test_what_the_team_uses_and_no_script_can_call_is_refused_with_why(tmp_path: Path) -> None:
-    """The team's way to write takes an object of its own; what is only called like it is for something else."""
-    make_repository(tmp_path)
-    for one in tasks()[:2]:
-        for path, text in one.gold().items():
-            (tmp_path / path).write_text(text, encoding="utf-8")
-    checkout = Checkout(tmp_path)
-    found = unfit(checkout, [Demand("write_table", PARTITION), Demand("latest_per_key")])
-    assert {one.name: one.reason for one in found} == {
-        "overwrite": "it takes sink: Sink, which the script has no value for",
-        "publish": "it gives DataFrame",
-    }

@@ -103,11 +103,14 @@ def latest_broken(df: DataFrame, keys: list[str], order: str) -> DataFrame:
 ''', encoding="utf-8")  # fmt: skip
     checkout = Checkout(tmp_path)
     candidates = find_candidates(checkout, Demand("latest_per_key"))
-    reasons = dict(zip((c.name for c in candidates), prove(candidates, ProofContext(), checkout, harness), strict=True))
+    passed: set[tuple[str, str]] = set()
+    found = prove(candidates, ProofContext(), checkout, harness, passed)
+    reasons = dict(zip((candidate.name for candidate in candidates), found, strict=True))
     assert reasons["latest"] == ""
     assert "two equally new rows" in reasons["latest_rank"]
     assert "older row" in reasons["latest_any"]
     assert "raised AnalysisException" in reasons["latest_broken"]
+    assert len(passed) == 1, "only what has passed is not run again"
 
 
 def test_a_utility_is_implicated_by_a_trace_that_leads_into_it() -> None:

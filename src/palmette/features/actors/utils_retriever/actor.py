@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from palmette.documents import Model
 from palmette.engine.actor import Attempt, Context, Measurement, Verdict, Violation
 from palmette.features import prompt_context
-from palmette.features.actors.utils_retriever.candidates import Demand, UtilityCandidate, find_candidates
-from palmette.features.actors.utils_retriever.offline import (
-    Probes,
-    RememberedProbes,
-    demands_of,
-    prove,
-    retrieve,
-    setting_of,
+from palmette.features.actors.utils_retriever.candidates import (
+    WANTS,
+    Demand,
+    UtilityCandidate,
+    callables,
+    find_candidates,
+    proposed,
 )
-from palmette.features.actors.utils_retriever.proofs import ProofContext
-from palmette.features.actors.utils_retriever.proposed import callables, proposed
+from palmette.features.actors.utils_retriever.offline import Probes, demands_of, prove, retrieve, setting_of
 from palmette.features.artefacts import Config, Need, RejectedUtility, RunRequest, Utilities, Utility
 from palmette.features.repository import Checkout, Function, find_neighbours
 from palmette.features.spec.run import Run
@@ -54,22 +52,6 @@ class RetrieverAnswer(Answer):
     """At most one for each need; none where the repository has nothing that fits."""
 
 
-CONTRACTS: Mapping[Need, str] = {
-    "load_config": "takes {path} of a configuration file; gives the team's configuration object",
-    "build_session": "may take {app_name}; gives a SparkSession",
-    "read_table": "takes {path} (or catalogue name), perhaps {spark} and {format}; gives the table as a DataFrame",
-    "write_table": "takes {df} and {destination}, perhaps {partition} (name of a column), {format} and {spark}; "
-    "writes the rows so that writing them again gives the same, and touches no other partition",
-    "divide": "takes the columns {numerator} and {denominator}; gives the quotient, null where the denominator is "
-    "zero or null",
-    "latest_per_key": "takes {df}, {keys} (names of columns) and {order} (name of a column); gives the newest row of "
-    "each key",
-    "before_cutoff": "takes {df}, {time} (name of a column), {as_of} (a datetime), perhaps {days}; gives the rows with "
-    "a time in [as_of - days, as_of)",
-}
-"""Parameters and result of a function for each need."""
-
-
 class UtilsRetriever(Agent):
     """Finds functions by name, signature and docstring, and tests each by running it."""
 
@@ -86,7 +68,8 @@ class UtilsRetriever(Agent):
     ) -> None:
         super().__init__(models)
         self.view, self.run_spec, self.root = view, run_spec, repository_root
-        self.harness = RememberedProbes(harness)
+        self.harness = harness
+        self._passed: set[tuple[str, str]] = set()
 
     @cached_property
     def checkout(self) -> Checkout:
@@ -95,9 +78,8 @@ class UtilsRetriever(Agent):
 
     def offline(self, input: UtilsRetrieverInput, context: Context) -> Attempt[Utilities]:
         known = (*context.evidence, *(v for attempt in context.attempts for v in attempt.violations))
-        demands = self._demands(input.config)
-        candidates = self._find_candidates(demands)
-        found = retrieve(self.checkout, demands, candidates, self._setting(input.config), self.harness)
+        candidates = self._find_candidates(self._demands(input.config))
+        found = retrieve(candidates, self._prove(candidates, input.config))
         blamed = {utility.name for violation in known for utility in _suspects(violation, found)}
         kept = tuple(utility for utility in found.chosen if utility.name not in blamed)
         context.progress(f"{len(kept)} utilities proven, {len(found.rejected)} rejected")
@@ -115,7 +97,7 @@ class UtilsRetriever(Agent):
         others = [
             f"{module.name}: {name}{_signature(function)}"
             for module in self.checkout.modules
-            if module.path not in scripts
+            if module.path not in scripts and not module.is_test
             for name, function in callables(module)
             if (module.name, function.name) not in listed and not function.name.startswith("_")
         ]
@@ -141,8 +123,7 @@ class UtilsRetriever(Agent):
     def check(self, input: UtilsRetrieverInput, output: Utilities, context: Context) -> Verdict:
         """Every chosen utility executes without errors and does what the view demands of it."""
         candidates = self._candidates(input.config, output.chosen)
-        known = [one for one in candidates if one]
-        proven = iter(prove(known, self._setting(input.config), self.checkout, self.harness))
+        proven = iter(self._prove([one for one in candidates if one], input.config))
         violations = [
             Violation(code=FAILED, subject=utility.name, message=f"{utility.module}.{utility.name} {reason}.")
             for utility, one in zip(output.chosen, candidates, strict=True)
@@ -164,8 +145,9 @@ class UtilsRetriever(Agent):
     def _demands(self, config: Config) -> list[Demand]:
         return demands_of(self.view, config, self.run_spec.output)
 
-    def _setting(self, config: Config) -> ProofContext:
-        return setting_of(self.view, config, self.run_spec.output)
+    def _prove(self, candidates: Sequence[UtilityCandidate], config: Config) -> list[str]:
+        setting = setting_of(self.view, config, self.run_spec.output)
+        return prove(candidates, setting, self.checkout, self.harness, self._passed)
 
     def _find_candidates(self, demands: Iterable[Demand]) -> list[UtilityCandidate]:
         """The most likely functions for each need."""
@@ -198,7 +180,7 @@ def _need(demand: Demand, view: View) -> str:
     given += [f"the object is of the class {demand.class_name}"] if demand.class_name else []
     if demand.need == "before_cutoff":
         given.append(f"as_of - days is the same time of day that many calendar days before, in {view.zone}")
-    return f"{demand.need}: {'; '.join([CONTRACTS[demand.need], *given])}"
+    return f"{demand.need}: {'; '.join([WANTS[demand.need].contract, *given])}"
 
 
 def _candidate_text(candidate: UtilityCandidate) -> str:

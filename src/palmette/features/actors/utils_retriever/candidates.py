@@ -4,110 +4,70 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import Literal
 
-from palmette.features.artefacts import Need, Parameter, RejectedUtility, Utility
+from pydantic import RootModel
+
+from palmette.documents import Model, parse_document, read_text
+from palmette.features.artefacts import Need, Parameter, Utility
+from palmette.features.import_policy import is_place
 from palmette.features.repository import Checkout, Function, Module, find_neighbours
 
-Kind = Literal["spark", "frame", "column", "text", "texts", "instant", "number", "mapping"]
-"""The kind of value that a parameter accepts."""
-
+_KINDS = {
+    "spark": r"SparkSession$",
+    "frame": r"DataFrame$",
+    "column": r"Column|ColumnOrName",
+    "text": r"str\b|Path\b|Column\b",
+    "texts": r"(list|List|Sequence|Iterable|tuple|Tuple|Collection)\[",
+    "instant": r"datetime\b",
+    "number": r"int\b|float\b",
+    "mapping": r"(dict|Dict|Mapping|MutableMapping)\b|^(Any|object)$",
+}
+"""Annotations of the parameters that take a kind of value."""
 _MOST = 6
 """Maximum number of candidates to test per need."""
+_HOLE = re.compile(r"\{([a-z_]+)\}")
 
 
-class Slot(NamedTuple):
+class Slot(Model):
     """An argument of a need."""
 
     name: str
     """Placeholder in the call."""
-    kind: Kind
+    kind: Literal["spark", "frame", "column", "text", "texts", "instant", "number", "mapping"]
     names: str
     """Regular expression for names of matching parameters."""
     required: bool = True
 
+    def takes(self, parameter: Parameter) -> bool:
+        """Whether a parameter takes this argument: by annotation, and by name if several could."""
+        named = re.fullmatch(self.names, parameter.name) is not None
+        if not parameter.annotation:
+            return named
+        fits = re.search(_KINDS[self.kind], parameter.annotation) is not None
+        return fits and (named or self.kind in ("spark", "frame", "instant", "texts"))
 
-class NeedSignature(NamedTuple):
+
+class NeedSignature(Model):
     """The signature expected of a function for a need."""
 
+    contract: str
+    """What the function does, for prompts."""
     slots: tuple[Slot, ...]
     returns: str
     """Regular expression for the return annotation."""
     words: str
-    """Regular expression for names and first docstring lines that refer to the need."""
+    """Regular expression for names and docstrings that refer to the need."""
     instead: tuple[Slot, ...] = ()
     """Arguments that a function may accept instead of the slots."""
 
 
-_FRAME = Slot("df", "frame", r"df|frame|data|features|rows|table|result|events?")
-_SPARK = Slot("spark", "spark", r"spark|session", required=False)
-
-WANTS: Mapping[Need, NeedSignature] = {
-    "read_table": NeedSignature(
-        (
-            _SPARK,
-            Slot("path", "text", r"path|table|name|location|uri|url|source|dataset|folder"),
-            Slot("format", "text", r"format|fmt|file_format|kind", required=False),
-        ),
-        r"DataFrame$",
-        r"read|load|table|fetch",
-    ),
-    "write_table": NeedSignature(
-        (
-            Slot("df", "frame", r"df|frame|data|features|rows|result|output"),
-            _SPARK,
-            Slot(
-                "destination",
-                "text",
-                r"path|table|name|location|uri|url|destination|dest|target|output|folder",
-            ),
-            Slot("partition", "text", r"partition\w*", required=False),
-            Slot("format", "text", r"format|fmt|file_format", required=False),
-        ),
-        r"^(None|)$|str$",
-        r"writ|sav|stor|overwrit|publish|persist",
-    ),
-    "load_config": NeedSignature(
-        (Slot("path", "text", r"path|file|filename|config_path|location|yaml_path|config_file"),),
-        r"",
-        r"config|settings|yaml|load|parse|from_",
-        (Slot("document", "mapping", r"data|d|dict\w*|mapping|doc\w*|raw|values|content|payload|conf\w*|settings"),),
-    ),
-    "build_session": NeedSignature(
-        (Slot("app_name", "text", r"app|app_name|name|application|job|job_name|appname", required=False),),
-        r"SparkSession$",
-        r"session|spark",
-    ),
-    "divide": NeedSignature(
-        (
-            Slot("numerator", "column", r"num\w*|a|x|left|part|dividend|top|upper"),
-            Slot("denominator", "column", r"den\w*|b|y|right|whole|total|divisor|bottom|by|lower"),
-        ),
-        r"Column$",
-        r"divi|ratio|rate|share|quotient|fraction|per\b",
-    ),
-    "latest_per_key": NeedSignature(
-        (
-            _FRAME,
-            Slot("keys", "texts", r"keys?|by|partition_by|group_by|on|id_cols?|key_col(umn)?s?|columns|cols"),
-            Slot("order", "text", r"order\w*|ts\w*|time\w*|column|col|by|sort\w*|updated\w*|event_time"),
-        ),
-        r"DataFrame$",
-        r"latest|newest|last|recent|dedup|current|per_key",
-    ),
-    "before_cutoff": NeedSignature(
-        (
-            _FRAME,
-            Slot("time", "text", r"time\w*|ts\w*|column|col|timestamp\w*|event_time|event_ts|date\w*|on"),
-            Slot("as_of", "instant", r"as_of|cut_?off|asof|until|end|at|t|instant|run_date|date|now"),
-            Slot("days", "number", r"days|n_days|window\w*|lookback\w*|num_days", required=False),
-        ),
-        r"DataFrame$",
-        r"window|before|within|lookback|until|cut_?off|as_of|last|recent|days|point",
-    ),
-}
+WANTS: Mapping[Need, NeedSignature] = parse_document(
+    read_text(Path(__file__).with_name("needs.yaml")), RootModel[dict[Need, NeedSignature]], "needs.yaml"
+).root
 
 
 @dataclass(frozen=True)
@@ -120,9 +80,9 @@ class UtilityCandidate:
     """The name to import from the module: the function, or the class that defines it."""
     call: str
     """A call with the need's arguments in braces."""
-    uses: int
+    uses: int = 0
     """The number of neighbours that import it."""
-    score: float
+    score: float = 0.0
 
     @property
     def module(self) -> str:
@@ -156,66 +116,22 @@ def find_candidates(checkout: Checkout, demand: Demand, places: Sequence[str] = 
     """The most likely functions for a need, best first; `places`: utility files and folders, if known."""
     want, neighbours = WANTS[demand.need], find_neighbours(checkout)
     scripts = {neighbour.module.path for neighbour in neighbours}
+    anywhere = not places or demand.need in ("load_config", "build_session")
     found: list[UtilityCandidate] = []
     for module in checkout.modules:
         relevant = demand.need == "load_config" or "pyspark" in module.text
         if module.is_test or module.path in scripts or not relevant:
             continue
-        uses = {
-            name: sum(_imports(neighbour.module, module, name) for neighbour in neighbours) for name in _names(module)
-        }
-        inside = not places or any(
-            module.path == p.rstrip("/") or module.path.startswith(p.rstrip("/") + "/") for p in places
-        )
-        anywhere = demand.need in ("load_config", "build_session")
+        inside = anywhere or any(f"{module.path}/".startswith(f"{place.rstrip('/')}/") for place in places)
         for name, function in _functions(module, demand):
-            if not (inside or anywhere or uses.get(name)) or function.name.startswith("_"):
+            uses = sum(_imports(neighbour.module, module, name) for neighbour in neighbours)
+            if function.name.startswith("_") or not (inside or uses):
                 continue
             call = bind(function, want, demand, "" if name == function.name else f"{name}.")
-            score = _score(function, want, uses.get(name, 0))
+            score = _score(function, want, uses)
             if call is not None and score > 0:
-                found.append(UtilityCandidate(demand.need, function, name, call, uses.get(name, 0), score))
+                found.append(UtilityCandidate(demand.need, function, name, call, uses, score))
     return sorted(found, key=lambda c: (-c.uses, -c.score, "{document}" in c.call, c.module, c.function.name))[:_MOST]
-
-
-def unfit(checkout: Checkout, demands: Iterable[Demand]) -> Iterable[RejectedUtility]:
-    """Functions that match a need by name and that neighbours use, but whose signature does not fit."""
-    neighbours = find_neighbours(checkout)
-    scripts = {neighbour.module.path for neighbour in neighbours}
-    functions = [
-        (module, function)
-        for module in checkout.modules
-        if not module.is_test and module.path not in scripts and "pyspark" in module.text
-        for function in module.functions
-        if any(_imports(neighbour.module, module, function.name) for neighbour in neighbours)
-    ]
-    for demand in demands:
-        want = WANTS[demand.need]
-        for module, function in functions:
-            named = re.search(want.words, function.name, re.IGNORECASE)
-            if named and bind(function, want, demand) is None:
-                reason = obstacle(function, demand)
-                yield RejectedUtility(name=function.name, module=module.name, need=demand.need, reason=reason)
-
-
-def obstacle(function: Function, demand: Demand) -> str:
-    """Why a function cannot be called for a need."""
-    want = WANTS[demand.need]
-    if not re.search(want.returns, function.returns.split(".")[-1]):
-        return f"it gives {function.returns or 'nothing'}"
-    required = [one for one in function.parameters if one.default is None]
-    strangers = [one for one in required if not any(_takes(one, slot) for slot in want.slots)]
-    if strangers:
-        named = ", ".join(f"{one.name}: {one.annotation}" if one.annotation else one.name for one in strangers)
-        return f"it takes {named}, which the script has no value for"
-    taken = {slot.name for slot in want.slots for one in function.parameters if _takes(one, slot)}
-    needed = [slot.name for slot in want.slots if slot.required or slot.name in demand.gives]
-    missing = [name for name in needed if name not in taken]
-    return f"it takes no {' and no '.join(missing)}" if missing else "its arguments are not those of the script"
-
-
-def _names(module: Module) -> list[str]:
-    return [function.name for function in module.functions] + [node.name for node in module.classes]
 
 
 def _imports(script: Module, module: Module, name: str) -> bool:
@@ -224,40 +140,40 @@ def _imports(script: Module, module: Module, name: str) -> bool:
     return f"{module.name}.{name}" in targets or (module.name in targets and f".{name}(" in script.text)
 
 
-def _functions(module: Module, demand: Demand) -> Iterable[tuple[str, Function]]:
+def _functions(module: Module, demand: Demand) -> Iterator[tuple[str, Function]]:
     """Functions of a module by the name to import; for load_config, also class methods of the team's class."""
+    owner, _, class_name = demand.class_name.partition(":")
+    for name, function in callables(module):
+        is_loader = demand.need == "load_config" and (owner, class_name) == (module.name, name.partition(".")[0])
+        if "." not in name or (is_loader and "classmethod" in map(ast.unparse, function.node.decorator_list)):
+            yield name.partition(".")[0], function
+
+
+def callables(module: Module) -> Iterator[tuple[str, Function]]:
+    """Everything that a script can import from a module and call: functions, and class and static methods."""
     for function in module.functions:
         yield function.name, function
-    owner, _, class_name = demand.class_name.partition(":")
-    if demand.need == "load_config" and owner == module.name:
-        yield from ((name, method) for name, method in methods_of(module, {"classmethod"}) if name == class_name)
-
-
-def methods_of(module: Module, kinds: Set[str]) -> Iterator[tuple[str, Function]]:
-    """Methods in a module with one of these decorators, each with the name of its class."""
     for node in module.classes:
         for item in node.body:
-            if isinstance(item, ast.FunctionDef) and kinds & set(map(ast.unparse, item.decorator_list)):
-                yield node.name, Function(item, module.name, module.path)
+            if isinstance(item, ast.FunctionDef) and {"classmethod", "staticmethod"} & {
+                *map(ast.unparse, item.decorator_list)
+            }:
+                yield f"{node.name}.{item.name}", Function(item, module.name, module.path)
 
 
 def bind(function: Function, want: NeedSignature, demand: Demand, prefix: str = "") -> str | None:
     """The call of a function with the need's arguments in braces; None if the signature does not fit."""
-    call = _bound(function, want, demand, prefix)
-    return _bound(function, want._replace(slots=want.instead), demand, prefix) if not call and want.instead else call
+    return next(filter(None, (_bound(function, slots, demand, prefix) for slots in (want.slots, want.instead))), None)
 
 
-def _bound(function: Function, want: NeedSignature, demand: Demand, prefix: str) -> str | None:
-    if (
-        not re.search(want.returns, function.returns.split(".")[-1])
-        or function.node.args.vararg
-        or function.node.args.kwarg
-    ):
+def _bound(function: Function, slots: Sequence[Slot], demand: Demand, prefix: str) -> str | None:
+    variable = function.node.args.vararg or function.node.args.kwarg
+    if not slots or variable or not re.search(WANTS[demand.need].returns, function.returns.split(".")[-1]):
         return None
     parameters = [p for p in function.parameters if p.name not in ("self", "cls")]
     bound: dict[str, Slot] = {}
-    for slot in want.slots:
-        parameter = next((p for p in parameters if p.name not in bound and _takes(p, slot)), None)
+    for slot in slots:
+        parameter = next((p for p in parameters if p.name not in bound and slot.takes(p)), None)
         if parameter is not None:
             bound[parameter.name] = slot
         elif slot.required or slot.name in demand.gives:
@@ -291,31 +207,57 @@ def _argument(slot: Slot, parameter: Parameter, demand: Demand) -> str | None:
     return f"[{{{slot.name}}}]" if slot.kind == "text" and is_list else f"{{{slot.name}}}"
 
 
-_KINDS: Mapping[Kind, str] = {
-    "spark": r"SparkSession$",
-    "frame": r"DataFrame$",
-    "column": r"Column|ColumnOrName",
-    "text": r"str\b|Path\b|Column\b",
-    "texts": r"(list|List|Sequence|Iterable|tuple|Tuple|Collection)\[",
-    "instant": r"datetime\b",
-    "number": r"int\b|float\b",
-    "mapping": r"(dict|Dict|Mapping|MutableMapping)\b|^(Any|object)$",
-}
-
-
-def _takes(parameter: Parameter, slot: Slot) -> bool:
-    """Whether a parameter matches a slot: by annotation, and by name if several could match."""
-    named = re.fullmatch(slot.names, parameter.name) is not None
-    annotation = parameter.annotation
-    if not annotation:
-        return named
-    if re.search(_KINDS[slot.kind], annotation) is None:
-        return False
-    return named or slot.kind in ("spark", "frame", "instant", "texts")
-
-
 def _score(function: Function, want: NeedSignature, uses: int) -> float:
     """The score of a function; 0 if only the signature matches."""
     by_name = re.search(want.words, function.name, re.IGNORECASE) is not None
     by_doc = re.search(want.words, function.doc, re.IGNORECASE) is not None
     return 2.0 * by_name + by_doc + uses
+
+
+def proposed(checkout: Checkout, utility: Utility, demands: Iterable[Demand]) -> UtilityCandidate | None:
+    """A model's proposal as a candidate; None if the view has no such need, or if the call has another form."""
+    demand = next((demand for demand in demands if demand.need == utility.need), None)
+    if demand is None or not _is_call(utility.call, demand):
+        return None
+    called = utility.call.partition("(")[0].strip()
+    for module in checkout.modules:
+        for name, function in callables(module) if module.name == utility.module and not module.is_test else ():
+            if name == called and name.partition(".")[0] == utility.name:
+                return UtilityCandidate(utility.need, function, utility.name, utility.call)
+    return None
+
+
+def _is_call(text: str, demand: Demand) -> bool:
+    """Whether the text is a single call with the need's arguments and constants."""
+    holes, want = _HOLE.findall(text), WANTS[demand.need]
+    if not any(_fits(holes, slots, demand) for slots in (want.slots, want.instead) if slots):
+        return False
+    code = _HOLE.sub(r"\1", text)
+    try:
+        call = ast.parse(code, mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    if "{" in code or not isinstance(call, ast.Call):
+        return False
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg)]
+    names = [node for one in arguments for node in ast.walk(one) if isinstance(node, ast.Name)]
+    whole = len(arguments) == len(call.args) + len(call.keywords)
+    return whole and len(names) == len(holes) and all(map(_is_plain, arguments))
+
+
+def _fits(holes: Sequence[str], slots: Sequence[Slot], demand: Demand) -> bool:
+    needed = {slot.name for slot in slots if slot.required} | demand.gives
+    return needed <= set(holes) <= {slot.name for slot in slots}
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether a node is an argument of the need, its frame's session, a constant that is no path, or a list of them."""
+    match node:
+        case ast.Constant(value=str() as text) if is_place(text):
+            return False
+        case ast.Name() | ast.Constant() | ast.Attribute(value=ast.Name(id="df"), attr="sparkSession"):
+            return True
+        case ast.List(elts=items):
+            return all(map(_is_plain, items))
+        case _:
+            return False
