@@ -48,7 +48,7 @@ def written(root: Path, run_spec: Run, view: View) -> tuple[TextFile, Convention
     """The script as the offline rules write and format it."""
     checkout = Checkout(root)
     conventions = read_conventions(root, run_spec, view, checkout)
-    text = write_template(view, conventions, NO_CONFIG, None, find_neighbours(checkout), checkout.packages)
+    text = write_template(view, conventions, NO_CONFIG, None, find_neighbours(checkout))
     path = conventions.script_path.replace("{view}", view.name)
     template = Template(file=TextFile(path=path, text=text), conventions=conventions)
     source = write_script(view, template, NO_CONFIG, Utilities())

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
 
 from palmette.delivery.paths import is_obeyed
-from palmette.features.artefacts import Conventions, FunctionShape, Parameter, Role
+from palmette.features.artefacts import Conventions, FunctionShape, Role
 from palmette.features.repository.checkout import Checkout, Module, dotted_name
 from palmette.features.repository.habits import style_of, usual_entry
 from palmette.features.repository.neighbours import (
@@ -25,7 +25,7 @@ from palmette.features.repository.neighbours import (
     role_by_name,
     role_of,
 )
-from palmette.features.repository.readme import read_readme
+from palmette.features.repository.readme import parse_signature, read_readme
 from palmette.features.repository.skeleton import Skeleton, ViewNames, readable_formats, respelt, skeleton
 from palmette.features.repository.tooling import formatting, linters, session_fixture
 from palmette.features.signature import BY_NAME, is_day, is_frame, meaning_of
@@ -33,34 +33,15 @@ from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.features.team_document import SUFFIXES, is_json
 
-_ORDER: tuple[Role, ...] = ("load", "build", "write", "main")
+_DEFAULTS = (
+    "load_tables(spark: SparkSession, config: {config}) -> dict[str, DataFrame]",
+    "build_features(tables: dict[str, DataFrame], as_of: datetime) -> DataFrame",
+    "write_features(features: DataFrame, config: {config}) -> None",
+    "main(argv: list[str] | None = None) -> None",
+)
+"""The functions of a script in a repository without conventions."""
 _DOC_LINES = 12
 DEFAULT_LINE_LENGTH = 100
-
-
-def _default_functions(config: str) -> dict[Role, FunctionShape]:
-    def shape(name: str, role: Role, parameters: str, returns: str) -> FunctionShape:
-        pairs = [pair.split(": ") for pair in parameters.split("; ")]
-        return FunctionShape(
-            name=name,
-            role=role,
-            returns=returns,
-            parameters=tuple(
-                Parameter(
-                    name=pair[0],
-                    annotation=pair[1].split(" = ")[0],
-                    default=pair[1].split(" = ")[1] if " = " in pair[1] else None,
-                )
-                for pair in pairs
-            ),
-        )
-
-    return {
-        "load": shape("load_tables", "load", f"spark: SparkSession; config: {config}", "dict[str, DataFrame]"),
-        "build": shape("build_features", "build", "tables: dict[str, DataFrame]; as_of: datetime", "DataFrame"),
-        "write": shape("write_features", "write", f"features: DataFrame; config: {config}", "None"),
-        "main": shape("main", "main", "argv: list[str] | None = None", "None"),
-    }
 
 
 def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None = None) -> Conventions:
@@ -209,21 +190,22 @@ def _functions(
     stated: Sequence[FunctionShape], common: Sequence[FunctionShape], config: str, view_name: str
 ) -> tuple[FunctionShape, ...]:
     """One function per role: named by the README, with the neighbours' signature; defaults if both are silent."""
-    by_role = {shape.role: shape for shape in common}
-    merged = _default_functions(config)
-    order = [shape.role for shape in max(common, stated, key=len)]
-    for role, shape in by_role.items():
-        callable_as_is = role != "main" or all(p.name in ("argv", "args") or p.default for p in shape.parameters)
-        merged[role] = shape if callable_as_is else merged[role].model_copy(update={"name": shape.name})
+    defaults = [shape for text in _DEFAULTS if (shape := parse_signature(text.format(config=config)))]
+    merged = {shape.role: shape for shape in defaults}
+    for shape in common:
+        callable_as_is = shape.role != "main" or all(p.name in ("argv", "args") or p.default for p in shape.parameters)
+        merged[shape.role] = shape if callable_as_is else _renamed(merged[shape.role], shape.name)
     for shape in stated:
-        known = merged[shape.role]
-        merged[shape.role] = shape if _annotated(shape) else known.model_copy(update={"name": shape.name})
-    full = [*order, *(role for role in _ORDER if role not in order)]
-    full.sort(key=lambda role: role == "main")
+        merged[shape.role] = shape if _annotated(shape) else _renamed(merged[shape.role], shape.name)
+    order = dict.fromkeys(shape.role for shape in (*max(common, stated, key=len), *defaults))
     return tuple(
-        merged[role].model_copy(update={"name": re.sub(r"\{\w+\}|<\w+>", view_name, merged[role].name)})
-        for role in full
+        _renamed(merged[role], re.sub(r"\{\w+\}|<\w+>", view_name, merged[role].name))
+        for role in sorted(order, key=lambda role: role == "main")
     )
+
+
+def _renamed(shape: FunctionShape, name: str) -> FunctionShape:
+    return shape.model_copy(update={"name": name})
 
 
 def _annotated(shape: FunctionShape) -> bool:

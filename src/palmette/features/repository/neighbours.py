@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from palmette.features.artefacts import FunctionShape, Parameter, Role
 from palmette.features.repository.checkout import Checkout, Function, Module, called_names, dotted_name
-from palmette.features.signature import BY_NAME, is_frame
+from palmette.features.signature import BY_NAME
 from palmette.features.team_document import SUFFIXES
 
 _READS = re.compile(r"(^|[._])(read|load|table|fetch|extract)(_|\.|$)")
@@ -232,70 +232,39 @@ def _holds_frames(annotation: str) -> bool:
 
 
 def common_functions(neighbours: Sequence[Neighbour]) -> tuple[FunctionShape, ...]:
-    """Public functions that most neighbours define, one per role, in file order."""
+    """Public functions of the most typical neighbour that most others define, too, one per role, in file order."""
     if not neighbours:
         return ()
-    tally: Counter[str] = Counter()
-    for neighbour in neighbours:
-        tally.update({_generic(function.name, neighbour.view) for function in neighbour.module.functions})
-    needed = max(1, (len(neighbours) + 1) // 2)
-    model = max(
-        neighbours,
-        key=lambda n: (
-            sum(
-                _generic(f.name, n.view) in tally and tally[_generic(f.name, n.view)] >= needed
-                for f in n.module.functions
-            ),
-            n.module.path,
-        ),
-    )
+    named = [(one, {_generic(f.name, one.view): f for f in one.module.functions}) for one in neighbours]
+    tally = Counter(name for _, functions in named for name in functions)
+    shared = {name for name, count in tally.items() if 2 * count >= len(neighbours)}
+    model, functions = max(named, key=lambda pair: (len(shared & pair[1].keys()), pair[0].module.path))
     entry = entry_of(model.module)
-    best: dict[Role, tuple[tuple[int, ...], int, FunctionShape]] = {}
-    for index, function in enumerate(model.module.functions):
-        name = _generic(function.name, model.view)
+    called = {name for function in functions.values() if function.name == entry for name in called_names(function.node)}
+    best: dict[Role, tuple[tuple[bool, bool], str]] = {}
+    for name, function in functions.items():
         role = role_of(function, entry)
-        if role is None or tally[name] < needed or (name.startswith("_") and role != "main"):
+        if role is None or name not in shared or (name.startswith("_") and role != "main"):
             continue
-        rank = (
-            tally[name],
-            role_by_name(name) == role,
-            _called_by_entry(function, model.module, entry),
-            index,
-        )
-        if role not in best or rank > best[role][0]:
-            best[role] = (rank, index, _shape(name, role, neighbours, function))
-    return tuple(shape for _, _, shape in sorted(best.values(), key=lambda item: item[1]))
+        rank = (role_by_name(name) == role, function.name in called)
+        if role not in best or rank >= best[role][0]:
+            best[role] = (rank, name)
+    roles = {name: role for role, (_, name) in best.items()}
+    return tuple(
+        FunctionShape(name=name, role=roles[name], parameters=inferred_parameters(function), returns=_returns(function))
+        for name, function in functions.items()
+        if name in roles
+    )
+
+
+def _returns(function: Function) -> str:
+    """What a function returns, where a tuple of data frames has one for each table of a view."""
+    return re.sub(r"^tuple\[DataFrame(, DataFrame)*\]$", "tuple[DataFrame, ...]", inferred_returns(function))
 
 
 def _generic(name: str, view: str) -> str:
     """A function's name with `{view}` in place of the view's."""
     return re.sub(rf"(^|_){re.escape(view)}(_|$)", r"\1{view}\2", name) if view else name
-
-
-def _called_by_entry(function: Function, module: Module, entry: str | None) -> bool:
-    main = next((other for other in module.functions if other.name == entry), None)
-    return main is not None and function.name in called_names(main.node)
-
-
-def _shape(name: str, role: Role, neighbours: Sequence[Neighbour], model: Function) -> FunctionShape:
-    """The signature that neighbours share. Parameters for data frames are those of `model`."""
-    variants = [function for neighbour in neighbours if (function := neighbour.function(name))]
-    shared = (
-        set.intersection(*({parameter.name for parameter in f.parameters} for f in variants)) if variants else set()
-    )
-    kept = tuple(
-        parameter
-        for parameter in inferred_parameters(model)
-        if parameter.name in shared or is_frame(parameter) or parameter.default is None
-    )
-    return FunctionShape(name=name, role=role, parameters=kept, returns=_returns(inferred_returns(model), variants))
-
-
-def _returns(returns: str, variants: Sequence[Function]) -> str:
-    """Replaces a tuple of as many data frames as the script has sources by `tuple[DataFrame, ...]`."""
-    if returns.startswith("tuple[") or len({function.returns for function in variants}) > 1:
-        return re.sub(r"^tuple\[DataFrame(, DataFrame)*\]$", "tuple[DataFrame, ...]", returns)
-    return returns
 
 
 def inferred_parameters(function: Function) -> tuple[Parameter, ...]:

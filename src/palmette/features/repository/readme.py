@@ -130,7 +130,7 @@ def _functions(text: str, bullets: list[str]) -> tuple[FunctionShape, ...]:
         for fence in _FENCE.finditer(text):
             codes += _definitions(fence["body"])
     for code in codes:
-        shape = _parse(code)
+        shape = parse_signature(code)
         if shape is not None and (shape.role not in shapes or (shape.parameters and not shapes[shape.role].parameters)):
             shapes[shape.role] = shape
     return tuple(shapes.values())
@@ -149,7 +149,7 @@ def _definitions(body: str) -> list[str]:
     ]
 
 
-def _parse(code: str) -> FunctionShape | None:
+def parse_signature(code: str) -> FunctionShape | None:
     """Parses `build(tables, as_of) -> DataFrame`, `def build(...)`, `build()` or just `build`."""
     signature = code.strip().removeprefix("def ").removesuffix(":")
     if re.fullmatch(r"[a-z_][a-z0-9_]*", signature):

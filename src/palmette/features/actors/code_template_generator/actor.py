@@ -72,7 +72,6 @@ class CodeTemplateGenerator(Agent):
             input.config,
             input.utilities,
             find_neighbours(self.checkout),
-            self.checkout.packages,
         )
         return Attempt(self._template(text))
 

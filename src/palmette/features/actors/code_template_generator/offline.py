@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from palmette.features.artefacts import Config, Conventions, FunctionShape, Role, Utilities
+from palmette.features.artefacts import Config, Conventions, Utilities
+from palmette.features.pyspark.io import function_source
 from palmette.features.repository import Neighbour
-from palmette.features.signature import declared, signature
+from palmette.features.signature import signature
 from palmette.features.spec.view import View
 
-_DOCS: Mapping[Role, str] = {
-    "load": "Reads the view's tables.",
-    "build": "Builds the features from data frames alone: reads nothing, writes nothing.",
-    "write": "Writes the features to the configured place.",
-    "main": "Entry point for `spark-submit`.",
-}
 _HOMES: Mapping[str, str] = {
     "DataFrame": "pyspark.sql",
     "SparkSession": "pyspark.sql",
@@ -36,39 +29,22 @@ _HOMES: Mapping[str, str] = {
 """Modules for names in annotations that no neighbour imports."""
 
 
-class _Import(NamedTuple):
-    module: str
-    name: str
-
-    @property
-    def group(self) -> int:
-        """Import group: standard library or third party. The caller separates the team's own modules."""
-        first = self.module.split(".")[0]
-        return 0 if first == "__future__" else 1 if first in sys.stdlib_module_names else 2
-
-
 def write_template(
-    view: View,
-    conventions: Conventions,
-    config: Config,
-    utilities: Utilities | None,
-    neighbours: Sequence[Neighbour],
-    packages: frozenset[str],
+    view: View, conventions: Conventions, config: Config, utilities: Utilities | None, neighbours: Sequence[Neighbour]
 ) -> str:
-    """The source of the skeleton, from a neighbour's if one fits; `packages` are the team's top-level packages."""
+    """The source of the skeleton, from a neighbour's if one fits."""
+    docstring = module_docstring(view, conventions)
     if conventions.skeleton:
-        return f"{module_docstring(view, conventions)}\n\n{conventions.skeleton}"
-    functions = [_function(view, conventions, shape, neighbours) for shape in conventions.functions]
-    imports = _imports(view, conventions, config, neighbours)
-    imports += [_Import(utility.module, utility.name) for utility in (utilities.chosen if utilities else ())]
-    main = next(shape.name for shape in conventions.functions if shape.role == "main")
-    parts = [
-        module_docstring(view, conventions),
-        *_import_blocks(imports, packages, neighbours),
-        "\n\n" + "\n\n\n".join(functions) + "\n",
-        f'\nif __name__ == "__main__":\n    {main}()\n',
+        return f"{docstring}\n\n{conventions.skeleton}"
+    functions = [
+        function_source(view, conventions, shape.role, ["raise NotImplementedError"]) for shape in conventions.functions
     ]
-    return "\n".join(parts)
+    imports = {f"from {utility.module} import {utility.name}" for utility in (utilities.chosen if utilities else ())}
+    imports |= set(_imports(view, conventions, config, neighbours))
+    main = next(shape.name for shape in conventions.functions if shape.role == "main")
+    functions.append(f'if __name__ == "__main__":\n    {main}()\n')
+    lines = ["from __future__ import annotations", "", *sorted(imports)]
+    return "\n\n\n".join(["\n".join([docstring, "", *lines]), *functions])
 
 
 def module_docstring(view: View, conventions: Conventions) -> str:
@@ -138,45 +114,18 @@ def _summary(view: View, style: str) -> str:
     return description + "."
 
 
-def _function(view: View, conventions: Conventions, shape: FunctionShape, neighbours: Sequence[Neighbour]) -> str:
-    parameters = declared(view, conventions, shape)
-    returns = f" -> {shape.returns}" if shape.returns else ""
-    head = f"def {shape.name}({', '.join(parameters)}){returns}:"
-    if len(head) > conventions.line_length:
-        inner = "".join(f"    {parameter},\n" for parameter in parameters)
-        head = f"def {shape.name}(\n{inner}){returns}:"
-    return f'{head}\n    """{_doc(shape, neighbours)}"""\n    raise NotImplementedError'
-
-
-def _doc(shape: FunctionShape, neighbours: Sequence[Neighbour]) -> str:
-    """The neighbours' docstring, if they all use the same one for this function."""
-    own = _DOCS[shape.role]
-    if shape.role == "build":
-        return own
-    docs = {function.doc for neighbour in neighbours if (function := neighbour.function(shape.name))}
-    common = docs.pop().strip() if len(neighbours) > 1 and len(docs) == 1 else ""
-    return common if common and "\n" not in common and '"' not in common and "\\" not in common else own
-
-
-def _imports(view: View, conventions: Conventions, config: Config, neighbours: Sequence[Neighbour]) -> list[_Import]:
+def _imports(view: View, conventions: Conventions, config: Config, neighbours: Sequence[Neighbour]) -> Iterator[str]:
     """Imports of the names in annotations, from the same modules as the neighbours."""
     module, _, class_name = config.class_name.partition(":")
-    found = []
-    for name in sorted(_annotation_names(view, conventions)):
+    for name in _annotation_names(view, conventions):
         homes = Counter(neighbour.module.imports[name] for neighbour in neighbours if name in neighbour.module.imports)
         if homes:
-            dotted = homes.most_common(1)[0][0]
-            found.append(_Import(*_split(dotted)))
+            home, _, original = homes.most_common(1)[0][0].rpartition(".")
+            yield f"from {home} import {original}" if home else f"import {original}"
         elif name == class_name.split(".")[0] and module:
-            found.append(_Import(module, name))
+            yield f"from {module} import {name}"
         elif name in _HOMES:
-            found.append(_Import(_HOMES[name], name))
-    return found
-
-
-def _split(dotted: str) -> tuple[str, str]:
-    module, _, name = dotted.rpartition(".")
-    return module, name
+            yield f"from {_HOMES[name]} import {name}"
 
 
 def _annotation_names(view: View, conventions: Conventions) -> set[str]:
@@ -190,23 +139,3 @@ def _annotation_names(view: View, conventions: Conventions) -> set[str]:
             continue
         names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     return names
-
-
-def _import_blocks(imports: Iterable[_Import], packages: frozenset[str], neighbours: Sequence[Neighbour]) -> list[str]:
-    """Sorted import statements in groups, separated by blank lines."""
-    future = not neighbours or any("from __future__ import annotations" in n.module.text for n in neighbours)
-    wanted = {*imports, *([_Import("__future__", "annotations")] if future else [])}
-    blocks: list[str] = []
-    for group in range(4):
-        mine: dict[str, list[str]] = {}
-        for item in sorted(wanted):
-            own = item.module.split(".")[0] in packages and item.group == 2
-            if (3 if own else item.group) == group:
-                mine.setdefault(item.module, []).append(item.name)
-        if mine:
-            lines = [
-                f"from {module} import {', '.join(names)}" if module else f"import {', '.join(names)}"
-                for module, names in mine.items()
-            ]
-            blocks.append("\n" + "\n".join(lines))
-    return blocks

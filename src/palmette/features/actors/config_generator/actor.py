@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, reduce
-from operator import getitem
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -164,8 +163,7 @@ class ConfigGenerator(Agent):
         if refused:
             return Verdict.of(refused)
         known = self._known_facts
-        wrong = _wrong_facts(known, reply.answer["facts"], output) + _swapped_facts(known, output)
-        wrong += self._absent_facts(output, context)
+        wrong = [*_wrong_facts(known, reply.answer["facts"], output), *self._absent_facts(output, context)]
         parsed = Measurement(name="team class", status="passed", detail=f"{output.file.path} parses into {name}")
         read = Measurement(
             name="accessors",
@@ -326,28 +324,6 @@ def _wrong_facts(known: Mapping[str, Any], values: Mapping[str, Any], output: Co
         for key, expected in known.items()
         if key in values and not same(values[key], expected)
     ]
-
-
-def _swapped_facts(known: Mapping[str, Any], output: Config) -> list[Violation]:
-    """Locations that are recorded for one fact but hold another."""
-    found = []
-    document = parse_text(output.file.path, output.file.text)
-    for key, place in output.places.items():
-        value = _at(document, place)
-        others = [other for other, expected in known.items() if same(value, expected)]
-        if key in known and others and key not in others:
-            where = ".".join(map(str, place))
-            message = f"{output.file.path}: {where} is noted for the {key}, and holds the {others[0]}, {value!r}."
-            found.append(Violation(code="config-fact", subject=key, message=message))
-    return found
-
-
-def _at(document: Any, place: Sequence[str | int]) -> Any:
-    """The value at a location; None if it does not exist."""
-    try:
-        return reduce(getitem, place, document)
-    except (KeyError, IndexError, TypeError):
-        return None
 
 
 def _texts(document: Any, keys: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:

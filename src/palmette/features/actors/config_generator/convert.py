@@ -6,29 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palmette.features.actors.config_generator.names import tokens
+from palmette.features.actors.config_generator.names import VOCABULARY, tokens
 from palmette.features.actors.config_generator.neighbour_configs import NOTHING
 
 Json = Mapping[str, Any]
-
-_DTYPES: Mapping[str, tuple[str, ...]] = {
-    "boolean": ("boolean", "bool", "BooleanType"),
-    "tinyint": ("tinyint", "byte", "int8", "int", "integer", "IntegerType", "number", "numeric"),
-    "smallint": ("smallint", "short", "int16", "int", "integer", "IntegerType", "number", "numeric"),
-    "int": ("int", "integer", "int32", "IntegerType", "long", "int64", "number", "numeric"),
-    "bigint": ("bigint", "long", "int64", "LongType", "integer", "int", "number", "numeric"),
-    "float": ("float", "float32", "real", "FloatType", "double", "float64", "number", "numeric"),
-    "double": ("double", "float64", "DoubleType", "float", "number", "numeric"),
-    "decimal": ("decimal", "DecimalType", "numeric", "number", "double", "float"),
-    "string": ("string", "str", "text", "varchar", "StringType", "categorical"),
-    "binary": ("binary", "bytes", "BinaryType"),
-    "date": ("date", "DateType"),
-    "timestamp": ("timestamp", "datetime", "TimestampType", "unix_timestamp"),
-    "timestamp_ntz": ("timestamp_ntz", "timestamp", "datetime", "TimestampNTZType", "TimestampType"),
-    "array": ("array", "list", "vector", "embedding", "ArrayType"),
-    "map": ("map", "dict", "MapType"),
-}
-"""Other names of Spark types in configurations, closest first."""
 
 
 def spellings(value: str) -> tuple[str, ...]:
@@ -37,7 +18,9 @@ def spellings(value: str) -> tuple[str, ...]:
     >>> spellings("bigint")[:3]
     ('bigint', 'long', 'int64')
     """
-    return tuple(dict.fromkeys((value, *_DTYPES.get(_base(value), ()))))
+    base = _base(value)
+    known = (base, *VOCABULARY.types[base]) if base in VOCABULARY.types else ()
+    return tuple(dict.fromkeys((value, *known)))
 
 
 def _base(value: str) -> str:
@@ -95,7 +78,7 @@ def _text(value: Any, schema: Json, seen: Sequence[Any]) -> Any:
         return NOTHING
     known = {item for item in seen if isinstance(item, str)}
     # If neighbours write Spark's own type names, take them literally: `double` does not then stand for a decimal.
-    known_spellings = () if {_base(item) for item in known} <= {*_DTYPES} else spellings(value)
+    known_spellings = () if {_base(item) for item in known} <= {*VOCABULARY.types} else spellings(value)
     text = next((spelling for spelling in known_spellings if spelling in known), value)
     pattern = schema.get("pattern")
     if isinstance(pattern, str) and not _matches(pattern, text):

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Any, get_args
 
-from pydantic import BeforeValidator
-
-from palmette.documents import Model, parse_document, read_text
+from palmette.features.actors.config_generator.names import VOCABULARY
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Expression
 from palmette.features.spec.run import Destination, Run
@@ -65,45 +62,23 @@ class FactRecord:
         return next((fact for fact in self.facts if name in fact.names), None)
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(str.split)]
-
-
-class FactNames(Model):
-    """The usual names of a fact."""
-
-    names: Names = ()
-    perhaps: Names = ()
-
-
-class FactVocabulary(Model):
-    """The names of `facts.yaml`, by record and fact."""
-
-    view: Mapping[str, FactNames]
-    output: Mapping[str, FactNames]
-    source: Mapping[str, FactNames]
-    feature: Mapping[str, FactNames]
-    entity: Mapping[str, FactNames]
-    key: Mapping[str, FactNames]
-    sections: Mapping[str, FactNames]
-    location: Mapping[str, FactNames]
-
-
-_NAMES = parse_document(read_text(Path(__file__).with_suffix(".yaml")), FactVocabulary, "facts.yaml")
+_NAMES = VOCABULARY.facts
 _NO_KEYS: Mapping[str, str] = {}
-_SECTIONS = {section: known.names for section, known in _NAMES.sections.items()}
+_SECTIONS = {section: known.names for section, known in _NAMES["sections"].items()}
 
 
-def _facts(known: Mapping[str, FactNames], keys: Mapping[str, str] = _NO_KEYS, /, **values: Value) -> list[ConfigFact]:
+def _facts(record: str, keys: Mapping[str, str] = _NO_KEYS, /, **values: Value) -> list[ConfigFact]:
     """Builds the facts of a record; `keys` maps the facts that scripts read to their accessor keys."""
+    known = _NAMES[record]
     return [
-        ConfigFact(value, known[name].names, known[name].perhaps, keys.get(name, "")) for name, value in values.items()
+        ConfigFact(item, known[name].names, known[name].perhaps, keys.get(name, "")) for name, item in values.items()
     ]
 
 
 def facts_of(view: View, run: Run) -> FactRecord:
     """Collects all facts about a view."""
     facts = _facts(
-        _NAMES.view,
+        "view",
         {"view": VIEW, "partition": "partition"},
         view=view.name,
         description=view.description or None,
@@ -131,7 +106,7 @@ def facts_of(view: View, run: Run) -> FactRecord:
 
 def _output(view: View, destination: Destination) -> list[ConfigFact]:
     own: dict[str, Value] = {"table_format" if destination.path is None else "format": destination.format}
-    return _facts(_NAMES.output, table=view.table_name, **own)
+    return _facts("output", table=view.table_name, **own)
 
 
 def _collections(view: View) -> tuple[FactCollection, ...]:
@@ -139,7 +114,7 @@ def _collections(view: View) -> tuple[FactCollection, ...]:
     features = {feature.name: _feature(feature) for feature in view.features if not feature.internal}
     entities = {
         one.name: _facts(
-            _NAMES.entity,
+            "entity",
             name=one.name,
             keys=list(one.keys),
             description=one.description or None,
@@ -147,7 +122,7 @@ def _collections(view: View) -> tuple[FactCollection, ...]:
         )
         for one in view.spec.entities
     }
-    keys = {name: _facts(_NAMES.key, name=name, dtype=str(kind)) for name, kind in view.grain.items()}
+    keys = {name: _facts("key", name=name, dtype=str(kind)) for name, kind in view.grain.items()}
 
     def collection(name: str, items: Mapping[str, list[ConfigFact]], *stands_for: str) -> FactCollection:
         records = {key: FactRecord((key,), tuple(facts)) for key, facts in items.items()}
@@ -164,7 +139,7 @@ def _collections(view: View) -> tuple[FactCollection, ...]:
 def _location(place: Table | Destination, key: str, prefix: str) -> ConfigFact:
     """A path matches path-like names, a catalogue name matches table-like names, and both match general names."""
     kind = "table" if place.path is None else "path"
-    general, special = _NAMES.location["anywhere"].names, _NAMES.location[kind].names
+    general, special = _NAMES["location"]["anywhere"].names, _NAMES["location"][kind].names
     names = tuple(f"{prefix}_{name}" for name in (*special, *general))
     return ConfigFact(getattr(place, kind), (*names, prefix, *general), special, key)
 
@@ -184,7 +159,7 @@ def _flat(view: View, table: Table) -> ConfigFact:
 
 def _source(view: View, table: Table) -> list[ConfigFact]:
     facts = _facts(
-        _NAMES.source,
+        "source",
         {"name": f"{NAME}{table.name}"},
         name=table.name,
         format=table.format if table.path is not None else None,
@@ -205,7 +180,7 @@ def _feature(feature: ViewFeature) -> list[ConfigFact]:
     computation = feature.computation
     aggregate = computation if isinstance(computation, Aggregate) else None
     return _facts(
-        _NAMES.feature,
+        "feature",
         name=feature.name,
         dtype=str(feature.dtype),
         default=list(feature.default) if isinstance(feature.default, tuple) else feature.default,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import yaml
@@ -29,53 +29,20 @@ class YamlLayout(NamedTuple):
 
 def layout_of(files: Sequence[TextFile]) -> YamlLayout:
     """The style of the files; the defaults if the files do not show one."""
-    nodes = [node for file in files for node in _nodes(file.text)]
-    lists = [node for node in nodes if isinstance(node, yaml.SequenceNode) and node.value]
-    scalars = [n for n in lists if all(isinstance(item, yaml.ScalarNode) for item in n.value)]
-    indented = [
-        item.value[0].start_mark.column - 2 > key.start_mark.column
-        for node in nodes
-        if isinstance(node, yaml.MappingNode)
-        for key, item in node.value
-        if isinstance(item, yaml.SequenceNode) and item.value and not item.flow_style
-    ]
-    indents = [
-        item.value[0][0].start_mark.column - key.start_mark.column
-        for node in nodes
-        if isinstance(node, yaml.MappingNode)
-        for key, item in node.value
-        if isinstance(item, yaml.MappingNode) and item.value and not item.flow_style
-    ]
-    items = [item for node in lists for item in node.value if isinstance(item, yaml.MappingNode)]
+    text = "\n".join(file.text for file in files)
+
+    def count(pattern: str) -> int:
+        return len(re.findall(pattern, text, re.MULTILINE))
+
+    indents = [len(spaces) for spaces in re.findall(r"^[\w-]+: *\n( +)[\w-]+:", text, re.MULTILINE)]
     return YamlLayout(
-        indent_lists=not indented or sum(indented) * 2 >= len(indented),
-        flow_lists=not scalars or sum(bool(node.flow_style) for node in scalars) * 2 >= len(scalars),
-        flow_items=bool(items) and sum(bool(node.flow_style) for node in items) * 2 > len(items),
-        double_quotes=_prefers_double(nodes),
+        indent_lists=count(r"^( *)[^\s#-][^:\n]*: *\n\1 +- ") >= count(r"^( *)[^\s#-][^:\n]*: *\n\1- "),
+        flow_lists=count(r"(:|-) \[[^\[{]*\]") >= count(r": *\n *- +[^\s\[{:]+$"),
+        flow_items=count(r"^ *- +\{") > count(r"^ *- +[\w-]+:( |$)"),
+        double_quotes=count(r'[:,\[-] *"') > count(r"[:,\[-] *'"),
         start_marker=bool(files) and all(file.text.lstrip().startswith("---") for file in files),
         indent=max(set(indents), key=indents.count) if indents and 2 <= max(indents) <= 8 else 2,
     )
-
-
-def _prefers_double(nodes: Sequence[yaml.Node]) -> bool:
-    quotes = [node.style for node in nodes if isinstance(node, yaml.ScalarNode) and node.style in ("'", '"')]
-    return quotes.count('"') > quotes.count("'")
-
-
-def _nodes(text: str) -> Iterator[yaml.Node]:
-    try:
-        waiting = [yaml.compose(text, Loader=yaml.SafeLoader)]
-    except yaml.YAMLError:
-        return
-    while waiting:
-        node = waiting.pop()
-        if node is None:
-            continue
-        yield node
-        if isinstance(node, yaml.MappingNode):
-            waiting += [part for pair in node.value for part in pair]
-        elif isinstance(node, yaml.SequenceNode):
-            waiting += node.value
 
 
 def write_document(value: Any, path: str, files: Sequence[TextFile], width: int = 100) -> str:
@@ -111,16 +78,9 @@ def write_yaml(value: Any, layout: YamlLayout, width: int = 100) -> str:
         return node
 
     Dumper.add_representer(list, represent_list)
+    options = {"sort_keys": False, "allow_unicode": True, "default_flow_style": False}
     return str(
         yaml.dump(
-            value,
-            Dumper=Dumper,
-            sort_keys=False,
-            allow_unicode=True,
-            width=width,
-            indent=layout.indent,
-            default_flow_style=False,
-            explicit_start=layout.start_marker,
-            encoding=None,
+            value, Dumper=Dumper, width=width, indent=layout.indent, explicit_start=layout.start_marker, **options
         )
     )

@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from palmette.documents import Model, parse_document, read_text
+
+Names = Annotated[tuple[str, ...], BeforeValidator(str.split)]
+
+
+class FactNames(Model):
+    """The usual names of a fact."""
+
+    names: Names = ()
+    perhaps: Names = ()
+
+
+class Vocabulary(Model):
+    """What teams call things in their configurations."""
+
+    facts: Mapping[str, Mapping[str, FactNames]]
+    """By record and fact."""
+    abbreviations: Mapping[str, str]
+    types: Mapping[str, Names]
+    """Other names of Spark types, closest first."""
+
+
+VOCABULARY = parse_document(read_text(Path(__file__).with_name("facts.yaml")), Vocabulary, "facts.yaml")
 
 STRONG = 0.9
 """The minimum score at which a name identifies the content of a field."""
 WEAK = 0.6
 """The minimum score at which a name may identify the content, if nothing contradicts it."""
 
-_SHORT = {
-    "out": "output",
-    "desc": "description",
-    "descr": "description",
-    "fmt": "format",
-    "src": "source",
-    "dst": "destination",
-    "dest": "destination",
-    "col": "column",
-    "cols": "column",
-    "tbl": "table",
-    "ts": "timestamp",
-    "fv": "view",
-    "agg": "aggregation",
-    "dt": "date",
-    "pk": "key",
-    "tz": "timezone",
-    "dir": "directory",
-    "docs": "doc",
-    "ids": "id",
-    "func": "function",
-    "expr": "expression",
-    "cutoff": "cutoff",
-    "spec": "spec",
-}
 _NOISE = frozenset({"column", "field", "value", "the", "of", "list", "config", "spec", "def", "definition", "settings"})
 
 
@@ -46,7 +49,7 @@ def tokens(name: str) -> tuple[str, ...]:
     """
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name)
     words = [word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word]
-    return tuple(_singular(_SHORT.get(word, word)) for word in words)
+    return tuple(_singular(VOCABULARY.abbreviations.get(word, word)) for word in words)
 
 
 def _singular(word: str) -> str:
