@@ -78,9 +78,13 @@ def write_yaml(value: Any, layout: YamlLayout, width: int = 100) -> str:
         return node
 
     Dumper.add_representer(list, represent_list)
-    options = {"sort_keys": False, "allow_unicode": True, "default_flow_style": False}
-    return str(
-        yaml.dump(
-            value, Dumper=Dumper, width=width, indent=layout.indent, explicit_start=layout.start_marker, **options
-        )
+    return yaml.dump(
+        value,
+        Dumper=Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=width,
+        indent=layout.indent,
+        default_flow_style=False,
+        explicit_start=layout.start_marker,
     )
