@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
+LONG = 4  # length from which sequences of numbers or repeated texts are written shortly
 Value = Any  # None, a bool, number or text, a list, tuple or dict of values, a `Call` or a `Name`
 
 
@@ -72,6 +74,8 @@ def source(value: Value) -> str:
 
     >>> source(Call("sklearn.linear_model.Ridge", {"alpha": 10.0, "solver": "lsqr"}))
     'Ridge(alpha=10.0, solver="lsqr")'
+    >>> source([["q", "q", "q", "q", "c", "c", "c", "c"], [6, 7, 8, 9]])
+    '[["q"] * 4 + ["c"] * 4, list(range(6, 10))]'
     """
     match value:
         case Call(path=path, arguments=arguments, positional=positional):
@@ -79,6 +83,8 @@ def source(value: Value) -> str:
             return f"{_spelt(path)}({', '.join(given)})"
         case Name(path=path):
             return _spelt(path)
+        case list() | tuple() if len(value) >= LONG and (short := _short(value)):
+            return short
         case list():
             return "[" + ", ".join(map(source, value)) + "]"
         case tuple():
@@ -91,6 +97,17 @@ def source(value: Value) -> str:
             return f'float("{value}")'
         case _:
             return repr(value)
+
+
+def _short(value: Sequence[Value]) -> str:
+    """Returns a long sequence as a range or as repetitions; empty if it is neither."""
+    kind = type(value).__name__
+    if all(type(one) is int for one in value) and list(value) == list(range(value[0], value[0] + len(value))):
+        return f"{kind}(range({value[0]}, {value[0] + len(value)}))"
+    if kind == "tuple" or not all(isinstance(one, str) for one in value):
+        return ""
+    runs = [(text, len(list(run))) for text, run in groupby(value)]
+    return " + ".join(f"[{_text(text)}] * {count}" for text, count in runs) if len(runs) <= len(value) / LONG else ""
 
 
 def calls_in(value: Value) -> Iterator[Call | Name]:

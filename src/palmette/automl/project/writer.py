@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = 4  # rows for tests and documentation
 LEADERS = 5  # candidates in the README
+LONGEST = 60  # characters of a list of columns without a name of its own
 UNCONVERGED = ("sklearn.neural_network.MLP", "sklearn.linear_model.LogisticRegression")
 """Models that warn if validation chose few steps."""
 
@@ -48,7 +49,8 @@ def write_package(
 
     calls, problem = _model_calls(blueprint, selection), problem_of(blueprint)
     groups, own = _groups(blueprint), {one.path.removesuffix(".py") for one in modules}
-    layout = laid_out(calls, {name: [one.name for one in columns] for name, columns in groups.items()})
+    others = _other_formats(blueprint)
+    layout = laid_out(calls, {name: [one.name for one in columns] for name, columns in (groups | others).items()})
     of_features = [*([calls.target] if calls.target else []), layout.readers, *(one.call for one in layout.features)]
     of_model = [*(one.call for one in layout.members), layout.model]
     examples = _examples(blueprint, problem.examples())
@@ -59,6 +61,7 @@ def write_package(
         "left_out": _left_out(blueprint.dropped),
         "target_reader": calls.target,
         "groups": groups,
+        "other_formats": others,
         "own": own,
         "imports": {
             "features": imports_of([*of_features, *(one.returns for one in layout.features)], own, FEATURES),
@@ -204,6 +207,19 @@ def _groups(blueprint: Blueprint) -> dict[str, list[ColumnUse]]:
     groups = {f"{kind.upper()}_COLUMNS": [one for one in blueprint.columns if one.kind == kind] for kind in kinds}
     derived = [ColumnUse(name=one.name, kind="number", note=one.reason) for one in blueprint.derived]
     return groups | ({"DERIVED_COLUMNS": derived} if derived else {})
+
+
+def _other_formats(blueprint: Blueprint) -> dict[str, list[ColumnUse]]:
+    """Long lists of columns whose format in the file is not the usual one of their kind, by name."""
+    from palmette.automl.composition import readers_of
+
+    found: dict[str, list[ColumnUse]] = {}
+    known = list[str]()
+    for kind, _, names in readers_of(blueprint.columns):
+        if kind in known and len(source(names)) > LONGEST:
+            found[f"{kind.upper()}_COLUMNS_{known.count(kind) + 1}"] = [blueprint.column(name) for name in names]
+        known.append(kind)
+    return found
 
 
 def _examples(blueprint: Blueprint, frame: pd.DataFrame | None) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from palmette.automl.candidates import Candidate
+from palmette.automl.candidates import Candidate, Setting
 from palmette.automl.composition import learner_named
 from palmette.automl.encoders.encoder import DataFacts
 
@@ -46,7 +46,7 @@ class Tuner:
         self.count += 1
         update = {
             "name": f"{base.learner.replace('_', '')}{MARK}{self.count}",
-            "settings": {**base.settings, **found},
+            "settings": {**base.settings, **{key: _rounded(value) for key, value in found.items()}},
             "reason": f"settings of {base.name} searched",
         }
         made = base.model_copy(update=update)
@@ -75,3 +75,8 @@ class Tuner:
             sampler = optuna.samplers.TPESampler(seed=self.seed, n_startup_trials=START)
             self._studies[learner] = optuna.create_study(direction="maximize", sampler=sampler)
         return self._studies[learner]
+
+
+def _rounded(value: Setting) -> Setting:
+    """Rounds a number to the digits that people write."""
+    return float(f"{value:.4g}") if isinstance(value, float) else value
