@@ -45,14 +45,14 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)
 
 
-def renamed(line: str, name: str, new: str) -> str:
-    """Renames a variable in a line of code, but not functions, attributes or text inside strings.
+def renamed(line: str, name: str, new: str, *, calls: bool = False) -> str:
+    """Renames a variable in a line of code, but not attributes or text in strings, and functions only with `calls`.
 
     >>> renamed('day = as_of - F.expr("as_of")  # as_of', "as_of", "moment")
     'day = moment - F.expr("as_of")  # as_of'
     """
     text = r"""\"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\#.*"""
-    variable = rf"(?<![\w.]){name}(?![\w(])"
+    variable = rf"(?<![\w.]){name}(?![\w{'' if calls else '('}])"
     return re.sub(f"{text}|{variable}", lambda found: new if found[0] == name else found[0], line)
 
 

@@ -7,13 +7,14 @@ module converts it to the team's and inserts it into the hole of a skeleton.
 from __future__ import annotations
 
 import ast
+import copy
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from palmette.features.artefacts import Conventions, ScriptStyle
-from palmette.features.pyspark.code import docstring, indent, quoted
+from palmette.features.pyspark.code import docstring, indent, quoted, renamed
 from palmette.features.spec.view import View
 
 HOLE = "raise NotImplementedError"
@@ -145,17 +146,11 @@ def _imports(code: str, style: ScriptStyle, bound: Mapping[str, str]) -> tuple[l
 def _respelt(text: str, renames: Mapping[str, str], style: ScriptStyle) -> str:
     """Generated code with the team's module names and type notation."""
     for name, other in renames.items():
-        text = "\n".join(_renamed_name(line, name, other) for line in text.split("\n"))
+        text = "\n".join(renamed(line, name, other, calls=True) for line in text.split("\n"))
     if style.type_objects:
         types = style.imports.get("pyspark.sql.types", "T")
         text = re.sub(r'\.cast\("([^"]+)"\)', lambda found: f".cast({_type_object(found[1], types)})", text)
     return text
-
-
-def _renamed_name(line: str, name: str, other: str) -> str:
-    """As `renamed`, but also where the name is called: `datetime(2024, 1, 1)`."""
-    text = r"""\"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\#.*"""
-    return re.sub(rf"{text}|(?<![\w.]){name}(?!\w)", lambda found: other if found[0] == name else found[0], line)
 
 
 def _type_object(kind: str, types: str) -> str:
@@ -240,12 +235,11 @@ def inlined(body: str, helpers: Sequence[str]) -> tuple[str, list[str]]:
     functions = {
         node.name: node for helper in helpers if isinstance(node := ast.parse(helper).body[0], ast.FunctionDef)
     }
-    inliner = _Inliner({name: node for name, node in functions.items() if _is_plain(node)})
     tree = ast.parse("def build():\n" + textwrap.indent(body, "    ")).body[0]
     assert isinstance(tree, ast.FunctionDef)
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    inliner.taken |= (names | functions.keys()) - inliner.functions.keys()
-    statements = inliner.block(tree.body)
+    plain = {name: node for name, node in functions.items() if _is_plain(node)}
+    taken = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} | functions.keys()
+    statements = _Inliner(plain, taken - plain.keys()).block(tree.body)
     text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in statements)
     left = [helper for helper in helpers if re.search(rf"\b{_name_of(helper)}\(", text)]
     return text, left
@@ -257,69 +251,64 @@ def _is_plain(node: ast.FunctionDef) -> bool:
     return len(returns) == 1 and straight and returns[0] is node.body[-1]
 
 
-class _Inliner:
-    """Replaces calls by the code of the called functions."""
+class _Inliner(ast.NodeTransformer):
+    """Replaces calls of functions by their code; calls inside expressions become variables."""
 
-    def __init__(self, functions: Mapping[str, ast.FunctionDef]) -> None:
-        self.functions = functions
-        self.taken: set[str] = set()
-        """Variable names in use."""
+    def __init__(self, functions: Mapping[str, ast.FunctionDef], taken: set[str]) -> None:
+        self.functions, self.taken = functions, taken
+        self.before: list[ast.stmt] = []
+        """Statements to insert before the current one."""
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        return [made for statement in statements for made in self._statement(statement)]
+        made: list[ast.stmt] = []
+        outer = self.before
+        for statement in statements:
+            self.before = []
+            if isinstance(statement, ast.Assign | ast.Return) and (function := self._called(statement.value)):
+                assert isinstance(statement.value, ast.Call)
+                statement.value = self._value(function, statement.value)
+            else:
+                statement = self.visit(statement)
+            made += [*self.before, statement]
+        self.before = outer
+        return made
 
-    def _statement(self, statement: ast.stmt) -> list[ast.stmt]:
-        if isinstance(statement, ast.Assign) and (call := self._call(statement.value)) is not None:
-            before, value = self._body(call)
-            return [*before, ast.Assign(targets=statement.targets, value=value)]
-        if isinstance(statement, ast.Return) and (call := self._call(statement.value)) is not None:
-            before, value = self._body(call)
-            return [*before, ast.Return(value=value)]
-        before = []
-        replace = _Replace(self, before)
-        changed = replace.visit(statement)
-        return [*before, changed]
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if function := self._called(node):
+            return self._variable(function.name, self._value(function, node))
+        return self.generic_visit(node)
 
-    def _call(self, node: ast.expr | None) -> ast.Call | None:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self.functions:
-            return node
-        return None
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
+        return node
 
-    def variable(self, call: ast.Call, before: list[ast.stmt]) -> ast.Name:
-        """Assigns the value of a call to a new variable; appends the statements to `before`."""
-        assert isinstance(call.func, ast.Name)
-        statements, value = self._body(call)
-        name = self._fresh(call.func.id)
-        before += [*statements, ast.Assign(targets=[ast.Name(name, ast.Store())], value=value)]
+    def _called(self, node: ast.expr | None) -> ast.FunctionDef | None:
+        is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        return self.functions.get(node.func.id) if is_call else None
+
+    def _variable(self, wanted: str, value: ast.expr) -> ast.Name:
+        """Assigns a value to a new variable before the current statement."""
+        name = self._fresh(wanted)
+        self.before.append(ast.Assign(targets=[ast.Name(name, ast.Store())], value=value))
         return ast.Name(name, ast.Load())
 
-    def _body(self, call: ast.Call) -> tuple[list[ast.stmt], ast.expr]:
-        """The statements of the called function with arguments substituted, and the expression it returns."""
-        assert isinstance(call.func, ast.Name)
-        function = self.functions[call.func.id]
-        before: list[ast.stmt] = []
+    def _value(self, function: ast.FunctionDef, call: ast.Call) -> ast.expr:
+        """The expression that the function returns for these arguments; its other statements go before."""
         given = dict(zip((one.arg for one in function.args.args), call.args, strict=False))
         given |= {one.arg: one.value for one in call.keywords if one.arg}
         values: dict[str, ast.expr] = {}
         for name, value in given.items():
-            value = _Replace(self, before).visit(value)
-            uses = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(function))
-            if isinstance(value, ast.Name | ast.Constant | ast.Subscript) or uses < 2:
-                values[name] = value
-            else:
-                fresh = self._fresh(name)
-                before.append(ast.Assign(targets=[ast.Name(fresh, ast.Store())], value=value))
-                values[name] = ast.Name(fresh, ast.Load())
-        body = ast.parse(ast.unparse(function)).body[0]
-        assert isinstance(body, ast.FunctionDef)
-        local = {n.id for n in ast.walk(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        names = {name: self._fresh(name) for name in sorted(local)}
-        statements = body.body[1:] if ast.get_docstring(body) is not None else body.body
-        settled = [_Rename(values, names).visit(item) for item in statements]
-        done = self.block(settled)
-        last = done.pop()
+            value = self.visit(value)
+            uses = sum(isinstance(node, ast.Name) and node.id == name for node in ast.walk(function))
+            is_simple = isinstance(value, ast.Name | ast.Constant | ast.Subscript) or uses < 2
+            values[name] = value if is_simple else self._variable(name, value)
+        nodes = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+        local = sorted({node.id for node in nodes if isinstance(node.ctx, ast.Store)})
+        rename = _Rename(values, {name: self._fresh(name) for name in local})
+        statements = function.body[ast.get_docstring(function) is not None :]
+        *others, last = self.block([rename.visit(copy.deepcopy(item)) for item in statements])
         assert isinstance(last, ast.Return) and last.value is not None
-        return [*before, *done], last.value
+        self.before += others
+        return last.value
 
     def _fresh(self, wanted: str) -> str:
         name, number = wanted, 2
@@ -327,22 +316,6 @@ class _Inliner:
             name, number = f"{wanted}_{number}", number + 1
         self.taken.add(name)
         return name
-
-
-class _Replace(ast.NodeTransformer):
-    """Replaces calls inside an expression by variables."""
-
-    def __init__(self, inliner: _Inliner, before: list[ast.stmt]) -> None:
-        self.inliner, self.before = inliner, before
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        if self.inliner._call(node) is not None:
-            return self.inliner.variable(node, self.before)
-        self.generic_visit(node)
-        return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
-        return node
 
 
 class _Rename(ast.NodeTransformer):
