@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from palmette.features.frames.row_factory import EntityNumbers, Row, RowFactory, Values
+from palmette.features.frames.row_factory import EntityNumbers, Event, Row, RowFactory, Values
 from palmette.features.frames.table_usage import state_moments
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
@@ -61,11 +61,9 @@ class Fixture:
     def contrast(self, factory: RowFactory, table: Table) -> Values:
         """The values, with a different one in every column whose pool has another."""
         given = self.values[table.name]
+        names = [column.name for column in factory.free(table)]
         others = {
-            column.name: [
-                value for value in factory.value_pools[table.name, column.name] if value != given[column.name]
-            ]
-            for column in factory.free(table)
+            name: [each for each in factory.value_pools[table.name, name] if each != given[name]] for name in names
         }
         return {**given, **{name: values[0] for name, values in others.items() if values}}
 
@@ -255,6 +253,15 @@ class ScenarioBuilder:
         if table == spine and table in factory.events():
             given[table.name].append(factory.row(table, entity, fixture.values[table.name], self.cutoff))
         self.add(*about, given)
+
+    def events(self, fixture: Fixture, table: Table, events: Iterable[Event], about: tuple[str, str]) -> None:
+        """As `case`, for a new entity with these events."""
+        entity = self.entity()
+        rows = []
+        for at, values, available, others, number in events:
+            owner = entity.stranger(others, number)
+            rows.append(self.factory.row(table, owner, values, at, available=available))
+        self.case(fixture, table, entity, rows, about)
 
     def rows(self) -> dict[str, list[Row]]:
         """The rows of all parts, by table."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from palmette.features.frames.fixtures import Fixture, ScenarioBuilder
-from palmette.features.frames.row_factory import EntityNumbers, Row, Values
+from palmette.features.frames.row_factory import EntityNumbers, Event, Row, Values
 from palmette.features.frames.table_usage import joined_to, lengths_of, state_moments
 from palmette.features.frames.test_scenarios import DAY, HOUR, relevant
 from palmette.features.spec.dfr import Table
@@ -17,7 +18,7 @@ def histories(builder: ScenarioBuilder) -> None:
     for table in factory.events():
         if not any(source.table == table and source.late_by for source in factory.view.sources):
             continue
-        about, step = f"history_of_{table.name}", factory.step(table)
+        step = factory.step(table)
         for fixture in relevant(builder, table):
             for length in lengths_of(factory.view, table) or [HOUR]:
                 for note, gap in (
@@ -26,50 +27,39 @@ def histories(builder: ScenarioBuilder) -> None:
                     ("just more than", length + step),
                     ("less than half of", length * 0.4),
                 ):
-                    entity = builder.entity()
-                    rows = [
-                        factory.row(table, entity, fixture.varied(factory, table, i), builder.usual - i * gap)
-                        for i in range(3)
-                    ]
-                    builder.case(fixture, table, entity, rows, (about, f"{table.name} {note} {length} apart"))
-            _across(builder, table, fixture, about)
-            _gaps_of_knowledge(builder, table, fixture, about)
+                    times = [builder.usual - i * gap for i in range(3)]
+                    _history(builder, table, fixture, times, f"{table.name} {note} {length} apart")
+            hours = [builder.cutoff + hours * HOUR for hours in (-60, -30, -3, -1, 0, 2)]
+            _history(builder, table, fixture, hours, "a history that goes on after the cut-off")
+            if table.available_time is not None:
+                late = builder.cutoff + HOUR
+                _history(builder, table, fixture, hours[:4], "an event in between that is known too late", late)
+            _gaps_of_knowledge(builder, table, fixture)
 
 
-def _gaps_of_knowledge(builder: ScenarioBuilder, table: Table, fixture: Fixture, about: str) -> None:
+def _history(
+    builder: ScenarioBuilder,
+    table: Table,
+    fixture: Fixture,
+    times: Sequence[datetime],
+    note: str,
+    second_known: datetime | None = None,
+) -> None:
+    """Adds an entity with an event at each time; the second may be known late."""
+    known = [None, second_known, *[None] * len(times)]
+    events = [Event(at, fixture.varied(builder.factory, table, i), known[i]) for i, at in enumerate(times)]
+    builder.events(fixture, table, events, (f"history_of_{table.name}", note))
+
+
+def _gaps_of_knowledge(builder: ScenarioBuilder, table: Table, fixture: Fixture) -> None:
     """Adds histories of three events in which the second lacks a value."""
-    factory = builder.factory
-    for column in factory.free(table):
+    for column in builder.factory.free(table):
         if column.nullable:
-            entity = builder.entity()
-            values = [fixture.varied(factory, table, i) for i in range(3)]
+            values = [fixture.varied(builder.factory, table, i) for i in range(3)]
             values[1][column.name] = None
-            rows = [factory.row(table, entity, given, builder.usual - i * HOUR) for i, given in enumerate(values)]
-            builder.case(fixture, table, entity, rows, (about, f"an event without {column.name} in between"))
-
-
-def _across(builder: ScenarioBuilder, table: Table, fixture: Fixture, about: str) -> None:
-    """Adds histories that span the cut-off, and histories with an event that becomes available too late."""
-    factory = builder.factory
-    entity = builder.entity()
-    rows = [
-        factory.row(table, entity, fixture.varied(factory, table, i), builder.cutoff + hours * HOUR)
-        for i, hours in enumerate((-60, -30, -3, -1, 0, 2))
-    ]
-    builder.case(fixture, table, entity, rows, (about, "a history that goes on after the cut-off"))
-    if table.available_time is not None:
-        entity = builder.entity()
-        rows = [
-            factory.row(
-                table,
-                entity,
-                fixture.varied(factory, table, i),
-                builder.cutoff - hours * HOUR,
-                available=builder.cutoff + HOUR if i == 1 else None,
-            )
-            for i, hours in enumerate((60, 30, 3, 1))
-        ]
-        builder.case(fixture, table, entity, rows, (about, "an event in between that is known too late"))
+            events = [Event(builder.usual - i * HOUR, given) for i, given in enumerate(values)]
+            about = f"history_of_{table.name}", f"an event without {column.name} in between"
+            builder.events(fixture, table, events, about)
 
 
 def states(builder: ScenarioBuilder) -> None:
@@ -115,11 +105,10 @@ def members(builder: ScenarioBuilder) -> None:
         for note, at, known in [*times, *(late if table.available_time else [])]:
             for what, moment in moments:
                 for second in (False, True):
-                    entity, given = builder.entity(), builder.fixtures[0].values[table.name]
-                    rows = [factory.row(table, entity, given, moment + at, available=moment + known)]
-                    rows += [factory.row(table, entity, given, moment + DAY)] * second
+                    given = builder.fixtures[0].values[table.name]
+                    events = [Event(moment + at, given, moment + known), *[Event(moment + DAY, given)] * second]
                     about = f"members_in_{table.name}", f"{table.name} {note} the {what}{', and later' * second}"
-                    builder.case(builder.fixtures[0], table, entity, rows, about)
+                    builder.events(builder.fixtures[0], table, events, about)
 
 
 def _overtaken(builder: ScenarioBuilder, table: Table, what: str, moment: datetime) -> None:

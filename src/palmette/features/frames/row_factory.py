@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from palmette.features.frame import Frame
@@ -24,6 +24,8 @@ from palmette.features.spec.view import View
 Row = dict[str, Any]
 Values = Mapping[str, Any]
 """Column to value, without keys and times."""
+STRANGERS = 1000
+"""Offset for the numbers of entities that appear only as keys in rows of others."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,22 @@ class EntityNumbers:
 
     def key(self, link: ColumnRef) -> int:
         return self.others.get(link, self.number)
+
+    def stranger(self, links: Iterable[ColumnRef], number: int = 1) -> EntityNumbers:
+        """The entity with keys on these links that no other entity has."""
+        return EntityNumbers(self.number, {link: self.number + number * STRANGERS for link in links})
+
+
+class Event(NamedTuple):
+    """An event of an entity."""
+
+    at: datetime
+    values: Values
+    available: datetime | None = None
+    others: tuple[ColumnRef, ...] = ()
+    """Links on which it belongs to a stranger."""
+    stranger: int = 1
+    """Number of the stranger."""
 
 
 class RowFactory:

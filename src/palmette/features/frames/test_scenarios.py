@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any, NamedTuple
 
 from palmette.features.frames.fixtures import LONG_AGO, Fixture, Rows, ScenarioBuilder, usual_row
 from palmette.features.frames.keys import GRAIN, ColumnRef
-from palmette.features.frames.row_factory import EntityNumbers, Row, Values
+from palmette.features.frames.row_factory import EntityNumbers, Event, Row, Values
 from palmette.features.frames.table_usage import columns_joined, windows_of
 from palmette.features.oracle.clock import day_of, midnight, window_start
-from palmette.features.spec.dfr import RegisteredColumn, Table
+from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate
 from palmette.features.spec.literals import to_python
 from palmette.features.spec.sql import parse
@@ -24,8 +24,6 @@ DAY, HOUR, SECOND, MICROSECOND = (
     timedelta(seconds=1),
     timedelta(microseconds=1),
 )
-STRANGERS = 1000
-"""Offset for the numbers of entities that appear only as keys in rows of others."""
 
 
 class EventTiming(NamedTuple):
@@ -36,73 +34,41 @@ class EventTiming(NamedTuple):
     available: datetime | None = None
 
 
-class CompanionEvent(NamedTuple):
-    """An event inside all windows, with a description."""
-
-    note: str
-    values: Values
-    others: tuple[ColumnRef, ...] = ()
-    """Links on which it belongs to a different entity, which has no rows in other tables."""
-
-
 def boundaries(builder: ScenarioBuilder) -> None:
     """Adds events at every critical time: alone, second of two, and next to an event that produces the output row."""
     factory = builder.factory
     for table in factory.events():
         backwards, bare = _looks_back(builder, table), factory.view.spine is None
         for fixture in relevant(builder, table):
-            edges, late = list(_edges(builder, table)), list(_late(builder, table))
-            for timestamp in (*edges, *late):
-                theme = f"{table.name}_{'known_late' if timestamp.available else 'at_the_edges'}"
-                _at(builder, fixture, table, timestamp, (theme, f"{table.name} {timestamp.note}"))
-            for timestamp in edges if backwards else ():
-                note = f"the second of two {table.name} {timestamp.note}"
-                _at(builder, fixture, table, timestamp, (f"pairs_of_{table.name}_at_the_edges", note), second=True)
-            for beside in _companions(builder, fixture, table) if bare else ():
-                for timestamp, second in product((*edges, *late), sorted({False, backwards})):
-                    about = f"{table.name}_beside_others", f"{table.name} {timestamp.note}, and {beside.note}"
-                    _at(builder, fixture, table, timestamp, about, second=second, beside=beside)
+            given, edges, late = fixture.values[table.name], list(_edges(builder, table)), list(_late(builder, table))
+            for note, at, available in (*edges, *late):
+                about = f"{table.name}_{'known_late' if available else 'at_the_edges'}", f"{table.name} {note}"
+                builder.events(fixture, table, [Event(at, given, available)], about)
+            for note, at, available in edges if backwards else ():
+                about = f"pairs_of_{table.name}_at_the_edges", f"the second of two {table.name} {note}"
+                builder.events(fixture, table, [Event(at, given, available), Event(at - HOUR, given)], about)
+            for beside, found in _companions(builder, fixture, table) if bare else ():
+                for (note, at, available), second in product((*edges, *late), sorted({False, backwards})):
+                    events = [Event(at, given, available), *[Event(at - HOUR, given)] * second, beside]
+                    about = f"{table.name}_beside_others", f"{table.name} {note}, and {found}"
+                    builder.events(fixture, table, events, about)
     _more_cutoffs(builder)
 
 
-def _at(
-    builder: ScenarioBuilder,
-    fixture: Fixture,
-    table: Table,
-    timestamp: EventTiming,
-    about: tuple[str, str],
-    *,
-    second: bool = False,
-    beside: CompanionEvent | None = None,
-) -> None:
-    """Adds an event at a given time, optionally with another an hour before it or inside all windows."""
-    factory, entity, given = builder.factory, builder.entity(), fixture.values[table.name]
-    rows = [factory.row(table, entity, given, timestamp.at, available=timestamp.available)]
-    if second:
-        rows.insert(0, factory.row(table, entity, given, timestamp.at - HOUR))
-    if beside is not None:
-        rows.append(factory.row(table, stranger(entity, beside.others), beside.values, builder.usual))
-    builder.case(fixture, table, entity, rows, about)
-
-
-def _companions(builder: ScenarioBuilder, fixture: Fixture, table: Table) -> Iterator[CompanionEvent]:
+def _companions(builder: ScenarioBuilder, fixture: Fixture, table: Table) -> Iterator[tuple[Event, str]]:
     """Events that produce the output row: an equal one, a different one, and one that contributes little."""
-    yield CompanionEvent("one within", fixture.values[table.name])
-    yield CompanionEvent("one within", fixture.contrast(builder.factory, table))
+    yield Event(builder.usual, fixture.values[table.name]), "one within"
+    yield Event(builder.usual, fixture.contrast(builder.factory, table)), "one within"
     others = other_links(builder, table)
     found = f" of another {' and '.join(link.column for link in others)}" if others else ""
     if fixture.quiet:
-        yield CompanionEvent(f"one within{found} that counts for little", fixture.quiet[table.name], others)
+        quiet = Event(builder.usual, fixture.quiet[table.name], None, others)
+        yield quiet, f"one within{found} that counts for little"
 
 
 def other_links(builder: ScenarioBuilder, table: Table) -> tuple[ColumnRef, ...]:
     """Links on which rows of a table match other tables, except the grain."""
     return tuple(sorted(link for link in builder.factory.keys.links_of(table) if link.table != GRAIN))
-
-
-def stranger(entity: EntityNumbers, links: Iterable[ColumnRef], number: int = 1) -> EntityNumbers:
-    """The entity with different keys on these links."""
-    return EntityNumbers(entity.number, {link: entity.number + number * STRANGERS for link in links})
 
 
 def _looks_back(builder: ScenarioBuilder, table: Table) -> bool:
@@ -143,9 +109,8 @@ def _edges(builder: ScenarioBuilder, table: Table) -> Iterator[EventTiming]:
         yield EventTiming(f"just more than {window} before the cut-off", start - step)
         yield EventTiming(f"just less than {window} before the cut-off", start + step)
         if table.available_time is not None:
-            yield EventTiming(
-                f"just more than {window} before the cut-off, known after that", start - step, start + HOUR
-            )
+            note = f"just more than {window} before the cut-off, known after that"
+            yield EventTiming(note, start - step, start + HOUR)
         yield EventTiming(f"at the midnight before the last {window}", midnight(day_of(start, zone), zone))
         yield EventTiming(f"a day before the last {window}", start - DAY)
         if window.days and not window.seconds:
@@ -178,34 +143,21 @@ def _more_cutoffs(builder: ScenarioBuilder) -> None:
 def values(builder: ScenarioBuilder) -> None:
     """Adds every value of every pool."""
     for table in builder.factory.view.tables.values():
+        fixture = relevant(builder, table)[0]
         for column in builder.factory.free(table):
             for value in builder.factory.value_pools[table.name, column.name]:
-                for fixture in relevant(builder, table)[:1]:
-                    _one_value(builder, fixture, table, column, value)
-
-
-def _one_value(builder: ScenarioBuilder, fixture: Fixture, table: Table, column: RegisteredColumn, value: Any) -> None:
-    entity = builder.entity()
-    text = "another value" if column.personal else value if isinstance(value, str) else str(value)
-    builder.case(
-        fixture,
-        table,
-        entity,
-        fixture.rows_of(builder.factory, table, entity, builder.cutoff, {column.name: value}),
-        (f"values_of_{table.name}", f"{column.name} {text!r}"[:60]),
-    )
+                entity = builder.entity()
+                text = "another value" if column.personal else value if isinstance(value, str) else str(value)
+                rows = fixture.rows_of(builder.factory, table, entity, builder.cutoff, {column.name: value})
+                builder.case(fixture, table, entity, rows, (f"values_of_{table.name}", f"{column.name} {text!r}"[:60]))
 
 
 def absences(builder: ScenarioBuilder) -> None:
     """Adds nulls, and entities without rows in some tables."""
     fixture, factory = builder.fixtures[0], builder.factory
     for table in factory.view.tables.values():
-        entity = builder.entity()
-        builder.add(
-            "nothing_there",
-            f"no row in {table.name}",
-            fixture.rows(factory, entity, builder.cutoff, without=[table.name]),
-        )
+        rest = fixture.rows(factory, builder.entity(), builder.cutoff, without=[table.name])
+        builder.add("nothing_there", f"no row in {table.name}", rest)
         for column in table.columns:
             if column.nullable and column.name not in table.keys:
                 entity = builder.entity()
@@ -214,16 +166,11 @@ def absences(builder: ScenarioBuilder) -> None:
                     rows = rows[-1:]  # with both states, one of them would still be valid
                 nulls = [factory.dated(table, {**row, column.name: None}) for row in rows]
                 builder.case(fixture, table, entity, nulls, (f"nulls_in_{table.name}", f"null {column.name}"))
-    _alone(builder)
+    for table in factory.view.tables.values():
+        row = usual_row(factory, table, builder.entity(), fixture.values[table.name], builder.cutoff)
+        builder.add("nothing_there", f"a row in {table.name} alone", {table.name: [row]})
     _strangers(builder)
     _neighbours(builder)
-
-
-def _alone(builder: ScenarioBuilder) -> None:
-    fixture = builder.fixtures[0]
-    for table in builder.factory.view.tables.values():
-        row = usual_row(builder.factory, table, builder.entity(), fixture.values[table.name], builder.cutoff)
-        builder.add("nothing_there", f"a row in {table.name} alone", {table.name: [row]})
 
 
 def _strangers(builder: ScenarioBuilder) -> None:
@@ -233,7 +180,7 @@ def _strangers(builder: ScenarioBuilder) -> None:
         links = {column.name: link for column in table.columns if (link := keys.link(table, column.name)) is not None}
         for name, link in links.items():
             entity = builder.entity()
-            other = stranger(entity, [link])
+            other = entity.stranger([link])
             rows = fixture.rows(builder.factory, entity, builder.cutoff, without=[table.name])
             rows[table.name] = [usual_row(builder.factory, table, other, fixture.values[table.name], builder.cutoff)]
             builder.add("unmatched_keys", f"another {name} in {table.name}", rows)
@@ -264,23 +211,14 @@ def repeats(builder: ScenarioBuilder) -> None:
         about = f"repeated_{table.name}"
         for fixture in relevant(builder, table):
             plain = fixture.values[table.name]
-            entity = builder.entity()
-            rows = [factory.row(table, entity, plain, builder.cutoff - hours * HOUR) for hours in (2, 3, 3, 50)]
-            builder.case(fixture, table, entity, rows, (about, f"four {table.name}, two at the same time"))
+            events = [Event(builder.cutoff - hours * HOUR, plain) for hours in (2, 3, 3, 50)]
+            builder.events(fixture, table, events, (about, f"four {table.name}, two at the same time"))
             for column in factory.free(table):
-                value_pool = factory.value_pools[table.name, column.name][:4]
-                for order in (
-                    value_pool,
-                    value_pool[::-1],
-                    [*value_pool, *value_pool],
-                    [*value_pool[:2], *value_pool[:3]],
-                ):
-                    entity = builder.entity()
-                    rows = [
-                        factory.row(table, entity, {**plain, column.name: value}, builder.cutoff - (2 + i // 2) * HOUR)
-                        for i, value in enumerate(order)
-                    ]
-                    builder.case(fixture, table, entity, rows, (about, f"{column.name} that repeats or ties"))
+                pool = factory.value_pools[table.name, column.name][:4]
+                for order in (pool, pool[::-1], [*pool, *pool], [*pool[:2], *pool[:3]]):
+                    given = [{**plain, column.name: value} for value in order]
+                    events = [Event(builder.cutoff - (2 + i // 2) * HOUR, each) for i, each in enumerate(given)]
+                    builder.events(fixture, table, events, (about, f"{column.name} that repeats or ties"))
             if not table.keys_enforced:
                 entity = builder.entity()
                 builder.case(fixture, table, entity, _twice(builder, table, entity, plain), (about, "repeated rows"))
@@ -304,14 +242,13 @@ def _ranks(builder: ScenarioBuilder, table: Table) -> None:
         names = parse(aggregate.rank_by).columns
         measured = [each for each in factory.free(table) if each.name in names and each.type.parsed.is_numeric]
         for largest in (6, 9):
-            entity, plain = builder.entity(), builder.fixtures[0].values[table.name]
-            rows = []
+            plain, events = builder.fixtures[0].values[table.name], []
             for number, (value, amount) in enumerate(((pool[0], 4), (pool[0], 4), (pool[1], largest)), 1):
                 given = {column.name: to_python(amount, column.type.parsed) for column in measured}
                 at = builder.cutoff - factory.soon * number / 4
-                rows.append(factory.row(table, entity, {**plain, aggregate.of: value, **given}, at))
+                events.append(Event(at, {**plain, aggregate.of: value, **given}))
             about = f"repeated_{table.name}", f"{aggregate.of} with more rows, and one with a larger amount"
-            builder.case(builder.fixtures[0], table, entity, rows, about)
+            builder.events(builder.fixtures[0], table, events, about)
 
 
 def _of_several(builder: ScenarioBuilder, table: Table) -> None:
@@ -340,7 +277,7 @@ def _found_by(
     rows = {name: list(each) for name, each in fixture.rows(factory, entity, builder.cutoff, changes[0]).items()}
     alone = [each.name for each in factory.view.tables.values() if not factory.keys.links_of(each) & links]
     for number, changed in enumerate(changes[1:], 1):
-        other = stranger(entity, links, number)
+        other = entity.stranger(links, number)
         for name, each in fixture.rows(factory, other, builder.cutoff, changed, without=[*alone, table.name]).items():
             rows[name] += each
         at = builder.usual - number * max(HOUR, factory.step(table))
@@ -358,25 +295,13 @@ def midnights(builder: ScenarioBuilder) -> None:
     """Adds events at midnight in the zone and in UTC, and just before."""
     factory = builder.factory
     today = day_of(builder.cutoff, factory.zone)
-    for table in factory.events():
-        for days in (0, 1, 2, 7, 30):
-            day = today - days * DAY
-            utc = datetime(day.year, day.month, day.day, tzinfo=UTC)
-            for at in (
-                midnight(day, factory.zone),
-                midnight(day, factory.zone) - factory.step(table),
-                utc,
-                utc - SECOND,
-            ):
-                fixture = builder.fixtures[builder.count % len(builder.fixtures)]
-                entity = builder.entity()
-                builder.case(
-                    fixture,
-                    table,
-                    entity,
-                    [factory.row(table, entity, fixture.values[table.name], at)],
-                    ("midnights", f"{table.name} around midnight"),
-                )
+    for table, days in product(factory.events(), (0, 1, 2, 7, 30)):
+        day = today - days * DAY
+        local, utc = midnight(day, factory.zone), datetime(day.year, day.month, day.day, tzinfo=UTC)
+        for at in (local, local - factory.step(table), utc, utc - SECOND):
+            fixture = builder.fixtures[builder.count % len(builder.fixtures)]
+            event = Event(at, fixture.values[table.name])
+            builder.events(fixture, table, [event], ("midnights", f"{table.name} around midnight"))
 
 
 def empty(builder: ScenarioBuilder) -> None:

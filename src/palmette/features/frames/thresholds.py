@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from palmette.features.frames.fixtures import Fixture, ScenarioBuilder
 from palmette.features.frames.keys import GRAIN
-from palmette.features.frames.row_factory import EntityNumbers, Row
-from palmette.features.frames.test_scenarios import DAY, HOUR, stranger
+from palmette.features.frames.row_factory import Event
+from palmette.features.frames.test_scenarios import DAY, HOUR
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate
 from palmette.features.spec.view import ViewFeature
@@ -40,26 +40,21 @@ def thresholds(builder: ScenarioBuilder) -> None:
 
 
 def _ages(builder: ScenarioBuilder, feature: ViewFeature, table: Table, fixture: Fixture, days: float) -> None:
-    factory, step = builder.factory, builder.factory.step(table)
+    step = builder.factory.step(table)
     for note, more in (("exactly", timedelta(0)), ("just more than", step), ("just less than", -step)):
-        entity = builder.entity()
-        rows = [factory.row(table, entity, fixture.values[table.name], builder.cutoff - days * DAY - more)]
+        event = Event(builder.cutoff - days * DAY - more, fixture.values[table.name])
         about = f"thresholds_of_{feature.name}", f"{table.name} {note} {days:g} days before the cut-off"
-        builder.case(fixture, table, entity, rows, about)
+        builder.events(fixture, table, [event], about)
 
 
 def _counts(builder: ScenarioBuilder, feature: ViewFeature, table: Table, fixture: Fixture, number: int) -> None:
     for count in (number - 1, number, number + 1):
         if count > 0:
-            entity = builder.entity()
-            rows = list(_several(builder, feature, table, fixture, entity))[:count]
-            about = f"thresholds_of_{feature.name}", f"{count} {table.name}"
-            builder.case(fixture, table, entity, rows, about)
+            events = list(_several(builder, feature, table, fixture))[:count]
+            builder.events(fixture, table, events, (f"thresholds_of_{feature.name}", f"{count} {table.name}"))
 
 
-def _several(
-    builder: ScenarioBuilder, feature: ViewFeature, table: Table, fixture: Fixture, entity: EntityNumbers
-) -> Iterator[Row]:
+def _several(builder: ScenarioBuilder, feature: ViewFeature, table: Table, fixture: Fixture) -> Iterator[Event]:
     """Events that count, at distinct times and, if the function counts distinct values, with distinct values."""
     factory, apart = builder.factory, max(HOUR, builder.factory.step(table))
     assert isinstance(feature.computation, Aggregate)
@@ -70,5 +65,6 @@ def _several(
         values = dict(fixture.values[table.name])
         if column is not None and value_pool and feature.computation.function != "count":
             values[column.name] = value_pool[index % len(value_pool)]
-        other = stranger(entity, [link] if link is not None and link.table != GRAIN else [], index)
-        yield factory.row(table, other, values, builder.cutoff - max(factory.soon, factory.step(table)) - index * apart)
+        others = (link,) if link is not None and link.table != GRAIN else ()
+        at = builder.cutoff - max(factory.soon, factory.step(table)) - index * apart
+        yield Event(at, values, None, others, index)
