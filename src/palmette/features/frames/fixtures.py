@@ -9,11 +9,13 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
+from palmette.features.frames.keys import GRAIN, ColumnRef
 from palmette.features.frames.row_factory import EntityNumbers, Event, Row, RowFactory, Values
 from palmette.features.frames.table_usage import state_moments
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
-from palmette.features.spec.dfr import Table
+from palmette.features.spec.dfr import RegisteredColumn, Table
+from palmette.features.spec.values import TypeName
 
 TRIES = 240
 LONG_AGO = timedelta(days=500)
@@ -132,18 +134,13 @@ def find_fixtures(factory: RowFactory, cutoff: datetime, most: int = 4) -> list[
             break
         picked.append(best)
         covered |= best.features
-    return [replace(each, quiet=_quietest(there, each.features).values if there else {}) for each in picked]
-
-
-def _quietest(fixtures: Sequence[Fixture], features: frozenset[str]) -> Fixture:
-    return min(fixtures, key=lambda each: len(each.features & features))
+    if not there:
+        return picked
+    quiet = [min(there, key=lambda one: len(one.features & each.features)) for each in picked]
+    return [replace(each, quiet=one.values) for each, one in zip(picked, quiet, strict=True)]
 
 
 def _grain(factory: RowFactory, entity: EntityNumbers) -> list[Any]:
-    from palmette.features.frames.keys import GRAIN, ColumnRef
-    from palmette.features.spec.dfr import RegisteredColumn
-    from palmette.features.spec.values import TypeName
-
     values = []
     for key, kind in factory.view.grain.items():
         link = factory.keys.links[ColumnRef(GRAIN, key)]

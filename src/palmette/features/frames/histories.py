@@ -16,7 +16,7 @@ def histories(builder: ScenarioBuilder) -> None:
     """Adds sequences of events whose distances are at, below and above the relevant lengths."""
     factory = builder.factory
     for table in factory.events():
-        if not any(source.table == table and source.late_by for source in factory.view.sources):
+        if not factory.looks_back(table):
             continue
         step = factory.step(table)
         for fixture in relevant(builder, table):

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
@@ -93,16 +94,14 @@ class RowFactory:
             if any(source.table.name == table.name for source in self.view.sources)
         ]
 
+    def looks_back(self, table: Table) -> bool:
+        """Whether a source of the table has steps that look at previous events."""
+        return any(source.table == table and source.late_by is not None for source in self.view.sources)
+
     def free(self, table: Table) -> list[RegisteredColumn]:
         """Columns that are neither keys, nor times, nor partitions by time."""
-        taken = {
-            table.event_time,
-            table.available_time,
-            table.valid_from,
-            table.valid_to,
-            *table.keys,
-            *(part.column for part in table.partitions if part.of),
-        }
+        times = (table.event_time, table.available_time, table.valid_from, table.valid_to)
+        taken = {*times, *table.keys, *(part.column for part in table.partitions if part.of)}
         if self.view.spine is not None and self.view.spine.table == table.name:
             taken.add(self.view.spine.cutoff)
         return [
@@ -210,7 +209,5 @@ class RowFactory:
 
 def _zero(column: RegisteredColumn) -> Any:
     """A default for a column that cannot be null."""
-    from decimal import Decimal
-
     kind = column.type.parsed.name
     return {"string": "x", "boolean": False, "decimal": Decimal(0), "array": [], "map": {}, "binary": b""}.get(kind, 0)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from palmette.features.frames.fixtures import LONG_AGO, Fixture, Rows, ScenarioBuilder, usual_row
 from palmette.features.frames.keys import GRAIN, ColumnRef
@@ -38,7 +38,7 @@ def boundaries(builder: ScenarioBuilder) -> None:
     """Adds events at every critical time: alone, second of two, and next to an event that produces the output row."""
     factory = builder.factory
     for table in factory.events():
-        backwards, bare = _looks_back(builder, table), factory.view.spine is None
+        backwards, bare = factory.looks_back(table), factory.view.spine is None
         for fixture in relevant(builder, table):
             given, edges, late = fixture.values[table.name], list(_edges(builder, table)), list(_late(builder, table))
             for note, at, available in (*edges, *late):
@@ -69,11 +69,6 @@ def _companions(builder: ScenarioBuilder, fixture: Fixture, table: Table) -> Ite
 def other_links(builder: ScenarioBuilder, table: Table) -> tuple[ColumnRef, ...]:
     """Links on which rows of a table match other tables, except the grain."""
     return tuple(sorted(link for link in builder.factory.keys.links_of(table) if link.table != GRAIN))
-
-
-def _looks_back(builder: ScenarioBuilder, table: Table) -> bool:
-    """Whether a source of the table has steps that look at previous events."""
-    return any(source.table == table and source.late_by is not None for source in builder.factory.view.sources)
 
 
 def relevant(builder: ScenarioBuilder, table: Table) -> list[Fixture]:
@@ -221,7 +216,10 @@ def repeats(builder: ScenarioBuilder) -> None:
                     builder.events(fixture, table, events, (about, f"{column.name} that repeats or ties"))
             if not table.keys_enforced:
                 entity = builder.entity()
-                builder.case(fixture, table, entity, _twice(builder, table, entity, plain), (about, "repeated rows"))
+                row = factory.row(table, entity, plain, builder.usual)
+                other = factory.row(table, entity, plain, builder.cutoff - 5 * HOUR)
+                rows = [row, dict(row), {**other, **{key: row[key] for key in table.keys}}]
+                builder.case(fixture, table, entity, rows, (about, "repeated rows"))
         _of_several(builder, table)
         _ranks(builder, table)
     spine = factory.spine
@@ -283,12 +281,6 @@ def _found_by(
         at = builder.usual - number * max(HOUR, factory.step(table))
         rows[table.name].append(factory.row(table, other, fixture.values[table.name], at))
     return rows
-
-
-def _twice(builder: ScenarioBuilder, table: Table, entity: EntityNumbers, given: Mapping[str, Any]) -> list[Row]:
-    row = builder.factory.row(table, entity, given, builder.usual)
-    other = builder.factory.row(table, entity, given, builder.cutoff - 5 * HOUR)
-    return [row, dict(row), {**other, **{key: row[key] for key in table.keys}}]
 
 
 def midnights(builder: ScenarioBuilder) -> None:

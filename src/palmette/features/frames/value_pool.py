@@ -75,11 +75,9 @@ def _near_literals(column: RegisteredColumn, kind: SparkType, predicate_values: 
     if kind.name == "string":
         return _texts(column.name, literals, predicate_values)
     values = [_typed(kind, value) for value in literals]
-    around: list[Any] = []
-    for value in values:
-        step = _step(kind)
-        around += [value, *([] if value is None or step is None else [value + step, value - step])]
-    return around
+    step = _step(kind)
+    known = [value for value in values if value is not None]
+    return [near for value in known for near in ([value] if step is None else [value, value + step, value - step])]
 
 
 def _step(kind: SparkType) -> Any:

@@ -116,10 +116,10 @@ def percentile(values: Sequence[Any], p: float) -> float | None:
     return (high - place) * ordered[low] + (place - low) * ordered[high]
 
 
-def _nth(values: Sequence[Any], p: float) -> Any:
-    """The smallest value such that at least the share `p` of the values is at or below it."""
+def nth(values: Sequence[Any], p: float) -> Any:
+    """The smallest value such that at least the share `p` of the values is at or below it; null for no values."""
     ordered = sorted(values, key=order_key)
-    return ordered[max(math.ceil(p * len(ordered)) - 1, 0)]
+    return ordered[max(math.ceil(p * len(ordered)) - 1, 0)] if ordered else None
 
 
 def ranked(pairs: Iterable[tuple[Any, Any]], rank: Callable[[list[Any]], Any] = len) -> list[Any]:
@@ -245,9 +245,7 @@ def _quantile(approximate: bool, call: AggregateCall) -> TypedExpression:
     if isinstance(p, list):
         raise NotCovered("percentile of several shares")
     if approximate:
-        return TypedExpression(
-            item.kind, lambda rows: _nth(values, float(p)) if (values := _values(call, rows)) else None
-        )
+        return TypedExpression(item.kind, lambda rows: nth(_values(call, rows), float(p)))
     return TypedExpression(DOUBLE, lambda rows: percentile(_values(call, rows), float(p)))
 
 

@@ -136,7 +136,9 @@ class Reference:
         self.inputs = lru_cache(maxsize=None)(self._named_in)
         self.skipped: dict[str, str] = {}
         """Unsupported features, each with the reason."""
-        self._condition = lru_cache(maxsize=None)(self._compiled_condition)
+        self._condition = lru_cache(maxsize=None)(
+            lambda source, where: compile_row(where, self.columns(source), self.zone).run
+        )
         self._start = lru_cache(maxsize=None)(lambda cutoff, window: window_start(cutoff, window, self.zone))
 
     def output(self, bases: Iterable[Row] | None = None) -> ExpectedFrame:
@@ -250,9 +252,7 @@ class Reference:
         }
 
     def aggregate(self, aggregate: Aggregate) -> tuple[SparkType, Callable[[Row, datetime | None], Any]]:
-        kind, function = compile_aggregate(
-            aggregate, self.early(self.view.source(aggregate.source), final=True).schema, self.zone
-        )
+        kind, function = compile_aggregate(aggregate, self.columns(aggregate.source), self.zone)
 
         def value(row: Row, cutoff: datetime | None) -> Any:
             rows, known = self.matching(aggregate, row, cutoff)
@@ -261,8 +261,7 @@ class Reference:
         return kind, value
 
     def expression(self, expression: Expression) -> tuple[SparkType, Callable[[Row, datetime | None], Any]]:
-        schema = self.early(self.view.source(expression.source), final=True).schema
-        compiled = compile_group(expression.sql, schema, self.zone)
+        compiled = compile_group(expression.sql, self.columns(expression.source), self.zone)
         return compiled.kind, lambda row, cutoff: compiled.run(self.matching(expression, row, cutoff)[0])
 
     def matching(
@@ -282,21 +281,18 @@ class Reference:
             rows = [candidate for candidate in rows if condition(candidate) is True]
         return rows, known
 
-    def _compiled_condition(self, source: str, where: str) -> Callable[[Row], Any]:
-        return compile_row(where, self.early(self.view.source(source), final=True).schema, self.zone).run
-
     def within(self, rows: Iterable[Row], known: VisibleRows, window: Window, cutoff: datetime) -> Iterable[Row]:
         start = self._start(cutoff, window)
         event = known.times.event
         return [row for row in rows if start is None or ((at := event(row)) is not None and at >= start)]
 
-    def early(self, source: ViewSource, final: bool = False) -> StepState:
-        """All rows after the early steps; with `final`, no rows but the columns after all steps."""
-        flow = self.shared.early(self.view, source)
-        if final:
-            flow = StepState(source.table, [], flow.schema, self.zone, self.frames, self.view.tables)
-            self.run_late(flow, source)
-        return flow
+    def columns(self, name: str) -> Mapping[str, SparkType]:
+        """The columns of a source after all steps."""
+        source = self.view.source(name)
+        schema = self.shared.early(self.view, source).schema
+        flow = StepState(source.table, [], schema, self.zone, self.frames, self.view.tables)
+        self.run_late(flow, source)
+        return flow.schema
 
     def run_late(self, flow: StepState, source: ViewSource) -> None:
         """Applies the late steps; adds the cut-off as a column if they use it."""
@@ -310,16 +306,9 @@ class Reference:
         """The rows of a source that are visible at the cut-off, after all steps."""
         if (name, cutoff) not in self._known:
             source = self.view.source(name)
-            early = self.early(source)
-            flow = StepState(
-                source.table,
-                self.visible(early.rows, early.times, cutoff),
-                early.schema,
-                self.zone,
-                self.frames,
-                self.view.tables,
-                cutoff,
-            )
+            early = self.shared.early(self.view, source)
+            rows = self.visible(early.rows, early.times, cutoff)
+            flow = replace(early, rows=rows, cutoff=cutoff)
             self.run_late(flow, source)
             self._known[name, cutoff] = VisibleRows(flow.rows, flow.schema, flow.times)
         return self._known[name, cutoff]

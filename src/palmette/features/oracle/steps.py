@@ -73,9 +73,10 @@ def run_steps(flow: StepState, steps: Sequence[fsc_steps.Step]) -> None:
     for step in steps:
         unsupported = flow.unsupported
         try:
-            _STEPS[type(step)](flow, step)
+            _STEPS[fsc_steps.step_kind(step) or ""](flow, fsc_steps.body_of(step))
         except NotCovered as reason:
-            flow.drop_unsupported(_columns_set_by(step), reason)
+            changes_rows = isinstance(step, fsc_steps.FilterStep | fsc_steps.JoinStep)
+            flow.drop_unsupported([] if changes_rows else fsc_steps.set_by(step), reason)
             continue
         unsupported = {**unsupported, **flow.unsupported}
         flow.schema = PartialSchema(
@@ -83,26 +84,15 @@ def run_steps(flow: StepState, steps: Sequence[fsc_steps.Step]) -> None:
         )
 
 
-def _columns_set_by(step: fsc_steps.Step) -> set[str]:
-    """The columns that a step sets; none for steps that change which rows exist."""
-    match step:
-        case fsc_steps.FilterStep() | fsc_steps.JoinStep():
-            return set()
-        case fsc_steps.ComputeStep():
-            return set(step.compute)
-        case _:
-            return {getattr(step, fsc_steps.step_kind(step) or "").column}
+def _filter(flow: StepState, condition: str) -> None:
+    test = compile_row(condition, flow.schema, flow.zone).run
+    flow.rows = [row for row in flow.rows if test(row) is True]
 
 
-def _filter(flow: StepState, step: fsc_steps.FilterStep) -> None:
-    condition = compile_row(step.filter, flow.schema, flow.zone).run
-    flow.rows = [row for row in flow.rows if condition(row) is True]
-
-
-def _compute(flow: StepState, step: fsc_steps.ComputeStep) -> None:
+def _compute(flow: StepState, columns: Mapping[str, str]) -> None:
     compiled: dict[str, TypedExpression] = {}
     missing: dict[str, NotCovered] = {}
-    for name, text in step.compute.items():
+    for name, text in columns.items():
         try:
             compiled[name] = compile_row(text, flow.schema, flow.zone)
         except NotCovered as error:
@@ -116,9 +106,9 @@ def _compute(flow: StepState, step: fsc_steps.ComputeStep) -> None:
         flow.drop_unsupported([name], reason)
 
 
-def _replace(flow: StepState, step: fsc_steps.ReplaceStep) -> None:
-    name, kind = step.replace.column, flow.schema[step.replace.column]
-    pairs = [(cast(old, c.STRING, kind, flow.zone), new) for old, new in step.replace.values.items()]
+def _replace(flow: StepState, rule: fsc_steps.Replace) -> None:
+    name, kind = rule.column, flow.schema[rule.column]
+    pairs = [(cast(old, c.STRING, kind, flow.zone), new) for old, new in rule.values.items()]
     result = kind
     for _, new in pairs:
         result = common(result, literal(new).kind)
@@ -148,8 +138,8 @@ def literal(value: Any) -> Any:
             return constant(str(value), c.STRING)
 
 
-def _convert(flow: StepState, step: fsc_steps.ConvertStep) -> None:
-    rule, source = step.convert, flow.schema[step.convert.column]
+def _convert(flow: StepState, rule: fsc_steps.Convert) -> None:
+    rule, source = rule, flow.schema[rule.column]
     target = rule.to.parsed
     registered = flow.table.column(rule.column)
     unit = registered.unit if registered is not None and source.is_integer else None
@@ -184,8 +174,7 @@ def _by_pattern(text: str, target: SparkType, pattern: str, zone: ZoneInfo) -> A
     return cast(parse_clock(text, pattern, zone), c.TIMESTAMP, target, zone)
 
 
-def _categorise(flow: StepState, step: fsc_steps.CategoriseStep) -> None:
-    rule = step.categorise
+def _categorise(flow: StepState, rule: fsc_steps.Categorise) -> None:
     if rule.of is not None:
         _buckets(flow, rule)
         return
@@ -212,8 +201,8 @@ def _buckets(flow: StepState, rule: fsc_steps.Categorise) -> None:
     flow.column(rule.column, c.STRING, value)
 
 
-def _extract(flow: StepState, step: fsc_steps.ExtractStep) -> None:
-    rule, source = step.extract, flow.schema[step.extract.of]
+def _extract(flow: StepState, rule: fsc_steps.Extract) -> None:
+    rule, source = rule, flow.schema[rule.of]
     kind, extract = _extractor(rule, source, flow.zone)
     flow.column(rule.column, kind, lambda row: None if row[rule.of] is None else extract(row[rule.of]))
 
@@ -251,8 +240,7 @@ def _date_part(reading: datetime, part: str) -> int:
     return day_parts(reading.date())[names.get(part, part)]
 
 
-def _join(flow: StepState, step: fsc_steps.JoinStep) -> None:
-    rule = step.join
+def _join(flow: StepState, rule: fsc_steps.Join) -> None:
     table, frame = flow.tables[rule.table], flow.frames[rule.table]
     times = Times(table, flow.zone)
     on, taken = pairs(rule.on), pairs(rule.columns)
@@ -282,8 +270,7 @@ def _join(flow: StepState, step: fsc_steps.JoinStep) -> None:
     flow.schema = {**flow.schema, **{new: frame.schema[there] for new, there in taken.items()}}
 
 
-def _member(flow: StepState, step: fsc_steps.MemberStep) -> None:
-    rule = step.member
+def _member(flow: StepState, rule: fsc_steps.Member) -> None:
     table, frame = flow.tables[rule.table], flow.frames[rule.table]
     counts = compile_row(rule.where, frame.schema, flow.zone).run if rule.where else lambda _: True
     wanted = [dict(row) for row in frame.rows if counts(row) is True]
@@ -353,8 +340,7 @@ def _look_back(
     flow.schema = {**flow.schema, column: kind}
 
 
-def _previous(flow: StepState, step: fsc_steps.PreviousStep) -> None:
-    rule = step.previous
+def _previous(flow: StepState, rule: fsc_steps.Previous) -> None:
     of = compile_row(rule.of, flow.schema, flow.zone)
     _look_back(
         flow,
@@ -374,8 +360,7 @@ def _elapsed(flow: StepState, rows: list[Row]) -> list[int | None]:
     return gaps[: len(rows)]
 
 
-def _gap(flow: StepState, step: fsc_steps.GapStep) -> None:
-    rule = step.gap
+def _gap(flow: StepState, rule: fsc_steps.Gap) -> None:
     size = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}[rule.unit] * 1_000_000
     _look_back(
         flow,
@@ -386,8 +371,7 @@ def _gap(flow: StepState, step: fsc_steps.GapStep) -> None:
     )
 
 
-def _session(flow: StepState, step: fsc_steps.SessionStep) -> None:
-    rule = step.session
+def _session(flow: StepState, rule: fsc_steps.Session) -> None:
     timeout = rule.timeout.timedelta // MICROSECOND
 
     def numbers(rows: list[Row]) -> list[int]:
@@ -400,16 +384,16 @@ def _session(flow: StepState, step: fsc_steps.SessionStep) -> None:
     _look_back(flow, rule.by, rule.column, c.BIGINT, numbers)
 
 
-_STEPS: dict[type, Callable[[StepState, Any], None]] = {
-    fsc_steps.FilterStep: _filter,
-    fsc_steps.ComputeStep: _compute,
-    fsc_steps.ReplaceStep: _replace,
-    fsc_steps.ConvertStep: _convert,
-    fsc_steps.CategoriseStep: _categorise,
-    fsc_steps.ExtractStep: _extract,
-    fsc_steps.JoinStep: _join,
-    fsc_steps.MemberStep: _member,
-    fsc_steps.PreviousStep: _previous,
-    fsc_steps.GapStep: _gap,
-    fsc_steps.SessionStep: _session,
+_STEPS: dict[str, Callable[[StepState, Any], None]] = {
+    "filter": _filter,
+    "compute": _compute,
+    "replace": _replace,
+    "convert": _convert,
+    "categorise": _categorise,
+    "extract": _extract,
+    "join": _join,
+    "member": _member,
+    "previous": _previous,
+    "gap": _gap,
+    "session": _session,
 }

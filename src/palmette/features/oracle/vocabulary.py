@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from palmette.features.oracle.clock import MICROSECOND
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.expression import compile_group, compile_row
-from palmette.features.oracle.groups import deviation, distinct, mean, percentile, ranked, total
+from palmette.features.oracle.groups import deviation, distinct, mean, nth, percentile, ranked, total
 from palmette.features.oracle.states import Row, sort_key
 from palmette.features.oracle.typed import TypedExpression, order_key, same, to
 from palmette.features.spec import type_rules as c
@@ -103,12 +103,7 @@ def _percentile(terms: CompiledAggregate, group: AggregatedRows) -> Any:
     values, p = terms.values(group), terms.aggregate.p
     if p is None:
         raise NotCovered("percentile without p")
-    if not values:
-        return None
-    if not terms.aggregate.approximate:
-        return percentile(values, p)
-    ordered = sorted(values, key=order_key)
-    return ordered[max(math.ceil(p * len(ordered)) - 1, 0)]
+    return nth(values, p) if terms.aggregate.approximate else percentile(values, p)
 
 
 def _days_since_last(terms: CompiledAggregate, group: AggregatedRows) -> float | None:

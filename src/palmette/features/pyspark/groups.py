@@ -69,7 +69,7 @@ class _Writer:
         grouped = [f"groupBy({name_arguments(self.by)})", f"agg({', '.join(columns)})"]
         calls = [*self._filter(), *with_columns(added), *grouped]
         subject = self.scope.keys_name(self.group.by)
-        by_expression = self._is_by_expression()
+        by_expression = all(isinstance(feature.computation, Expression) for feature in self.group.features)
         single = self.group.features[0].name if by_expression else self.group.source.name
         name = self.scope.names.fresh(f"{'distinct_' * self.group.is_distinct}{single}_by_{subject}")
         what = "Distinct counts" if self.group.is_distinct else "Features"
@@ -94,9 +94,6 @@ class _Writer:
             self._by_position(feature, aggregate),
         )
 
-    def _is_by_expression(self) -> bool:
-        return all(isinstance(feature.computation, Expression) for feature in self.group.features)
-
     def _whom(self) -> str:
         return " and ".join(key.removesuffix("_id") for key in self.group.by)
 
@@ -114,23 +111,14 @@ class _Writer:
         if self._counts_among_others(feature.computation) and (conditions := self._conditions(feature)):
             return self._distinct_where(feature.computation, conditions)
         position = positions.get(self._position_window(feature.computation)) if is_mixed(feature.computation) else None
-        rows = Rows(
-            self.scope,
-            self.group.source,
-            feature.dtype,
-            self.known.event,
-            self._residual(feature),
-            self._named,
-            position,
+        condition = conjunction(self._conditions(feature))
+        source, event = self.group.source, self.known.event
+        return aggregation(
+            feature.computation, Rows(self.scope, source, feature.dtype, event, condition, self._named, position)
         )
-        return aggregation(feature.computation, rows)
-
-    def _residual(self, feature: ViewFeature) -> CodeFragment | None:
-        """The feature's condition on rows, in addition to the group's filter."""
-        return conjunction(self._conditions(feature))
 
     def _conditions(self, feature: ViewFeature) -> list[CodeFragment]:
-        """As `_residual`, as a list of named conditions."""
+        """The feature's named conditions on rows, in addition to the group's filter."""
         computation = feature.computation
         assert isinstance(computation, Aggregate)
         parts = []
@@ -243,7 +231,7 @@ class _Writer:
 
     def _by_position(self, feature: ViewFeature, aggregate: Aggregate) -> list[str]:
         vector = self.scope.sql(aggregate.of or "", self.group.source.schema)
-        rows = Rows(self.scope, self.group.source, feature.dtype, self.known.event, None, _unnamed)
+        rows = Rows(self.scope, self.group.source, feature.dtype, self.known.event, None, lambda _, code: code)
         counted = [method(vector, "isNotNull"), *weighted(aggregate, rows)]
         is_weighted = aggregate.function == "vector_weighted_mean"
         weight = [method(weight_of(aggregate, rows), "alias", quoted("weight")).text] if is_weighted else []
@@ -259,10 +247,6 @@ class _Writer:
             f'positions = elements.groupBy({per_position}).agg({value}.alias("element"))',
             f"return positions.groupBy({name_arguments(self.by)}).agg({listed}.alias({quoted(feature.name)}))",
         ]
-
-
-def _unnamed(_: str, code: CodeFragment) -> CodeFragment:
-    return code
 
 
 _VERBS = {

@@ -282,8 +282,9 @@ class _Inliner(ast.NodeTransformer):
         return node
 
     def _called(self, node: ast.expr | None) -> ast.FunctionDef | None:
-        is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        return self.functions.get(node.func.id) if is_call else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            return self.functions.get(node.func.id)
+        return None
 
     def _variable(self, wanted: str, value: ast.expr) -> ast.Name:
         """Assigns a value to a new variable before the current statement."""

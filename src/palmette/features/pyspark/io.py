@@ -33,7 +33,7 @@ def load_body(scope: ScriptScope, conventions: Conventions, config: Config) -> l
 
 
 def _reader(scope: ScriptScope, table: Table, config: Config) -> str:
-    place = source_place(table, config)
+    place = config.accessors.get(f"source:{table.name}") or constant_name(table)
     if table.table is not None:
         return f"spark.table({place})"
     if table.format in ("csv", "json"):
@@ -61,11 +61,6 @@ def _as_named(config: Config, view: View, conventions: Conventions, role: Role) 
 
 def constant_name(table: Table) -> str:
     return f"{table.name.upper()}_{'TABLE' if table.table else 'PATH'}"
-
-
-def source_place(table: Table, config: Config) -> str:
-    """Code of the table's location: from the configuration, or a constant of the script."""
-    return config.accessors.get(f"source:{table.name}") or constant_name(table)
 
 
 def needed_columns(view: View, table: Table) -> list[str]:

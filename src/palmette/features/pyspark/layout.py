@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from palmette.features.pyspark.times import containing, is_dated, widest
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
-from palmette.features.spec.fsc_steps import JoinStep, Step, pairs, step_kind
+from palmette.features.spec.fsc_steps import JoinStep, pairs, set_by
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import View, ViewFeature, ViewSource
 
@@ -117,16 +117,6 @@ def vector_length(view: View, source: ViewSource, name: str) -> int | None:
 def changed_columns(source: ViewSource) -> frozenset[str]:
     """Columns that any step of the source sets."""
     return frozenset(name for step in source.steps for name in set_by(step))
-
-
-def set_by(step: Step) -> frozenset[str]:
-    """Columns that a step sets."""
-    body = getattr(step, step_kind(step) or "")
-    if isinstance(body, dict):
-        return frozenset(body)
-    if hasattr(body, "columns"):
-        return frozenset(body.columns)
-    return frozenset([body.column] if hasattr(body, "column") else [])
 
 
 def longest_window(view: View, source: ViewSource, by: tuple[str, ...] | None = None) -> Window | None:

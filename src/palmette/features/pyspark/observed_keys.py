@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from palmette.errors import DeveloperError
 from palmette.features.pyspark.code import function, name_arguments
-from palmette.features.pyspark.layout import FeatureGroup, groups, keys, longest_window, set_by
+from palmette.features.pyspark.layout import FeatureGroup, groups, keys, longest_window
 from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.sources import SourceTransforms
 from palmette.features.pyspark.times import containing, in_window
-from palmette.features.spec.fsc_steps import FilterStep, JoinStep, Step, pairs
+from palmette.features.spec.fsc_steps import FilterStep, JoinStep, Step, pairs, set_by
 from palmette.features.spec.sql import parse
 from palmette.features.spec.view import View, ViewSource
 

@@ -80,22 +80,22 @@ class Pipeline:
 
 def add_steps(pipeline: Pipeline, steps: tuple[fsc_steps.Step, ...]) -> None:
     for step in steps:
-        _WRITERS[type(step)](pipeline, step)
+        _WRITERS[fsc_steps.step_kind(step) or ""](pipeline, fsc_steps.body_of(step))
 
 
-def _filter(pipeline: Pipeline, step: fsc_steps.FilterStep) -> None:
-    pipeline.calls.append(f"where({pipeline.sql(step.filter).as_column.text})")
+def _filter(pipeline: Pipeline, condition: str) -> None:
+    pipeline.calls.append(f"where({pipeline.sql(condition).as_column.text})")
 
 
-def _compute(pipeline: Pipeline, step: fsc_steps.ComputeStep) -> None:
-    pipeline.set_columns({name: pipeline.sql(text).as_column.text for name, text in step.compute.items()})
+def _compute(pipeline: Pipeline, columns: Mapping[str, str]) -> None:
+    pipeline.set_columns({name: pipeline.sql(text).as_column.text for name, text in columns.items()})
 
 
-def _replace(pipeline: Pipeline, step: fsc_steps.ReplaceStep) -> None:
-    target = step.replace.column
+def _replace(pipeline: Pipeline, rule: fsc_steps.Replace) -> None:
+    target = rule.column
     kind = pipeline.schema[target]
     text = "F"
-    for old, new in step.replace.values.items():
+    for old, new in rule.values.items():
         text += f".when({column(target).text} == {_typed(old, kind)}, {literal(new).text})"
     pipeline.set_columns({target: f"{text}.otherwise({column(target).text})"})
 
@@ -111,22 +111,21 @@ def _typed(text: str, kind: SparkType) -> str:
     return f"F.lit({quoted(text)}).cast({quoted(str(kind))})"
 
 
-def _convert(pipeline: Pipeline, step: fsc_steps.ConvertStep) -> None:
-    convert = step.convert
-    kind, target = pipeline.schema[convert.column], convert.to.parsed
-    lenient = convert.invalid == "null"
-    value = column(convert.column)
-    registered = pipeline.table.column(convert.column)
-    if convert.format is not None and kind.is_temporal:
-        text = call("F.date_format", quoted(convert.column), quoted(convert.format)).text
-    elif convert.format is not None:
-        text = _parsed(convert.column, target, convert.format, lenient)
+def _convert(pipeline: Pipeline, rule: fsc_steps.Convert) -> None:
+    kind, target = pipeline.schema[rule.column], rule.to.parsed
+    lenient = rule.invalid == "null"
+    value = column(rule.column)
+    registered = pipeline.table.column(rule.column)
+    if rule.format is not None and kind.is_temporal:
+        text = call("F.date_format", quoted(rule.column), quoted(rule.format)).text
+    elif rule.format is not None:
+        text = _parsed(rule.column, target, rule.format, lenient)
     elif kind.is_integer and target.is_temporal and registered is not None and registered.unit:
-        moment = timestamp(convert.column, pipeline.schema, pipeline.table, pipeline.scope.view.zone)
+        moment = timestamp(rule.column, pipeline.schema, pipeline.table, pipeline.scope.view.zone)
         text = moment.text if target.name == "timestamp" else method(moment, "cast", quoted(str(target))).text
     else:
         text = method(value, "try_cast" if lenient else "cast", quoted(str(target))).text
-    pipeline.set_columns({convert.column: text})
+    pipeline.set_columns({rule.column: text})
 
 
 def _parsed(name: str, target: SparkType, pattern: str, lenient: bool) -> str:
@@ -140,8 +139,7 @@ def _parsed(name: str, target: SparkType, pattern: str, lenient: bool) -> str:
     return f"F.to_timestamp_ntz({quoted(name)}, F.lit({quoted(pattern)}))"
 
 
-def _categorise(pipeline: Pipeline, step: fsc_steps.CategoriseStep) -> None:
-    rule = step.categorise
+def _categorise(pipeline: Pipeline, rule: fsc_steps.Categorise) -> None:
     text = "F"
     if rule.of is None:
         for case in rule.cases:
@@ -157,8 +155,7 @@ def _categorise(pipeline: Pipeline, step: fsc_steps.CategoriseStep) -> None:
     pipeline.set_columns({rule.column: text})
 
 
-def _extract(pipeline: Pipeline, step: fsc_steps.ExtractStep) -> None:
-    rule = step.extract
+def _extract(pipeline: Pipeline, rule: fsc_steps.Extract) -> None:
     of = quoted(rule.of)
     if rule.split is not None:
         pattern = re.sub(r"([\\.\[\]{}()*+?^$|])", r"\\\1", rule.split.by)
@@ -178,21 +175,19 @@ def _extract(pipeline: Pipeline, step: fsc_steps.ExtractStep) -> None:
     pipeline.set_columns({rule.column: text})
 
 
-def _join(pipeline: Pipeline, step: fsc_steps.JoinStep) -> None:
-    join = step.join
-    table = pipeline.scope.view.tables[join.table]
-    timeless = join.at == "cutoff" or event_column(pipeline.table) is None
+def _join(pipeline: Pipeline, rule: fsc_steps.Join) -> None:
+    table = pipeline.scope.view.tables[rule.table]
+    timeless = rule.at == "cutoff" or event_column(pipeline.table) is None
     moment = pipeline.scope.cutoff if timeless else pipeline.event()
-    calls, parameter, passed = join_calls(pipeline.scope, join, table, moment, pipeline.schema)
+    calls, parameter, passed = join_calls(pipeline.scope, rule, table, moment, pipeline.schema)
     pipeline.calls += calls
     pipeline.parameters[parameter] = passed
-    taken = join.columns if isinstance(join.columns, dict) else {name: name for name in join.columns}
+    taken = rule.columns if isinstance(rule.columns, dict) else {name: name for name in rule.columns}
     kinds = {column.name: column.type.parsed for column in table.columns}
     pipeline.schema.update({name: kinds[there] for name, there in taken.items()})
 
 
-def _member(pipeline: Pipeline, step: fsc_steps.MemberStep) -> None:
-    rule = step.member
+def _member(pipeline: Pipeline, rule: fsc_steps.Member) -> None:
     timeless = rule.at == "cutoff" or event_column(pipeline.table) is None
     moment = pipeline.scope.cutoff if timeless else pipeline.event()
     calls, parameter, passed = member_calls(pipeline.scope, rule, moment, own=rule.table == pipeline.table.name)
@@ -201,8 +196,7 @@ def _member(pipeline: Pipeline, step: fsc_steps.MemberStep) -> None:
     pipeline.schema[rule.column] = SparkType("boolean")
 
 
-def _previous(pipeline: Pipeline, step: fsc_steps.PreviousStep) -> None:
-    rule = step.previous
+def _previous(pipeline: Pipeline, rule: fsc_steps.Previous) -> None:
     window = pipeline.entity_window(rule.by)
     offset = [] if rule.offset == 1 else [str(rule.offset)]
     lag = call("F.lag", pipeline.sql(rule.of).argument, *offset)
@@ -216,13 +210,12 @@ def _elapsed(pipeline: Pipeline, by: tuple[str, ...]) -> str:
     return f"{micros} - F.lag({micros}).over({window})"
 
 
-def _gap(pipeline: Pipeline, step: fsc_steps.GapStep) -> None:
-    unit = {"seconds": "SECOND", "minutes": "MINUTE", "hours": "HOUR", "days": "DAY"}[step.gap.unit]
-    pipeline.set_columns({step.gap.column: f"({_elapsed(pipeline, step.gap.by)}) / MICROS_PER_{unit}"})
+def _gap(pipeline: Pipeline, rule: fsc_steps.Gap) -> None:
+    unit = {"seconds": "SECOND", "minutes": "MINUTE", "hours": "HOUR", "days": "DAY"}[rule.unit]
+    pipeline.set_columns({rule.column: f"({_elapsed(pipeline, rule.by)}) / MICROS_PER_{unit}"})
 
 
-def _session(pipeline: Pipeline, step: fsc_steps.SessionStep) -> None:
-    rule = step.session
+def _session(pipeline: Pipeline, rule: fsc_steps.Session) -> None:
     gap, window = f"{rule.column}_gap", pipeline.entity_window(rule.by)
     pipeline.calls.append(f"withColumn({quoted(gap)}, {_elapsed(pipeline, rule.by)})")
     starts = f"F.col({quoted(gap)}) {'>' if rule.longer else '>='} {micros(rule.timeout)}"
@@ -231,16 +224,16 @@ def _session(pipeline: Pipeline, step: fsc_steps.SessionStep) -> None:
     pipeline.calls.append(f"drop({quoted(gap)})")
 
 
-_WRITERS: Mapping[type[Any], Callable[[Pipeline, Any], None]] = {
-    fsc_steps.FilterStep: _filter,
-    fsc_steps.ComputeStep: _compute,
-    fsc_steps.ReplaceStep: _replace,
-    fsc_steps.ConvertStep: _convert,
-    fsc_steps.CategoriseStep: _categorise,
-    fsc_steps.ExtractStep: _extract,
-    fsc_steps.JoinStep: _join,
-    fsc_steps.MemberStep: _member,
-    fsc_steps.PreviousStep: _previous,
-    fsc_steps.GapStep: _gap,
-    fsc_steps.SessionStep: _session,
+_WRITERS: Mapping[str, Callable[[Pipeline, Any], None]] = {
+    "filter": _filter,
+    "compute": _compute,
+    "replace": _replace,
+    "convert": _convert,
+    "categorise": _categorise,
+    "extract": _extract,
+    "join": _join,
+    "member": _member,
+    "previous": _previous,
+    "gap": _gap,
+    "session": _session,
 }

@@ -83,7 +83,8 @@ _SECONDS = ((86400, "DAY"), (3600, "HOUR"), (60, "MINUTE"), (1, "SECOND"))
 def window_start(window: Window, cutoff: CodeFragment, zone: str) -> CodeFragment:
     """Code of the window's start; days are calendar days of the session's zone, the rest is elapsed time."""
     if is_utc(zone) and cutoff.text == "F.lit(as_of)":
-        parts = {"days": window.days, **dict(zip(("hours", "minutes", "seconds"), _clock(window), strict=True))}
+        hours, rest = divmod(window.seconds, 3600)
+        parts = {"days": window.days, "hours": hours, "minutes": rest // 60, "seconds": rest % 60}
         given = ", ".join(f"{unit}={amount}" for unit, amount in parts.items() if amount)
         return CodeFragment(f"F.lit(as_of - timedelta({given}))")
     if window.days:
@@ -93,11 +94,6 @@ def window_start(window: Window, cutoff: CodeFragment, zone: str) -> CodeFragmen
         elapsed = micros(Duration(0, window.seconds))
         return CodeFragment(f"F.timestamp_micros(F.unix_micros({cutoff.argument}) - {elapsed})")
     return cutoff
-
-
-def _clock(window: Window) -> tuple[int, int, int]:
-    """Hours, minutes and seconds of a window, without its days."""
-    return window.seconds // 3600, window.seconds % 3600 // 60, window.seconds % 60
 
 
 def in_window(window: Window, event: CodeFragment, cutoff: CodeFragment, zone: str) -> CodeFragment:
@@ -122,14 +118,13 @@ def containing(windows: list[Window], zone: str) -> Window | None:
     longest = widest(windows)
     if longest == Window.ALL:
         return None
-    rivals = [other.timedelta for other in windows if _differ(other, longest)]
+    rivals = [
+        other.timedelta
+        for other in windows
+        if other.days != longest.days and (other.seconds or longest.seconds)  # clock changes decide which is longer
+    ]
     margin = timedelta(0) if is_utc(zone) else timedelta(hours=3)
     return longest if all(rival + margin <= longest.timedelta for rival in rivals) else None
-
-
-def _differ(one: Window, other: Window) -> bool:
-    """Whether clock changes decide which window is longer."""
-    return one.days != other.days and bool(one.seconds or other.seconds)
 
 
 class Pruning(NamedTuple):

@@ -57,7 +57,7 @@ class Typer:
             exp.Neg: self._negation,
             (exp.And, exp.Or, exp.Not): self._logic,
             (exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpILike): self._text_match,
-            exp.Is: lambda node: self._boolean(node.this),
+            exp.Is: lambda node: self._compare(node.this),
             (*COMPARISONS, exp.NullSafeEQ, exp.NullSafeNEQ): lambda node: self._compare(node.this, node.expression),
             exp.In: lambda node: self._compare(node.this, *node.expressions),
             exp.Between: lambda node: self._compare(node.this, node.args["low"], node.args["high"]),
@@ -99,12 +99,6 @@ class Typer:
             self._fault("negative", node.this, a_type=_a(kind))
         return kind
 
-    def _boolean(self, *operands: exp.Expression) -> SparkType:
-        """Boolean, whatever the types of the operands; their own errors are collected."""
-        for operand in operands:
-            self.of(operand)
-        return c.BOOLEAN
-
     def _condition(self, node: exp.Expression) -> None:
         kind = self.of(node)
         if kind is not None and kind not in (c.BOOLEAN, c.NULL):
@@ -122,8 +116,9 @@ class Typer:
         return c.BOOLEAN
 
     def _compare(self, left: exp.Expression, *others: exp.Expression) -> SparkType:
+        one = self.of(left)
         for right in others:
-            one, other = self.of(left), self.of(right)
+            other = self.of(right)
             if not (
                 one is None
                 or other is None

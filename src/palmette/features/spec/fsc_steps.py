@@ -237,6 +237,19 @@ def step_kind(value: Any) -> str | None:
     return next((kind for kind in STEP_KINDS if kind in keys), None)
 
 
+def body_of(step: Any) -> Any:
+    """What a step is given: its `filter`, `compute`, `join`, ..."""
+    return getattr(step, step_kind(step) or "")
+
+
+def set_by(step: Any) -> frozenset[str]:
+    """Columns that a step sets."""
+    body = body_of(step)
+    if isinstance(body, str):
+        return frozenset()
+    return frozenset(body if isinstance(body, dict) else getattr(body, "columns", None) or [body.column])
+
+
 def pairs(names: Mapping[str, str] | tuple[str, ...]) -> dict[str, str]:
     """Converts a list of names to a mapping of each name to itself; mappings are returned as a dict.
 
@@ -248,8 +261,7 @@ def pairs(names: Mapping[str, str] | tuple[str, ...]) -> dict[str, str]:
 
 def reads_of(steps: Iterable[Any]) -> list[Join | Member]:
     """The parts of the steps that read another table."""
-    found = (getattr(step, "join", None) or getattr(step, "member", None) for step in steps)
-    return [read for read in found if isinstance(read, Join | Member)]
+    return [body for step in steps if isinstance(body := body_of(step), Join | Member)]
 
 
 Step = Annotated[

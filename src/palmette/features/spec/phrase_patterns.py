@@ -182,11 +182,6 @@ def _per(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
     return rest.expression(sql, source, where, f"{quoted(key)} IS NOT NULL")
 
 
-def _since_last(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
-    source, where = rows_of(rest.context, found["rows"])
-    return rest.aggregate("days_since_last", source, where)
-
-
 def _since(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
     """`days since signup date`, for a date of the entity; asks about `days since redemption` without `last`."""
     named = [column.name for _, column in rest.context.looked_up() if column.type.parsed.is_temporal]
@@ -240,10 +235,15 @@ def _subject(rest: PhraseParts, phrase: str) -> PhraseParts:
     return replace(rest, by=by if len(by) < len(grain) else None)
 
 
-def _exists(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
-    source, where = rows_of(rest.context, found["rows"])
-    entity = found.groupdict().get("entity")
-    return (_subject(rest, entity) if entity is not None else rest).aggregate("exists", source, where)
+def _of_rows(function: AggregateFunction) -> Reader:
+    """Aggregates rows, of the entity that the words name if any."""
+
+    def read(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
+        source, where = rows_of(rest.context, found["rows"])
+        entity = found.groupdict().get("entity")
+        return (_subject(rest, entity) if entity is not None else rest).aggregate(function, source, where)
+
+    return read
 
 
 def _verb_phrase(function: AggregateFunction) -> Reader:
@@ -295,16 +295,16 @@ _PHRASINGS: tuple[tuple[str, Reader], ...] = (
     (rf"(?:the )?(?:number of )?days since {_SUBJECT}last (?P<verb>\w+)", _verb_phrase("days_since_last")),
     (r"(?:the )?(?:total )?(?:number|count) of (?:the |all )*(?P<rows>.+)", _count),
     (r"how many (?P<rows>.+)", _count),
-    (rf"(?:the )?(?:number of )?days since (?:the |an? )?{_LAST} (?P<rows>.+)", _since_last),
+    (rf"(?:the )?(?:number of )?days since (?:the |an? )?{_LAST} (?P<rows>.+)", _of_rows("days_since_last")),
     (r"(?:the )?(?:number of )?days since (?:the |an? )?(?P<what>.+)", _since),
     (r"(?:the )?age(?: of .+)? in days", _age),
     (r"(?:the )?(?P<part>share|fraction|percentage|percent|proportion) of (?:the |all )*(?P<rows>.+)", _share),
     (
         r"(?:whether|if) (?:the )?(?P<entity>\w+) (?:has had|has made|has|had|made) "
         r"(?:any |an? |at least one |ever )*(?P<rows>.+)",
-        _exists,
+        _of_rows("exists"),
     ),
-    (r"(?:whether|if) there (?:is|are|was|were) (?:any |an? |at least one )*(?P<rows>.+)", _exists),
+    (r"(?:whether|if) there (?:is|are|was|were) (?:any |an? |at least one )*(?P<rows>.+)", _of_rows("exists")),
     (rf"(?:the )?{_LAST} (?P<k>{N}) (?P<distinct>{_DISTINCT} )?(?P<column>.+?){_IN}", _of_column("last_k")),
     (
         rf"(?:the )?top (?P<k>{N}) (?P<column>.+?) by (?P<rank>{_RANKING})(?: of)? (?P<measure>.+?){_IN}",

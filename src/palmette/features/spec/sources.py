@@ -9,7 +9,7 @@ from palmette.features.spec.aggregates import ORDERED
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.expressions import check
 from palmette.features.spec.fsc import Aggregate, Expression, SourceSpec
-from palmette.features.spec.fsc_steps import GapStep, PreviousStep, SessionStep, Step, reads_of
+from palmette.features.spec.fsc_steps import Step, body_of, reads_of
 from palmette.features.spec.joins import state_origins
 from palmette.features.spec.scope import ColumnSet, Origins, ResolutionScope
 from palmette.features.spec.steps import StepWalk
@@ -103,7 +103,7 @@ class Sources:
         """The `by` shared by all steps that look at other events."""
         shared: tuple[str, ...] | None = None
         for index, step in enumerate(source.steps):
-            by = _by(step)
+            by = getattr(body_of(step), "by", None)
             if by is None:
                 continue
             path = f"{field}.steps[{index}]"
@@ -118,21 +118,11 @@ class Sources:
         return shared
 
 
-def _by(step: Step) -> tuple[str, ...] | None:
-    match step:
-        case PreviousStep():
-            return step.previous.by
-        case GapStep():
-            return step.gap.by
-        case SessionStep():
-            return step.session.by
-    return None
-
-
 def _is_late(step: Step, table: Table) -> bool:
     """Whether the step looks at other events, uses the state at the cut-off, or mentions the cut-off."""
     at_cutoff = any(read.at == "cutoff" for read in reads_of([step]))
-    return _by(step) is not None or at_cutoff or (table.column(AS_OF) is None and mentions_cutoff(step))
+    looks_back = hasattr(body_of(step), "by")
+    return looks_back or at_cutoff or (table.column(AS_OF) is None and mentions_cutoff(step))
 
 
 class RowSelection:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import assert_never
+from typing import Any
 
 from palmette.features.spec import fsc_steps
 from palmette.features.spec.dfr import Table
@@ -42,33 +43,8 @@ class StepWalk:
 
     def apply(self, step: fsc_steps.Step, field: str) -> None:
         """Applies one step; `field` is its path in the FSC."""
-        match step:
-            case fsc_steps.FilterStep():
-                self._filter(step, field)
-            case fsc_steps.ComputeStep():
-                self._compute(step, field)
-            case fsc_steps.ReplaceStep():
-                self._replace(step, field)
-            case fsc_steps.ConvertStep():
-                self._convert(step, field)
-            case fsc_steps.CategoriseStep():
-                self._categorise(step, field)
-            case fsc_steps.ExtractStep():
-                self._extract(step, field)
-            case fsc_steps.JoinStep():
-                apply_join(self, step.join, f"{field}.join")
-            case fsc_steps.MemberStep():
-                apply_member(self, step.member, f"{field}.member")
-            case fsc_steps.PreviousStep():
-                self._previous(step, field)
-            case fsc_steps.GapStep():
-                gap = step.gap
-                self._by_events("gap", gap.by, gap.column, DOUBLE, f"{field}.gap")
-            case fsc_steps.SessionStep():
-                session = step.session
-                self._by_events("session", session.by, session.column, BIGINT, f"{field}.session")
-            case _:
-                assert_never(step)
+        kind = fsc_steps.step_kind(step) or ""
+        _STEPS[kind](self, fsc_steps.body_of(step), f"{field}.{kind}")
 
     def put(self, name: str, kind: SparkType | None, origins: Origins, field: str) -> None:
         """Adds or replaces a column if its name is allowed."""
@@ -88,14 +64,14 @@ class StepWalk:
         self.columns.put(name, kind, origins)
         self.added[name] = field
 
-    def _filter(self, step: fsc_steps.FilterStep, field: str) -> None:
-        checked = self.scope.expression(step.filter, self.known, f"{field}.filter", wanted="boolean")
+    def filter(self, condition: str, path: str) -> None:
+        checked = self.scope.expression(condition, self.known, path, wanted="boolean")
         self.rows |= self.columns.origins_of(checked.columns)
 
-    def _compute(self, step: fsc_steps.ComputeStep, field: str) -> None:
+    def compute(self, columns: Mapping[str, str], field: str) -> None:
         results = []
-        for name, text in step.compute.items():
-            path = f"{field}.compute.{name}"
+        for name, text in columns.items():
+            path = f"{field}.{name}"
             checked = self.scope.expression(text, self.known, path)
             kind = self._column_type(checked, text, path)
             results.append((name, kind, self.columns.origins_of(checked.columns), path))
@@ -112,23 +88,22 @@ class StepWalk:
             self.report("unknown-type", path, text)
         return kind
 
-    def _replace(self, step: fsc_steps.ReplaceStep, field: str) -> None:
-        name, path = step.replace.column, f"{field}.replace.column"
+    def replace(self, replace: fsc_steps.Replace, field: str) -> None:
+        name, path = replace.column, f"{field}.column"
         kind = self.scope.column(name, self.columns, path)
         if kind is None:
             return
         if kind.element:
             self.report("illegal-type/replace", path, name, kind=kind)
             return
-        closed, values = self.columns.values.get(name, ()), f"{field}.replace.values"
-        for old, new in step.replace.values.items():
+        closed, values = self.columns.values.get(name, ()), f"{field}.values"
+        for old, new in replace.values.items():
             self.scope.among(from_key(old, kind), name, closed, values)
             for value in (from_key(old, kind), new):
                 lint_value(value, kind, name, values, self.report, self.scope.zone)
         self.put(name, kind, self.columns.origins_of([name]), path)
 
-    def _convert(self, step: fsc_steps.ConvertStep, field: str) -> None:
-        convert, path = step.convert, f"{field}.convert"
+    def convert(self, convert: fsc_steps.Convert, path: str) -> None:
         kind = self.scope.column(convert.column, self.columns, f"{path}.column")
         target = convert.to.parsed
         if kind is None:
@@ -139,8 +114,7 @@ class StepWalk:
             self.report("superfluous-format", f"{path}.format", convert.format, kind=kind, target=target)
         self.put(convert.column, target, self.columns.origins_of([convert.column]), f"{path}.column")
 
-    def _categorise(self, step: fsc_steps.CategoriseStep, field: str) -> None:
-        categorise, path = step.categorise, f"{field}.categorise"
+    def categorise(self, categorise: fsc_steps.Categorise, path: str) -> None:
         if bool(categorise.cases) == (categorise.of is not None):
             self.report("cases-or-buckets", path)
             self.columns.put(categorise.column, None, NOTHING)
@@ -184,8 +158,7 @@ class StepWalk:
         self.put(categorise.column, STRING, self.columns.origins_of(checked.columns), f"{path}.column")
         self.columns.values[categorise.column] = labels
 
-    def _extract(self, step: fsc_steps.ExtractStep, field: str) -> None:
-        extract, path = step.extract, f"{field}.extract"
+    def extract(self, extract: fsc_steps.Extract, path: str) -> None:
         given = [name for name in ("split", "regex", "date_part", "json_field") if getattr(extract, name) is not None]
         kind = self.scope.column(extract.of, self.columns, f"{path}.of")
         if len(given) != 1:
@@ -222,8 +195,7 @@ class StepWalk:
         if not 0 <= group <= groups:
             self.report("out-of-range/group", f"{path}.group", group, pattern=pattern, groups=groups)
 
-    def _previous(self, step: fsc_steps.PreviousStep, field: str) -> None:
-        previous, path = step.previous, f"{field}.previous"
+    def previous(self, previous: fsc_steps.Previous, path: str) -> None:
         if not self._events("previous", previous.by, path):
             return
         if self.order is None:
@@ -233,10 +205,16 @@ class StepWalk:
         kind = self._column_type(checked, previous.of, f"{path}.of")
         self.put(previous.column, kind, origins, f"{path}.column")
 
-    def _by_events(self, kind: str, by: tuple[str, ...], column: str, result: SparkType, path: str) -> None:
-        if self._events(kind, by, path):
-            origins = self.columns.origins_of(by) | self._time_origins()
-            self.put(column, result, origins, f"{path}.column")
+    def gap(self, gap: fsc_steps.Gap, path: str) -> None:
+        self._by_events("gap", gap, DOUBLE, path)
+
+    def session(self, session: fsc_steps.Session, path: str) -> None:
+        self._by_events("session", session, BIGINT, path)
+
+    def _by_events(self, kind: str, step: fsc_steps.Gap | fsc_steps.Session, result: SparkType, path: str) -> None:
+        if self._events(kind, step.by, path):
+            origins = self.columns.origins_of(step.by) | self._time_origins()
+            self.put(step.column, result, origins, f"{path}.column")
 
     def _events(self, kind: str, by: tuple[str, ...], path: str) -> bool:
         for index, name in enumerate(by):
@@ -252,3 +230,11 @@ class StepWalk:
 def _times(table: Table) -> tuple[str, ...]:
     names = (getattr(table, field) for field in TIME_FIELDS)
     return tuple(name for name in names if name)
+
+
+_STEPS: Mapping[str, Callable[[StepWalk, Any, str], None]] = {
+    "join": apply_join,
+    "member": apply_member,
+    **{kind: getattr(StepWalk, kind) for kind in fsc_steps.STEP_KINDS if kind not in ("join", "member")},
+}
+"""Applies what a step is given, by its kind; the last argument is its path in the FSC."""
