@@ -7,16 +7,17 @@ import io
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import csv as arrow_csv
 
 from palmette.automl.samples import Dialect, Repairs
-from palmette.automl.samples.opening import MOST_COLUMNS, Opened
-from palmette.automl.samples.parsing import Texts, array, read_numbers, sample
+from palmette.automl.samples.opening import Opened
+from palmette.automl.samples.parsing import Texts, array, as_column, read_numbers
+from palmette.automl.samples.tables import Raw, clean_names, pandas_names
 
 Row = list[str]
 LINE_END = re.compile(r"\r\n|\r|\n")  # Unicode has more, and cells may hold those
@@ -32,24 +33,12 @@ YEAR = re.compile(r"\s*(19|20)\d\d\s*")
 COMPARED = 2000  # rows that a header is compared with
 MOST_RAGGED = 0.5  # share of rows with another number of fields above which a text is no table
 MOST_ABOVE = 30  # records that may stand above the header
-BLOCK = 2**24  # bytes that are split at a time; a line is shorter
 TOTAL = re.compile(
     r"((grand|sub|overall)[ -]?)?(totals?|totale|sum|suma|summe|gesamt|gesamtsumme|insgesamt|zwischensumme|average|"
     r"mean|durchschnitt|mittelwert)( \w+)?\s*:?",
     re.IGNORECASE,
 )
 LAST_ROWS, MOST_TOTALS = 3, 0.2  # rows at the end, one of which must be a total; share that may be totals
-DIVIDED = Dialect(delimiter="", quote="")  # of rows that are divided already
-
-
-class DelimitedTable(NamedTuple):
-    """A table of text: names as in the file, cells by column, null for what a short row lacks."""
-
-    names: list[str]
-    columns: list[Texts]
-    header: bool
-    above: int = 0
-    """Records above the header."""
 
 
 def settings(form: Dialect) -> dict[str, Any]:
@@ -59,21 +48,19 @@ def settings(form: Dialect) -> dict[str, Any]:
     return {"delimiter": form.delimiter or "\x1f", "skipinitialspace": True} | quotes | escapes
 
 
-def read_delimited(opened: Opened, text: str, encoding: str, repairs: Repairs) -> tuple[DelimitedTable, Dialect]:
-    """The table in a text, and its dialect; InputError where there is none."""
+def read_delimited(opened: Opened, text: str, encoding: str, repairs: Repairs) -> Raw:
+    """The table in a text; InputError where there is none."""
     first = re.match(r"sep=.\r?\n", text, re.IGNORECASE)
     if first:  # which spreadsheets write for themselves
         repairs.add("separator-line", opened.name, 1, line=first[0].strip())
         text = text[first.end() :]
-    form, records = sniff(text), list[Row]()
-    columns = split_at_once(text, form)
-    found = _clean_table(opened, columns, repairs) if columns else None
-    if found is None:
-        records = _records(text, form, opened.name, repairs)
-        found = table_of(opened, records, repairs, form)
-    lines = sum(1 + sum(len(LINE_END.findall(cell)) for cell in record) for record in records[: found.above])
-    facts = {"encoding": encoding, "header": found.header, "skipped": lines + bool(first)}
-    return found, form.model_copy(update=facts | ({} if len(found.names) > 1 else {"delimiter": ""}))
+    form = sniff(text)
+    records = _records(text, form, opened.name, repairs)
+    raw, header, above = table_of(opened, records, repairs, form)
+    lines = sum(1 + sum(len(LINE_END.findall(cell)) for cell in record) for record in records[:above])
+    facts = {"encoding": encoding, "header": header, "skipped": lines + bool(first)}
+    facts |= {} if len(raw.names) > 1 else {"delimiter": ""}
+    return replace(raw, dialect=form.model_copy(update=facts))
 
 
 def sniff(text: str) -> Dialect:
@@ -92,6 +79,8 @@ def sniff(text: str) -> Dialect:
     # Where no delimiter fits, that of the header if it has one, so that the mistake is seen.
     often = (mark for mark in "\t;|," if 2 * sum(mark in line for line in lines) > len(lines))
     return Dialect(delimiter=next((mark for mark in often if mark in lines[0]), ""))
+
+
 def _form(lines: Sequence[str], delimiter: str) -> Dialect:
     """The dialect with this delimiter: its quote is an apostrophe where that wraps fields and double quotes do not."""
     mark, wrapped = re.escape(delimiter), dict[str, int]()
@@ -139,92 +128,45 @@ def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     return known * 2 < len(first) or len(some) < 3
 
 
-def split_at_once(text: str, form: Dialect) -> list[Texts] | None:
-    """The fields of a clean text by column, as `csv.reader` splits them; None where it needs a closer look.
+class TableInRecords(NamedTuple):
+    """A table among records."""
 
-    All rows have as many fields as the first, two or more, and none is empty.
-    """
-    quoted = bool(form.quote) and form.quote in text
-    if form.delimiter in ("", " ") or form.escape or (quoted and not _every_quote_closes(text, form)):
-        return None
-    options = arrow_csv.ParseOptions(delimiter=form.delimiter, quote_char=form.quote if quoted else False)
-    options.newlines_in_values, options.ignore_empty_lines = quoted, False
-    reading = arrow_csv.ReadOptions(autogenerate_column_names=True, block_size=BLOCK)
-    try:
-        width = len(next(csv.reader(io.StringIO(text[:BLOCK], newline=""), **settings(form)), []))
-        if not 1 < width <= MOST_COLUMNS:
-            return None
-        types = {f"f{place}": pa.large_string() for place in range(width)}
-        converting = arrow_csv.ConvertOptions(column_types=types, check_utf8=False)
-        table = arrow_csv.read_csv(pa.py_buffer(text.encode()), reading, options, converting)
-    except (csv.Error, pa.ArrowInvalid):
-        return None  # a field is too long, or a line has another number of them
-    columns = [texts.combine_chunks() for texts in table.columns]
-    padded = any(pc.any(pc.starts_with(texts, " ")).as_py() for texts in columns)
-    if (padded and quoted) or _equal_rows(columns, [""] * width).true_count:
-        return None
-    if not any(texts[-1].as_py().strip() for texts in columns):
-        return None
-    return [pc.ascii_ltrim(texts, " ") for texts in columns] if padded else columns
+    raw: Raw
+    header: bool
+    above: int
+    """Records above the header, or above the first row where there is none."""
 
 
-def _every_quote_closes(text: str, form: Dialect) -> bool:
-    """Whether quotes stand only around whole fields, and doubled inside of them."""
-    mark, ends = re.escape(form.quote), rf"{re.escape(form.delimiter)}\r\n"
-    inside = rf"[^{mark}]*+(?:{mark}{mark}[^{mark}]*+)*+"
-    field = rf"(?<![^{ends}]){mark}{inside}{mark}(?![^{ends}])"
-    return re.fullmatch(rf"(?:[^{mark}]*+{field})*+[^{mark}]*+", text) is not None
-
-
-def _equal_rows(columns: list[Texts], row: Sequence[str]) -> pa.BooleanArray:
-    """Whether each row is this one."""
-    equal = pc.equal(columns[0], row[0])
-    for texts, cell in zip(columns[1:], row[1:], strict=True):
-        equal = pc.and_(equal, pc.equal(texts, cell)) if equal.true_count else equal
-    return equal
-
-
-def _clean_table(opened: Opened, columns: list[Texts], repairs: Repairs) -> DelimitedTable | None:
-    """The table in columns of one length; None where their first row may be a title or a comment."""
-    first = [texts[0].as_py() for texts in columns]
-    if first[0].startswith("#") or not all(cell.strip() for cell in first):
-        return None
-    others = [texts.slice(1) for texts in columns]
-    again = _equal_rows(others, first)
-    others = [texts.filter(pc.invert(again)) for texts in others] if again.true_count else others
-    below = [sample(texts, COMPARED).to_pylist() for texts in others]
-    header = is_header(first, list(zip(*below, strict=True)))
-    found = DelimitedTable(first, others, True) if header else DelimitedTable([""] * len(first), columns, False)
-    return _finished(opened, found, again.true_count, repairs)
-
-
-def table_of(opened: Opened, records: list[Row], repairs: Repairs, form: Dialect = DIVIDED) -> DelimitedTable:
+def table_of(opened: Opened, records: list[Row], repairs: Repairs, form: Dialect, sheet: str = "") -> TableInRecords:
     """The table in records, which may have titles, comments, blank lines and repeated headers among them."""
-    rows, above = _rows(records, form, opened.name, repairs)
+    name = opened.name
+    rows, above = _rows(records, form, name, repairs)
     if not rows:
         raise opened.refusal("empty-file", "There are no rows.", "Name a file with a header and rows.")
-    opened.require_size(len(rows), _width(rows))
-    others = [row for row in rows[1:] if row != rows[0]]
-    header = is_header(rows[0], others)
-    names, body = (rows[0], others) if header else ([""] * _width(rows), rows)
-    names, even = _even(opened, names, body, repairs, form.delimiter)
-    columns = [array(cells) for cells in zip(*even, strict=True)] if even else [array([]) for _ in names]
-    return _finished(opened, DelimitedTable(names, columns, header, above), len(rows) - 1 - len(others), repairs)
-
-
-def _finished(opened: Opened, found: DelimitedTable, again: int, repairs: Repairs) -> DelimitedTable:
-    """The table without empty columns at the end of its lines, and without totals."""
-    name, names, columns = opened.name, found.names, found.columns
-    if found.header:
-        repairs.add("repeated-header", name, again)
+    width = _width(rows)
+    opened.require_size(len(rows), width)
+    body = [row for row in rows[1:] if row != rows[0]]
+    header = is_header(rows[0], body)
+    cells, even = _even(opened, rows[0] if header else [""] * width, body if header else rows, repairs, form.delimiter)
+    columns = [array(column) for column in zip(*even, strict=True)] if even else [array([]) for _ in cells]
+    used = len(cells)
+    while header and used > 1 and not "".join([cells[used - 1], *filter(None, columns[used - 1].to_pylist())]).strip():
+        used -= 1
+    repairs.add("trailing-delimiter", name, len(cells) - used)
+    columns = _without_totals(columns[:used], name, repairs)
+    opened.require_size(len(columns[0]), len(columns))
+    if header:
+        repairs.add("repeated-header", name, len(rows) - 1 - len(body))
+        sources = pandas_names(cells[:used])
+        for cell, source in zip(cells, sources, strict=False):
+            repairs.add("repeated-column-name", source, bool(cell) and source != cell, source=cell[:200])
+        names = clean_names(sources, repairs)
     else:
-        names = [f"column_{number + 1}" for number in range(len(names))]
+        sources, names = zip(*((str(at), f"column_{at + 1}") for at in range(len(columns))), strict=True)
         repairs.add("no-header", name, len(names), first=names[0], last=names[-1])
-    last = len(names)
-    while last > 1 and not names[last - 1].strip() and not "".join(filter(None, columns[last - 1].to_pylist())).strip():
-        last -= 1
-    repairs.add("trailing-delimiter", name, len(names) - last)
-    return found._replace(names=names[:last], columns=_without_totals(columns[:last], name, repairs))
+    frame = pd.DataFrame({place: as_column(texts) for place, texts in enumerate(columns)})
+    kind = "excel" if sheet else "csv"
+    return TableInRecords(Raw(opened, sheet, kind, tuple(names), tuple(sources), frame, repairs), header, above)
 
 
 def _records(text: str, form: Dialect, name: str, repairs: Repairs) -> list[Row]:
@@ -291,7 +233,7 @@ def _is_above(rows: list[Row], at: int, width: int) -> bool:
 
 def _even(
     opened: Opened, names: Row, rows: list[Row], repairs: Repairs, delimiter: str
-) -> tuple[list[str], list[list[str | None]]]:
+) -> tuple[Row, list[Sequence[str | None]]]:
     """Names and rows of one width: short rows are filled, long ones cut, as far as it is still a table.
 
     Where runs of blanks divide, the fields that a short row lacks are unknown: it has none.
@@ -314,7 +256,7 @@ def _even(
     names = names + [""] * (width - len(names))
     if delimiter == " ":
         rows = [row if len(row) >= len(names) else [] for row in rows]
-    return names, [[*row[:width], *[None] * (width - len(row))] for row in rows]
+    return names, [row if len(row) == width else [*row[:width], *[None] * (width - len(row))] for row in rows]
 
 
 def _require_undivided(opened: Opened, names: Row, rows: list[Row]) -> None:

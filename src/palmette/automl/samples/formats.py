@@ -21,10 +21,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from palmette.automl.samples import Dialect, Repairs
-from palmette.automl.samples.delimited import LINE_END, DelimitedTable, read_delimited, table_of
+from palmette.automl.samples.delimited import LINE_END, read_delimited, table_of
 from palmette.automl.samples.opening import DAMAGE, Opened, decode, most_unpacked
 from palmette.automl.samples.parsing import EXACT, as_column
-from palmette.automl.samples.tables import Raw, clean_names, pandas_names, typed_table
+from palmette.automl.samples.tables import Raw, typed_table
 from palmette.errors import MachineError
 
 MOST_CELL = 2**24  # bytes of one cell of a database, where cells may be computed
@@ -73,18 +73,7 @@ def _text(opened: Opened, text: str, encoding: str) -> Iterator[Raw]:
     frames = _json(opened, text, repairs) if text.lstrip()[:1] in ("[", "{") else []
     yield from (typed_table(opened, frame, "json", member, repairs) for member, frame in frames)
     if not frames:
-        table, dialect = read_delimited(opened, text, encoding, repairs)
-        yield _of_text(opened, table, "csv", "", repairs, dialect)
-
-
-def _of_text(opened: Opened, table: DelimitedTable, form: str, member: str, repairs: Repairs, dialect: Dialect) -> Raw:
-    opened.require_size(len(table.columns[0]) if table.columns else 0, len(table.columns))
-    frame = Frame({place: as_column(texts) for place, texts in enumerate(table.columns)})
-    sources = pandas_names(table.names) if table.header else list(map(str, range(len(table.names))))
-    for cell, source in zip(table.names, sources, strict=True) if table.header else ():
-        repairs.add("repeated-column-name", source, bool(cell) and source != cell, source=cell[:200])
-    names = clean_names(sources, repairs) if table.header else table.names
-    return Raw(opened, member, form, tuple(names), tuple(sources), frame, repairs, dialect)
+        yield read_delimited(opened, text, encoding, repairs)
 
 
 def _json(opened: Opened, text: str, repairs: Repairs) -> Sequence[tuple[str, Frame]]:
@@ -195,9 +184,9 @@ def _excel(opened: Opened) -> Iterator[Raw]:
         opened.require_size(len(rows), width)
         full = [row + [""] * (width - len(row)) for _, row in rows]
         used = [place for place in range(width) if any(row[place].strip() for row in full)]
-        table = table_of(opened, [row[used[0] : used[-1] + 1] for row in full], repairs)
-        dialect = Dialect(header=table.header, skipped=rows[table.above][0])
-        yield _of_text(opened, table, "excel", title, repairs, dialect)
+        cells = [row[used[0] : used[-1] + 1] for row in full]
+        raw, header, above = table_of(opened, cells, repairs, Dialect(delimiter="", quote=""), title)
+        yield replace(raw, dialect=Dialect(header=header, skipped=rows[above][0]))
 
 
 def _rows(opened: Opened, sheet: Any) -> Iterator[tuple[int, list[str]]]:
