@@ -17,13 +17,10 @@ from palmette.automl.splitting import SplitRequest
 from palmette.automl.splitting.row_groups import Hashes, row_hashes
 from palmette.automl.splitting.split import RowSplit
 
-COARSE, FINE = 16, 200
-"""Bins for mutual information, and for the reduction of error."""
+COARSE, FINE = 16, 200  # bins for mutual information, and for the reduction of error
 TARGET_BINS = 10
-FREQUENT = 60
-"""Values of a column of words that are distinguished for mutual information."""
-SAMPLE = 20_000
-"""Training rows that leak detectors look at; more make nothing more certain."""
+FREQUENT = 60  # values of a column of words that are distinguished for mutual information
+SAMPLE = 20_000  # training rows that leak detectors look at; more make nothing more certain
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -109,10 +106,8 @@ class LeakContext:
     request: SplitRequest
     split: RowSplit
     kinds: Mapping[str, Kind]
-    known_after: tuple[str, ...] = ()
-    """Columns that the request declares to be known only after the outcome."""
-    excluded: tuple[str, ...] = ()
-    """Columns that the request leaves out: no leak of theirs matters."""
+    known_after: tuple[str, ...] = ()  # columns that the request declares to be known only after the outcome
+    excluded: tuple[str, ...] = ()  # columns that the request leaves out: no leak of theirs matters
     _reductions: dict[str, float] = field(default_factory=dict)
 
     @property

@@ -15,8 +15,7 @@ from palmette.automl.profile import ColumnProfile, Frequent, NumberFacts, Target
 FREQUENT = 5
 CLASSES = 100
 FENCES = 3.0
-COUNTS_FROM = 10
-"""Different whole numbers from which a target counts something."""
+COUNTS_FROM = 10  # different whole numbers from which a target counts something
 
 
 def figure(value: float) -> float:

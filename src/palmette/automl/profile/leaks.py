@@ -18,21 +18,14 @@ from palmette.automl.profile.association import LeakContext, as_numbers
 from palmette.automl.splitting.row_groups import ALIKE, is_entity_name, target_likeness
 from palmette.documents import load_plain
 
-FEW, MANY = 20, 200
-"""Training rows below which what a detector finds may be random."""
-COPIED = 0.995
-"""Share of rows in which a copy agrees."""
-MONOTONE = 0.99995
-"""Rank correlation from which a column is the target on another scale."""
-PERFECT = 0.98
-"""Reduction of error by a column alone from which it is a proxy."""
-EXACT = 1e-9
-"""Share of the variance that a sum of parts may leave unexplained."""
+FEW, MANY = 20, 200  # training rows below which what a detector finds may be random
+COPIED = 0.995  # share of rows in which a copy agrees
+MONOTONE = 0.99995  # rank correlation from which a column is the target on another scale
+PERFECT = 0.98  # reduction of error by a column alone from which it is a proxy
+EXACT = 1e-9  # share of the variance that a sum of parts may leave unexplained
 MOST_PARTS, SUM_SAMPLE = 60, 5000
-TELLING = 0.9
-"""Reduction of error by the presence of a value alone, from which it gives the outcome away."""
-STRONG = 0.5
-"""Reduction of error from which a column with the name of an outcome is suspect."""
+TELLING = 0.9  # reduction of error by the presence of a value alone, from which it gives the outcome away
+STRONG = 0.5  # reduction of error from which a column with the name of an outcome is suspect
 GENERIC = {"type", "class", "label", "target", "value", "category", "name", "status", "score", "group", "level", "kind"}
 """Names of targets that other columns have in theirs without being computed from them."""
 AFTERWARDS = re.compile(
@@ -42,16 +35,11 @@ AFTERWARDS = re.compile(
     re.IGNORECASE,
 )
 BLOCKS = 64
-REPORTED = 0.3
-"""Reduction of error by a key, or by the order of the file, from which it is reported."""
-NEARLY = 0.5
-"""Distinct values as a share of rows, from which a column with the name of a key is suspect."""
-AHEAD, BEHIND = 0.9, 0.4
-"""Reduction of error by a suspicious column, and by the next one behind it."""
-ORDERED = 0.98
-"""Share of rows in the order of a time column from which the file is ordered by it."""
-BITS, NEAR = 64, 4
-"""Bits of a fingerprint, and in how many of them nearly equal files may differ."""
+REPORTED = 0.3  # reduction of error by a key, or by the order of the file, from which it is reported
+NEARLY = 0.5  # distinct values as a share of rows, from which a column with the name of a key is suspect
+AHEAD, BEHIND = 0.9, 0.4  # reduction of error by a suspicious column, and by the next one behind it
+ORDERED = 0.98  # share of rows in the order of a time column from which the file is ordered by it
+BITS, NEAR = 64, 4  # bits of a fingerprint, and in how many of them nearly equal files may differ
 AT_ONCE = 1000
 
 
@@ -325,8 +313,7 @@ class Detector(NamedTuple):
     """Finds leaks of one kind."""
 
     find: Callable[[LeakContext], Iterator[Leak]]
-    rows: int = 0
-    """Training rows with a target that it needs; 0 for one that needs no target."""
+    rows: int = 0  # training rows with a target that it needs; 0 for one that needs no target
 
 
 DETECTORS: dict[str, Detector] = {

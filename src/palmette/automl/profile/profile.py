@@ -27,8 +27,7 @@ MANY_MISSING = 0.5
 MANY_CATEGORIES = 50
 RARE_CLASS = 0.1
 SMALL = 1000
-WIDE = 10
-"""Rows for each column below which a table is wide."""
+WIDE = 10  # rows for each column below which a table is wide
 
 
 def profile(context: LeakContext) -> Profile:

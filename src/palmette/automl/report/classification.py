@@ -13,8 +13,7 @@ from palmette.automl.measure import Predictions
 from palmette.automl.measure.metrics import Floats, classes_of
 from palmette.automl.report.plots import Axis, Figure, Plot
 
-CURVES = 6
-"""Number of classes with curves, the most frequent ones."""
+CURVES = 6  # number of classes with curves, the most frequent ones
 BINS = 10
 WORST = 5
 Labels = NDArray[np.str_]
@@ -28,12 +27,10 @@ class ClassResult(NamedTuple):
     rows: int
     precision: float
     recall: float
-    low: float
-    """Lower end of the 95 % Wilson interval of the recall."""
+    low: float  # lower end of the 95 % Wilson interval of the recall
     high: float
     f1: float
-    auc: float | None
-    """One class against the rest; None if undefined."""
+    auc: float | None  # one class against the rest; None if undefined
 
 
 class Confusion(NamedTuple):
@@ -42,19 +39,15 @@ class Confusion(NamedTuple):
     truth: str
     predicted: str
     rows: int
-    share: float
-    """Share of the rows of the true class."""
+    share: float  # share of the rows of the true class
 
 
 class ClassificationResults(NamedTuple):
     classes: tuple[ClassResult, ...]
-    counts: list[list[int]]
-    """The confusion matrix: rows are true classes, columns predicted ones."""
-    worst: tuple[Confusion, ...]
-    """The most frequent mistakes."""
+    counts: list[list[int]]  # the confusion matrix: rows are true classes, columns predicted ones
+    worst: tuple[Confusion, ...]  # the most frequent mistakes
     figures: tuple[Figure, ...]
-    gap: float
-    """Mean calibration error; NaN without probabilities."""
+    gap: float  # mean calibration error; NaN without probabilities
 
 
 def classification_results(

@@ -13,11 +13,9 @@ from palmette.automl.measure.metrics import Floats
 from palmette.automl.report.plots import Axis, Figure, Plot, around
 from palmette.automl.report_data import ClusterResults, DrawnForecast, Forecasts
 
-COLOURED = 6
-"""Clusters with a colour of their own."""
+COLOURED = 6  # clusters with a colour of their own
 KEYS = (("c0", "true value"), ("c1", "forecast"))
-SHOWN = 1500
-"""Most rows that are drawn."""
+SHOWN = 1500  # most rows that are drawn
 PARTS = 5
 
 
@@ -27,17 +25,13 @@ class ErrorRange(NamedTuple):
     low: float
     high: float
     rows: int
-    error: float
-    """Mean absolute error."""
-    bias: float
-    """Mean of predicted minus true."""
+    error: float  # mean absolute error
+    bias: float  # mean of predicted minus true
 
 
 class RegressionResults(NamedTuple):
-    half: float
-    """Median absolute error."""
-    most: float
-    """90 % quantile of the absolute error."""
+    half: float  # median absolute error
+    most: float  # 90 % quantile of the absolute error
     bias: float
     parts: tuple[ErrorRange, ...]
     figures: tuple[Figure, ...]

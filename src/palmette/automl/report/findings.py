@@ -33,8 +33,7 @@ SHOWN: Mapping[str, type[BaseModel]] = {
     "comparison": Comparison, "assessment": Assessment, "plans": Plans, "choice": Choice,
 }  # fmt: skip
 """Artefacts in the report, by name."""
-EACH = 8
-"""Number of right, and of wrong, examples."""
+EACH = 8  # number of right, and of wrong, examples
 
 
 @dataclass(frozen=True)
@@ -49,15 +48,11 @@ class ReportFindings:
     comparison: Comparison
     assessment: Assessment
     plans: Plans | None = None
-    choice: Choice | None = None
-    """None, like `plans`, if the topology has no such actor."""
+    choice: Choice | None = None  # None, like `plans`, if the topology has no such actor
     data: ReportData = field(default_factory=ReportData)
-    files: tuple[FileExample, ...] = ()
-    """Held-out rows with files."""
-    state: RunState = field(default_factory=RunState)
-    """Times and costs."""
-    made: str = ""
-    """Date and run, as text."""
+    files: tuple[FileExample, ...] = ()  # held-out rows with files
+    state: RunState = field(default_factory=RunState)  # times and costs
+    made: str = ""  # date and run, as text
 
     @property
     def verdict(self) -> VerdictText:
@@ -110,8 +105,7 @@ class FileExample(NamedTuple):
     truth: str
     predicted: str
     right: bool
-    marked: bool = False
-    """Whether the picture is marked by occlusion."""
+    marked: bool = False  # whether the picture is marked by occlusion
 
 
 def file_examples(

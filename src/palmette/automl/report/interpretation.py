@@ -26,8 +26,7 @@ class Interpreted(NamedTuple):
 
     field: str
     value: str
-    source: str
-    """The origin of the value."""
+    source: str  # the origin of the value
 
 
 def _names(found: tuple[str, ...]) -> str:
@@ -103,8 +102,7 @@ SHOWN: Mapping[str, Callable[[Any], str]] = {
     "out": str,
 }
 """Fields in display order, each with its formatter."""
-DECIDED = ("problem", "target", "metric", "positive")
-"""Fields that the data decide if the request does not."""
+DECIDED = ("problem", "target", "metric", "positive")  # fields that the data decide if the request does not
 
 
 def interpretation(task: TaskSpec, blueprint: Blueprint | None = None) -> tuple[Interpreted, ...]:

@@ -29,8 +29,7 @@ from palmette.automl.report_data import Measured
 from palmette.automl.weights import Weights, weights_named
 
 TEMPLATES = Path(__file__).parent / "templates"
-LONGEST = 1000
-"""Most characters of a text."""
+LONGEST = 1000  # most characters of a text
 SECTIONS = {
     "results": "Results",
     "leaderboard": "Leaderboard",

@@ -15,12 +15,9 @@ from palmette.automl.measure.metrics import Floats
 WIDTH, HEIGHT = 340, 250
 LEFT, RIGHT, TOP, BOTTOM = 46, 20, 24, 40
 TICKS = 5
-LABEL = 36
-"""Most characters of an axis label."""
-MOST_POINTS = 250
-"""Most points of a line; others are dropped evenly."""
-LEVELS = 9
-"""Levels of shading."""
+LABEL = 36  # most characters of an axis label
+MOST_POINTS = 250  # most points of a line; others are dropped evenly
+LEVELS = 9  # levels of shading
 
 
 class Axis(NamedTuple):
@@ -30,8 +27,7 @@ class Axis(NamedTuple):
     low: float
     high: float
     is_log: bool = False
-    is_share: bool = False
-    """Whether ticks are percentages."""
+    is_share: bool = False  # whether ticks are percentages
     is_whole: bool = False
 
     def at(self, values: Floats) -> Floats:
@@ -76,8 +72,7 @@ class Figure(NamedTuple):
     title: str
     drawing: Markup
     caption: str
-    keys: tuple[tuple[str, str], ...] = ()
-    """The legend: kinds of lines and their meaning."""
+    keys: tuple[tuple[str, str], ...] = ()  # the legend: kinds of lines and their meaning
 
 
 def around(values: Iterable[float], margin: float = 0.04) -> tuple[float, float]:

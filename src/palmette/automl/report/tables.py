@@ -16,18 +16,13 @@ from palmette.automl.report.classification import ClassificationResults
 from palmette.automl.report.findings import ReportFindings
 from palmette.automl.report.plots import interval_bar
 
-FAR = 3.0
-"""Baselines farther away than this many ranges of the candidates are drawn at the edge."""
+FAR = 3.0  # baselines farther away than this many ranges of the candidates are drawn at the edge
 MOST_VALUES = 3
-FEW = 300
-"""Hold-outs with fewer rows have noisy scores."""
+FEW = 300  # hold-outs with fewer rows have noisy scores
 FEW_OF_CLASS = 10
-WEAK = 0.5
-"""Recall below which a class is called weak."""
-WIDE = 0.1
-"""Calibration error above which probabilities are called unreliable."""
-NAMED = 5
-"""Most names in a sentence."""
+WEAK = 0.5  # recall below which a class is called weak
+WIDE = 0.1  # calibration error above which probabilities are called unreliable
+NAMED = 5  # most names in a sentence
 PERSONAL = re.compile(
     r"(?<![a-z])(sex|gender|age|birth|race|ethnicity|ethnic|religion|nationality|native[ _.-]?country|disab\w*|"
     r"marital|married|pregnan\w*|orientation|caste)(?![a-z])",
@@ -46,8 +41,7 @@ class LeaderboardLine(NamedTuple):
 class ColumnLine(NamedTuple):
     column: ColumnProfile
     summary: str
-    left_out: str
-    """The reason; empty for used columns."""
+    left_out: str  # the reason; empty for used columns
 
 
 def leaderboard(rows: Sequence[LeaderboardRow]) -> tuple[LeaderboardLine, ...]:

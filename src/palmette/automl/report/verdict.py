@@ -18,8 +18,7 @@ class ScoreText(NamedTuple):
     metric: str
     value: str
     interval: str
-    baseline: str
-    """Empty where there is none."""
+    baseline: str  # empty where there is none
     smaller_is_better: bool
 
 
@@ -44,15 +43,12 @@ class QuantityText(NamedTuple):
 class VerdictText(NamedTuple):
     """An assessment as text."""
 
-    rows: str
-    """The scored rows."""
+    rows: str  # the scored rows
     scores: tuple[ScoreText, ...]
     unmeasured: str
     better: VerdictLine
-    constraints: VerdictLine
-    """All constraints together."""
-    results: tuple[VerdictLine, ...]
-    """One line for each constraint."""
+    constraints: VerdictLine  # all constraints together
+    results: tuple[VerdictLine, ...]  # one line for each constraint
     quantities: tuple[QuantityText, ...]
 
     @property

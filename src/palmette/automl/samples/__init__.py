@@ -189,12 +189,9 @@ class Loaded:
     """Samples in memory. The frames are shared: copy one before changing it."""
 
     samples: Samples
-    table: pd.DataFrame
-    """Rows of the train files, then those of test files that have the target."""
-    inference: pd.DataFrame | None = None
-    """Rows of test files without the target, in the order of the file."""
-    submission: pd.DataFrame | None = None
-    """The sample submission, as text; its columns are named as in its file."""
+    table: pd.DataFrame  # rows of the train files, then those of test files that have the target
+    inference: pd.DataFrame | None = None  # rows of test files without the target, in the order of the file
+    submission: pd.DataFrame | None = None  # the sample submission, as text; its columns are named as in its file
     submission_order: npt.NDArray[np.intp] | None = None
     """(n,): the row of `inference` that each line of the sample is about."""
 

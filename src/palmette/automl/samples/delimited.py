@@ -133,8 +133,7 @@ class TableInRecords(NamedTuple):
 
     raw: Raw
     header: bool
-    above: int
-    """Records above the header, or above the first row where there is none."""
+    above: int  # records above the header, or above the first row where there is none
 
 
 def table_of(opened: Opened, records: list[Row], repairs: Repairs, form: Dialect, sheet: str = "") -> TableInRecords:
@@ -162,7 +161,7 @@ def table_of(opened: Opened, records: list[Row], repairs: Repairs, form: Dialect
             repairs.add("repeated-column-name", source, bool(cell) and source != cell, source=cell[:200])
         names = clean_names(sources, repairs)
     else:
-        sources, names = zip(*((str(at), f"column_{at + 1}") for at in range(len(columns))), strict=True)
+        sources, names = list(map(str, range(used))), [f"column_{at + 1}" for at in range(used)]
         repairs.add("no-header", name, len(names), first=names[0], last=names[-1])
     frame = pd.DataFrame({place: as_column(texts) for place, texts in enumerate(columns)})
     kind = "excel" if sheet else "csv"

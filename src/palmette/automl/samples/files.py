@@ -87,11 +87,8 @@ def readable(paths: Mapping[str, Path], kind: FileKind, subject: str, repairs: R
 
 
 def with_arrays(raws: Sequence[Raw], requests: Sequence[str], repairs: Repairs) -> list[Raw]:
-    """The tables with a column of files for each request of the form `image=pixel_*`.
-
-    Raises:
-        UserError: a request names no kind or no column, or the numbers make no file.
-    """
+    """The tables with a column of files for each request of the form `image=pixel_*`; raises UserError where a request
+    names no kind or no column, or the numbers make no file."""
     made = list(raws)
     for asked in requests:
         name, _, pattern = (one.strip() for one in asked.partition("="))
@@ -174,8 +171,7 @@ class FileSet:
     folder: Path
     kind: FileKind
     files: tuple[Path, ...]
-    others: int
-    """Files that are neither of the kind nor tables."""
+    others: int  # files that are neither of the kind nor tables
 
 
 def file_set(place: Path) -> FileSet | None:
@@ -201,11 +197,8 @@ def file_set(place: Path) -> FileSet | None:
 
 
 def tables_of(files: FileSet, repairs: Repairs) -> list[Raw]:
-    """A table for each part: training, validation and test files with the names of their folders as labels.
-
-    Raises:
-        InputError: no file can be read.
-    """
+    """A table for each part: training, validation and test files with the names of their folders as labels; raises
+    InputError where no file can be read."""
     root, parts = _root(files), dict[str, list[tuple[str, str]]]()
     known = readable({str(path): path for path in files.files}, files.kind, files.kind.name, repairs)
     repairs.add("other-files", files.folder.name, files.others, kind=files.kind.name)

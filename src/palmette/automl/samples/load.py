@@ -279,11 +279,8 @@ def _with_values(frame: pd.DataFrame, files: Sequence[str], subject: str, repair
 
 
 def in_classes(loaded: Loaded, threshold: Threshold) -> Loaded:
-    """The same data with the classes of a threshold in the place of its column's numbers.
-
-    Raises:
-        UserError: there is no such column, or it holds no numbers.
-    """
+    """The same data with the classes of a threshold in the place of its column's numbers; raises UserError where there
+    is no such column, or it holds no numbers."""
     samples, repairs = loaded.samples, Repairs(loaded.samples.repairs)
     column = samples.column(threshold.column)
     if column is None or column.kind != "number":

@@ -82,12 +82,10 @@ class Opened:
     path: Path
     member: str
     data: bytes
-    format: str
-    """The format of `DataFile`; `text` for CSV or JSON."""
+    format: str  # the format of `DataFile`; `text` for CSV or JSON
     compression: str
     sha256: str
-    size: int
-    """Bytes of the file itself."""
+    size: int  # bytes of the file itself
 
     @property
     def name(self) -> str:

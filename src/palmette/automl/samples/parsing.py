@@ -55,8 +55,7 @@ DATES = {
     for days in DAYS
     for time in TIMES
 }
-PATTERNS = {re.compile(TIMESTAMP): ("ISO8601",)} | DATES
-"""Patterns of dates, each with the formats that may read it."""
+PATTERNS = {re.compile(TIMESTAMP): ("ISO8601",)} | DATES  # patterns of dates, each with the formats that may read it
 COMPACT = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 DATE_NAME = re.compile(r"(^|[_\W])(date|day|dt|datum|dob)([_\W]|$)|date$", re.IGNORECASE)
 CLOCK = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([AaPp])\.?[Mm]\.?)?")
@@ -76,10 +75,8 @@ class ParsedDates(NamedTuple):
 
     values: npt.NDArray[np.datetime64]
     formats: tuple[str, ...]
-    out_of_range: npt.NDArray[np.bool_]
-    """Dates of years that nanoseconds since 1970 cannot count; NaT among the values."""
-    ambiguous: bool = False
-    """Whether day and month could be swapped."""
+    out_of_range: npt.NDArray[np.bool_]  # dates of years that nanoseconds since 1970 cannot count; NaT among the values
+    ambiguous: bool = False  # whether day and month could be swapped
 
 
 def array(cells: Sequence[str | None]) -> Texts:

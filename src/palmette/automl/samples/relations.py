@@ -58,11 +58,8 @@ SHOWN = 3
 
 
 def with_related(main: Raw, others: Sequence[Raw], repairs: Repairs, required: bool = True) -> Raw:
-    """Returns the table with columns from others, by every key that they share.
-
-    Raises:
-        TableError: a table shares no key, and each is required.
-    """
+    """Returns the table with columns from others, by every key that they share; raises TableError where a table shares
+    no key, and each is required."""
     joined = main
     for other in others:
         links = _links(main, other)
@@ -202,11 +199,7 @@ def edges_apart(raws: Sequence[Raw], repairs: Repairs) -> tuple[list[Raw], Edges
 
 
 def with_neighbours(loaded: Loaded, edges: Edges, repairs: Repairs) -> Loaded:
-    """The same data with a column of the neighbours of each node.
-
-    Raises:
-        UserError: two rows have the same key.
-    """
+    """The same data with a column of the neighbours of each node; raises UserError where two rows have the same key."""
     node, frames = edges.node, [one for one in (loaded.table, loaded.inference) if one is not None]
     keys = pd.concat([keys_of(one[node]) for one in frames], ignore_index=True)
     if (repeated := keys[keys.duplicated()]).size:

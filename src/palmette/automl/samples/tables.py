@@ -39,22 +39,17 @@ class Raw:
     """A table as found in a file; its columns are numbered, because names may be missing or repeat."""
 
     opened: Opened
-    member: str
-    """File in an archive, sheet or table; empty where there is but one."""
+    member: str  # file in an archive, sheet or table; empty where there is but one
     format: str
-    names: tuple[str, ...]
-    """Unique, and without characters that libraries refuse."""
-    sources: tuple[str, ...]
-    """The names that pandas reads from the file."""
+    names: tuple[str, ...]  # unique, and without characters that libraries refuse
+    sources: tuple[str, ...]  # the names that pandas reads from the file
     frame: pd.DataFrame
     repairs: Repairs
     dialect: Dialect | None = None
     partition: tuple[tuple[str, str], ...] = ()
     """Name and value of each column in the names of the folders around the file, as `year=2024`."""
-    files: tuple[tuple[str, Kind], ...] = ()
-    """Name and kind of each column whose cells are paths of files."""
-    arrays: tuple[tuple[str, ArrayUse], ...] = ()
-    """Name and origin of each column of files that were made of numbers."""
+    files: tuple[tuple[str, Kind], ...] = ()  # name and kind of each column whose cells are paths of files
+    arrays: tuple[tuple[str, ArrayUse], ...] = ()  # name and origin of each column of files that were made of numbers
 
     @property
     def name(self) -> str:
@@ -158,8 +153,7 @@ class Roles:
     test: tuple[Raw, ...] = ()
     inference: tuple[Raw, ...] = ()
     submission: Raw | None = None
-    aside: tuple[Raw, ...] = ()
-    """Tables that a training and a test table do not need."""
+    aside: tuple[Raw, ...] = ()  # tables that a training and a test table do not need
     targets: tuple[str, ...] = ()
     key: str = ""
 

@@ -20,18 +20,13 @@ if TYPE_CHECKING:
     from palmette.automl.samples import Samples
     from palmette.automl.splitting.split import RowSplit
 
-CELLS = 100_000
-"""Values a second of the budget, to be written, read and learnt from."""
-LEAST = 1_000
-"""Rows that are learnt from, however short the budget."""
+CELLS = 100_000  # values a second of the budget, to be written, read and learnt from
+LEAST = 1_000  # rows that are learnt from, however short the budget
 
 
 def split_request_of(task: TaskSpec, samples: Samples) -> SplitRequest:
-    """What a completed task predicts, and how the rows are split for it.
-
-    Raises:
-        UserError: a column does not exist, or the inference rows lack others than the target.
-    """
+    """What a completed task predicts, and how the rows are split for it; raises UserError where a column does not
+    exist, or the inference rows lack others than the target."""
 
     def column(name: str, field: str) -> str:
         return samples.require(name, field).name if name else ""
@@ -88,12 +83,10 @@ class DataSplits:
 
     train: pd.DataFrame
     holdout: pd.DataFrame
-    groups: NDArray[np.int64] | None
-    """(n,): equal for training rows that stay together."""
+    groups: NDArray[np.int64] | None  # (n,): equal for training rows that stay together
     units: NDArray[np.int64] | None = None
     """(n,): equal for training rows that err alike, of one group or near one another in time; None: each by itself."""
-    holdout_units: NDArray[np.int64] | None = None
-    """(m,): the same of the rows of the hold-out."""
+    holdout_units: NDArray[np.int64] | None = None  # (m,): the same of the rows of the hold-out
     context: pd.DataFrame | None = None
     """Rows beside, without the target, that every fit sees: of the hold-out, and those that have no target."""
 
@@ -106,11 +99,7 @@ class DataSplits:
 
     @classmethod
     def of(cls, samples: Samples, profile: HasSplit) -> DataSplits:
-        """The rows, from the files as they are now.
-
-        Raises:
-            UserError: a file has changed since the run began.
-        """
+        """The rows, from the files as they are now; raises UserError where a file has changed since the run began."""
         from palmette.automl.samples.load import reload
 
         reload(samples)  # raises where a file has changed

@@ -13,20 +13,15 @@ from palmette.automl.problem_traits import learning_task
 from palmette.automl.samples.tables import NO_PART, TEST, TRAIN, VALIDATION
 from palmette.errors import UserError
 
-FEWEST = 10
-"""Rows with a target, below which nothing can be measured."""
-MOST_CLASSES = 0.5
-"""Classes as a share of rows, above which a target is a key or a text, not a class."""
+FEWEST = 10  # rows with a target, below which nothing can be measured
+MOST_CLASSES = 0.5  # classes as a share of rows, above which a target is a key or a text, not a class
 TRUE, FALSE = frozenset({"1", "1.0", "true", "yes"}), frozenset({"0", "0.0", "false", "no"})
 UNITS = {"TH": "hours", "D": "days", "W": "weeks", "M": "months", "Y": "years"}
 
 
 def require_target(table: pd.DataFrame, target: str, problem: str) -> Any:
-    """The column of the target; None for clustering.
-
-    Raises:
-        UserError: it cannot be learnt; with the reason and the remedy.
-    """
+    """The column of the target; None for clustering; raises UserError where it cannot be learnt; with the reason and
+    the remedy."""
     if problem == "clustering" or not target:
         message = f"There are {len(table)} rows; {FEWEST} are needed."
         _require(len(table) >= FEWEST, "too-few-rows", message, "Add rows.")

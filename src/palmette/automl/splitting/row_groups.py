@@ -17,16 +17,11 @@ ENTITY_NAMED = re.compile(
     r"vehicle|account|store|shop|session|visitor|speaker|author|group)s?([_\W]|$)",
     re.IGNORECASE,
 )
-FEWEST = 10
-"""Entities below which a split by them cannot be fair."""
-FEWEST_REPEATS = 1.5
-"""Rows of an entity, on average."""
-MOST_SHARE = 0.2
-"""Share of the rows that one entity may have."""
-ALIKE = 0.5
-"""Likeness of the target within entities, from which the target belongs to them; 1 is equality, 0 is chance."""
-FACTOR = np.uint64(1_000_003)
-"""Factor of the hash of the values to the left in a row."""
+FEWEST = 10  # entities below which a split by them cannot be fair
+FEWEST_REPEATS = 1.5  # rows of an entity, on average
+MOST_SHARE = 0.2  # share of the rows that one entity may have
+ALIKE = 0.5  # likeness of the target within entities, from which the target belongs to them; 1 is equality, 0 is chance
+FACTOR = np.uint64(1_000_003)  # factor of the hash of the values to the left in a row
 Hashes = npt.NDArray[np.uint64]
 
 

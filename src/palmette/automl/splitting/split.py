@@ -30,15 +30,11 @@ from palmette.automl.splitting.row_groups import Hashes, apart, entity_of, has_f
 from palmette.engine.registry import load
 
 SHARE = 0.2
-SMALL = 200
-"""Rows below which repeated cross-validation is more reliable than the hold-out."""
-LARGEST = 20_000
-"""Rows beyond which a larger hold-out makes no score more certain."""
-RARE = 50
-"""Rows of the rarest class that even a smaller hold-out must contain."""
+SMALL = 200  # rows below which repeated cross-validation is more reliable than the hold-out
+LARGEST = 20_000  # rows beyond which a larger hold-out makes no score more certain
+RARE = 50  # rows of the rarest class that even a smaller hold-out must contain
 BINS = 10
-FEW_GROUPS = 10
-"""Groups below which the reasons warn of a hold-out of few whole groups."""
+FEW_GROUPS = 10  # groups below which the reasons warn of a hold-out of few whole groups
 Positions = npt.NDArray[np.int64]
 Truths = npt.NDArray[np.bool_]
 
@@ -52,8 +48,7 @@ class RowSplit:
     facts: HoldOut
     groups: Positions | None = None
     """For each training row a number that is equal for rows that stay together; None where each is on its own."""
-    holdout_groups: Positions | None = None
-    """The same for each row of the hold-out."""
+    holdout_groups: Positions | None = None  # the same for each row of the hold-out
 
 
 def split(
@@ -84,14 +79,11 @@ def split(
 
 @dataclass(frozen=True)
 class _Splitter:
-    rows: pd.DataFrame
-    """The rows with a target."""
+    rows: pd.DataFrame  # the rows with a target
     request: SplitRequest
     kinds: Mapping[str, Kind]
-    usable: Positions
-    """Positions of `rows` in the table."""
-    count: int
-    """How many rows the table has."""
+    usable: Positions  # positions of `rows` in the table
+    count: int  # how many rows the table has
 
     def whole(self, given_test: tuple[int, int]) -> RowSplit:
         """Every row with a target in one of the parts."""

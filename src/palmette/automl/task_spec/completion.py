@@ -17,16 +17,11 @@ from palmette.automl.task_spec.spec import FieldSource, Forecast, Origin, TaskSp
 from palmette.automl.task_spec.vocabulary import nearest_metric, vocabulary
 from palmette.errors import UserError, did_you_mean
 
-FEW = 10
-"""Most distinct whole numbers of a column of classes; also the fewest rows from which a column's kind is known."""
-MOST_CLASSES = 100
-"""Most distinct numbers of a column of classes if the request asks for a classification."""
-CONVENTIONAL = frozenset({"target", "label", "class", "y", "outcome", "response"})
-"""Common names of targets."""
-TIMES = frozenset({"step", "time", "t", "ds", "index"})
-"""Names of numeric columns that count the steps of series."""
-MARGIN = 0.85
-"""Share of a limit on training time that is planned with, because a running fit cannot be interrupted."""
+FEW = 10  # most distinct whole numbers of a column of classes; also the fewest rows from which a column's kind is known
+MOST_CLASSES = 100  # most distinct numbers of a column of classes if the request asks for a classification
+CONVENTIONAL = frozenset({"target", "label", "class", "y", "outcome", "response"})  # common names of targets
+TIMES = frozenset({"step", "time", "t", "ds", "index"})  # names of numeric columns that count the steps of series
+MARGIN = 0.85  # share of a limit on training time that is planned with, because a running fit cannot be interrupted
 _ONE = ("target", "labels", "group_by", "time")
 _SEVERAL = ("include", "exclude", "known_after")
 
@@ -34,12 +29,9 @@ _SEVERAL = ("include", "exclude", "known_after")
 class Learners(NamedTuple):
     """The learners for a problem and kinds of columns."""
 
-    usable: tuple[str, ...]
-    """Learners that can train here."""
-    available: frozenset[str]
-    """Usable learners and their families."""
-    registered: frozenset[str]
-    """All learners and families."""
+    usable: tuple[str, ...]  # learners that can train here
+    available: frozenset[str]  # usable learners and their families
+    registered: frozenset[str]  # all learners and families
 
 
 Finder = Callable[[str, Collection[Kind], Collection[Track]], Learners]
@@ -58,11 +50,8 @@ class OpenTarget(NamedTuple):
         return f"{self.reason} Which column should be predicted? ({options})"
 
     def answered(self, answer: str | None) -> str:
-        """Returns the column that an answer gives by name or number.
-
-        Raises:
-            UserError: the answer is missing or gives neither.
-        """
+        """Returns the column that an answer gives by name or number; raises UserError where the answer is missing or
+        gives neither."""
         plain = (answer or "").strip().strip("'\"`.")
         for number, name in enumerate(self.candidates, 1):
             if plain.casefold() in (str(number), name.casefold()):
@@ -72,11 +61,7 @@ class OpenTarget(NamedTuple):
 
 
 def resolved(task: TaskSpec, data: DataSummary) -> TaskSpec:
-    """Replaces column names in the task by those of the data.
-
-    Raises:
-        UserError: a name matches no column.
-    """
+    """Replaces column names in the task by those of the data; raises UserError where a name matches no column."""
     update: dict[str, Any] = {}
     task = _with_targets(task, data)
     for field in _ONE:
@@ -169,11 +154,8 @@ def completed(task: TaskSpec, data: DataSummary, find: Finder | None = None) -> 
 
 
 def problems_for(column: ColumnSummary) -> tuple[tuple[str, ...], str]:
-    """Returns the problems that can have the column as target, the default first, with the reason.
-
-    Raises:
-        UserError: the column cannot be a target.
-    """
+    """Returns the problems that can have the column as target, the default first, with the reason; raises UserError
+    where the column cannot be a target."""
     count = "" if column.distinct is None else f" with {column.distinct} values"
     match column.kind:
         case "number":

@@ -13,8 +13,7 @@ from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 from palmette.errors import UserError, did_you_mean
 
-SHOWN = 12
-"""Most columns listed in a message."""
+SHOWN = 12  # most columns listed in a message
 
 
 class Request(Model):
@@ -68,11 +67,8 @@ class DataSummary(Model):
         return found[0] if len(found) == 1 else None
 
     def require(self, name: str, field: str) -> ColumnSummary:
-        """Returns the column with a name.
-
-        Raises:
-            UserError: there is none; the message suggests the nearest name.
-        """
+        """Returns the column with a name; raises UserError where there is none; the message suggests the nearest
+        name."""
         column = self.column(name)
         if column is None:
             message = f"{field} names {name!r}, and the data have no such column.{did_you_mean(name, self.names)}"
@@ -108,11 +104,7 @@ def key_of(name: str) -> str:
 class SentenceReading(NamedTuple):
     """The interpretation of a sentence."""
 
-    task: TaskSpec
-    """A partial task: the fields in `sources`, `unread` and `unmet`."""
-    candidates: tuple[str, ...] = ()
-    """Possible targets, if the sentence names several."""
-    missing: tuple[str, ...] = ()
-    """Names that the sentence uses as columns but the data lack."""
-    refused: str = ""
-    """Name of the unsupported problem that the sentence asks for."""
+    task: TaskSpec  # a partial task: the fields in `sources`, `unread` and `unmet`
+    candidates: tuple[str, ...] = ()  # possible targets, if the sentence names several
+    missing: tuple[str, ...] = ()  # names that the sentence uses as columns but the data lack
+    refused: str = ""  # name of the unsupported problem that the sentence asks for

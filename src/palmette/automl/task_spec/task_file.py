@@ -48,11 +48,8 @@ def parse_learner(text: str) -> LearnerWish:
 
 
 def parse_threshold(text: str) -> Threshold:
-    """Parses two classes of a numeric column, such as `price > 5000`.
-
-    Raises:
-        ValueError: the text is no comparison.
-    """
+    """Parses two classes of a numeric column, such as `price > 5000`; raises ValueError where the text is no
+    comparison."""
     found = COMPARED.fullmatch(text)
     amount = parse_amount(found["number"]) if found else None
     sign = comparison_of(found["sign"]) if found else None
@@ -62,11 +59,7 @@ def parse_threshold(text: str) -> Threshold:
 
 
 def parse_clusters(text: str) -> Clusters:
-    """Parses a number of clusters, or a range such as `3-6`.
-
-    Raises:
-        ValueError: the text is neither.
-    """
+    """Parses a number of clusters, or a range such as `3-6`; raises ValueError where the text is neither."""
     found = re.fullmatch(r"\s*(\d+)\s*(?:(?:-|to)\s*(\d+)\s*)?", text)
     least, most = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     if not 2 <= least <= most:
@@ -104,11 +97,8 @@ def parse_split(text: str) -> dict[str, Any]:
 
 
 def parse_seconds(value: str | float) -> float:
-    """Parses a time of at least one second, e.g. `90`, `120s`, `5min`, `1h` or 90.
-
-    Raises:
-        ValueError: the value is no time.
-    """
+    """Parses a time of at least one second, e.g. `90`, `120s`, `5min`, `1h` or 90; raises ValueError where the value is
+    no time."""
     short = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*m\s*", str(value))  # `m` is no unit of `parse_amount`
     amount = parse_amount(f"{short[1]} min" if short else str(value))
     if amount is None or amount.unit not in ("", "seconds") or amount.value < 1:
