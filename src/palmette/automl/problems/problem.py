@@ -5,9 +5,11 @@ A problem is a plug-in (entry points `palmette.problems`), created with the blue
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,98 +71,37 @@ class EndpointRequest(NamedTuple):
     """Expected response as JSON."""
 
 
-class PlainSamples:
-    """Mixin for problems whose samples are typed columns alone."""
-
-    needs: ClassVar[frozenset[Kind]] = frozenset()
-    sees_all_rows: ClassVar[bool] = False
-
-    def inputs(self, frame: pd.DataFrame, context: pd.DataFrame | None) -> Any:
-        return frame
-
-    def encoder(self, columns: Call, candidate: Candidate) -> Call:
-        return columns
-
-    def occlusions(
-        self, splits: DataSplits, made: Predictions, ask: Callable[[pd.DataFrame], Predictions]
-    ) -> tuple[Occlusion, ...]:
-        return ()
-
-
-class RowByRow(PlainSamples):
-    """Mixin for problems that predict rows one by one."""
-
-    draws_rows: ClassVar[bool] = True
-    templates: ClassVar[Path | None] = None
-    together: ClassVar[str] = ""
-    columns_of_outputs = 2
-
-    blueprint: Blueprint
-
-    @staticmethod
-    def kinds(task: TaskSpec) -> Mapping[str, Kind]:  # noqa: ARG004 - as in every problem
-        return {}
-
-    @staticmethod
-    def held_out(rows: pd.DataFrame, request: SplitRequest) -> None:  # noqa: ARG004 - the same
-        return None
-
-    def fold_rows(
-        self, rows: pd.DataFrame, folds: NDArray[np.int64], fold: int
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Trains on all other folds."""
-        return folds != fold, folds == fold
-
-    def package_facts(self) -> Mapping[str, Any]:
-        return {}
-
-    def examples(self) -> None:
-        return None
-
-    def holdout_inputs(self, splits: DataSplits) -> list[pd.DataFrame]:
-        """Returns all rows at once."""
-        return [splits.holdout]
-
-    def answer_size(self, rows: int) -> tuple[int, int]:
-        """Returns one row each, with a column for each class and some more."""
-        return rows, len(self.blueprint.classes) + 8
-
-    def requests(self, splits: DataSplits, made: Predictions) -> tuple[EndpointRequest, ...]:
-        return ()
-
-
-class Problem(Protocol):
+@dataclass(frozen=True)
+class Problem(ABC):
     """A problem with its blueprint. Frames have typed columns by name, with the target if it is known."""
 
     name: ClassVar[str]
-    has_target: ClassVar[bool]
     words: ClassVar[frozenset[str]]
     """Names that a request may use."""
     task: ClassVar[Task]
     """Task whose metrics and learners it uses."""
-    needs: ClassVar[frozenset[Kind]]
+    has_target: ClassVar[bool] = True
+    needs: ClassVar[frozenset[Kind]] = frozenset()
     """Kinds of columns that its samples need and no other problem uses."""
-    sees_all_rows: ClassVar[bool]
+    sees_all_rows: ClassVar[bool] = False
     """Whether every fit sees all rows, including those to predict; their targets stay hidden."""
-    fits_all_rows: ClassVar[bool]
+    fits_all_rows: ClassVar[bool] = False
     """Whether the search also fits each candidate on all rows. Outputs are then (n, 2): from that model, and from the
     model of the row's fold.
     """
-
-    draws_rows: ClassVar[bool]
+    draws_rows: ClassVar[bool] = True
     """Whether any subset of the rows is a smaller data set of the same kind, to sample from or retrain on."""
-    blends: ClassVar[bool]
+    blends: ClassVar[bool] = True
     """Whether several candidates may be delivered together."""
-    templates: ClassVar[Path | None]
+    templates: ClassVar[Path | None] = None
     """Folder of its own package templates, which take precedence over the common ones."""
-    together: ClassVar[str]
+    together: ClassVar[str] = ""
     """Request field for rows that the endpoint answers together; empty if each row is answered by itself."""
 
     blueprint: Blueprint
 
-    def __init__(self, blueprint: Blueprint) -> None: ...
-
     @staticmethod
+    @abstractmethod
     def objective(task: TaskSpec, profile: Profile) -> Objective:
         """Returns what candidates are compared by: the requested metric, else the default for the target.
 
@@ -169,6 +110,7 @@ class Problem(Protocol):
         """
 
     @staticmethod
+    @abstractmethod
     def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
         """Returns the blueprint's fields for this problem: metric, classes, positive, bounds, clusters, labels, folds.
 
@@ -179,31 +121,41 @@ class Problem(Protocol):
         """
 
     @staticmethod
-    def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:
+    def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:  # noqa: ARG004 - for subclasses
         """Returns the strategies that suit target and metric, the default first."""
+        return (Strategy(),)
 
     @staticmethod
-    def kinds(task: TaskSpec) -> Mapping[str, Kind]:
+    def kinds(task: TaskSpec) -> Mapping[str, Kind]:  # noqa: ARG004 - for subclasses
         """Returns kinds of columns that override the inferred ones."""
+        return {}
 
     @staticmethod
-    def held_out(rows: pd.DataFrame, request: SplitRequest) -> tuple[NDArray[np.bool_], tuple[str, ...]] | None:
+    def held_out(
+        rows: pd.DataFrame,  # noqa: ARG004 - for subclasses
+        request: SplitRequest,  # noqa: ARG004 - for subclasses
+    ) -> tuple[NDArray[np.bool_], tuple[str, ...]] | None:
         """Returns the hold-out (n,) with its reasons, one sentence each; None to use the usual split.
 
         Raises:
             UserError: there are too few rows for a hold-out.
         """
+        return None
 
     @property
-    def metric(self) -> Metric: ...
+    def metric(self) -> Metric:
+        return METRICS[self.blueprint.metric]
 
     @property
     def columns_of_outputs(self) -> int:
         """Most numbers per row in an output, apart from those of classes."""
+        return 2
 
+    @abstractmethod
     def baselines(self) -> tuple[Candidate, ...]:
         """Returns the candidates that others are compared with; the first is the dummy."""
 
+    @abstractmethod
     def folds(self, splits: DataSplits) -> NDArray[np.int64]:
         """Returns the fold of each training row (n,), from 0; negative for rows that are never predicted."""
 
@@ -211,27 +163,35 @@ class Problem(Protocol):
         self, rows: pd.DataFrame, folds: NDArray[np.int64], fold: int
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Returns masks (n,) of a fold's training rows and of the rows that `outputs` gets."""
+        return folds != fold, folds == fold
 
     def encoded_target(self, rows: pd.DataFrame, strategy: Strategy) -> NDArray[Any] | None:
         """Returns class numbers (n,), or values on the scale that the model learns; None without a target."""
+        return None
 
     def inputs(self, frame: pd.DataFrame, context: pd.DataFrame | None) -> Any:
         """Returns typed columns (n, d) in the form that encoders take, with the context; masks (n,) index them."""
+        return frame
 
     def encoder(self, columns: Call, candidate: Candidate) -> Call:
         """Returns the encoder of a candidate, given the transformer of its columns."""
+        return columns
 
+    @abstractmethod
     def outputs(self, estimator: Any, features: Any, strategy: Strategy) -> Floats:
         """Returns a fitted estimator's outputs for encoded rows: probabilities (n, k) of all classes, or values (n,) in
         the target's unit.
         """
 
+    @abstractmethod
     def output_error(self, outputs: Floats) -> str:
         """Explains, as a clause, why outputs of the training rows cannot be predictions; empty if they can."""
 
+    @abstractmethod
     def scorer(self, splits: DataSplits) -> Scorer:
         """Returns the scorer that compares outputs on the training rows."""
 
+    @abstractmethod
     def assembled(
         self, members: Sequence[EnsembleMember], ensembling: Ensembling, class_weights: tuple[float, ...] | None
     ) -> Call:
@@ -239,19 +199,25 @@ class Problem(Protocol):
 
     def package_facts(self) -> Mapping[str, Any]:
         """Returns the template variables of the package that only this problem has."""
+        return {}
 
     def examples(self) -> pd.DataFrame | None:
         """Returns made-up typed rows for tests and documentation of the package; None to use the usual ones."""
+        return None
 
     def holdout_inputs(self, splits: DataSplits) -> list[pd.DataFrame]:
         """Returns the hold-out as inputs of the package: the first for `predict.py`, others for the endpoint."""
+        return [splits.holdout]
 
     def answer_size(self, rows: int) -> tuple[int, int]:
         """Returns the most rows and columns of an answer to `rows` rows."""
+        return rows, len(self.blueprint.classes) + 8
 
     def requests(self, splits: DataSplits, made: Predictions) -> tuple[EndpointRequest, ...]:
         """Returns requests to the endpoint with `made` as answers; none if the endpoint takes single rows."""
+        return ()
 
+    @abstractmethod
     def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
         """Reads predictions from the table that the delivered package writes.
 
@@ -259,14 +225,17 @@ class Problem(Protocol):
             KeyError, ValueError: the table is not of these rows, or has impossible values.
         """
 
+    @abstractmethod
     def scores(
         self, splits: DataSplits, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
     ) -> list[Score]:
         """Scores predictions of the hold-out, the metric of the run first; undefined scores are left out."""
 
+    @abstractmethod
     def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:
         """Returns whether predictions of the hold-out beat the baseline by more than noise."""
 
+    @abstractmethod
     def unmeasured(self, splits: DataSplits) -> str:
         """Explains, as a clause, why the metric is undefined on the hold-out; empty if it is defined."""
 
@@ -274,12 +243,15 @@ class Problem(Protocol):
         self, splits: DataSplits, ask: Callable[[pd.DataFrame], Predictions]
     ) -> tuple[FeatureImportance, ...]:
         """Returns the permutation importance of each column on the hold-out, the largest first."""
+        return ()
 
     def occlusions(
         self, splits: DataSplits, made: Predictions, ask: Callable[[pd.DataFrame], Predictions]
     ) -> tuple[Occlusion, ...]:
         """Returns how much each part of some held-out files adds to their predictions `made`."""
+        return ()
 
+    @abstractmethod
     def report_data(
         self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
     ) -> ReportData:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,11 +14,11 @@ from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, Strategy
 from palmette.automl.file_cells import with_contents
 from palmette.automl.kinds import UNUSABLE, file_kinds
-from palmette.automl.measure import METRICS, Metric, Predictions, difference, interval, score, undefined
-from palmette.automl.measure.metrics import Floats, Task
+from palmette.automl.measure import METRICS, Predictions, difference, interval, score, undefined
+from palmette.automl.measure.metrics import Floats
 from palmette.automl.measure.scorer import Scale, SupervisedScorer
 from palmette.automl.problems.explanations import FILES, Measure, importance, occlusions, telling_rows
-from palmette.automl.problems.problem import EnsembleMember, RowByRow
+from palmette.automl.problems.problem import EnsembleMember, Problem
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ReportData
 from palmette.automl.splitting import DataSplits
@@ -40,22 +39,11 @@ SHORT = 15.0
 """Budget in seconds below which there are three folds."""
 
 
-@dataclass(frozen=True)
-class Supervised(RowByRow, ABC):
+class Supervised(Problem):
     """Compares candidates by out-of-fold predictions of the target."""
 
-    blueprint: Blueprint
-
-    has_target: ClassVar[bool] = True
-    fits_all_rows: ClassVar[bool] = False
-    task: ClassVar[Task]
-    blends: ClassVar[bool] = True
     side_metrics: ClassVar[tuple[str, ...]]
     """Metrics that are reported beside the metric of the run."""
-
-    @property
-    def metric(self) -> Metric:
-        return METRICS[self.blueprint.metric]
 
     def baselines(self) -> tuple[Candidate, ...]:
         """Returns a model without features, and a linear model on the scale of the metric."""

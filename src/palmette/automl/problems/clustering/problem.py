@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,16 +12,16 @@ from numpy.typing import NDArray
 
 from palmette.automl.artefacts import FeatureImportance, Score
 from palmette.automl.calls import Call, pipeline
-from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, Strategy
+from palmette.automl.candidates import Candidate, Ensembling, Folds, Strategy
 from palmette.automl.file_cells import with_contents
 from palmette.automl.kinds import STRUCTURE, UNUSABLE
-from palmette.automl.measure import METRICS, Metric, Predictions, interval, metric_of, score
+from palmette.automl.measure import Predictions, interval, metric_of, score
 from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.problems.clustering.scorer import ClusterScorer, Matrix, degenerate
 from palmette.automl.problems.clustering.traits import traits_of
 from palmette.automl.problems.explanations import Measure, importance
-from palmette.automl.problems.problem import EnsembleMember, Objective, RowByRow
-from palmette.automl.problems.supervised import require_row_count
+from palmette.automl.problems.problem import EnsembleMember, Objective, Problem
+from palmette.automl.problems.supervised import first_metric, require_row_count
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ClusterResults as Clusters
 from palmette.automl.report_data import ReportData
@@ -49,8 +48,7 @@ BLOCKS = 20
 Z = 1.96
 
 
-@dataclass(frozen=True)
-class Clustering(RowByRow):
+class Clustering(Problem):
     """Compares candidates by how well they divide a matrix of the training rows that all candidates share."""
 
     name: ClassVar[str] = "clustering"
@@ -60,11 +58,9 @@ class Clustering(RowByRow):
     task: ClassVar[Task] = "clustering"
     blends: ClassVar[bool] = False
 
-    blueprint: Blueprint
-
     @staticmethod
     def objective(task: TaskSpec, profile: Profile) -> Objective:  # noqa: ARG004 - as in every problem
-        named = task.metric or next((one.metric for one in task.constraints if one.metric), "")
+        named = first_metric(task)
         metric = metric_of(named, "clustering").name if named else "adjusted_rand" if task.labels else "silhouette"
         if metric in AGREEMENTS and not task.labels:
             raise UserError(
@@ -94,14 +90,6 @@ class Clustering(RowByRow):
             "folds": Folds(count=HALVES, kind="random"),
         }
 
-    @staticmethod
-    def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:  # noqa: ARG004 - the same
-        return (Strategy(),)
-
-    @property
-    def metric(self) -> Metric:
-        return METRICS[self.blueprint.metric]
-
     def baselines(self) -> tuple[Candidate, ...]:
         """Returns random clusters and plain k-means, both with a usual number of clusters."""
         tried = self.blueprint.clusters
@@ -124,9 +112,6 @@ class Clustering(RowByRow):
         hashes = pd.Series(row_hashes(rows))
         place = hashes.rank(method="dense").astype(int) + hashes.groupby(hashes).cumcount()
         return np.asarray(place % HALVES, dtype=np.int64)
-
-    def encoded_target(self, rows: pd.DataFrame, strategy: Strategy) -> None:
-        return None
 
     def outputs(self, estimator: Any, features: Any, strategy: Strategy) -> Floats:
         return np.asarray(estimator.predict(features), dtype=float)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.artefacts import FeatureImportance, Score
+from palmette.automl.artefacts import Score
 from palmette.automl.calls import Call
-from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, SeriesUse, Strategy
+from palmette.automl.candidates import Candidate, Ensembling, Folds, SeriesUse, Strategy
 from palmette.automl.kinds import UNUSABLE, Kind
-from palmette.automl.measure import METRICS, Metric, Predictions, difference, interval, score
+from palmette.automl.measure import METRICS, Predictions, difference, interval, score
 from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.problems.forecasting import package
 from palmette.automl.problems.forecasting.data import Columns, read_use, repairs_of
 from palmette.automl.problems.forecasting.scorer import ForecastScorer
 from palmette.automl.problems.forecasting.windows import HoldoutWindows, RowPositions, folds_of, held_out, naive_error
-from palmette.automl.problems.problem import FIRST_ROWS, EndpointRequest, EnsembleMember, Objective, PlainSamples
+from palmette.automl.problems.problem import FIRST_ROWS, EndpointRequest, EnsembleMember, Objective, Problem
+from palmette.automl.problems.supervised import first_metric
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import DrawnForecast, Forecasts, ReportData
 from palmette.automl.splitting import DataSplits, SplitRequest
@@ -38,25 +38,20 @@ SHOWN = 6
 WEIGHTED = "palmette.automl.learners.forecasting.simple.WeightedForecasts"
 
 
-@dataclass(frozen=True)
-class Forecasting(PlainSamples):
+class Forecasting(Problem):
     """Compares candidates by forecasts from rolling origins in the training rows."""
 
     name: ClassVar[str] = "forecasting"
     has_target: ClassVar[bool] = False
     words: ClassVar = frozenset({"forecasting", "forecast", "time series"})
-    fits_all_rows: ClassVar[bool] = False
     task: ClassVar[Task] = "forecasting"
     draws_rows: ClassVar[bool] = False
-    blends: ClassVar[bool] = True
     templates: ClassVar[Path | None] = package.TEMPLATES
     together: ClassVar[str] = "history"
 
-    blueprint: Blueprint
-
     @staticmethod
     def objective(task: TaskSpec, profile: Profile) -> Objective:  # noqa: ARG004 - as in every problem
-        named = task.metric or next((one.metric for one in task.constraints if one.metric), "")
+        named = first_metric(task)
         if named and named not in METRIC_NAMES:
             guess = nearest(named, METRIC_NAMES)
             remedy = f"Did you mean {guess!r}?" if guess else f"Take one of {', '.join(METRIC_NAMES)}."
@@ -92,10 +87,6 @@ class Forecasting(PlainSamples):
         }
 
     @staticmethod
-    def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:  # noqa: ARG004 - the same
-        return (Strategy(),)
-
-    @staticmethod
     def kinds(task: TaskSpec) -> Mapping[str, Kind]:
         found: dict[str, Kind] = dict.fromkeys(task.forecast.targets or (task.target,), "number")
         return found | ({task.forecast.series: "category"} if task.forecast.series else {})
@@ -117,10 +108,6 @@ class Forecasting(PlainSamples):
     def use(self) -> SeriesUse:
         assert self.blueprint.series is not None
         return self.blueprint.series
-
-    @property
-    def metric(self) -> Metric:
-        return METRICS[self.blueprint.metric]
 
     @property
     def columns_of_outputs(self) -> int:
@@ -150,9 +137,6 @@ class Forecasting(PlainSamples):
             ends[number] = places.step[mine].max() + 1 if mine.any() else 0
         learnt = (places.step >= 0) & (places.step < starts[places.series])
         return learnt, (places.step >= 0) & (places.step < ends[places.series])
-
-    def encoded_target(self, rows: pd.DataFrame, strategy: Strategy) -> None:
-        return None
 
     def outputs(self, estimator: Any, features: Any, strategy: Strategy) -> Floats:
         """Forecasts the rows after the training rows (n, targets), one horizon at a time."""
@@ -256,12 +240,6 @@ class Forecasting(PlainSamples):
 
     def unmeasured(self, splits: DataSplits) -> str:
         return "" if np.isfinite(self._windows(splits).truth).any() else "no value of the hold-out is known"
-
-    def importances(
-        self, splits: DataSplits, ask: Callable[[pd.DataFrame], Predictions]
-    ) -> tuple[FeatureImportance, ...]:
-        """Returns nothing: shuffling the values of a series makes another series."""
-        return ()
 
     def report_data(
         self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
