@@ -29,6 +29,8 @@ LAYOUTS: frozenset[Layout] = frozenset({"tree", "dense", "sparse"})
 Transformer = Call | Literal["passthrough"]
 TEXT_FEATURES = 40
 """Features of a text column for trees."""
+BESIDE_OTHERS = 6.0
+"""Added to a starting point's rank if there are columns of other kinds."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,13 @@ class DataFacts:
         """Whether there is a target to learn."""
         return not self.clusters
 
-    @property
-    def is_text_alone(self) -> bool:
-        """Whether texts are the only columns."""
-        return bool(self.words) and {*self.kinds} == {"text"}
+    def is_alone(self, kind: Kind) -> bool:
+        """Whether all columns are of this kind."""
+        return {*self.kinds} == {kind}
+
+    def later(self, kind: Kind) -> float:
+        """Returns what is added to a starting point's rank if there are columns of other kinds."""
+        return 0.0 if self.is_alone(kind) else BESIDE_OTHERS
 
 
 class EncoderStart(NamedTuple):
@@ -109,8 +114,10 @@ class Encoder:
     """Pretrained weights that it always uses, by their names in `palmette.automl.weights`."""
     once: ClassVar[bool] = False
     """Whether most of the work is a transformer with nothing to fit, computed once for all folds."""
+    features: ClassVar[int] = 1
+    """Layout `tree`: features per column."""
     cell: ClassVar[float] = 2e-7
-    """Seconds to encode a cell of the training rows."""
+    """Seconds to encode a cell; for sounds, a second of one; for texts, a word."""
     description: ClassVar[str]
     """One sentence for plans and prompts."""
 
@@ -139,11 +146,12 @@ class Encoder:
 
     def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
         """Layout `tree`: whether each feature is a category code; the length is the number of features."""
-        return (False,) * len(columns)
+        return (False,) * (self.features * len(columns))
 
     def seconds(self, facts: DataFacts) -> float:
         """Estimates the seconds to fit and transform all training rows once, on one thread."""
-        return self.cell * facts.rows * facts.columns
+        cells = facts.words if self.kind == "text" else facts.kinds.count(self.kind)
+        return self.cell * facts.rows * cells / (facts.folds if self.once else 1)
 
 
 def missing_requirement(requires: Sequence[str]) -> str:

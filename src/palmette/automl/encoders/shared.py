@@ -8,6 +8,7 @@ from typing import ClassVar
 from palmette.automl.calls import Call, Name, pipeline
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import LAYOUTS, DataFacts, Encoder, EncoderStart, Layout, Transformer
+from palmette.automl.kinds import Kind
 from palmette.automl.weights import FOLDER, NetworkFolder, network_folder
 
 SQUASHED = Call("palmette.automl.encoders.transformers.SquashingScaler")
@@ -82,8 +83,27 @@ OPERATIONS = 4e10
 """Operations of a thread per second."""
 BYTES = 4
 """Bytes per parameter."""
-BESIDE_OTHERS = 6.0
-"""Added to a starting point's rank if there are columns of other kinds."""
+
+
+def starts_on_vectors(
+    facts: DataFacts, kind: Kind, rank: float, reason: str, penalties: tuple[float, float]
+) -> tuple[EncoderStart, ...]:
+    """Returns learners to try on vectors of a frozen network.
+
+    Args:
+        facts: Properties of the data.
+        kind: The kind of the columns.
+        rank: Rank of the first starting point, if there are no other columns.
+        reason: Why they are tried.
+        penalties: `C` for classes and `alpha` for numbers of a linear model.
+    """
+    first = rank + facts.later(kind)
+    return (
+        EncoderStart("linear", first, reason, {"C": penalties[0]} if facts.classes else {"alpha": penalties[1]}),
+        EncoderStart("svc", first + 0.1, reason),
+        EncoderStart("knn", 7.0, reason),
+        EncoderStart("lightgbm", 8.0, reason),
+    )
 
 
 class FromFolder(Encoder):
@@ -113,14 +133,8 @@ class FromFolder(Encoder):
         return super().unavailable()
 
     def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
-        later = BESIDE_OTHERS if {*facts.kinds} - {self.kind} else 0.0
         reason = f"on vectors of the network {self.network.name}" if self.network else ""
-        return (
-            EncoderStart("linear", self.rank + later, reason, {"C": 0.03} if facts.classes else {"alpha": 100.0}),
-            EncoderStart("svc", self.rank + 0.1 + later, reason),
-            EncoderStart("knn", 7.0, reason),
-            EncoderStart("lightgbm", 8.0, reason),
-        )
+        return starts_on_vectors(facts, self.kind, self.rank, reason, (0.03, 100.0))
 
     @property
     def size(self) -> int:

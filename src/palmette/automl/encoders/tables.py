@@ -92,6 +92,7 @@ USUAL = ("month", "weekday", "days")
 class Parts(Encoder):
     name = "datetime_parts"
     kind = "datetime"
+    cell = 1e-6
     description = "Month, day, weekday and hour where they recur, and days since 1970 where they help."
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
@@ -101,9 +102,6 @@ class Parts(Encoder):
 
     def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
         return (False,) * sum(len(one.parts or USUAL) for one in columns)
-
-    def seconds(self, facts: DataFacts) -> float:
-        return 1e-6 * facts.rows
 
 
 MANY = 30

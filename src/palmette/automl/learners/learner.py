@@ -8,6 +8,7 @@ similar modules: such modules are copied into the delivered package.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -238,7 +239,14 @@ class Learner:
 
         Returns the number of steps to repeat the fit without validation rows; None for a learner without steps.
         """
-        estimator.fit(fold.train, fold.target, **fold.options)
+        from sklearn.exceptions import ConvergenceWarning
+
+        if hasattr(estimator, "fit_until"):
+            stopping = {"valid": fold.stopping} if self.stops_early else {}
+            return int(estimator.fit_until(fold.train, fold.target, deadline=deadline, **stopping, **fold.options))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # good enough without full convergence
+            estimator.fit(fold.train, fold.target, **fold.options)
         return None
 
     def space(self, trial: optuna.Trial, facts: DataFacts) -> Settings:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import DefaultConfig, FoldData, Learner, Measured, Range, Settings, TrainingSetup
+from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup
 
 CURVES = 3_000_000
 """Work above which splines of numbers take too long."""
@@ -37,7 +36,7 @@ class Linear(Learner):
         return Call("sklearn.linear_model.RidgeCV", {"alphas": Call("numpy.logspace", {}, (-2, 4, 13))})
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
-        plain = DefaultConfig("linear", {}, "a weighted sum of all columns", 2.2 if facts.is_text_alone else 30)
+        plain = DefaultConfig("linear", {}, "a weighted sum of all columns", 2.2 if facts.is_alone("text") else 30)
         reason = "a curve for each number, all added up"
         curves = DefaultConfig("linear-curves", {}, reason, 4, encoders={"number": "number_splines"})
         return (plain,) if facts.work > CURVES or "number" not in facts.kinds else (curves, plain)
@@ -51,27 +50,16 @@ class Linear(Learner):
         classes, numbers = Range(1e-3, 1e2, 1.0, OF_CLASSES), Range(1e-2, 1e4, None, OF_NUMBERS)
         return {"C": f"classification: {classes}", "alpha": f"regression: {numbers}"}
 
-    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
-        from sklearn.exceptions import ConvergenceWarning
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # good enough without full convergence
-            return super().fit(estimator, fold, deadline)
-
 
 def _strength(facts: DataFacts) -> float:
     """Returns the default `C`: words alone need a weak penalty."""
-    return 10.0 if facts.is_text_alone else 1.0
+    return 10.0 if facts.is_alone("text") else 1.0
 
 
 def logistic(settings: Settings, setup: TrainingSetup) -> Call:
     """Returns a logistic regression for two classes by coordinate descent: fast on many sparse columns."""
     fixed = {"solver": "liblinear", "dual": True, "tol": 0.1, "random_state": setup.seed}
     return Call("sklearn.linear_model.LogisticRegression", {**settings, **fixed})
-
-
-BESIDE_OTHERS = 6.0
-"""Added to the rank if the table has other columns than texts."""
 
 
 class _TextClassifier(Learner):
@@ -83,8 +71,7 @@ class _TextClassifier(Learner):
     setting: ClassVar[tuple[str, Range]] = ("C", Range(1e-2, 1e2, 1.0, "inverse strength of the L2 penalty", log=True))
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
-        rank = self.rank if facts.is_text_alone else BESIDE_OTHERS + self.rank
-        return (DefaultConfig(self.name, {}, self.description, rank),)
+        return (DefaultConfig(self.name, {}, self.description, self.rank + facts.later("text")),)
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return dict([self.setting])

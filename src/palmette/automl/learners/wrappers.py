@@ -25,8 +25,17 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 
+class ProbabilityClassifier(ClassifierMixin):
+    """Predicts the most probable class; subclasses implement `predict_proba`."""
+
+    classes_: np.ndarray
+
+    def predict(self, X: Any) -> np.ndarray:
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+
 @dataclass(eq=False, repr=False)
-class LabelEncodedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class LabelEncodedClassifier(ProbabilityClassifier, MetaEstimatorMixin, BaseEstimator):
     """Trains a classifier on class numbers 0, 1, ... in place of class names."""
 
     estimator: Any
@@ -39,9 +48,6 @@ class LabelEncodedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         options |= {} if sample_weight is None else {"sample_weight": sample_weight}
         self.estimator_ = clone(self.estimator).fit(X, labels.transform(y), **options)
         return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         return self.estimator_.predict_proba(X)
@@ -168,11 +174,8 @@ class DecidedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return np.asarray(self.estimator_.predict_proba(X))
 
 
-class MajorityClassifier(VotingClassifier):
+class MajorityClassifier(ProbabilityClassifier, VotingClassifier):
     """`VotingClassifier(voting="hard")` with probabilities: the weighted share of votes for each class."""
-
-    def predict(self, X: Any) -> np.ndarray:
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> np.ndarray:
         numbers = np.arange(len(self.classes_))

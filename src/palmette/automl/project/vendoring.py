@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,9 +73,9 @@ def vendored(values: Iterable[Value]) -> str:
     if not wanted:
         return ""
     imports, constants, blocks, names, later = set[str](), list[str](), list[str](), list[str](), set[str]()
-    for module, inside in wanted.items():
+    for module in _in_order(wanted):
         source = _source(module)
-        kept = source.kept(inside)
+        kept = source.kept(wanted[module])
         imports |= {ast.unparse(one) for one in source.imports(kept) if not _is_own(one)} - {FUTURE}
         later |= {name for node in kept if _is_definition(node) for name in _defines(node)}
         for node in kept:
@@ -100,6 +101,13 @@ def _want(module: str, name: str, wanted: dict[str, set[str]]) -> None:
             for alias in one.names:
                 _want(one.module, alias.name, wanted)
     wanted.setdefault(module, set()).add(name)
+
+
+def _in_order(wanted: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """Yields modules after those that they import from."""
+    kept = {module: _source(module).imports(_source(module).kept(names)) for module, names in wanted.items()}
+    needs = {module: [one.module for one in imports if _is_own(one)] for module, imports in kept.items()}  # type: ignore[union-attr]  # `_want` took no other
+    yield from TopologicalSorter(needs).static_order()
 
 
 def _is_own(node: ast.Import | ast.ImportFrom) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
@@ -16,26 +17,16 @@ class _Sounds(Encoder):
     kind = "audio"
     once = True
     requires = ("soundfile", "scipy")
-    features: int
-    """Features per sound."""
-    sound: float
-    """Seconds for a sound that lasts one second."""
-    call: Call
+    call: ClassVar[Call]
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         return self.call if layout == "tree" else pipeline(("sounds", self.call), *standard(facts))
-
-    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
-        return (False,) * (self.features * len(columns))
-
-    def seconds(self, facts: DataFacts) -> float:
-        return self.sound * facts.rows * facts.kinds.count(self.kind) / facts.folds  # once for all folds
 
 
 class Statistics(_Sounds):
     name = "audio_statistics"
     description = "Statistics of the cepstrum and its changes: what a sound is made of, whenever it occurs."
-    features, sound = 170, 0.002
+    features, cell = 170, 0.002
     call = Call(f"{FEATURES}.SpectrumStatistics")
 
 
@@ -48,7 +39,7 @@ class Kernels(_Sounds):
     name = "audio_kernels"
     usual = False
     description = "How often and how strongly five hundred random kernels answer to the spectrogram: what happens when."
-    features, sound = 1000, 0.005
+    features, cell = 1000, 0.005
     call = Call(f"{FEATURES}.RandomKernels")
 
     def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
@@ -61,7 +52,7 @@ class Spectrogram(_Sounds):
     name = "audio_spectrogram"
     usual = False
     description = "The spectrogram at 32 by 32: for short sounds with one event."
-    features, sound = 1024, 0.002
+    features, cell = 1024, 0.002
     call = Call(f"{FEATURES}.SmallSpectrogram")
 
     def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:

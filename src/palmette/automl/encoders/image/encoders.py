@@ -8,38 +8,28 @@ from typing import ClassVar
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
-from palmette.automl.encoders.shared import FromFolder, Scored, each_column, standard
+from palmette.automl.encoders.shared import FromFolder, Scored, each_column, standard, starts_on_vectors
 
 FEATURES = "palmette.automl.encoders.image.pictures"
-FEW_SHAPES, THUMBNAIL, SQUARE, PHOTOGRAPH = 604, 16, 32, 1280
-"""Features per picture for trees; sides in pixels of the two small sizes; features of the network."""
-BESIDE_OTHERS = 6.0
-"""Added to a starting point's rank if the table has other columns than pictures."""
+THUMBNAIL, SQUARE = 16, 32
+"""Sides in pixels of the two small sizes."""
 
 
 class _Pictures(Encoder):
     kind = "image"
     once = True
     requires: ClassVar[tuple[str, ...]] = ("PIL",)
-    picture: float
-    """Seconds per picture."""
-
-    def seconds(self, facts: DataFacts) -> float:
-        return self.picture * facts.rows * facts.kinds.count(self.kind) / facts.folds  # once for all folds
 
 
 class Shapes(_Pictures):
     name = "image_shapes"
     description = "Histograms of oriented gradients, textures and colours, and a thumbnail: needs no training."
-    picture = 0.003
+    features, cell = 604, 0.003
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         features = Call(f"{FEATURES}.ShapesAndColours", {} if layout == "dense" else {"cell": 16})
         whole = pipeline(("shapes", features), *standard(facts)) if layout == "sparse" else features
         return each_column("shapes", whole, columns)
-
-    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
-        return (False,) * (FEW_SHAPES * len(columns))
 
 
 class ShapesScores(Scored, Shapes):
@@ -51,13 +41,10 @@ class Pixels(_Pictures):
     name = "image_pixels"
     usual = False
     description = "The pixels of a thumbnail of 16 by 16: for small pictures of things that fill them."
-    picture = 0.0005
+    features, cell = 3 * THUMBNAIL**2, 0.0005
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         return Call(f"{FEATURES}.Thumbnails", {"size": THUMBNAIL})
-
-    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
-        return (False,) * (3 * THUMBNAIL**2 * len(columns))
 
 
 class Squares(_Pictures):
@@ -65,7 +52,7 @@ class Squares(_Pictures):
     usual = False
     layouts = frozenset({"dense"})
     description = "The pixels at 32 by 32, for networks that learn from them."
-    picture = 0.001
+    cell = 0.001
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         return Call(f"{FEATURES}.Thumbnails", {"size": SQUARE})
@@ -77,25 +64,16 @@ class Pretrained(_Pictures):
     requires = ("PIL", "torch")
     trained = ("efficientnet-lite0",)
     description = "What EfficientNet-Lite0, trained on photographs, sees in a picture: strong on photographs."
-    picture = 0.03
+    features, cell = 1280, 0.03
 
     def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
-        photographs = "on what a network that knows photographs sees"
-        later = BESIDE_OTHERS if {*facts.kinds} - {self.kind} else 0.0
-        return (
-            EncoderStart("linear", 0.1 + later, photographs, {"C": 0.01} if facts.classes else {"alpha": 1000.0}),
-            EncoderStart("svc", 0.2 + later, photographs),
-            EncoderStart("knn", 7.0, photographs),
-            EncoderStart("lightgbm", 8.0, photographs),
-        )
+        reason = "on what a network that knows photographs sees"
+        return starts_on_vectors(facts, self.kind, 0.1, reason, (0.01, 1000.0))
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         network = Call("palmette.automl.encoders.image.pretrained.PhotographFeatures")
         whole = pipeline(("network", network), *standard(facts)) if layout == "sparse" else network
         return each_column("network", whole, columns)
-
-    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
-        return (False,) * (PHOTOGRAPH * len(columns))
 
 
 class PretrainedScores(Scored, Pretrained):

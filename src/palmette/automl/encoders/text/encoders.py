@@ -18,8 +18,6 @@ MOST_PAIRED = 3
 """Number of columns, from the first, that are compared in pairs."""
 MOST = 100_000
 """Most features of TF-IDF."""
-BESIDE_OTHERS = 6.0
-"""Added to a starting point's rank if the table has other columns than texts."""
 PAIRS_FIRST = 0.9
 """Subtracted from a starting point's rank if texts are compared with each other."""
 PENALTY = 0.03
@@ -38,6 +36,7 @@ class _Texts(Encoder):
 
 class Directions(_Texts):
     name = "text_directions"
+    cell = 4e-6
     layouts = frozenset({"tree", "dense"})
     description = (
         "Lengths, 30 main directions of the TF-IDF words, and the overlap of two text columns; "
@@ -57,7 +56,7 @@ class Directions(_Texts):
         return Call("sklearn.compose.ColumnTransformer", {"transformers": found})
 
     def seconds(self, facts: DataFacts) -> float:
-        return 0.1 + 4e-6 * facts.rows * facts.words * facts.outputs
+        return super().seconds(facts) * facts.outputs
 
 
 class Tfidf(_Texts):
@@ -65,8 +64,7 @@ class Tfidf(_Texts):
     layouts = frozenset({"sparse"})
     description = "TF-IDF of words and pairs of words, and the overlap of two text columns."
     characters: ClassVar[bool] = False
-    word: ClassVar[float] = 5e-6
-    """Seconds per word."""
+    cell = 5e-6
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         words = _tfidf(token_pattern=r"\w+", ngram_range=(1, 2))
@@ -79,20 +77,17 @@ class Tfidf(_Texts):
         found.extend(_overlaps(columns, layout, facts))
         return Call("sklearn.compose.ColumnTransformer", {"transformers": found})
 
-    def seconds(self, facts: DataFacts) -> float:
-        return 0.05 + self.word * facts.rows * facts.words
-
 
 class Characters(Tfidf):
     name = "text_characters"
     usual = False
     description = "TF-IDF of words, pairs of words, and 2 to 5 characters, which know parts and misspellings of words."
     characters = True
-    word = 4e-5
+    cell = 4e-5
 
     def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
         reason = "on words and their parts"
-        later = 0.0 if facts.is_text_alone else BESIDE_OTHERS
+        later = facts.later("text")
         ranks = {"nb_svm": 1.3, "ridge_classifier": 1.7, "linear_svc": 2.7} if facts.classes else {"linear": 1.7}
         return tuple(EncoderStart(learner, rank + later, reason) for learner, rank in ranks.items())
 
@@ -101,20 +96,18 @@ class Contrast(_Texts):
     name = "text_contrast"
     layouts = frozenset({"sparse"})
     usual = False
+    cell = 1e-5
     description = "How much two text columns overlap, and the TF-IDF of words that only one of them has."
 
     def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
         reason = "on what one text has and the other has not"
         starts = (EncoderStart("linear", 0.0, reason), EncoderStart("linear_svc", 0.3, reason))
-        return starts if facts.is_text_alone and facts.pairs else ()
+        return starts if facts.is_alone("text") and facts.pairs else ()
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         one_sided = Call(f"{FEATURES}.OneSidedWords")
         found = [(f"one_sided{end}", one_sided, names) for end, names in _pairs(columns)]
         return Call("sklearn.compose.ColumnTransformer", {"transformers": [*found, *_overlaps(columns, layout, facts)]})
-
-    def seconds(self, facts: DataFacts) -> float:
-        return 0.05 + 1e-5 * facts.rows * facts.words
 
 
 class _Vectors(_Texts):
@@ -124,8 +117,6 @@ class _Vectors(_Texts):
     once = True
     path: ClassVar[str]
     dimensions: ClassVar[int]
-    word: ClassVar[float]
-    """Seconds per word."""
     rank: ClassVar[float]
     """Rank of the first starting point, as in `DefaultConfig`."""
 
@@ -138,8 +129,8 @@ class _Vectors(_Texts):
         return Call(self.path, {"paired": MOST_PAIRED})
 
     def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
-        pairs = facts.is_text_alone and facts.pairs  # single words cannot compare texts
-        first = self.rank + (0.0 if facts.is_text_alone else BESIDE_OTHERS) - (PAIRS_FIRST if pairs else 0.0)
+        pairs = facts.is_alone("text") and facts.pairs  # single words cannot compare texts
+        first = self.rank + facts.later("text") - (PAIRS_FIRST if pairs else 0.0)
         reason = "on vectors of a model that has read many other texts"
         return (
             EncoderStart("linear", first, reason, {"C": PENALTY} if facts.classes else {"alpha": 100.0}),
@@ -157,9 +148,6 @@ class _Vectors(_Texts):
         pair = 2 * self.size + 1 + OVERLAPS
         return (False,) * (self.size * len(columns) + pair * len(list(_pairs(columns))))
 
-    def seconds(self, facts: DataFacts) -> float:
-        return self.word * facts.rows * facts.words / facts.folds  # once for all folds
-
 
 class Static(_Vectors):
     name = "text_static"
@@ -168,7 +156,7 @@ class Static(_Vectors):
     description = "The mean of static vectors of the words, from WordLlama: quick, and knows words that are alike."
     path = "palmette.automl.encoders.text.text_vectors.StaticVectors"
     dimensions = 256
-    word = 1e-5
+    cell = 1e-5
     rank = 1.0
 
 
@@ -199,7 +187,7 @@ class Sentences(_Vectors):
     description = "Vectors of whole sentences by the network MiniLM: slow, and knows what sentences mean."
     path = "palmette.automl.encoders.text.sentence_network.SentenceVectors"
     dimensions = 384
-    word = 6e-4
+    cell = 6e-4
     rank = 1.05
 
 

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from autogluon.tabular import TabularPredictor
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from palmette.automl.learners.wrappers import ProbabilityClassifier
 
 TARGET = "__target__"
 
@@ -57,16 +59,13 @@ class _AutoGluon(BaseEstimator):
         return {name: value for name, value in super().__getstate__().items() if name not in ("_folder", "_predictor")}
 
 
-class AutoGluonClassifier(ClassifierMixin, _AutoGluon):
+class AutoGluonClassifier(ProbabilityClassifier, _AutoGluon):
     """AutoGluon for classification."""
 
     def predict_proba(self, X: Any) -> np.ndarray:
         found = self._loaded().predict_proba(self._frame(X)).reindex(columns=self.classes_, fill_value=0.0)
         probabilities = found.to_numpy("float64")
         return probabilities / probabilities.sum(axis=1, keepdims=True)
-
-    def predict(self, X: Any) -> np.ndarray:
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def _started(self, y: np.ndarray) -> str:
         self.classes_ = np.unique(y)

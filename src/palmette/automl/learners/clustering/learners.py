@@ -11,7 +11,6 @@ from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Kind
 from palmette.automl.learners.learner import (
     DefaultConfig,
-    FoldData,
     Learner,
     Measured,
     Range,
@@ -77,10 +76,6 @@ class _Clustering(Learner):
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         counts = facts.clusters or (2, 10)
         return {"n_clusters": whole(min(counts), max(counts)), "variance": VARIANCE}
-
-    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
-        estimator.fit(fold.train)
-        return None
 
 
 class KMeans(_Clustering):

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from torch import nn
 from torch.nn import functional
 
 from palmette.automl.encoders.trained_networks import fastest_device, pooled_outputs, trained_network
+from palmette.automl.learners.wrappers import ProbabilityClassifier
 
 TOGETHER, WARM_UP = 16, 0.1  # batch size, and the share of steps in which the learning rate rises
 HEAD_RATE = 30.0  # the new layer learns faster than the network by this factor
@@ -98,14 +99,11 @@ class _FineTuned(BaseEstimator):
         return {name: value for name, value in super().__getstate__().items() if name != "_network"}
 
 
-class FineTunedClassifier(ClassifierMixin, _FineTuned):
+class FineTunedClassifier(ProbabilityClassifier, _FineTuned):
     """A fine-tuned network that predicts probabilities."""
 
     def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
         return np.asarray(torch.as_tensor(self._made(X)).softmax(dim=1))
-
-    def predict(self, X: pd.DataFrame) -> np.ndarray:
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def _learnt(self, y: np.ndarray) -> np.ndarray:
         self.classes_, numbers = np.unique(y, return_inverse=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from palmette.automl.calls import Call
 from palmette.automl.encoders.audio.encoders import AudioFolder
@@ -12,16 +12,7 @@ from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.encoders.image.encoders import ImageFolder
 from palmette.automl.encoders.shared import FromFolder
 from palmette.automl.encoders.text.encoders import TextFolder
-from palmette.automl.learners.learner import (
-    Cost,
-    DefaultConfig,
-    FoldData,
-    Learner,
-    Range,
-    Settings,
-    TrainingSetup,
-    whole,
-)
+from palmette.automl.learners.learner import Cost, DefaultConfig, Learner, Range, Settings, TrainingSetup, whole
 
 EPOCHS, PASSES = 3, 3
 """Passes over the rows, and the cost of a training step in passes through the network."""
@@ -63,9 +54,6 @@ class _FineTuning(Learner):
         seconds = one.seconds(facts) * facts.folds / (FASTER if GPU.exists() else 1.0)  # one pass over all rows
         size = one.network.weights.megabytes if one.network else 0.0
         return Cost(seconds * facts.folds * EPOCHS * PASSES, size, 1000 * seconds / facts.rows)
-
-    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
-        return int(estimator.fit_until(fold.train, fold.target, deadline))
 
 
 class TextFineTuning(_FineTuning):

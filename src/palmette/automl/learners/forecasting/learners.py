@@ -11,7 +11,6 @@ from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.learners.learner import (
     ABSOLUTE,
     DefaultConfig,
-    FoldData,
     Learner,
     Measured,
     Range,
@@ -64,10 +63,6 @@ class _Forecast(Learner):
             DefaultConfig(f"{self.name}{f'-{ending}' if ending else ''}", settings, reason, self.rank + 10 * turn)
             for turn, (ending, (settings, reason)) in enumerate(self.starts(use).items())
         )
-
-    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
-        estimator.fit(fold.train)
-        return None
 
     def space(self, trial: Any, facts: DataFacts) -> Settings:
         """Searches nothing: few origins choose settings badly, and the mean of several forecasts has smaller errors."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +14,7 @@ from torch.nn import functional
 from palmette.automl.encoders.trained_networks import fastest_device
 from palmette.automl.learners.forecasting.ridges import VALID, last_values, windows_of
 from palmette.automl.learners.forecasting.series import Series, scales_of
+from palmette.automl.learners.neural.networks import best_epochs
 
 SMOOTHED = 25  # width of the moving mean that is the trend
 BATCH, EPOCHS_WITHOUT_GAIN = 256, 3
@@ -48,20 +47,15 @@ class LinearNetwork(BaseEstimator):
                 nn.init.zeros_(layer.weight)
             self.layers_ = nn.ModuleList(layers).to(fastest_device())
             descent = torch.optim.AdamW(self.layers_.parameters(), lr=1e-3, weight_decay=1e-2)
-            best, least, waited = copy.deepcopy(self.layers_.state_dict()), math.inf, 0
-            for _ in range(self.epochs if cut < len(x) else 0):
+
+            def learn() -> None:
                 for some in torch.split(torch.randperm(cut), BATCH):
                     descent.zero_grad()
                     self._loss(x[some], y[some]).backward()  # type: ignore[no-untyped-call]  # of PyTorch
                     descent.step()
-                with torch.no_grad():
-                    loss = float(self._loss(x[cut:], y[cut:]))
-                waited = 0 if loss < least else waited + 1
-                if loss < least:
-                    best, least = copy.deepcopy(self.layers_.state_dict()), loss
-                if waited >= EPOCHS_WITHOUT_GAIN:
-                    break
-        self.layers_.load_state_dict(best)
+
+            epochs = self.epochs if cut < len(x) else 0
+            best_epochs(self.layers_, learn, lambda: self._loss(x[cut:], y[cut:]).item(), epochs, EPOCHS_WITHOUT_GAIN)
         self.layers_.cpu()
         return self
 

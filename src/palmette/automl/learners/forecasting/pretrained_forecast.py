@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator
 
 from palmette.automl.encoders.trained_networks import fastest_device
 from palmette.automl.encoders.transformers import weights_file
 from palmette.automl.learners.forecasting.series import Series
+from palmette.automl.learners.forecasting.simple import ForecastByItself
 
 SERIES_TOGETHER = 64  # batch size
 
 
 @dataclass(eq=False, repr=False)
-class PretrainedForecast(BaseEstimator):
+class PretrainedForecast(ForecastByItself):
     """The median forecast of a Chronos network (Ansari et al., 2024); there is nothing to fit."""
 
     folder: str  # folder of the network
@@ -29,10 +29,6 @@ class PretrainedForecast(BaseEstimator):
     @property
     def lookback(self) -> int:
         return self.lags
-
-    def fit(self, series: Sequence[Series], horizon: int) -> PretrainedForecast:
-        self.horizon_ = horizon
-        return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
         """Forecasts (n, horizon): the values after each context."""

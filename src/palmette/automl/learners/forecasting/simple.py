@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -15,8 +15,26 @@ ALPHAS = np.linspace(0.05, 0.95, 19)
 MOST_OF_THETA = 600  # last values that the theta method uses, if seasons are short
 
 
+class ForecastByItself(BaseEstimator):
+    """Forecasts each series from its own last values; there is nothing to fit."""
+
+    lookback: Any  # last values that a forecast uses
+
+    def fit(self, series: Sequence[Series], horizon: int) -> Self:
+        self.horizon_ = horizon
+        return self
+
+    def predict(self, contexts: Sequence[Series]) -> np.ndarray:
+        """Forecasts (n, horizon): the values after each context."""
+        return np.stack([self.forecast(one.values[-self.lookback :]) for one in contexts])
+
+    def forecast(self, values: np.ndarray) -> np.ndarray:
+        """Forecasts the values (horizon,) after the last ones (n,)."""
+        raise NotImplementedError
+
+
 @dataclass(eq=False, repr=False)
-class SeasonalNaive(BaseEstimator):
+class SeasonalNaive(ForecastByItself):
     """Repeats the mean of the last seasons."""
 
     season: int = 1  # steps of a season; 1 repeats the last value
@@ -26,23 +44,14 @@ class SeasonalNaive(BaseEstimator):
     def lookback(self) -> int:
         return self.season * self.count
 
-    def fit(self, series: Sequence[Series], horizon: int) -> SeasonalNaive:
-        self.horizon_ = horizon
-        return self
-
-    def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """Forecasts (n, horizon): the values after each context."""
-        made = np.empty((len(contexts), self.horizon_))
-        for place, one in enumerate(contexts):
-            season = self.season if len(one.values) >= self.season else 1
-            count = max(1, min(self.count, len(one.values) // season))
-            whole = one.values[-season * count :].reshape(count, season).mean(axis=0)
-            made[place] = np.resize(whole, self.horizon_)
-        return made
+    def forecast(self, values: np.ndarray) -> np.ndarray:
+        season = self.season if len(values) >= self.season else 1
+        count = max(1, min(self.count, len(values) // season))
+        return np.resize(values[-season * count :].reshape(count, season).mean(axis=0), self.horizon_)
 
 
 @dataclass(eq=False, repr=False)
-class Theta(BaseEstimator):
+class Theta(ForecastByItself):
     """The theta method: exponential smoothing with half of the linear trend, on seasonally adjusted values.
 
     Assimakopoulos and Nikolopoulos, International Journal of Forecasting 16, 2000.
@@ -54,15 +63,7 @@ class Theta(BaseEstimator):
     def lookback(self) -> int:
         return max(MOST_OF_THETA, 4 * self.season)
 
-    def fit(self, series: Sequence[Series], horizon: int) -> Theta:
-        self.horizon_ = horizon
-        return self
-
-    def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """Forecasts (n, horizon): the values after each context."""
-        return np.stack([self._forecast(one.values[-self.lookback :]) for one in contexts])
-
-    def _forecast(self, values: np.ndarray) -> np.ndarray:
+    def forecast(self, values: np.ndarray) -> np.ndarray:
         steps, seasonal = len(values) + np.arange(self.horizon_), None
         if self.season > 1 and len(values) >= 2 * self.season:
             seasonal = _seasonal(values, self.season)

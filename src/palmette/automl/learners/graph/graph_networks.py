@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import math
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,11 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from torch import nn
 from torch.nn import functional
 
 from palmette.automl.learners.graph.nodes import Nodes
+from palmette.automl.learners.neural.networks import best_epochs
+from palmette.automl.learners.wrappers import ProbabilityClassifier
 
 STEPS = 10
 """Steps of GPR-GNN along the edges."""
@@ -70,7 +70,7 @@ NETWORKS: dict[str, type[nn.Module]] = {"gcn": GraphConvolutions, "gpr_gnn": Pag
 
 
 @dataclass(eq=False, repr=False)
-class GraphNetworkClassifier(ClassifierMixin, BaseEstimator):
+class GraphNetworkClassifier(ProbabilityClassifier, BaseEstimator):
     """A network that sees the whole graph in every step and learns from the nodes of known class."""
 
     networks: ClassVar[Mapping[str, type[nn.Module]]] = NETWORKS
@@ -99,23 +99,17 @@ class GraphNetworkClassifier(ClassifierMixin, BaseEstimator):
             network = self.networks[self.architecture](*shape).to(device)
             rows, averaging, known, classes = (one.to(device) for one in (rows, averaging, known, classes))
             descent = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=self.weight_decay)
-            best, least, taken = copy.deepcopy(network.state_dict()), math.inf, 0
-            for epoch in range(1, self.epochs + 1):
+
+            def learn() -> None:
                 network.train()
                 descent.zero_grad()
                 functional.cross_entropy(network(rows, averaging)[known], classes).backward()  # type: ignore[no-untyped-call]  # of PyTorch
                 descent.step()
-                loss = self._loss(network, rows, averaging, valid) if valid and len(valid[0]) else -epoch
-                if loss < least:
-                    best, least, taken = copy.deepcopy(network.state_dict()), loss, epoch
-                if epoch - taken >= PATIENCE or time.monotonic() > deadline:
-                    break
-        network.load_state_dict(best)
-        self.network_ = network.cpu().eval()
-        return taken
 
-    def predict(self, X: Nodes) -> np.ndarray:
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+            loss = (lambda: self._loss(network, rows, averaging, valid)) if valid and len(valid[0]) else None
+            epochs = best_epochs(network, learn, loss, self.epochs, PATIENCE, deadline)
+        self.network_ = network.cpu().eval()
+        return epochs
 
     def predict_proba(self, X: Nodes) -> np.ndarray:
         with torch.no_grad():

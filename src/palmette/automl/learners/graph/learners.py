@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Kind
 from palmette.automl.learners.learner import (
     DefaultConfig,
-    FoldData,
     Learner,
     Measured,
     Range,
@@ -62,15 +61,6 @@ class _Averaged(_OfNodes):
             "C": Range(0.1, 100.0, 10.0, "inverse strength of the L2 penalty", log=True),
             "hops": choice(*self.hops_to_try, default=next(iter(self.hops_to_try)), note="times features are averaged"),
         }
-
-    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
-        import warnings
-
-        from sklearn.exceptions import ConvergenceWarning
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # good enough without full convergence
-            return super().fit(estimator, fold, deadline)
 
 
 class SimplifiedConvolution(_Averaged):
@@ -124,9 +114,6 @@ class _NodeNetwork(_OfNodes):
             "lr": Range(2e-3, 5e-2, 1e-2, "learning rate", log=True),
             "weight_decay": Range(1e-5, 5e-3, 5e-4, log=True),
         }
-
-    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
-        return int(estimator.fit_until(fold.train, fold.target, valid=fold.stopping, deadline=deadline))
 
 
 class GraphConvolution(_NodeNetwork):

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 
 from palmette.automl.encoders.columns import ColumnError, text_of
+from palmette.automl.learners.wrappers import ProbabilityClassifier
 
 
 class Nodes:
@@ -112,7 +113,7 @@ class NodeFeatures(BaseEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class GraphClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class GraphClassifier(ProbabilityClassifier, MetaEstimatorMixin, BaseEstimator):
     """Classifies the nodes of a graph, and keeps the graph.
 
     `fit` takes a row for each node; the target is missing if the class is unknown. A row to predict whose id is in the
@@ -132,9 +133,6 @@ class GraphClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator_ = clone(self.estimator).fit(Nodes(self.rows_, self.links_, known), target)
         self.classes_ = self.estimator_.classes_
         return self
-
-    def predict(self, X: pd.DataFrame) -> np.ndarray:
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
         return np.asarray(self.estimator_.predict_proba(self._nodes(X)))
@@ -177,7 +175,7 @@ class GraphClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class PropagatedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class PropagatedClassifier(ProbabilityClassifier, MetaEstimatorMixin, BaseEstimator):
     """Classifies nodes by features averaged over neighbours (SGC: Wu et al., 2019)."""
 
     estimator: Any  # a classifier of the averaged features
@@ -187,9 +185,6 @@ class PropagatedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator_ = clone(self.estimator).fit(self._averaged(X)[X.places], y)
         self.classes_ = self.estimator_.classes_
         return self
-
-    def predict(self, X: Nodes) -> np.ndarray:
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def predict_proba(self, X: Nodes) -> np.ndarray:
         return np.asarray(self.estimator_.predict_proba(self._averaged(X)[X.places]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
@@ -11,7 +10,6 @@ from palmette.automl.kinds import Kind
 from palmette.automl.learners.learner import (
     SUPERVISED,
     DefaultConfig,
-    FoldData,
     Learner,
     Measured,
     Range,
@@ -56,7 +54,3 @@ class ImageNetwork(Learner):
             "width": whole(16, 64, 32, "channels of the first layer", log=True),
             "mirrored": choice(False, True, default=True, note="whether a mirror image shows the same"),
         }
-
-    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
-        options = {"sample_weight": fold.weights, "deadline": deadline}
-        return int(estimator.fit_until(fold.train, fold.target, valid=fold.stopping, **options))

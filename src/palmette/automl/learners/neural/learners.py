@@ -8,16 +8,7 @@ from typing import Any
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Setting
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import (
-    DefaultConfig,
-    FoldData,
-    Learner,
-    Measured,
-    Range,
-    Settings,
-    TrainingSetup,
-    whole,
-)
+from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup, whole
 
 MOST_EPOCHS = 200
 MANY = 2_000_000
@@ -51,10 +42,6 @@ class _Neural(Learner):
                 0.02, 1.0, 0.1, "of the frequencies of numbers; small ones give smooth functions", log=True
             ),
         }
-
-    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
-        options = {"sample_weight": fold.weights, "deadline": deadline}
-        return int(estimator.fit_until(fold.train, fold.target, valid=fold.stopping, **options))
 
 
 class TabM(_Neural):

@@ -6,13 +6,13 @@ import copy
 import itertools
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.multiclass import check_classification_targets
@@ -21,6 +21,7 @@ from torch import nn
 from torch.nn import functional
 
 from palmette.automl.encoders.transformers import SquashingScaler
+from palmette.automl.learners.wrappers import ProbabilityClassifier
 
 
 class Waves(nn.Module):
@@ -106,6 +107,32 @@ DESCENT = {"lr": 2e-3, "weight_decay": 1e-3}
 ARCHITECTURES = {"tabm": shared_layers, "resnet": residual_layers}
 
 
+def best_epochs(
+    network: nn.Module, learn: Callable[[], None], loss: Callable[[], float] | None, epochs: int, patience: int,
+    deadline: float = math.inf,
+) -> int:  # fmt: skip
+    """Trains until the loss of validation rows stops falling, restores the best weights and returns their epochs.
+
+    Args:
+        network: The network.
+        learn: Trains it for an epoch.
+        loss: Returns the loss of validation rows; None without any, and the last weights stay.
+        epochs: Most epochs.
+        patience: Epochs without a gain after which training stops.
+        deadline: A value of time.monotonic() at which training stops.
+    """
+    best, lowest, taken = copy.deepcopy(network.state_dict()), math.inf, 0
+    for epoch in range(1, epochs + 1):
+        learn()
+        reached = loss() if loss else -epoch
+        if reached < lowest:
+            best, lowest, taken = copy.deepcopy(network.state_dict()), reached, epoch
+        if epoch - taken >= patience or time.monotonic() > deadline:
+            break
+    network.load_state_dict(best)
+    return taken
+
+
 @dataclass(eq=False, repr=False)
 class _Network(BaseEstimator):
     """A network on numbers, with NaN for missing values, in which some columns are category codes."""
@@ -141,17 +168,16 @@ class _Network(BaseEstimator):
             target = torch.as_tensor(self._learnt(y))
             settings: dict[str, Any] = {**DESCENT, **(self.descent or {})}
             descent = torch.optim.AdamW(self.network_.parameters(), **settings)
-            best, lowest, taken = copy.deepcopy(self.network_.state_dict()), math.inf, 0
-            for epoch in range(1, self.epochs + 1):
-                self._learn(rows, target, weights / weights.mean(), descent)
-                loss = self._valid_loss(*held) if held else -epoch
-                if loss < lowest:
-                    best, lowest, taken = copy.deepcopy(self.network_.state_dict()), loss, epoch
-                if epoch - taken >= patience or time.monotonic() > deadline:
-                    break
-        self.network_.load_state_dict(best)
+            epochs = best_epochs(
+                self.network_,
+                lambda: self._learn(rows, target, weights / weights.mean(), descent),
+                (lambda: self._valid_loss(*held)) if held else None,
+                self.epochs,
+                patience=patience,
+                deadline=deadline,
+            )
         self.network_.eval()
-        return taken
+        return epochs
 
     def _started(self, X: np.ndarray, y: np.ndarray) -> list[torch.Tensor]:
         """Sets up scales and network for the training rows, and returns their tensors."""
@@ -212,17 +238,13 @@ class _Network(BaseEstimator):
         return tags
 
 
-class NetworkClassifier(ClassifierMixin, _Network):
+class NetworkClassifier(ProbabilityClassifier, _Network):
     """A neural network for tables that predicts probabilities."""
 
     _is_class = True
 
     def predict_proba(self, X: Any) -> np.ndarray:
         return self._asked(X).softmax(dim=2).mean(dim=1).double().numpy()
-
-    def predict(self, X: Any) -> np.ndarray:
-        probabilities = self.predict_proba(X)
-        return self.classes_[probabilities.argmax(axis=1)]
 
     def _learnt(self, y: np.ndarray) -> np.ndarray:
         return np.searchsorted(self.classes_, y)
