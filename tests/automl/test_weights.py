@@ -8,20 +8,19 @@ from pathlib import Path
 import pytest
 
 from palmette.automl import weights
-from palmette.automl.weights import Weights, fetched, known_weights, located, weights_folder
+from palmette.automl.weights import Weights, known_weights, located, weights_folder
 from palmette.errors import MachineError, UserError
 
 CONTENT = b"tensors"
 ONE = Weights(
     file="net/one.safetensors", sha256=hashlib.sha256(CONTENT).hexdigest(), megabytes=0.1, licence="MIT",
-    source="Made here.", repository="nobody/none",
+    source="Made here.",
 )  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(weights, "known_weights", lambda: {"one": ONE})
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("PALMETTE_MODELS", raising=False)
     return tmp_path
 
@@ -30,7 +29,7 @@ def test_a_local_folder_has_weights(catalogue: Path, monkeypatch: pytest.MonkeyP
     assert located("one") is None and weights_folder() is None
     (catalogue / "one.safetensors").write_bytes(CONTENT)
     monkeypatch.setenv("PALMETTE_MODELS", str(catalogue))
-    assert fetched("one") == catalogue / "one.safetensors" and weights_folder() == catalogue
+    assert located("one") == catalogue / "one.safetensors" and weights_folder() == catalogue
 
 
 def test_other_content_is_refused(catalogue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,22 +39,6 @@ def test_other_content_is_refused(catalogue: Path, monkeypatch: pytest.MonkeyPat
         located("one")
 
 
-def test_the_hub_is_asked_once(catalogue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (catalogue / "file").write_bytes(CONTENT)
-    monkeypatch.setattr(weights, "HUB", (catalogue / "file").as_uri())
-    first = fetched("one")
-    monkeypatch.setattr(weights, "HUB", "file:///nowhere")
-    assert fetched("one") == first and first.read_bytes() == CONTENT
-
-
-def test_what_the_hub_has_is_checked(catalogue: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (catalogue / "file").write_bytes(b"other")
-    monkeypatch.setattr(weights, "HUB", (catalogue / "file").as_uri())
-    with pytest.raises(MachineError, match="SHA-256 differs"):
-        fetched("one")
-    assert located("one") is None
-
-
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(UserError, match="no weights 'on'"):
         located("on")
@@ -63,4 +46,4 @@ def test_an_unknown_name_is_refused() -> None:
 
 def test_listed_weights_state_licence_and_source() -> None:
     for one in known_weights().values():
-        assert one.licence and one.source.endswith(".") and (one.package or one.repository)
+        assert one.licence and one.source.endswith(".") and one.package

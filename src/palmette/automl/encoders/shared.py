@@ -39,7 +39,7 @@ def standard(facts: DataFacts) -> tuple[tuple[str, Call], ...]:
 
 def clipped(far: float) -> Call:
     function = {"func": Name("numpy.clip"), "kw_args": {"a_min": -far, "a_max": far}}
-    return Call("sklearn.preprocessing.FunctionTransformer", {**function, "feature_names_out": "one-to-one"})
+    return Call("sklearn.preprocessing.FunctionTransformer", function)
 
 
 SCORES = "palmette.automl.encoders.transformers.CrossFittedScores"

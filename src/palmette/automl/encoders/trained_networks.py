@@ -87,10 +87,6 @@ class NetworkVectors(Stateless):
         """Returns the tensors of a cell, (1, ...) each, by the names of the network's arguments."""
         raise NotImplementedError
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        columns = 1 if input_features is None else len(input_features)
-        return np.array([f"{self.folder}_{place}" for place in range(columns * self.size)], dtype=object)
-
 
 def pooled_outputs(made: Any, size: int) -> torch.Tensor:
     """Pools outputs to (n, size): the first token and the mean of the others, or the network's own pooling."""

@@ -155,11 +155,7 @@ class CrossFittedScores(TransformerMixin, BaseEstimator):
         targets = targets.astype("float64")
         self.alpha_ = RidgeCV(STRENGTHS).fit(X, targets).alpha_ if self.alpha is None else self.alpha
         self.model_ = self._ridge().fit(X, targets)
-        self.scores_ = targets.shape[1]
         return targets
 
     def _ridge(self) -> Ridge:
         return Ridge(alpha=self.alpha_, solver="lsqr" if self.alpha else "auto", tol=1e-3)
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        return np.array([f"score_{place}" for place in range(self.scores_)], dtype=object)

@@ -79,11 +79,6 @@ class SoundFeatures(Stateless):
         """Returns the features (d,) of a wave (n,)."""
         raise NotImplementedError
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        columns = 1 if input_features is None else len(input_features)
-        count = columns * len(self.sound(np.zeros(RATE // 10, dtype="float32")))
-        return np.array([f"sound_{place}" for place in range(count)], dtype=object)
-
 
 class SpectrumStatistics(SoundFeatures):
     """Summarizes a sound: mean, spread and quartiles of the cepstrum, its changes and the centroid; its length."""

@@ -92,14 +92,6 @@ class PictureFeatures(Stateless):
         """Returns the features (d,) of a picture (height, width, 3)."""
         raise NotImplementedError
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        count = len(self.features(np.zeros((2, 2, 3), dtype=np.uint8)))
-        names = [
-            "" if input_features is None else f"{name}_"
-            for name in (input_features if input_features is not None else [0])
-        ]
-        return np.array([f"{name}{place}" for name in names for place in range(count)], dtype=object)
-
 
 @dataclass(eq=False, repr=False)
 class ShapesAndColours(PictureFeatures):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,10 +42,6 @@ class PhotographFeatures(PictureFeatures):
         pixels = torch.from_numpy(resized(picture, INPUT, INPUT).copy())[None].permute(0, 3, 1, 2).float()
         with torch.inference_mode():  # one at a time, so that features do not depend on other rows
             return efficientnet_lite0((pixels - 127) / 128)[0].numpy()
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        count = 1 if input_features is None else len(input_features)
-        return np.array([f"photograph_{place}" for place in range(1280 * count)], dtype=object)
 
 
 def efficientnet_lite0(pixels: torch.Tensor) -> torch.Tensor:

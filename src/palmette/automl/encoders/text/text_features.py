@@ -46,9 +46,6 @@ class JoinedTexts(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return [" ".join(texts) for texts in zip(*(X[name] for name in self.columns_), strict=True)]
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        return np.array(["texts"], dtype=object)
-
 
 class TextStatistics(TransformerMixin, BaseEstimator):
     """Counts words and characters, and computes the shares of capitals, digits and punctuation, in each text column."""
@@ -63,9 +60,6 @@ class TextStatistics(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         parts = [np.array([_statistics(text) for text in X[name]], dtype="float64") for name in self.columns_]
         return np.hstack([part.reshape(len(X), len(self.STATISTICS)) for part in parts])
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        return np.array([f"{name}_{one}" for name in self.columns_ for one in self.STATISTICS], dtype=object)
 
 
 @dataclass(eq=False, repr=False)
@@ -85,9 +79,6 @@ class TextDirections(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         points = self.directions_.transform(self.words_.transform(X))
         return np.pad(points, ((0, 0), (0, self.n_components - points.shape[1])))
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        return np.array([f"direction_{place}" for place in range(self.n_components)], dtype=object)
 
 
 def _statistics(text: str) -> tuple[float, ...]:
@@ -125,9 +116,6 @@ class TextOverlap(TransformerMixin, BaseEstimator):
         counts = [_shared(_words(one), _words(other)) for one, other in zip(first, second, strict=True)]
         return np.hstack([*cosines, np.array(counts, dtype="float64").reshape(len(first), len(self.FEATURES) - 2)])
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        return np.array(self.FEATURES, dtype=object)
-
 
 @dataclass(eq=False, repr=False)
 class OneSidedWords(TransformerMixin, BaseEstimator):
@@ -147,9 +135,6 @@ class OneSidedWords(TransformerMixin, BaseEstimator):
     def transform(self, X: pd.DataFrame) -> sparse.csr_matrix:
         check_is_fitted(self)
         return self.words_.transform(_one_sided(X))
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        return self.words_.get_feature_names_out()
 
 
 def _one_sided(X: pd.DataFrame) -> list[str]:

@@ -43,15 +43,6 @@ class TextVectors(Stateless):
         """Returns the vectors (n, size) of distinct texts."""
         raise NotImplementedError
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        names = [""] if input_features is None else [f"{name}_" for name in input_features]
-        found = [f"{name}{place}" for name in names for place in range(self.size)]
-        for one, other in itertools.combinations(names[: self.paired], 2):
-            for kind in ("difference", "product"):
-                found += [f"{one}{other}{kind}_{place}" for place in range(self.size)]
-            found.append(f"{one}{other}cosine")
-        return np.array(found, dtype=object)
-
 
 def window_vectors(
     pieces: Any, texts: Sequence[str], size: int, encode: Callable[[np.ndarray], np.ndarray]

@@ -65,14 +65,15 @@ def linked(ids: Iterable[Any], neighbours: Iterable[Any]) -> Any:
     """Returns the symmetric adjacency matrix (n, n), sparse, without loops; unknown neighbours are left out."""
     place = {name: number for number, name in enumerate(ids)}
     lists = [[place[name] for name in one or () if name in place] for one in neighbours]
-    starts = np.repeat(np.arange(len(lists)), [len(one) for one in lists])
-    ends = np.array([one for each in lists for one in each], dtype=int)
-    links = sparse.csr_array((np.ones(len(ends)), (starts, ends)), shape=(len(lists), len(lists)))
-    links = links.maximum(links.T).minimum(1).tolil()
-    links.setdiag(0)
-    made = links.tocsr()
-    made.eliminate_zeros()
-    return made
+    links = edges_from([[end for end in ends if end != start] for start, ends in enumerate(lists)], len(lists))
+    return links.maximum(links.T).minimum(1)
+
+
+def edges_from(ends: Sequence[Sequence[int]], size: int) -> Any:
+    """Returns a matrix (size, size), sparse, with a 1 for each end of the edges that start at the last nodes."""
+    starts = np.repeat(np.arange(size - len(ends), size), [len(some) for some in ends])
+    columns = np.array([end for some in ends for end in some], dtype=int)
+    return sparse.csr_array((np.ones(len(columns)), (starts, columns)), shape=(size, size))
 
 
 def neighbours(value: Any) -> tuple[str, ...] | None:
@@ -140,13 +141,10 @@ class GraphClassifier(ProbabilityClassifier, MetaEstimatorMixin, BaseEstimator):
     def _nodes(self, X: pd.DataFrame) -> Nodes:
         """Appends the rows to the nodes of the graph."""
         rows, count = self._completed(X), len(self.rows_)
-        lists = [[self._place(name) for name in one or ()] for one in rows[self.neighbours]]
-        own = [self.places_.get(name) for name in rows[self.node]]
-        lists = [[one for one in dict.fromkeys(each) if one != self_] for each, self_ in zip(lists, own, strict=True)]
-        starts = count + np.repeat(np.arange(len(rows)), [len(one) for one in lists])
-        ends = np.array([one for each in lists for one in each], dtype=int)
+        own = rows[self.node].map(self.places_)
+        lists = [{self._place(name) for name in one or ()} for one in rows[self.neighbours]]
         size = count + len(rows)
-        links = sparse.csr_array((np.ones(len(ends)), (starts, ends)), shape=(size, size))
+        links = edges_from([sorted(ends - {place}) for ends, place in zip(lists, own, strict=True)], size)
         stored = self.links_.tocoo()
         links += sparse.csr_array((stored.data, (stored.row, stored.col)), shape=(size, size))
         return Nodes(rows, links, np.arange(count, size), before=count)

@@ -172,26 +172,13 @@ class ClusterScorer:
         raise NotImplementedError
 
     def _silhouettes(self, outputs: Floats) -> Floats:
-        return silhouettes(self._distances, outputs[self._rows, 0].astype(np.int64))
+        """Returns the silhouette of each row (n,); 0 for a single cluster, and if each row is a cluster."""
+        from sklearn.metrics import silhouette_samples
 
-
-def silhouettes(distances: Floats, clusters: NDArray[np.int64]) -> Floats:
-    """Returns the silhouette of each row (n,) from distances (n, n); 0 for a single row or a single cluster.
-
-    Rousseeuw: *Silhouettes*, Journal of Computational and Applied Mathematics 20, 1987.
-    """
-    known, place = np.unique(clusters, return_inverse=True)
-    if len(known) < 2:
-        return np.zeros(len(clusters))
-    counts = np.bincount(place)
-    sums = distances @ np.eye(len(known))[place]
-    rows = np.arange(len(place))
-    within = sums[rows, place] / np.maximum(counts[place] - 1, 1)
-    means = sums / counts
-    means[rows, place] = np.inf
-    beside = means.min(axis=1)
-    widest = np.maximum(np.maximum(within, beside), 1e-300)
-    return np.where(counts[place] > 1, (beside - within) / widest, 0.0)
+        clusters = outputs[self._rows, 0].astype(np.int64)
+        if len(np.unique(clusters)) in (1, len(clusters)):
+            return np.zeros(len(clusters))
+        return np.asarray(silhouette_samples(self._distances, clusters, metric="precomputed"))
 
 
 def agreement(outputs: Floats, folds: NDArray[np.int64]) -> float:

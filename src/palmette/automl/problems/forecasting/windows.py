@@ -154,11 +154,7 @@ class HoldoutWindows:
 
         some = max(1, MOST_ROWS // (self.use.context + self.use.horizon))
         parts = [list(steps.items())[at : at + some] for steps in self.origins for at in range(0, len(steps), some)]
-        return [pd.concat([self._history(*one) for one in part], ignore_index=True) for part in parts]
-
-    def history(self, name: str, step: int) -> pd.DataFrame:
-        """Returns the rows of a series before a step."""
-        return self._history(name, step)
+        return [pd.concat([self.history(*one) for one in part], ignore_index=True) for part in parts]
 
     @cached_property
     def truth(self) -> Floats:
@@ -173,13 +169,9 @@ class HoldoutWindows:
     @cached_property
     def units(self) -> Ints:
         """(m,): the resampling unit of each value: an origin, or an origin of one series if there are few origins."""
-        size, found, number = self.use.horizon * len(self.use.targets), [], 0
-        for steps in self.origins:
-            for _ in steps:
-                found.append(np.full(size, number))
-                number += int(len(self.origins) < MOST_ORIGINS // 2)
-            number += int(len(self.origins) >= MOST_ORIGINS // 2)
-        return np.concatenate(found).astype(np.int64) if found else np.zeros(0, dtype=np.int64)
+        origins = np.repeat(np.arange(len(self.origins)), [len(steps) for steps in self.origins])
+        units = np.arange(len(origins)) if len(self.origins) < MOST_ORIGINS // 2 else origins
+        return np.repeat(units, self.use.horizon * len(self.use.targets)).astype(np.int64)
 
     @cached_property
     def scales(self) -> Floats:
@@ -191,7 +183,8 @@ class HoldoutWindows:
         parts = [np.tile(known[name], self.use.horizon) for steps in self.origins for name in steps]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _history(self, name: str, step: int) -> pd.DataFrame:
+    def history(self, name: str, step: int) -> pd.DataFrame:
+        """Returns the rows of a series before a step, and the known values of the horizon after it."""
         use, table = self.use, self.tables[name]
         first = max(0, step - use.context)
         rows = table.iloc[first : step + (use.horizon if use.known else 0)].copy()
