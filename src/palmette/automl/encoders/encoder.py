@@ -27,36 +27,26 @@ from palmette.automl.weights import located, weights_named
 Layout = Literal["tree", "dense", "sparse", "rows"]
 LAYOUTS: frozenset[Layout] = frozenset({"tree", "dense", "sparse"})
 Transformer = Call | Literal["passthrough"]
-TEXT_FEATURES = 40
-"""Features of a text column for trees."""
-BESIDE_OTHERS = 6.0
-"""Added to a starting point's rank if there are columns of other kinds."""
+TEXT_FEATURES = 40  # features of a text column for trees
+BESIDE_OTHERS = 6.0  # added to a starting point's rank if there are columns of other kinds
 
 
 @dataclass(frozen=True)
 class DataFacts:
     """Properties of the data that determine costs and starting points."""
 
-    rows: int
-    """Training rows."""
+    rows: int  # training rows
     columns: int
     problem: str
-    outputs: int
-    """Number of classes if there are three or more, else 1."""
-    classes: int
-    """0 for regression and clustering."""
+    outputs: int  # number of classes if there are three or more, else 1
+    classes: int  # 0 for regression and clustering
     metric: str
     folds: int
-    kinds: tuple[Kind, ...] = ()
-    """Kind of each column."""
-    clusters: tuple[int, ...] = ()
-    """Numbers of clusters to try."""
-    words: float = 0.0
-    """Mean number of words in a row, over all text columns."""
-    pairs: bool = False
-    """Whether several text columns have similar lengths, like texts that are compared."""
-    series: SeriesUse | None = None
-    """The series of a forecast; None for other problems."""
+    kinds: tuple[Kind, ...] = ()  # kind of each column
+    clusters: tuple[int, ...] = ()  # numbers of clusters to try
+    words: float = 0.0  # mean number of words in a row, over all text columns
+    pairs: bool = False  # whether several text columns have similar lengths, like texts that are compared
+    series: SeriesUse | None = None  # the series of a forecast; None for other problems
 
     @property
     def features(self) -> int:
@@ -86,8 +76,7 @@ class EncoderStart(NamedTuple):
     """A starting point for a learner with an encoder that is not the usual one."""
 
     learner: str
-    rank: float
-    """As in `DefaultConfig`."""
+    rank: float  # as in `DefaultConfig`
     reason: str
     settings: Mapping[str, str | bool | int | float | None] = {}
 
@@ -99,27 +88,20 @@ class Encoder:
     per search, and the result is cached by the row's content.
     """
 
-    name: ClassVar[str]
-    """Name in candidates and plans, e.g. `text_tfidf`."""
+    name: ClassVar[str]  # name in candidates and plans, e.g. `text_tfidf`
     kind: ClassVar[Kind]
-    layouts: ClassVar[frozenset[Layout]] = LAYOUTS
-    """Layouts that it supports."""
+    layouts: ClassVar[frozenset[Layout]] = LAYOUTS  # layouts that it supports
     usual: ClassVar[bool] = True
     """Whether it is the default for its kind and layouts; each pair of kind and layout has one default."""
-    usual_beside: ClassVar[bool] = False
-    """Whether it replaces the default if there are columns of other kinds."""
-    requires: ClassVar[tuple[str, ...]] = ()
-    """Modules that must be installed beside scikit-learn."""
+    usual_beside: ClassVar[bool] = False  # whether it replaces the default if there are columns of other kinds
+    requires: ClassVar[tuple[str, ...]] = ()  # modules that must be installed beside scikit-learn
     trained: ClassVar[tuple[str, ...]] = ()
     """Pretrained weights that it always uses, by their names in `palmette.automl.weights`."""
     once: ClassVar[bool] = False
     """Whether most of the work is a transformer with nothing to fit, computed once for all folds."""
-    features: ClassVar[int] = 1
-    """Layout `tree`: features per column."""
-    cell: ClassVar[float] = 2e-7
-    """Seconds to encode a cell; for sounds, a second of one; for texts, a word."""
-    description: ClassVar[str]
-    """One sentence for plans and prompts."""
+    features: ClassVar[int] = 1  # layout `tree`: features per column
+    cell: ClassVar[float] = 2e-7  # seconds to encode a cell; for sounds, a second of one; for texts, a word
+    description: ClassVar[str]  # one sentence for plans and prompts
 
     @property
     def weights(self) -> tuple[str, ...]:

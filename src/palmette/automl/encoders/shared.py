@@ -79,10 +79,8 @@ class Scored(Encoder):
         return (False,) * (facts.outputs * len(columns))
 
 
-OPERATIONS = 4e10
-"""Operations of a thread per second."""
-BYTES = 4
-"""Bytes per parameter."""
+OPERATIONS = 4e10  # operations of a thread per second
+BYTES = 4  # bytes per parameter
 
 
 def starts_on_vectors(
@@ -112,12 +110,9 @@ class FromFolder(Encoder):
     usual = False
     once = True
     requires = ("torch", "safetensors", "transformers")
-    path: ClassVar[str]
-    """Import path of the transformer."""
-    pieces: ClassVar[float]
-    """Parts of a cell that pass through the whole network, e.g. patches of a picture."""
-    rank: ClassVar[float]
-    """Rank of the first starting point, as in `DefaultConfig`."""
+    path: ClassVar[str]  # import path of the transformer
+    pieces: ClassVar[float]  # parts of a cell that pass through the whole network, e.g. patches of a picture
+    rank: ClassVar[float]  # rank of the first starting point, as in `DefaultConfig`
 
     @property
     def network(self) -> NetworkFolder | None:

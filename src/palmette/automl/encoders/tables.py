@@ -104,8 +104,7 @@ class Parts(Encoder):
         return (False,) * sum(len(one.parts or USUAL) for one in columns)
 
 
-MANY = 30
-"""Most categories of a column that have an indicator of their own in clustering."""
+MANY = 30  # most categories of a column that have an indicator of their own in clustering
 
 
 class Codes(Encoder):

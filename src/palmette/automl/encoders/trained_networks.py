@@ -62,8 +62,7 @@ def json_of(file: Path) -> dict[str, Any]:
 class NetworkVectors(Stateless):
     """Encodes each cell of each column as a vector; there is nothing to fit, and the network is not stored."""
 
-    method: ClassVar[str]
-    """Method that reads this kind of data, in networks that read several kinds."""
+    method: ClassVar[str]  # method that reads this kind of data, in networks that read several kinds
 
     folder: str  # folder of the network in $PALMETTE_MODELS
     sha256: str  # SHA-256 of the weights

@@ -30,8 +30,7 @@ class Range:
     high: float = 0.0
     default: Setting = None
     note: str = ""
-    log: bool = False
-    """Whether to search on a logarithmic scale."""
+    log: bool = False  # whether to search on a logarithmic scale
     whole: bool = False
     values: tuple[Setting, ...] = ()
     searched: bool = True
@@ -84,8 +83,7 @@ TYPICAL = DataFacts(rows=5_000, columns=15, problem="", outputs=1, classes=0, me
 class DefaultConfig(NamedTuple):
     """A starting point of a learner's portfolio."""
 
-    name: str
-    """Starts with the learner's name."""
+    name: str  # starts with the learner's name
     settings: Settings
     reason: str
     rank: float = 50.0
@@ -97,29 +95,21 @@ class DefaultConfig(NamedTuple):
 class Cost(NamedTuple):
     """Estimated cost of a candidate before training."""
 
-    seconds: float
-    """Seconds to train in all folds on one thread, without encoders."""
-    megabytes: float
-    """Size of the fitted model."""
-    milliseconds: float
-    """Milliseconds to predict one row."""
+    seconds: float  # seconds to train in all folds on one thread, without encoders
+    megabytes: float  # size of the fitted model
+    milliseconds: float  # milliseconds to predict one row
 
 
 class Measured(NamedTuple):
     """Cost of a learner on public tables, from which `Cost` is estimated to within a factor of three."""
 
-    seconds: float = 0.05
-    """Seconds to train on few rows, in one fold."""
-    cell: float = 1e-6
-    """Additional seconds per cell of the training rows."""
-    pair: float = 0.0
-    """Additional seconds per pair of training rows."""
+    seconds: float = 0.05  # seconds to train on few rows, in one fold
+    cell: float = 1e-6  # additional seconds per cell of the training rows
+    pair: float = 0.0  # additional seconds per pair of training rows
     kilobytes: float = 200.0
-    row: float = 0.0
-    """Additional kilobytes per training row."""
+    row: float = 0.0  # additional kilobytes per training row
     milliseconds: float = 1.0
-    by_output: bool = False
-    """Whether each of three or more classes has a model of its own."""
+    by_output: bool = False  # whether each of three or more classes has a model of its own
 
 
 @dataclass(frozen=True)
@@ -129,10 +119,8 @@ class TrainingSetup:
     facts: DataFacts
     seed: int = 0
     threads: int = 1
-    categorical: tuple[bool, ...] = ()
-    """Layout `tree`: which features are category codes."""
-    more: bool = False
-    """Layout `tree`: whether an unknown number of features from the user's own code follow."""
+    categorical: tuple[bool, ...] = ()  # layout `tree`: which features are category codes
+    more: bool = False  # layout `tree`: whether an unknown number of features from the user's own code follow
 
     @property
     def places(self) -> list[int]:
@@ -153,16 +141,11 @@ class TrainingSetup:
 class FoldData:
     """An encoded fold: arrays or sparse matrices."""
 
-    train: Any
-    """(n, d)."""
-    target: Any
-    """(n,): class numbers, or values on the scale that the model learns; None for clustering."""
-    valid: Any
-    """(m, d)."""
-    valid_target: Any
-    """(m,): only for early stopping."""
-    weights: Any = None
-    """(n,) or None."""
+    train: Any  # (n, d)
+    target: Any  # (n,): class numbers, or values on the scale that the model learns; None for clustering
+    valid: Any  # (m, d)
+    valid_target: Any  # (m,): only for early stopping
+    weights: Any = None  # (n,) or None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -187,31 +170,21 @@ class Learner:
 
     name: ClassVar[str]
     track: ClassVar[Track] = "traditional"
-    problems: ClassVar[frozenset[str]] = SUPERVISED
-    """Registered problems that it solves."""
-    layout: ClassVar[Layout] = "tree"
-    """Form in which it takes its features."""
+    problems: ClassVar[frozenset[str]] = SUPERVISED  # registered problems that it solves
+    layout: ClassVar[Layout] = "tree"  # form in which it takes its features
     kinds: ClassVar[frozenset[Kind]] = frozenset()
     """If not empty, it is only for data with a column of one of these kinds."""
     families: ClassVar[frozenset[str]] = frozenset()
     """Other names that a request may use, e.g. `gradient_boosting`, `tree_ensemble`, `linear_model`."""
-    stops_early: ClassVar[bool] = False
-    """Whether it learns in steps until validation rows stop improving."""
-    readable: ClassVar[bool] = False
-    """Whether people can read the fitted model."""
-    requires: ClassVar[tuple[str, ...]] = ()
-    """Modules that must be installed beside scikit-learn."""
-    most_rows: ClassVar[float] = math.inf
-    """Training rows above which it takes too long."""
-    most_paired: ClassVar[float] = math.inf
-    """Most rows whose pairs it looks at."""
+    stops_early: ClassVar[bool] = False  # whether it learns in steps until validation rows stop improving
+    readable: ClassVar[bool] = False  # whether people can read the fitted model
+    requires: ClassVar[tuple[str, ...]] = ()  # modules that must be installed beside scikit-learn
+    most_rows: ClassVar[float] = math.inf  # training rows above which it takes too long
+    most_paired: ClassVar[float] = math.inf  # most rows whose pairs it looks at
     measured: ClassVar[Measured] = Measured()
-    rank: ClassVar[float] = 50.0
-    """Rank of its starting point, if it has only one."""
-    reason: ClassVar[str] = ""
-    """Reason for that starting point; the description if empty."""
-    description: ClassVar[str]
-    """One sentence for plans and prompts."""
+    rank: ClassVar[float] = 50.0  # rank of its starting point, if it has only one
+    reason: ClassVar[str] = ""  # reason for that starting point; the description if empty
+    description: ClassVar[str]  # one sentence for plans and prompts
 
     @property
     def weights(self) -> tuple[str, ...]:

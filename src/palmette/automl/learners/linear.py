@@ -9,8 +9,7 @@ from palmette.automl.calls import Call, pipeline
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup
 
-CURVES = 3_000_000
-"""Work above which splines of numbers take too long."""
+CURVES = 3_000_000  # work above which splines of numbers take too long
 OF_CLASSES = "inverse strength of the L2 penalty"
 OF_NUMBERS = "strength of the L2 penalty; by leave-one-out if absent"
 
@@ -120,8 +119,7 @@ def calibrated(classifier: Call, setup: TrainingSetup) -> Call:
     return Call("sklearn.calibration.CalibratedClassifierCV", given)
 
 
-TEXTS = 20.0
-"""Rank for texts by their main directions; pretrained embeddings rank earlier."""
+TEXTS = 20.0  # rank for texts by their main directions; pretrained embeddings rank earlier
 
 
 class SVC(Learner):

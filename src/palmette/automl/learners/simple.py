@@ -89,8 +89,7 @@ class Neighbours(Learner):
 
 
 TREES, TREES_AT_ONCE = 100, 50
-LEAVES = 5_000
-"""Most leaves of a tree: more make files of gigabytes for little gain."""
+LEAVES = 5_000  # most leaves of a tree: more make files of gigabytes for little gain
 
 
 class _Forest(Learner):

@@ -24,17 +24,13 @@ from palmette.errors import UserError, did_you_mean
 if TYPE_CHECKING:
     import pandas as pd
 
-IMBALANCED = 0.2
-"""Share of the rarer of two classes below which the default metric ranks rows."""
-EVEN = 0.9
-"""Entropy of the classes, relative to equally frequent classes, above which accuracy is the default metric."""
-SUM_TOLERANCE = 1e-4
-"""Largest deviation from 1 of the sum of a row's probabilities."""
+IMBALANCED = 0.2  # share of the rarer of two classes below which the default metric ranks rows
+EVEN = 0.9  # entropy of the classes, relative to equally frequent classes, above which accuracy is the default metric
+SUM_TOLERANCE = 1e-4  # largest deviation from 1 of the sum of a row's probabilities
 NEGATIVE = frozenset({"0", "no", "false", "n", "f", "negative", "bad", "normal", "none", "absent", "healthy"})
 WHOLE = re.compile(r"^(-?\d+)\.0$")
 WRAPPERS = "palmette.automl.learners.wrappers"
-TAKE_NAMES = frozenset({"sklearn", "lightgbm", "catboost", "palmette"})
-"""Packages whose classifiers accept class names."""
+TAKE_NAMES = frozenset({"sklearn", "lightgbm", "catboost", "palmette"})  # packages whose classifiers accept class names
 
 
 class Classification(Supervised):

@@ -19,14 +19,11 @@ from palmette.automl.measure import Metric, Predictions, score
 if TYPE_CHECKING:
     import pandas as pd
 
-SAMPLE, LEAST_SAMPLE = 300, 100
-"""Rows to shuffle if there are enough, and their minimum before columns are left out."""
+SAMPLE, LEAST_SAMPLE = 300, 100  # rows to shuffle if there are enough, and their minimum before columns are left out
 REPEATS = 5
 LEAST_REPEATS = 2
-MOST = 10_000
-"""Most rows to predict in total."""
-MOST_VALUES = 5_000_000
-"""Most values in these rows; tables with many columns use fewer rows."""
+MOST = 10_000  # most rows to predict in total
+MOST_VALUES = 5_000_000  # most values in these rows; tables with many columns use fewer rows
 
 
 class Measure(NamedTuple):
@@ -105,8 +102,7 @@ def _stacked(sample: pd.DataFrame, orders: Sequence[tuple[str, NDArray[np.intp]]
     return pd.DataFrame(made)
 
 
-FILES = 6
-"""Number of files that are covered part by part."""
+FILES = 6  # number of files that are covered part by part
 
 
 def telling_rows(

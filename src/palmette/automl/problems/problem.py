@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-FIRST_ROWS = 100
-"""Training rows to send to the delivered package if there is no hold-out."""
+FIRST_ROWS = 100  # training rows to send to the delivered package if there is no hold-out
 
 
 class Objective(Model):
@@ -58,8 +57,7 @@ class EnsembleMember(NamedTuple):
 
     candidate: Candidate
     weight: float
-    encoder: Call
-    """Transformer from typed columns to features."""
+    encoder: Call  # transformer from typed columns to features
     learner: Call
 
 
@@ -67,8 +65,7 @@ class EndpointRequest(NamedTuple):
     """Rows that the endpoint answers in one response."""
 
     rows: pd.DataFrame
-    answer: Any
-    """Expected response as JSON."""
+    answer: Any  # expected response as JSON
 
 
 @dataclass(frozen=True)
@@ -76,13 +73,10 @@ class Problem(ABC):
     """A problem with its blueprint. Frames have typed columns by name, with the target if it is known."""
 
     name: ClassVar[str]
-    words: ClassVar[frozenset[str]]
-    """Names that a request may use."""
-    task: ClassVar[Task]
-    """Task whose metrics and learners it uses."""
+    words: ClassVar[frozenset[str]]  # names that a request may use
+    task: ClassVar[Task]  # task whose metrics and learners it uses
     has_target: ClassVar[bool] = True
-    needs: ClassVar[frozenset[Kind]] = frozenset()
-    """Kinds of columns that its samples need and no other problem uses."""
+    needs: ClassVar[frozenset[Kind]] = frozenset()  # kinds of columns that its samples need and no other problem uses
     sees_all_rows: ClassVar[bool] = False
     """Whether every fit sees all rows, including those to predict; their targets stay hidden."""
     fits_all_rows: ClassVar[bool] = False
@@ -91,8 +85,7 @@ class Problem(ABC):
     """
     draws_rows: ClassVar[bool] = True
     """Whether any subset of the rows is a smaller data set of the same kind, to sample from or retrain on."""
-    blends: ClassVar[bool] = True
-    """Whether several candidates may be delivered together."""
+    blends: ClassVar[bool] = True  # whether several candidates may be delivered together
     templates: ClassVar[Path | None] = None
     """Folder of its own package templates, which take precedence over the common ones."""
     together: ClassVar[str] = ""

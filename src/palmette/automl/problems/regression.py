@@ -24,10 +24,8 @@ from palmette.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-ORDERS = 2.0
-"""Powers of ten that a target must span for the default metric to measure ratios."""
-SKEWED = 1.5
-"""Skew of a target from which its logarithm is tried."""
+ORDERS = 2.0  # powers of ten that a target must span for the default metric to measure ratios
+SKEWED = 1.5  # skew of a target from which its logarithm is tried
 MARGIN = 0.1
 """Margin around the target's range for predictions, as a share of the range on the scale that the model learns."""
 

@@ -29,21 +29,17 @@ if TYPE_CHECKING:
 
 LIGHT, HEAVY = 300_000, 2_000_000
 """Work (rows times columns, times classes if there are three or more) from which there are fewer folds."""
-FEW, MANY = 3_000, 30_000
-"""Rows below which there are more folds, and from which there are three."""
+FEW, MANY = 3_000, 30_000  # rows below which there are more folds, and from which there are three
 LOG_SCALES: Mapping[str, Scale] = {"rmsle": "log1p", "rmse_log": "log"}
 """Metrics that are root mean squares on a logarithmic scale, on which models learn and are blended."""
-TEXT_COLUMNS = 100
-"""Numeric columns that cost as much as one text column."""
-SHORT = 15.0
-"""Budget in seconds below which there are three folds."""
+TEXT_COLUMNS = 100  # numeric columns that cost as much as one text column
+SHORT = 15.0  # budget in seconds below which there are three folds
 
 
 class Supervised(Problem):
     """Compares candidates by out-of-fold predictions of the target."""
 
-    side_metrics: ClassVar[tuple[str, ...]]
-    """Metrics that are reported beside the metric of the run."""
+    side_metrics: ClassVar[tuple[str, ...]]  # metrics that are reported beside the metric of the run
 
     def baselines(self) -> tuple[Candidate, ...]:
         """Returns a model without features, and a linear model on the scale of the metric."""

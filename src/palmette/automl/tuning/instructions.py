@@ -26,8 +26,7 @@ from palmette.llm import Models, Prompt, Reply, read_answer
 from palmette.llm.answerer import Answerer
 
 Split = Literal["train", "validation", "test"]
-COUNTS = (3, 4, 7, 14)
-"""Clusters, or days of a forecast."""
+COUNTS = (3, 4, 7, 14)  # clusters, or days of a forecast
 
 
 class Phrasing(Model):

@@ -9,8 +9,7 @@ from pathlib import Path
 from palmette.errors import UserError, missing_extra
 from palmette.llm import Prompt, Reply
 
-LONGEST = 400
-"""Tokens of an answer."""
+LONGEST = 400  # tokens of an answer
 
 
 def train(model: Path, data: Path, out: Path, steps: int, rank: int = 16) -> dict[str, float]:

@@ -11,8 +11,7 @@ from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, L
 from palmette.automl.encoders.shared import FromFolder, Scored, each_column, standard, starts_on_vectors
 
 FEATURES = "palmette.automl.encoders.image.pictures"
-THUMBNAIL, SQUARE = 16, 32
-"""Sides in pixels of the two small sizes."""
+THUMBNAIL, SQUARE = 16, 32  # sides in pixels of the two small sizes
 
 
 class _Pictures(Encoder):

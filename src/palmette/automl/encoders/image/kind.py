@@ -10,10 +10,8 @@ from typing import Any
 from palmette.automl.kinds import FileKind
 
 MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"GIF8", b"BM", b"II*\0", b"MM\0*")
-HASHED = 8
-"""Side in pixels of the small picture whose differences form the fingerprint."""
-THUMBNAIL = 160
-"""Longer side, in pixels, of a picture in the report."""
+HASHED = 8  # side in pixels of the small picture whose differences form the fingerprint
+THUMBNAIL = 160  # longer side, in pixels, of a picture in the report
 GRID, MARK = 6, (255, 40, 0)
 """Number of parts per side that are covered in turn, and the colour that marks the parts that matter."""
 

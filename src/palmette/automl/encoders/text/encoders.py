@@ -12,16 +12,11 @@ from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, L
 from palmette.automl.encoders.shared import FromFolder, Scored, scaled, score_step, standard
 
 DIRECTIONS = 30
-STATISTICS, OVERLAPS = 5, 8
-"""Number of features of a column, and of a pair of columns."""
-MOST_PAIRED = 3
-"""Number of columns, from the first, that are compared in pairs."""
-MOST = 100_000
-"""Most features of TF-IDF."""
-PAIRS_FIRST = 0.9
-"""Subtracted from a starting point's rank if texts are compared with each other."""
-PENALTY = 0.03
-"""`C` of a linear model on vectors."""
+STATISTICS, OVERLAPS = 5, 8  # number of features of a column, and of a pair of columns
+MOST_PAIRED = 3  # number of columns, from the first, that are compared in pairs
+MOST = 100_000  # most features of TF-IDF
+PAIRS_FIRST = 0.9  # subtracted from a starting point's rank if texts are compared with each other
+PENALTY = 0.03  # `C` of a linear model on vectors
 FEATURES = "palmette.automl.encoders.text.text_features"
 Parts = list[tuple[str, Any, Any]]
 
@@ -117,8 +112,7 @@ class _Vectors(_Texts):
     once = True
     path: ClassVar[str]
     dimensions: ClassVar[int]
-    rank: ClassVar[float]
-    """Rank of the first starting point, as in `DefaultConfig`."""
+    rank: ClassVar[float]  # rank of the first starting point, as in `DefaultConfig`
 
     @property
     def size(self) -> int:

@@ -23,10 +23,8 @@ from palmette.automl.learners.learner import (
 )
 
 MOST_ROUNDS = 4000
-LEAST_GAIN = 1e-4
-"""Least gain of log loss in `patience` rounds: on classes that are easy to separate, it falls forever."""
-SMALL = 2_000
-"""Rows below which small leaves are worth a try."""
+LEAST_GAIN = 1e-4  # least gain of log loss in `patience` rounds: on classes that are easy to separate, it falls forever
+SMALL = 2_000  # rows below which small leaves are worth a try
 MEDIUM, LARGE = 200_000, 2_000_000
 """Work from which the learning rate is larger, so that training takes a minute, or a few minutes."""
 FAMILIES = frozenset({"gradient_boosting", "tree_ensemble", "boosting", "gbm"})

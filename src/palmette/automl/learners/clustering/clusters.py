@@ -14,8 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-NOISE = 0.5
-"""Largest share of rows that may be outside of all dense regions."""
+NOISE = 0.5  # largest share of rows that may be outside of all dense regions
 
 
 class UndividedError(ValueError):

@@ -26,14 +26,10 @@ SCALES: Mapping[str, Mapping[Kind, str]] = {
     "normal": {"number": "number_normal"},
 }
 """Encoders that replace the usual ones, by the word in the candidate's name."""
-KEPT = 0.8
-"""Share of the variance that principal components keep."""
-FEW_COLUMNS = 3
-"""Columns up to which there are no principal components."""
-SHARES = (0.1, 0.05, 0.02)
-"""Smallest sizes of a dense region, as shares of the rows."""
-FULL = 12
-"""Columns up to which mixture components have full covariance."""
+KEPT = 0.8  # share of the variance that principal components keep
+FEW_COLUMNS = 3  # columns up to which there are no principal components
+SHARES = (0.1, 0.05, 0.02)  # smallest sizes of a dense region, as shares of the rows
+FULL = 12  # columns up to which mixture components have full covariance
 MANY_ROWS = 5_000
 FAMILIES = frozenset({"clustering"})
 VARIANCE = choice(None, KEPT, note="share of the variance kept in few directions")

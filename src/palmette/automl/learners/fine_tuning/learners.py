@@ -14,10 +14,8 @@ from palmette.automl.encoders.shared import FromFolder
 from palmette.automl.encoders.text.encoders import TextFolder
 from palmette.automl.learners.learner import Cost, DefaultConfig, Learner, Range, Settings, TrainingSetup, whole
 
-EPOCHS, PASSES = 3, 3
-"""Passes over the rows, and the cost of a training step in passes through the network."""
-FASTER = 50.0
-"""How much faster a GPU is than a thread."""
+EPOCHS, PASSES = 3, 3  # passes over the rows, and the cost of a training step in passes through the network
+FASTER = 50.0  # how much faster a GPU is than a thread
 GPU = Path("/proc/driver/nvidia")
 
 

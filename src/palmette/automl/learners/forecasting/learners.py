@@ -24,12 +24,9 @@ from palmette.automl.weights import FOLDER, network_folder
 HERE = "palmette.automl.learners.forecasting"
 MOST_LAGS = 720
 LEAST_LAGS = 2
-SHARES = (1.0, 0.7, 0.5, 0.25, 0.125)
-"""Lags of the averaged ridge regressions, as shares of the most lags."""
-MOST_SEASON = 24
-"""Steps of a season above which statistical models of it take too long."""
-MANY = 50
-"""Number of series above which a model for each is worse than one for all."""
+SHARES = (1.0, 0.7, 0.5, 0.25, 0.125)  # lags of the averaged ridge regressions, as shares of the most lags
+MOST_SEASON = 24  # steps of a season above which statistical models of it take too long
+MANY = 50  # number of series above which a model for each is worse than one for all
 TYPICAL = SeriesUse(targets=("y",), horizon=24, seasons=(24,), shortest=1000, longest=1000, context=720)
 
 

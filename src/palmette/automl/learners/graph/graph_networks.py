@@ -19,10 +19,8 @@ from palmette.automl.learners.graph.nodes import Nodes
 from palmette.automl.learners.neural.networks import best_epochs
 from palmette.automl.learners.wrappers import ProbabilityClassifier
 
-STEPS = 10
-"""Steps of GPR-GNN along the edges."""
-RETURN = 0.1
-"""Initial weight of a node's own values, as in personalised PageRank."""
+STEPS = 10  # steps of GPR-GNN along the edges
+RETURN = 0.1  # initial weight of a node's own values, as in personalised PageRank
 PATIENCE = 40
 
 

@@ -20,8 +20,7 @@ from palmette.automl.learners.learner import (
 )
 
 PROPAGATION = "palmette.automl.learners.graph.nodes"
-WORDS = 50
-"""Columns from which numbers are treated as word counts."""
+WORDS = 50  # columns from which numbers are treated as word counts
 MOST_EPOCHS = 300
 FAMILIES = frozenset({"graph"})
 
@@ -29,10 +28,8 @@ FAMILIES = frozenset({"graph"})
 class _OfNodes(Learner):
     problems = frozenset({"node_classification"})
     layout = "sparse"
-    start: ClassVar[float]
-    """Rank of the first starting point."""
-    settings_to_try: ClassVar[Mapping[str, Settings]]
-    """Settings by the suffix of the candidate's name."""
+    start: ClassVar[float]  # rank of the first starting point
+    settings_to_try: ClassVar[Mapping[str, Settings]]  # settings by the suffix of the candidate's name
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         shares = facts.columns >= WORDS and "number" in facts.kinds
@@ -45,8 +42,7 @@ class _OfNodes(Learner):
 
 class _Averaged(_OfNodes):
     measured = Measured(0.05, 1.5e-7, kilobytes=500.0, row=2.0, milliseconds=8.0, by_output=True)
-    hops_to_try: ClassVar[Mapping[str, tuple[int, ...]]]
-    """Numbers of hops by the value of the setting `hops`."""
+    hops_to_try: ClassVar[Mapping[str, tuple[int, ...]]]  # numbers of hops by the value of the setting `hops`
     estimator_name: ClassVar[str] = "PropagatedClassifier"
 
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:

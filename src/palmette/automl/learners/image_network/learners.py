@@ -20,8 +20,7 @@ from palmette.automl.learners.learner import (
 )
 
 MOST_EPOCHS = 80
-BESIDE_OTHERS = 60.0
-"""Rank if there are other columns than images, because it learns mainly from pixels."""
+BESIDE_OTHERS = 60.0  # rank if there are other columns than images, because it learns mainly from pixels
 ENCODER: Mapping[Kind, str] = {"image": "image_squares"}
 
 

@@ -11,8 +11,7 @@ from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup, whole
 
 MOST_EPOCHS = 200
-MANY = 2_000_000
-"""Work above which layers are narrower."""
+MANY = 2_000_000  # work above which layers are narrower
 LAYERS: Mapping[str, Setting] = {"width": 128, "depth": 2, "dropout": 0.1, "spread": 0.1}
 FAMILIES = frozenset({"neural_network", "deep_learning", "pytorch"})
 

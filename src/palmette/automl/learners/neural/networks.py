@@ -100,8 +100,7 @@ def residual_layers(inputs: int, outputs: int, width: int, depth: int, dropout: 
 
 STEPS_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH = 16, 64, 512
 """Gradient steps per epoch, within these limits of the batch size."""
-ROWS_AT_ONCE = 8192
-"""Rows per batch in prediction."""
+ROWS_AT_ONCE = 8192  # rows per batch in prediction
 SHAPE = {"width": 128, "depth": 2, "dropout": 0.1, "spread": 0.1}
 DESCENT = {"lr": 2e-3, "weight_decay": 1e-3}
 ARCHITECTURES = {"tabm": shared_layers, "resnet": residual_layers}

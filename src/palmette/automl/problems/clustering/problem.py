@@ -33,18 +33,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HALVES = 2
-MOST_CLUSTERS = 10
-"""Most clusters to try if the request gives no number."""
-HIGHEST = 1_000_000
-"""Cluster numbers must be below this."""
-AGREEMENTS = ("rand", "adjusted_rand", "nmi")
-"""Metrics that compare clusters with labels."""
-INTERNAL = ("davies_bouldin", "calinski_harabasz")
-"""Metrics that are reported beside the silhouette."""
-ROUNDS = 100
-"""Bootstrap resamples of an interval."""
-BLOCKS = 20
-"""Blocks of a jackknife, for metrics that repeated rows would change."""
+MOST_CLUSTERS = 10  # most clusters to try if the request gives no number
+HIGHEST = 1_000_000  # cluster numbers must be below this
+AGREEMENTS = ("rand", "adjusted_rand", "nmi")  # metrics that compare clusters with labels
+INTERNAL = ("davies_bouldin", "calinski_harabasz")  # metrics that are reported beside the silhouette
+ROUNDS = 100  # bootstrap resamples of an interval
+BLOCKS = 20  # blocks of a jackknife, for metrics that repeated rows would change
 Z = 1.96
 
 

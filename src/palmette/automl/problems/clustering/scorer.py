@@ -27,14 +27,10 @@ from palmette.automl.measure.metrics import Floats
 if TYPE_CHECKING:
     import pandas as pd
 
-FAR = 3.0
-"""Standard deviations at which numbers are clipped."""
-NAMED = 0.5
-"""Value of a row in the column of its category."""
-NAMES = 30
-"""Most categories per column, by frequency."""
-DIRECTIONS, WEIGHT = 10, 3.0
-"""Most directions of embeddings, and their variance in total."""
+FAR = 3.0  # standard deviations at which numbers are clipped
+NAMED = 0.5  # value of a row in the column of its category
+NAMES = 30  # most categories per column, by frequency
+DIRECTIONS, WEIGHT = 10, 3.0  # most directions of embeddings, and their variance in total
 
 
 class Matrix:
@@ -109,16 +105,12 @@ def _frequent(values: pd.Series) -> list[str]:
     return sorted(counts.index, key=lambda name: (-counts[name], name))[:NAMES]
 
 
-MOST_ROWS = 2_000
-"""Most rows whose silhouette is computed."""
-ROUNDS = 200
-"""Bootstrap resamples of an interval."""
+MOST_ROWS = 2_000  # most rows whose silhouette is computed
+ROUNDS = 200  # bootstrap resamples of an interval
 ALIKE = 0.5
 """Adjusted Rand index, between models with and without a half of the rows, below which clusters are unstable."""
-LARGEST = 0.95
-"""Largest share of the rows in one cluster."""
-SMALLEST = 0.1
-"""Smallest size of a cluster, as a share of the average size."""
+LARGEST = 0.95  # largest share of the rows in one cluster
+SMALLEST = 0.1  # smallest size of a cluster, as a share of the average size
 
 
 class ClusterScorer:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = frozenset({"number", "datetime", "category", "boolean", "text"})
-WORDS = 4
-"""Typical words of a cluster that are shown."""
+WORDS = 4  # typical words of a cluster that are shown
 
 
 def traits_of(

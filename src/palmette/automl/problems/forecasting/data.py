@@ -16,12 +16,9 @@ from palmette.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-FEWEST = 3
-"""Fewest horizons in a series: to train, to validate and to hold out."""
-SHARE = 0.05
-"""Share of a series that is the horizon if neither the request nor a season gives one."""
-MOST_CONTEXT = 1500
-"""Most rows of history in a request to the model, unless seasons are longer."""
+FEWEST = 3  # fewest horizons in a series: to train, to validate and to hold out
+SHARE = 0.05  # share of a series that is the horizon if neither the request nor a season gives one
+MOST_CONTEXT = 1500  # most rows of history in a request to the model, unless seasons are longer
 MIN_CORRELATION = 0.2
 NEARLY = 0.9
 """Share of the strongest season's correlation at which a shorter season counts; the longer one is its multiple."""

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TEMPLATES = Path(__file__).parent / "templates"
-ASKED = 3
-"""Number of requests that are compared and timed."""
+ASKED = 3  # number of requests that are compared and timed
 
 
 def name_of(target: str) -> str:

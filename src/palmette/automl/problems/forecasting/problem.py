@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 METRIC_NAMES = ("mase", "mae", "rmse", "mse", "smape", "mape", "wql", "rmsle", "medae")
 REPORTED = ("mae", "rmse", "mase", "smape", "wql")
 FOLDS = 3
-SHOWN = 6
-"""Most forecasts that the report draws."""
+SHOWN = 6  # most forecasts that the report draws
 WEIGHTED = "palmette.automl.learners.forecasting.simple.WeightedForecasts"
 
 

@@ -11,8 +11,7 @@ from palmette.automl.measure import Metric, Predictions, ScoreInterval
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.measure.scorer import SupervisedScorer
 
-POWER = 3.0
-"""Members are weighted by the inverse of their error to this power."""
+POWER = 3.0  # members are weighted by the inverse of their error to this power
 
 
 class ForecastScorer:

@@ -17,16 +17,11 @@ from palmette.automl.measure.metrics import Floats
 if TYPE_CHECKING:
     import pandas as pd
 
-VALIDATED = 0.5
-"""Share of a series, at its end, over which folds are spread."""
-MOST_WINDOWS = 64
-"""Most windows of a fold; each has an origin of its own."""
-MOST_ROWS = 20_000
-"""Most rows per call of the delivered package."""
-MOST_ORIGINS = 16
-"""Most origins in the hold-out from which the delivered package forecasts."""
-NEVER = -1
-"""Fold number of rows that are used for training only."""
+VALIDATED = 0.5  # share of a series, at its end, over which folds are spread
+MOST_WINDOWS = 64  # most windows of a fold; each has an origin of its own
+MOST_ROWS = 20_000  # most rows per call of the delivered package
+MOST_ORIGINS = 16  # most origins in the hold-out from which the delivered package forecasts
+NEVER = -1  # fold number of rows that are used for training only
 Ints = NDArray[np.int64]
 
 
@@ -34,12 +29,9 @@ Ints = NDArray[np.int64]
 class RowPositions:
     """Positions of a table's rows in their series."""
 
-    series: Ints
-    """(n,): number of the series."""
-    step: Ints
-    """(n,): step in the series; -1 without a time stamp."""
-    lengths: tuple[int, ...]
-    """Number of steps by series."""
+    series: Ints  # (n,): number of the series
+    step: Ints  # (n,): step in the series; -1 without a time stamp
+    lengths: tuple[int, ...]  # number of steps by series
 
     @classmethod
     def of(cls, rows: pd.DataFrame, use: SeriesUse) -> RowPositions:

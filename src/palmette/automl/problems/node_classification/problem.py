@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from palmette.automl.learners.graph.nodes import Nodes
 
 NODES = "palmette.automl.learners.graph.nodes"
-CLEAR = 0.1
-"""Difference from chance above which neighbours count as alike, or as unlike."""
+CLEAR = 0.1  # difference from chance above which neighbours count as alike, or as unlike
 
 
 class NodeClassification(Classification):
@@ -94,10 +93,8 @@ class NodeClassification(Classification):
 class Homophily(NamedTuple):
     """Homophily of the edges between nodes of known class."""
 
-    share: float
-    """Share of edges that join nodes of one class."""
-    chance: float
-    """Expected share if edges were independent of classes."""
+    share: float  # share of edges that join nodes of one class
+    chance: float  # expected share if edges were independent of classes
     edges: int
 
 
