@@ -1,4 +1,4 @@
-"""Clusters: numbers that are tried, what is no division, silhouettes, agreement of halves, scores beside labels."""
+"""Clusters: numbers that are tried, what is no division, agreement of halves, scores beside labels."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import soundfile
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from PIL import Image
-from sklearn.metrics import pairwise_distances, silhouette_samples
 from small_blueprints import blueprint, guests, profile, splits
 
 from palmette.automl.calls import build
@@ -20,7 +17,7 @@ from palmette.automl.candidates import ColumnUse, Folds
 from palmette.automl.composition import encoder_of, learner_of, reader_of
 from palmette.automl.measure import METRICS, Predictions
 from palmette.automl.problems.clustering.problem import Clustering, numbers_of_clusters
-from palmette.automl.problems.clustering.scorer import FAR, NAMED, Matrix, agreement, degenerate, silhouettes
+from palmette.automl.problems.clustering.scorer import FAR, NAMED, Matrix, agreement, degenerate
 from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.problems.registry import problem_named
 from palmette.automl.task_spec.spec import Clusters, TaskSpec
@@ -90,20 +87,6 @@ def test_a_draft_names_labels_and_halves() -> None:
 def test_what_is_no_division_is_refused(cluster: Any, wrong: str) -> None:
     assert wrong in PROBLEM.output_error(outputs(cluster))
     assert not PROBLEM.output_error(outputs(np.arange(150) % 3))
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5), st.integers(0, 3)), min_size=3, max_size=40))
-def test_silhouettes_are_those_of_the_formula(points: list[tuple[int, int, int]]) -> None:
-    table = np.array(points, dtype=float)
-    distances, clusters = pairwise_distances(table[:, :2]), table[:, 2].astype(np.int64)
-    made = silhouettes(distances, clusters)
-    if 1 < len(set(clusters)) < len(clusters):
-        np.testing.assert_allclose(made, np.nan_to_num(silhouette_samples(distances, clusters, metric="precomputed")))
-    else:
-        assert not made.any()
-    order = np.random.default_rng(0).permutation(len(table))
-    np.testing.assert_allclose(silhouettes(distances[np.ix_(order, order)], 7 - clusters[order]), made[order])
 
 
 def test_equal_rows_are_dealt_to_both_halves_in_whatever_order() -> None:

@@ -29,20 +29,12 @@ class TabPFN(Learner):
         return Call(setup.path("tabpfn.TabPFN"), {**given, "random_state": setup.seed})
 
     def unavailable(self) -> str:
-        """Explains that its weights are missing, and the remedy; empty if they are there."""
-        folder = _weights()
+        usual = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or usual) / "tabpfn"
+        folder = Path(os.environ.get("TABPFN_MODEL_CACHE_DIR") or cache)
+        if any(folder.glob("*.ckpt")):
+            return ""
         return (
-            ""
-            if any(folder.glob("*.ckpt"))
-            else (
-                f"tabpfn needs its weights, and {folder} has none: download them as its documentation describes, "
-                "or name their folder in TABPFN_MODEL_CACHE_DIR."
-            )
+            f"tabpfn needs its weights, and {folder} has none: download them as its documentation describes, "
+            "or name their folder in TABPFN_MODEL_CACHE_DIR."
         )
-
-
-def _weights() -> Path:
-    """Returns the folder where TabPFN looks for its weights."""
-    named = os.environ.get("TABPFN_MODEL_CACHE_DIR", "")
-    usual = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
-    return Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME", "") or usual) / "tabpfn"

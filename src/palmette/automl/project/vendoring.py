@@ -105,9 +105,11 @@ def _want(module: str, name: str, wanted: dict[str, set[str]]) -> None:
 
 def _in_order(wanted: Mapping[str, Iterable[str]]) -> Iterator[str]:
     """Yields modules after those that they import from."""
-    kept = {module: _source(module).imports(_source(module).kept(names)) for module, names in wanted.items()}
-    needs = {module: [one.module for one in imports if _is_own(one)] for module, imports in kept.items()}  # type: ignore[union-attr]  # `_want` took no other
-    yield from TopologicalSorter(needs).static_order()
+    needs = TopologicalSorter[str]()
+    for module, names in wanted.items():
+        imports = _source(module).imports(_source(module).kept(names))
+        needs.add(module, *(one.module for one in imports if isinstance(one, ast.ImportFrom) and one.module in wanted))
+    yield from needs.static_order()
 
 
 def _is_own(node: ast.Import | ast.ImportFrom) -> bool:

@@ -74,15 +74,10 @@ def examples(blueprint: Blueprint, use: SeriesUse) -> pd.DataFrame:
 
 def requests(windows: HoldoutWindows, made: Predictions) -> tuple[EndpointRequest, ...]:
     """Returns the histories of the first series at the first origins, with their forecasts."""
-    use, found, place = windows.use, list[EndpointRequest](), 0
-    size = use.horizon * len(use.targets)
+    found, place, size = list[EndpointRequest](), 0, windows.use.horizon * len(windows.use.targets)
     for steps in windows.origins[:ASKED]:
-        name, step = next(iter(steps.items()))
-        index = steps_from(windows.tables[name].index[0], step + use.horizon, use.frequency)[step:]
-        if not use.time:
-            index = index - index[0] + min(step, use.context)
-        answer = _answer(use, name, index, made.take(np.arange(place, place + size)))
-        found.append(EndpointRequest(windows.history(name, step), {"forecast": answer}))
+        rows = windows.history(*next(iter(steps.items())))
+        found.append(request_of(rows, made.take(np.arange(place, place + size)), windows.use))
         place += size * len(steps)
     return tuple(found)
 
