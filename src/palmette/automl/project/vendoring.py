@@ -108,7 +108,7 @@ def _in_order(wanted: Mapping[str, Iterable[str]]) -> Iterator[str]:
     needs = TopologicalSorter[str]()
     for module, names in wanted.items():
         imports = _source(module).imports(_source(module).kept(names))
-        needs.add(module, *(one.module for one in imports if isinstance(one, ast.ImportFrom) and one.module in wanted))
+        needs.add(module, *(one.module or "" for one in imports if isinstance(one, ast.ImportFrom) and _is_own(one)))
     yield from needs.static_order()
 
 
