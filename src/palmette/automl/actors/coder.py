@@ -1,21 +1,68 @@
-"""Base of the coders: their prompt sections, and the contract that their modules are held to."""
+"""Base of the coders: their answers and prompt sections, and the contract that their modules are held to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
 
 from palmette.automl import context as shown
 from palmette.automl.actors import verdict
 from palmette.automl.actors.rules import PlanningInput
-from palmette.automl.artefacts import Plans, WrittenCode
-from palmette.automl.candidates import Blueprint, Candidate
+from palmette.automl.artefacts import Plans, TrackCode, WrittenCode
+from palmette.automl.candidates import Blueprint, Candidate, OwnCode, Setting, Strategy
+from palmette.automl.composition import facts_of, usable_learners
 from palmette.automl.import_policy import objections
-from palmette.automl.own_code import answers_for, contract_violations, left_out, retries_exhausted, sampled
+from palmette.automl.kinds import Track
+from palmette.automl.own_code import (
+    FEATURES,
+    answers_for,
+    contract_violations,
+    learner_module,
+    left_out,
+    module_of,
+    retries_exhausted,
+    sampled,
+    with_features,
+)  # fmt: skip
+from palmette.automl.planning.insights import setting_objections
+from palmette.documents import Model
 from palmette.engine import Attempt, Context, Verdict, Violation
-from palmette.llm import OFFLINE, Agent, Models, Section
+from palmette.llm import OFFLINE, Agent, Answer, Models, Python, Section, section
 from palmette.llm.context import fenced
 from palmette.sandbox import Sandbox
+
+
+class FeaturesAnswer(Answer):
+    own_features: Python = ""
+    """The whole module; left out where no feature is worth adding."""
+
+
+class ProposedCandidate(Model):
+    learner: str
+    """A learner of the list, or the class that you write."""
+    settings: Mapping[str, Setting] = Field(default_factory=dict)
+    """Those that differ from the learner's defaults."""
+    target_transform: Literal["none", "log", "log1p"] = "none"
+    """Of a regression."""
+    class_weights: Literal["none", "balanced"] = "none"
+    """Of a classification."""
+    reason: str
+    """What in these data favours it; one sentence."""
+
+    own_features: bool = False
+    """Whether it is given the own features, where there are any."""
+    tuned: bool = False
+    """Whether its settings are searched with the time that is left."""
+
+
+class ModelsAnswer(Answer):
+    candidates: tuple[ProposedCandidate, ...] = Field(default=(), max_length=4)
+    """The most promising first."""
+    own_learner: Python = ""
+    """The whole module of an own learner; seldom needed."""
 
 
 class CoderInput(PlanningInput):
@@ -36,9 +83,13 @@ class Coder(Agent):
         super().__init__(models)
         self.sandbox = sandbox
 
+    def track(self, input: Any) -> Track:
+        """Returns the track that candidates are proposed for."""
+        raise NotImplementedError
+
     def path(self, input: Any) -> str:
         """Returns the path of its module."""
-        raise NotImplementedError
+        return FEATURES
 
     def tried(self, output: Any) -> Iterable[Candidate]:
         """Returns candidates to test its module with."""
@@ -58,12 +109,52 @@ class Coder(Agent):
         return retries_exhausted(context) is not None
 
     def sections(self, input: Any, context: Context) -> tuple[Section, ...]:
-        return (
+        found = [
             shown.task(input.blueprint, input.profile, input.task),
             shown.columns(input.blueprint, input.profile),
             shown.plan(input.blueprint),
             shown.measured(input.plans),
+        ]
+        if issubclass(self.Answer, ModelsAnswer):
+            track = self.track(input)
+            found += [shown.learners(usable_learners(input.blueprint, track)), section("module", learner_module(track))]
+        return tuple(found)
+
+    def objection(self, answer: Any, input: Any) -> str:
+        found = list[str]()
+        text = answer.own_features if isinstance(answer, FeaturesAnswer) else ""
+        if text.strip() and len(module_of(FEATURES, text, "transform").classes) != 1:
+            found.append("The module needs exactly one public class with a method `transform`.")
+        if isinstance(answer, ModelsAnswer):
+            found += _models_objections(answer, input.blueprint, self.track(input))
+        return " ".join(found)
+
+    def features(self, answer: FeaturesAnswer, input: Any) -> WrittenCode:
+        """Returns the module of features with the candidates that use it; nothing for no text."""
+        if not answer.own_features.strip():
+            return WrittenCode()
+        module = module_of(FEATURES, answer.own_features, "transform")
+        candidates = with_features(input.blueprint, module, answer.reason or "features from meaning")
+        return WrittenCode(modules=(module,), candidates=candidates)
+
+    def models(self, answer: ModelsAnswer, input: Any, features: WrittenCode) -> TrackCode:
+        """Returns the proposed candidates, and the module of an own learner."""
+        track, modules = self.track(input), _modules(answer, self.track(input))
+        own = {name: f"{Path(one.path).stem}.{name}" for one in modules for name in one.classes}
+        with_own = next((one.features for one in features.candidates if one.features), "")
+        candidates = tuple(
+            Candidate(
+                name=f"{own[one.learner].partition('.')[0] if one.learner in own else one.learner}-own-{number}",
+                learner=own.get(one.learner, one.learner),
+                settings=one.settings,
+                strategy=Strategy(target_transform=one.target_transform, class_weights=one.class_weights),
+                features=with_own if one.own_features else "",
+                tuned=one.tuned and one.learner not in own,
+                reason=one.reason,
+            )
+            for number, one in enumerate(answer.candidates, start=1)
         )
+        return TrackCode(track=track, modules=modules, candidates=candidates)
 
     def recalled(self, output: WrittenCode) -> str:
         listed = [fenced("\n".join(map(shown.described, output.candidates)))] if output.candidates else []
@@ -86,3 +177,25 @@ class Coder(Agent):
         if not answers_for(violation, {one.path for one in output.modules}, self.owns):
             return None
         return f"Own code fails: {violation.message}"
+
+
+def _modules(answer: ModelsAnswer, track: Track) -> tuple[OwnCode, ...]:
+    return (module_of(learner_module(track), answer.own_learner, "fit"),) if answer.own_learner.strip() else ()
+
+
+def _models_objections(answer: ModelsAnswer, blueprint: Blueprint, track: Track) -> Iterator[str]:
+    """What in an answer cannot be used: unknown learners or settings, a module without a learner."""
+    classes = [name for one in _modules(answer, track) for name in one.classes]
+    if answer.own_learner.strip() and not classes:
+        yield "The module has no public class with a method `fit`."
+    for one in answer.candidates:
+        if one.learner in classes:
+            continue
+        if one.learner not in usable_learners(blueprint, track):
+            yield f"{one.learner!r} is not a listed learner."
+            continue
+        yield from setting_objections(one.learner, one.settings, facts_of(blueprint))
+        if blueprint.classes and one.target_transform != "none":
+            yield f"{one.learner}: only numbers are transformed, and the target has classes."
+        if not blueprint.classes and one.class_weights != "none":
+            yield f"{one.learner}: there are no classes to weigh."

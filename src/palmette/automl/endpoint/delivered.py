@@ -75,15 +75,9 @@ def example_row(folder: Path) -> dict[str, object]:
 
 
 def answer_file(folder: Path, rows: Path, table: str = "", tell: Callable[[str], object] = str) -> str:
-    """The predictions of a package for the rows of a file, as CSV.
+    """The predictions of a package for the rows of a file, as CSV; `tell` receives a sentence for each repair.
 
     The file may have any format that training data may have. Cells reach the package unchanged.
-
-    Args:
-        folder: The folder of the package.
-        rows: The file.
-        table: The sheet, table or file of an archive, where there are several.
-        tell: Receives a sentence for each repair of the file.
 
     Raises:
         InputError: The file is not a table.

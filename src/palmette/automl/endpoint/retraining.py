@@ -53,13 +53,7 @@ class Retraining(Model):
 
 
 def retrain(run: str, data: Path, table: str = "", tell: Callable[[str], object] = str) -> Retraining:
-    """Compares the delivered model of a run with one fitted on new rows.
-
-    Args:
-        run: An id, its beginning, a folder, or `latest`.
-        data: A file with new rows and their target.
-        table: The sheet, table or file of an archive, where there are several.
-        tell: Receives progress messages.
+    """Compares the delivered model of a run with one fitted on the new rows of a file; `tell` receives progress.
 
     Raises:
         UserError: The file lacks columns, has unknown classes, or has too few new rows.
@@ -76,10 +70,13 @@ def retrain(run: str, data: Path, table: str = "", tell: Callable[[str], object]
     with temporary_folder() as scratch:
         shutil.copytree(folder, scratch / "package", ignore=shutil.ignore_patterns(*CACHES))
         package = BuiltPackage(scratch / "package", Sandbox(), blueprint)
-        tell(f"fitting on {len(train)} rows")
-        _sound(package.fit(_visible(train, [holdout, beside], blueprint), scratch / "train", SECONDS, NEW))
-        old = _sound(package.predict(holdout, scratch / "old"))
-        new = _sound(package.predict(holdout, scratch / "new", NEW))
+
+        def fit(known: pd.DataFrame, others: list[pd.DataFrame]) -> None:
+            tell(f"fitting on {len(known)} rows")
+            _sound(package.fit(_visible(known, others, blueprint), scratch / "train", SECONDS, NEW))
+
+        fit(train, [holdout, beside])
+        old, new = (_sound(package.predict(holdout, scratch / name, name)) for name in (MODEL, NEW))
         problem, splits = problem_of(blueprint), DataSplits(train, holdout, None)
         score = next(iter(problem.scores(splits, new, old)), None)
         if score is None or score.metric != blueprint.metric:
@@ -98,8 +95,7 @@ def retrain(run: str, data: Path, table: str = "", tell: Callable[[str], object]
             folder=str(folder),
         )
         if found.replaced:
-            tell(f"fitting on {len(rows)} rows")
-            _sound(package.fit(_visible(rows, [beside], blueprint), scratch / "train", SECONDS, NEW))
+            fit(rows, [beside])
             _replace(folder, package.folder / NEW, found)
     return found
 

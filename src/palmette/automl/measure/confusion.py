@@ -62,10 +62,6 @@ def _kappa(weights: Callable[[int], Floats]) -> Callable[[Counts, int], Floats]:
     return compute
 
 
-def _differs(classes: int) -> Floats:
-    return 1.0 - np.eye(classes)
-
-
 def _squared_distance(classes: int) -> Floats:
     places = np.arange(classes, dtype=float)
     squares: Floats = (places[:, None] - places[None, :]) ** 2
@@ -81,7 +77,7 @@ FORMULAS: Mapping[str, Callable[[Counts, int], Floats]] = {
     "precision": lambda table, positive: _ratio(_hits(table), _predicted(table))[..., positive],
     "recall": lambda table, positive: _ratio(_hits(table), _support(table))[..., positive],
     "mcc": lambda table, _: _mcc(table),
-    "kappa": _kappa(_differs),
+    "kappa": _kappa(lambda classes: 1.0 - np.eye(classes)),
     "quadratic_kappa": _kappa(_squared_distance),
 }
 """Formulas by the name of the metric; the number of the positive class is for metrics of one class."""

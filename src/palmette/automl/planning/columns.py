@@ -121,13 +121,12 @@ def _left_out(task: TaskSpec, samples: Samples, profile: Profile) -> Iterator[tu
 
 def may_be(column: SampleColumn, kind: str) -> bool:
     """Returns whether every value of a column can be read as a kind."""
-    if kind == column.kind:
-        return True
     reading = column.reading
     plain = reading.form in PLAIN and (reading.decimal, reading.thousands, reading.affix) == (".", "", "")
-    allowed = {("number", "category"): plain, ("text", "category"): True, ("category", "text"): True}
-    allowed |= {("identifier", "category"): True, ("identifier", "number"): plain, ("constant", "number"): plain}
-    return allowed.get((column.kind, kind), False)
+    always = {("text", "category"), ("category", "text"), ("identifier", "category")}
+    if_plain = {("number", "category"), ("identifier", "number"), ("constant", "number")}
+    change = (column.kind, kind)
+    return kind == column.kind or change in always or (plain and change in if_plain)
 
 
 def objections(edits: ColumnEdits, plan: DataPlan, samples: Samples) -> Iterator[str]:
@@ -158,16 +157,14 @@ def unsound(plan: DataPlan, samples: Samples) -> Iterator[str]:
 def edited(plan: DataPlan, edits: ColumnEdits) -> DataPlan:
     """Applies edits to a data plan; derived features that lose a column are removed."""
     gone = {one.column: one.reason for one in edits.drop}
-    kinds, notes = {one.column: one for one in edits.kinds}, {one.column: one.reason for one in edits.notes}
-    treatments = []
-    for one in plan.treatments:
-        if one.kind != "drop" and one.column in gone:
-            one = Treatment(column=one.column, kind="drop", reason=gone[one.column])
-        elif one.kind != "drop" and (change := kinds.get(one.column)):
-            one = Treatment(column=one.column, kind=change.kind, reason=notes.get(one.column, change.reason))
-        elif one.kind != "drop":
-            one = one.model_copy(update={"reason": notes.get(one.column, one.reason)})
-        treatments.append(one)
+    changes: dict[str, dict[str, str]] = {}
+    for edit in (*edits.kinds, *edits.notes):
+        fields = {"kind": edit.kind} if isinstance(edit, KindEdit) else {}
+        changes[edit.column] = {**changes.get(edit.column, {}), **fields, "reason": edit.reason}
+    changes |= {name: {"kind": "drop", "reason": reason} for name, reason in gone.items()}
+    treatments = [
+        one if one.kind == "drop" else one.model_copy(update=changes.get(one.column, {})) for one in plan.treatments
+    ]
     names = {*edits.without, *(one.name for one in edits.derived)}
     lost, kept = {*gone, *names}, []
     for derived in plan.derived:

@@ -175,16 +175,15 @@ def _of_number(known: PlanContext, revision: Revision, output: Plans) -> Iterato
 def _of_names(output: Plans, revision: Revision) -> Iterator[Violation]:
     taken, seen = set(revision.names), dict[str, str]()
     for one in output.plans:
+        own, name = digest(one), repr(one.name)
         if one.name in taken or not NAME.fullmatch(one.name):
-            yield Violation(
-                code="plan-name", message=f"The name {one.name!r} is taken or not kebab-case.", subject=one.name
-            )
-        if (own := digest(one)) in seen:
-            message = f"{one.name!r} trains and delivers the same as {seen[own]!r}."
+            message = f"The name {name} is taken or not kebab-case."
+            yield Violation(code="plan-name", message=message, subject=one.name)
+        if own in seen:
+            message = f"{name} trains and delivers the same as {seen[own]!r}."
             yield Violation(code="plan-twice", message=message, subject=one.name)
         if own in revision.tried:
-            message = f"{one.name!r} is a plan again that has failed."
-            yield Violation(code="plan-repeated", message=message, subject=one.name)
+            yield Violation(code="plan-repeated", message=f"{name} is a plan again that has failed.", subject=one.name)
         seen.setdefault(own, one.name)
         taken.add(one.name)
 
