@@ -54,33 +54,29 @@ class OwnLearner(Learner):
         return Call(self.path, dict(settings))
 
 
+@cache
 def learner_named(name: str) -> Learner:
     """Returns the registered learner, or a learner for a class path such as `own_models.Spline`."""
-    learner: Learner = OwnLearner(name) if "." in name else _learner(name)
+    learner: Learner = OwnLearner(name) if "." in name else create("learner", name)
     return learner
 
 
+@cache
 def encoder_named(name: str) -> Encoder:
     """Returns the registered encoder."""
     encoder: Encoder = create("encoder", name)
     return encoder
 
 
-@cache
-def _learner(name: str) -> Learner:
-    learner: Learner = create("learner", name)
-    return learner
-
-
 def learners() -> tuple[Learner, ...]:
     """Returns all registered learners."""
-    return tuple(learner_named(name) for name in names("learner"))
+    return tuple(map(learner_named, names("learner")))
 
 
 @cache
 def encoders() -> tuple[Encoder, ...]:
     """Returns all registered encoders."""
-    return tuple(encoder_named(name) for name in names("encoder"))
+    return tuple(map(encoder_named, names("encoder")))
 
 
 def available_learners(

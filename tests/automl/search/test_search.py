@@ -98,7 +98,7 @@ def status(run: CandidateLoad) -> dict[str, str]:
     return {one.candidate.name: f"{one.status} {one.note}".strip() for one in run.trials}
 
 
-@pytest.mark.parametrize("target", ["mood", "room", "price", ""])
+@pytest.mark.parametrize("target", ["room", "price", ""])
 def test_candidates_are_trained_and_verified(tmp_path: Path, sandbox: Sandbox, target: str) -> None:
     drawn, shown = blueprint(target, tuning=False), list[str]()
     table = guests().assign(size=lambda rows: rows["size"] + 6 * (rows["size"] > 0))

@@ -34,7 +34,7 @@ from palmette.sandbox import Sandbox
 
 SHOWN = 12  # the best candidates on the leaderboard; of the others, all but those whose settings were searched
 OVERRUN = 1.1  # share of the training time after which the final fit is expected to have ended
-LIMIT, SHORTEST = 1.15, 15.0  # share of the training time after which the final fit is stopped; its least seconds
+LIMIT, SHORTEST = 1.15, 10.0  # share of the training time after which the final fit is stopped; its least seconds
 STARTS = 2.5  # seconds that the program of the final fit takes beside the fit
 UPPER = ("<", "<=")
 MOST_SECONDS, PATIENCE = 600.0, 5.0  # limit of a fit that has to end: in seconds, or a multiple of those expected
@@ -157,7 +157,7 @@ class Comparator(Accountable, BaseActor):
     ) -> Comparison | Violation:
         """Fits the choice and the best baseline side by side.
 
-        After the first of the `limits`, in seconds, the baseline is delivered instead; where there is none, the fit
+        After the first of the `limits`, in seconds, the baseline is delivered instead; where that is the dummy, the fit
         has to end within the second.
         """
         best, board, store = compared.baseline, leaderboard(compared, chosen), self.store
@@ -171,7 +171,8 @@ class Comparator(Accountable, BaseActor):
             }
             done = {kind: one.result() for kind, one in waiting.items()}
         made, other = done["package"], done.get("baseline", done["package"] if baseline else None)
-        if made is None and baseline and isinstance(other, FittedPackage):
+        dummy = compared.baselines[0]
+        if made is None and baseline and baseline.best_single != dummy and isinstance(other, FittedPackage):
             reason = f"the best baseline, as the final fit of {_names(chosen)} did not end in time"
             chosen = baseline.model_copy(update={"reason": reason})
             board = leaderboard(compared, chosen)
