@@ -9,6 +9,7 @@ Types follow Spark in ANSI mode, except that `/` and `%` give null for a zero di
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -181,11 +182,22 @@ def _between(node: Any, scope: EvaluationScope) -> TypedExpression:
 
 def _like(node: Any, scope: EvaluationScope, fold: bool = False, escape: str = "\\") -> TypedExpression:
     if isinstance(node.expression, exp.Any | exp.All):
-        raise NotCovered("LIKE ANY or ALL")
+        return _like_each(node, scope)
     item = to(build(node.this, scope), c.STRING, scope.zone)
     pattern = to(build(node.expression, scope), c.STRING, scope.zone)
     negate = bool(node.args.get("negate"))
     return lift(c.BOOLEAN, [item, pattern], lambda text, wanted: like(text, wanted, escape, fold) is not negate)
+
+
+def _like_each(node: Any, scope: EvaluationScope) -> TypedExpression:
+    """LIKE ANY (one of the patterns) and LIKE ALL."""
+    if node.args.get("negate"):
+        raise NotCovered("NOT LIKE ANY or ALL")
+    joined = exp.Or if isinstance(node.expression, exp.Any) else exp.And
+    tests = [
+        type(node)(this=node.this.copy(), expression=each.copy()) for each in node.expression.this.unnest_operands()
+    ]
+    return build(reduce(lambda one, other: joined(this=one, expression=other), tests), scope)
 
 
 def _escape(node: Any, scope: EvaluationScope) -> TypedExpression:

@@ -7,20 +7,21 @@ rounded, cast or compared, they can decide the result. The oracle can therefore 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
 from palmette.features.oracle.casts import in_range, to_decimal
 from palmette.features.oracle.errors import NotCovered
-from palmette.features.oracle.typed import Build, EvaluationScope, TypedExpression, order_key, same, to
+from palmette.features.oracle.typed import Build, EvaluationScope, TypedExpression, attempted, order_key, same, to
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DOUBLE, array_of
 from palmette.features.spec.values import SparkType
@@ -194,6 +195,8 @@ def _extreme(pick: Any, values: Sequence[Any]) -> Any:
 
 def _by(pick: Any, call: AggregateCall) -> TypedExpression:
     """max_by and min_by; a tie between different values is unsupported because Spark may return either."""
+    if len(call.arguments) > 2:
+        raise NotCovered("max_by or min_by of several values")
     value, rank = (item.run for item in call.arguments)
 
     def run(rows: Any) -> Any:
@@ -240,13 +243,47 @@ def _collected(call: AggregateCall, as_set: bool) -> TypedExpression:
 def _quantile(approximate: bool, call: AggregateCall) -> TypedExpression:
     if len(call.arguments) > 2 and not approximate:
         raise NotCovered("percentile with frequencies")
-    p = call.arguments[1].value()
-    item = call.arguments[0]
-    if isinstance(p, list):
-        raise NotCovered("percentile of several shares")
-    if approximate:
-        return TypedExpression(item.kind, lambda rows: nth(_values(call, rows), float(p)))
-    return TypedExpression(DOUBLE, lambda rows: percentile(_values(call, rows), float(p)))
+    item, share = call.arguments[:2]
+    find, kind = (nth, item.kind) if approximate else (percentile, DOUBLE)
+    if share.kind.name == "array":
+        shares = [float(p) for p in share.run({})]
+        return TypedExpression(
+            array_of(kind),
+            lambda rows: [find(values, p) for p in shares] if (values := _values(call, rows)) else None,
+        )
+    p = float(share.value())
+    return TypedExpression(kind, lambda rows: find(_values(call, rows), p))
+
+
+def _asymmetry(values: Sequence[float], power: int) -> float | None:
+    """Skewness (`power` 3) or excess kurtosis (4) of the population; null if all values are equal."""
+    if not all(map(math.isfinite, values)):
+        return math.nan
+    middle = Fraction(sum(map(Fraction, values)), max(len(values), 1))
+    square, moment = (sum((Fraction(value) - middle) ** n for value in values) for n in (2, power))
+    if not square:
+        return None
+    found = float(moment) * len(values) ** (power / 2 - 1) / float(square) ** (power / 2)
+    return inexact(found - 3 if power == 4 else found)
+
+
+def _line(pairs: list[tuple[float, float]], wanted: str) -> float | None:
+    """Slope, intercept or r2 of the line through pairs of y and x; null if all x are equal."""
+    ys, xs = zip(*pairs, strict=True) if pairs else ((), ())
+    spread, together = deviation(xs, sample=False, square=True), _covariance(pairs, False)
+    if not spread or together is None:
+        return None
+    slope = together / spread
+    if wanted == "intercept":
+        return math.fsum(ys) / len(ys) - slope * math.fsum(xs) / len(xs)
+    if wanted == "slope":
+        return slope
+    correlation = _correlation(pairs)
+    return 1.0 if correlation is None else correlation**2
+
+
+def _bits(combine: Callable[[int, int], int], call: AggregateCall) -> TypedExpression:
+    return _plain(None, lambda values: reduce(combine, values) if values else None, call)
 
 
 _truth = partial(_plain, argument=BOOLEAN)
@@ -313,6 +350,13 @@ AGGREGATES: dict[str, Callable[[AggregateCall], TypedExpression]] = {
     "covar_samp": partial(_pairs, partial(_covariance, sample=True)),
     "covar_pop": partial(_pairs, partial(_covariance, sample=False)),
     "corr": partial(_pairs, _correlation),
+    "skewness": partial(_numbers, partial(_asymmetry, power=3)),
+    "kurtosis": partial(_numbers, partial(_asymmetry, power=4)),
+    **{f"regr_{name}": partial(_pairs, partial(_line, wanted=name)) for name in ("slope", "intercept", "r2")},
+    **{f"bit_{name}": partial(_bits, getattr(operator, f"{name}_")) for name in ("and", "or")},
+    "bit_xor": partial(_bits, operator.xor),
+    "try_sum": lambda call: attempted(_summary(total, call)),
+    "try_avg": lambda call: attempted(_summary(mean, call)),
 }
 AGGREGATES |= {"some": AGGREGATES["bool_or"], "any": AGGREGATES["bool_or"], "every": AGGREGATES["bool_and"]}
 

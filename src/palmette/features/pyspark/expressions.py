@@ -67,16 +67,29 @@ def sql_name(name: str) -> str:
 
 
 def safe_sql(sql: str) -> str:
-    """The text with `/` as try_divide and `%` as try_mod; unchanged if it contains neither."""
+    """The text with `/` and `%` made null for a zero divisor; unchanged if it contains neither."""
     tree = sqlglot.parse_one(sql, dialect="spark")
     if not tree.find(exp.Div, exp.Mod):
         return sql if re.search(r"['\"`]|--", sql) else " ".join(sql.split())
 
     root = exp.Paren(this=tree)
     for node in reversed(list(root.find_all(exp.Div, exp.Mod))):
-        name = "try_divide" if isinstance(node, exp.Div) else "try_mod"
-        node.replace(exp.Anonymous(this=name, expressions=[node.this.unnest(), node.expression.unnest()]))
+        node.replace(safe_division(node))
     return str(root.this.sql(dialect="spark"))
+
+
+def safe_division(node: exp.Expr) -> exp.Expr:
+    """A division or remainder that is null for a zero divisor, in functions that Spark 3.5 has too."""
+    left, right = node.this.unnest().copy(), node.expression.unnest().copy()
+    if isinstance(node, exp.Div):
+        return exp.Anonymous(this="try_divide", expressions=[left, right])
+    if not _is_nonzero(right):
+        right = exp.Anonymous(this="nullif", expressions=[right, exp.Literal.number(0)])
+    return exp.Mod(this=node.this.copy(), expression=right)
+
+
+def _is_nonzero(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and not node.is_string and float(node.name) != 0
 
 
 _COMPARISONS: Mapping[type[exp.Expr], str] = {
@@ -251,7 +264,10 @@ class _Translator:
         return CodeFragment(self._divide.format(numerator=left, denominator=right))
 
     def _modulo(self, node: exp.Expr) -> CodeFragment:
-        return call("F.try_mod", *(side.argument for side in self._operands(node)))
+        left, right = self._operands(node)
+        if not _is_nonzero(node.expression.unnest()):
+            right = call("F.nullif", right.argument, "F.lit(0)")
+        return CodeFragment(f"{left.as_column.within(PRODUCT)} % {right.within(PRODUCT + 1)}", PRODUCT)
 
     def _like(self, node: exp.Expr) -> CodeFragment:
         pattern = node.expression

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.optimizer.simplify import simplify
 
 from palmette.features.pyspark.code import CodeFragment, chain, function, literal, method, quoted
-from palmette.features.pyspark.expressions import translate
+from palmette.features.pyspark.expressions import safe_division, translate
 from palmette.features.pyspark.layout import own_columns
 from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import selected
@@ -94,11 +94,7 @@ def _fold(node: exp.Expr) -> exp.Expr:
         return (
             exp.Null() if not known else exp.Coalesce(this=known[0], expressions=known[1:]) if known[1:] else known[0]
         )
-    if isinstance(node, exp.Div):
-        return exp.Anonymous(this="try_divide", expressions=[node.this.copy(), node.expression.copy()])
-    if isinstance(node, exp.Mod):
-        return exp.Anonymous(this="try_mod", expressions=[node.this.copy(), node.expression.copy()])
-    return node
+    return safe_division(node) if isinstance(node, exp.Div | exp.Mod) else node
 
 
 _NEVER_NULL = {"count": "bigint", "count_distinct": "bigint", "approx_count_distinct": "bigint", "exists": "boolean"}

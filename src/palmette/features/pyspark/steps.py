@@ -18,6 +18,7 @@ from palmette.features.pyspark.code import (
     quoted,
     with_columns,
 )
+from palmette.features.pyspark.expressions import expr, sql_name
 from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import join_calls, member_calls
 from palmette.features.pyspark.times import event_column, micros, timestamp
@@ -114,7 +115,6 @@ def _typed(text: str, kind: SparkType) -> str:
 def _convert(pipeline: Pipeline, rule: fsc_steps.Convert) -> None:
     kind, target = pipeline.schema[rule.column], rule.to.parsed
     lenient = rule.invalid == "null"
-    value = column(rule.column)
     registered = pipeline.table.column(rule.column)
     if rule.format is not None and kind.is_temporal:
         text = call("F.date_format", quoted(rule.column), quoted(rule.format)).text
@@ -123,8 +123,10 @@ def _convert(pipeline: Pipeline, rule: fsc_steps.Convert) -> None:
     elif kind.is_integer and target.is_temporal and registered is not None and registered.unit:
         moment = timestamp(rule.column, pipeline.schema, pipeline.table, pipeline.scope.view.zone)
         text = moment.text if target.name == "timestamp" else method(moment, "cast", quoted(str(target))).text
+    elif lenient:
+        text = expr(f"try_cast({sql_name(rule.column)} as {target})").text
     else:
-        text = method(value, "try_cast" if lenient else "cast", quoted(str(target))).text
+        text = method(column(rule.column), "cast", quoted(str(target))).text
     pipeline.set_columns({rule.column: text})
 
 

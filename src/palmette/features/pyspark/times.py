@@ -203,6 +203,7 @@ _ZONED = re.compile(
 def depends_on_zone(view: View, code: str) -> bool:
     """Whether the result of the code may depend on the session's time zone; true in case of doubt."""
     code = re.sub(r"""F\.\w+\("?as_of"?\)\.cast\("timestamp"\)""", "", code)  # already a timestamp
+    code = re.sub(r'F\.expr\("try_cast\(\S+ as (?!date|timestamp)[^"]*"\)', "", code)
     kinds = {
         f"{table.name}.{column.name}": str(column.type) for table in view.tables.values() for column in table.columns
     }

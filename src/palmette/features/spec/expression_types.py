@@ -245,6 +245,8 @@ class Typer:
             case "array_sort":
                 self._lambda(body, element, element)
                 return first
+            case "transform_keys":
+                return first if self._lambda(body, c.STRING, element) == c.STRING else None
             case "map_filter" | "transform_values":
                 result = self._lambda(body, c.STRING, element)
                 changed = SparkType("map", element=result) if result else None

@@ -95,8 +95,8 @@ class Destination(Model):
 
 class Spark(Model):
     master: Master = "local[2]"
-    """`local[*]`, the URL of a cluster, or a Spark Connect URL (`sc://...`). Tested: local, standalone, Connect; only
-    with Spark 4.3."""
+    """`local[*]`, the URL of a cluster, or a Spark Connect URL (`sc://...`). Tested: local, standalone, Connect, with
+    Spark 4.3; scripts on 3.5, too."""
     memory: Memory = "1g"
     """Driver memory of a local session."""
 

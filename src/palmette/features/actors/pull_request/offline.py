@@ -126,7 +126,7 @@ NEW = (4, 0)
 def _is_new(call: ast.Call) -> bool:
     """Whether Spark 3.5 lacks the call; `mode` accepts `deterministic` only in later versions."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    return name in ("try_cast", "try_mod") or (name == "mode" and len(call.args) + len(call.keywords) > 1)
+    return name in ("try_cast", "try_mod", "scalar") or (name == "mode" and len(call.args) + len(call.keywords) > 1)
 
 
 def _imported(source: str) -> frozenset[str]:

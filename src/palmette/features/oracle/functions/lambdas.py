@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.functions.arrays import element_of
+from palmette.features.oracle.functions.nested import from_pairs
 from palmette.features.oracle.typed import BY_SYNTAX, FUNCTIONS, Build, EvaluationScope, TypedExpression
 from palmette.features.spec.type_rules import BOOLEAN, INT, STRING, array_of
 from palmette.features.spec.values import SparkType
@@ -127,6 +128,12 @@ def _entry(item: TypedExpression) -> list[SparkType]:
     return [STRING, item.kind.element]
 
 
+def _with_keys(kind: SparkType, key: SparkType) -> SparkType:
+    if key != STRING:
+        raise NotCovered("a map with keys that are not text")
+    return kind
+
+
 def _kept(values: list[Any], test: Callable[..., Any]) -> list[Any]:
     return [value for place, value in enumerate(values) if test(value, place) is True]
 
@@ -146,6 +153,12 @@ BY_SYNTAX |= {
         lambda items, test: {key: value for key, value in items.items() if test(key, value) is True},
         _entry,
         lambda kind, _: kind,
+    ),
+    "transform_keys": partial(
+        _over,
+        lambda items, change: from_pairs([(change(key, value), value) for key, value in items.items()]),
+        _entry,
+        _with_keys,
     ),
     "transform_values": partial(
         _over,

@@ -78,7 +78,7 @@ def _map_of(element: SparkType) -> SparkType:
 _MAP = _map_of(ANY)
 
 
-def _from_pairs(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
+def from_pairs(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key is None or key in found:
@@ -91,7 +91,7 @@ function("map_keys", (_MAP,), array_of(STRING))(list)
 function("map_values", (_MAP,), ARRAY)(lambda items: [*items.values()])
 function("map_contains_key", (_MAP, STRING), BOOLEAN)(lambda items, key: key in items)
 function("map_concat", (_MAP,), _MAP, repeated=True)(
-    lambda *maps: _from_pairs([entry for each in maps for entry in each.items()])
+    lambda *maps: from_pairs([entry for each in maps for entry in each.items()])
 )
 
 
@@ -112,7 +112,7 @@ def map_of(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExp
     kind, items = unify(values, scope.zone)
     return TypedExpression(
         _map_of(kind),
-        lambda row: _from_pairs([(key.run(row), item.run(row)) for key, item in zip(keys, items, strict=True)]),
+        lambda row: from_pairs([(key.run(row), item.run(row)) for key, item in zip(keys, items, strict=True)]),
     )
 
 
@@ -124,7 +124,7 @@ def map_from_arrays(arguments: list[TypedExpression], scope: EvaluationScope) ->
     def from_arrays(keys: list[Any], values: list[Any]) -> dict[str, Any]:
         if len(keys) != len(values):
             raise WouldFail("map_from_arrays of arrays of different lengths")
-        return _from_pairs([*zip(keys, values, strict=True)])
+        return from_pairs([*zip(keys, values, strict=True)])
 
     return lift(_map_of(element_of(arguments[1])), arguments, from_arrays)
 
@@ -134,7 +134,7 @@ def map_from_entries(arguments: list[TypedExpression], scope: EvaluationScope) -
     fields = element_of(arguments[0]).fields
     if len(fields) != 2 or fields[0][1] != STRING:
         raise NotCovered("a map with keys that are not text")
-    return lift(_map_of(fields[1][1]), arguments, lambda entries: None if None in entries else _from_pairs(entries))
+    return lift(_map_of(fields[1][1]), arguments, lambda entries: None if None in entries else from_pairs(entries))
 
 
 @function("str_to_map", (STRING, STRING, STRING), _map_of(STRING), optional=2)
@@ -142,7 +142,7 @@ def str_to_map(text: str, between: str = ",", within: str = ":") -> dict[str, st
     if re.escape(between + within) != between + within and (between, within) != (",", ":"):
         raise NotCovered("str_to_map with a pattern")
     pairs = [part.split(within, 1) for part in text.split(between)]
-    return _from_pairs([(pair[0], pair[1] if len(pair) > 1 else None) for pair in pairs])
+    return from_pairs([(pair[0], pair[1] if len(pair) > 1 else None) for pair in pairs])
 
 
 class _Number(str):

@@ -191,6 +191,19 @@ def sha2(data: bytes, bits: int) -> str | None:
     return hashlib.new(algorithm, data).hexdigest() if algorithm else None
 
 
+@function("elt", (INT, STRING), STRING, repeated=True, nulls=True)
+def elt(place: int | None, *texts: str | None) -> str | None:
+    if place is not None and not 1 <= place <= len(texts):
+        raise WouldFail(f"there is no text {place} among {len(texts)}")
+    return None if place is None else texts[place - 1]
+
+
+@function("find_in_set", (STRING, STRING), INT)
+def find_in_set(text: str, listed: str) -> int:
+    texts = listed.split(",")
+    return texts.index(text) + 1 if text in texts else 0
+
+
 @function("levenshtein", (STRING, STRING), INT)
 def levenshtein(one: str, other: str) -> int:
     row = list(range(len(other) + 1))
