@@ -24,7 +24,7 @@ STRUCTURE: frozenset[Kind] = frozenset({"node", "edges"})
 """Kinds that connect rows; problems read them, encoders do not."""
 
 UNUSABLE: Mapping[Kind, str] = {
-    "identifier": "every row has a different value",
+    "identifier": "nearly every row has a different value",
     "constant": "every row has the same value",
 }
 """Kinds that no model learns from, with the reason."""
@@ -152,7 +152,7 @@ def _kind_of_words(present: pd.Series[Any], distinct: int, name: str) -> Kind:
         return "boolean"
     words, length = (sum(map(measure, texts)) / len(texts) for measure in (lambda text: text.count(" ") + 1, len))
     share = distinct / len(present)
-    if share > 0.95 and len(present) >= FEWEST and words < 1.5 and (is_id_name(name) or share == 1):
+    if share > 0.95 and len(present) >= FEWEST and words < 1.5 and (is_id_name(name) or share > 0.99):
         digits = sum(any(sign.isdigit() for sign in text) for text in texts) / len(texts)
         if is_id_name(name) or digits > 0.9:
             return "identifier"

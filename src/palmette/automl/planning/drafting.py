@@ -201,7 +201,10 @@ def _numbered(name: str) -> Iterator[str]:
 def _plans(context: PlanContext, revision: Revision) -> Iterator[Plan]:
     """Yields plans, most promising first: from measured candidates, from strategies, then variations of these."""
     fitting, wanted = affordable(context), context.constraints
-    aim, asked = aim_of(context, fitting, revision), (revision.why,) if revision.why else ()
+    aim = aim_of(context, fitting, revision)
+    asked: tuple[str, ...] = (revision.why,) if revision.why else ()
+    if aim == "score" and (given_up := ", ".join(sorted(wanted.preferences))):
+        asked += (f"The preference ({given_up}) gives way to the score that was missed.",)
     if context.rounds:
         yield from _from_measured(context, aim, fitting, asked)
     usable = []

@@ -141,7 +141,7 @@ def _of_column(column: ColumnProfile) -> Iterator[Suggestion]:
         yield _fact("drop-constant", name, f"{name!r} is the same in every row")
         return
     if column.kind == "identifier":
-        yield _fact("drop-identifier", name, f"{name!r} differs in every row and names it")
+        yield _fact("drop-identifier", name, f"{name!r} differs in nearly every row and names it")
         return
     if column.missing > MANY_MISSING:
         yield _fact("mostly-missing", name, f"{name!r} is missing in {column.missing:.1%}")

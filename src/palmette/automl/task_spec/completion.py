@@ -166,7 +166,7 @@ def problems_for(column: ColumnSummary) -> tuple[tuple[str, ...], str]:
         case "category" | "boolean" | "text":
             return ("classification",), f"it is a {column.kind}{count}"
         case _:
-            reasons = {"identifier": "it has a different value in every row", "constant": "it is the same in every row"}
+            reasons = {"identifier": "nearly every row has a different value", "constant": "it never changes"}
             why = reasons.get(column.kind, f"it holds values of the kind {column.kind}")
             message = f"The column {column.name!r} cannot be predicted: {why}."
             raise UserError(message, "Name another: --target COLUMN.", code="bad-target")
