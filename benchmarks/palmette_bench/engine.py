@@ -20,6 +20,7 @@ from palmette.engine import (
     Context,
     Entry,
     Node,
+    Observer,
     RunBudget,
     Setup,
     Topology,
@@ -66,7 +67,7 @@ class Count(BaseActor):
         return Verdict(ok=output.value >= 0)
 
 
-class Clock:
+class Clock(Observer):
     """Takes the time of every decision."""
 
     def __init__(self) -> None:
@@ -75,10 +76,6 @@ class Clock:
     def event(self, entry: Entry) -> None:
         if entry.event.kind == "decided":
             self.times.append(time.perf_counter())
-
-    def opened(self, about: str) -> None: ...
-
-    def progress(self, actor: str, message: str) -> None: ...
 
     @property
     def steps_ms(self) -> list[float]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from palmette.engine import ArtefactStore, Entry
+from palmette.engine import ArtefactStore, Entry, Observer
 from palmette.engine import events as e
 
 KEPT = 40  # most lines shown in a notebook
@@ -25,7 +25,7 @@ def task_of(event: e.Event, folder: Path | None) -> JsonValue:
             return None
 
 
-class LiveProgress:
+class LiveProgress(Observer):
     """Shows the interpreted request and finished actors; silent outside terminals and notebooks."""
 
     def __init__(self, folder: Path) -> None:

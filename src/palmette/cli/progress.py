@@ -17,7 +17,7 @@ from palmette.engine import Entry, Observer
 from palmette.engine import events as e
 
 
-class Progress:
+class Progress(Observer):
     """Prints to standard error, so that standard output stays for results."""
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -49,7 +49,7 @@ class Progress:
             click.echo("\r\x1b[2K", nl=False, err=True)
 
 
-class EventLines:
+class EventLines(Observer):
     """Prints every event and message as a JSON line to standard error, for programs that watch a run."""
 
     def __init__(self, folder: Path | None = None) -> None:

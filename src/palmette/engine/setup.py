@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, JsonValue
 
@@ -49,8 +49,8 @@ class RunBudget(Model):
         return next((f"{limit:g} {name}" for name, used, limit in limits if limit is not None and used >= limit), "")
 
 
-class Observer(Protocol):
-    """Watches a run."""
+class Observer:
+    """Watches a run; by itself it ignores everything."""
 
     def opened(self, about: str) -> None:
         """The environment is open; `about` describes the run, see `Setup.about`."""
@@ -62,17 +62,11 @@ class Observer(Protocol):
         """An actor reports progress."""
 
 
-class NoObserver:
+class NoObserver(Observer):
     """Ignores everything."""
 
-    def opened(self, about: str) -> None: ...
 
-    def event(self, entry: Entry) -> None: ...
-
-    def progress(self, actor: str, message: str) -> None: ...
-
-
-class Observers:
+class Observers(Observer):
     """Several observers as one."""
 
     def __init__(self, *watching: Observer) -> None:

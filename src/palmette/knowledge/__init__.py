@@ -8,7 +8,6 @@ from palmette.knowledge.cases import apt_cases
 from palmette.knowledge.memory import recalled
 from palmette.knowledge.source import (
     KnowledgeFinding,
-    KnowledgeSource,
     LookupResult,
     Record,
     Subject,
@@ -18,7 +17,7 @@ from palmette.knowledge.source import (
 )
 
 __all__ = [
-    "KnowledgeFinding", "KnowledgeSource", "LookupResult", "Record", "Subject", "SuggestedCandidate", "apt_cases",
+    "KnowledgeFinding", "LookupResult", "Record", "Subject", "SuggestedCandidate", "apt_cases",
     "look_up", "search",
 ]  # fmt: skip
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -82,32 +82,8 @@ class Record(Model):
         return f"{self.source}:{self.id}"
 
 
-class KnowledgeSource(Protocol):
-    """A source of papers, pages, documents, models or data sets."""
-
-    name: ClassVar[str]
-    kinds: ClassVar[tuple[RecordKind, ...]]
-    online: ClassVar[bool]
-
-    def search(self, text: str, kind: RecordKind) -> Iterator[Record]:
-        """Entries of a kind that match words, the best first; further pages are asked for when they are needed.
-
-        Raises:
-            PalmetteError: as `web.get`.
-        """
-
-    def detail(self, id: str, kind: RecordKind) -> Record:
-        """The entry of this id, with all that the source states. Raises as `search`."""
-
-    def fetch(self, record: Record, folder: Path) -> None:
-        """Writes the files of an entry into a folder. Raises as `search`."""
-
-    def cite(self, record: Record) -> str:
-        """A reference by which the entry can be found again."""
-
-
 class Source:
-    """What most sources share: an address, a key, and a citation of authors, year, title and id."""
+    """A source of papers, pages, documents, models or data sets: it searches, fetches and cites."""
 
     name: ClassVar[str]
     kinds: ClassVar[tuple[RecordKind, ...]]
@@ -137,13 +113,23 @@ class Source:
             fields[name] = tuple(plain(one, 120) for one in fields.get(name) or ())[:200]
         return Record(source=self.name, kind=kind, id=plain(id, 200), title=plain(title, 300), **fields)
 
+    def search(self, text: str, kind: RecordKind) -> Iterator[Record]:
+        """Entries of a kind that match words, the best first; further pages are asked for when they are needed.
+
+        Raises as `web.get`.
+        """
+        raise NotImplementedError
+
     def detail(self, id: str, kind: RecordKind) -> Record:
+        """The entry of this id, with all that the source states. Raises as `search`."""
         return self.record(kind, id, id)
 
     def fetch(self, record: Record, folder: Path) -> None:
+        """Writes the files of an entry into a folder. Raises as `search`."""
         (folder / "text.md").write_text(f"# {record.title}\n\n{record.text}\n\n{self.cite(record)}\n", "utf-8")
 
     def cite(self, record: Record) -> str:
+        """A reference by which the entry can be found again."""
         who = " and others".join((*record.authors[:1], "")) if len(record.authors) > 1 else "".join(record.authors)
         when = " ".join(filter(None, (who, str(record.year or ""))))
         return ", ".join(filter(None, (when, f"{record.title} ({record.place})")))
@@ -182,7 +168,7 @@ def dicts(value: object, *path: str) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def sources(kind: RecordKind | None = None, named: Iterable[str] = ()) -> list[KnowledgeSource]:
+def sources(kind: RecordKind | None = None, named: Iterable[str] = ()) -> list[Source]:
     """The registered sources of a kind that are on, or those that are named.
 
     Raises:
@@ -193,7 +179,7 @@ def sources(kind: RecordKind | None = None, named: Iterable[str] = ()) -> list[K
         if name not in known:
             remedy = f"Sources are {', '.join(known)}."
             raise UserError(f"There is no source {name!r}.{did_you_mean(name, known)}", remedy, code="unknown-source")
-    made: list[KnowledgeSource] = [create("knowledge_source", name) for name in named or known]
+    made: list[Source] = [create("knowledge_source", name) for name in named or known]
     usable = [one for one in made if named or not one.online or is_on(one.name)]
     return [one for one in usable if kind is None or kind in one.kinds]
 
@@ -213,7 +199,7 @@ def search(text: str, kind: RecordKind, most: int = 5, named: Iterable[str] = ()
         return tuple(pool.map(lambda one: _searched(one, text, kind, most), asked))
 
 
-def _searched(source: KnowledgeSource, text: str, kind: RecordKind, most: int) -> SearchResult:
+def _searched(source: Source, text: str, kind: RecordKind, most: int) -> SearchResult:
     try:
         found = tuple(islice(source.search(text, kind), most))
     except PalmetteError as error:
