@@ -50,9 +50,9 @@ INSIDE = {
 ALLOWED = {
     "sandbox/supervisor/main.py": {
         "marshal.loads": "what palmette itself wrote to the pipe of its supervisor",
+        "marshal.load": "the same, from a file; inside the container",
         "os.execvpe": "here a program begins, behind its walls",
     },
-    "sandbox/supervisor/inner.py": {"marshal.load": "the same, from a file; inside the container"},
     "sandbox/container.py": {
         "subprocess.run": "docker or podman, asked for an image",
         "subprocess.Popen": "the same, to keep a network; it runs no text of others",

@@ -23,9 +23,9 @@ from palmette.sandbox import Access, Bubblewrap, Isolation, Landlock, Limits, Sa
 from palmette.sandbox.access import interpreter
 from palmette.sandbox.levels import VARIABLE, best_isolation
 from palmette.sandbox.process import _trial
+from palmette.sandbox.reading import swept
 from palmette.sandbox.supervisor.folders import remove
 from palmette.sandbox.supervisor.memory import _used_kb
-from palmette.sandbox.sweeping import swept
 from palmette.sandbox.syscalls import ARCHITECTURES, filter_of, rules
 from palmette_bench.hostile.attempts import attempt, programs
 

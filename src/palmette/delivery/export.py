@@ -7,8 +7,8 @@ from pathlib import Path
 from palmette.delivery.borrowed import borrow, check_out, located
 from palmette.delivery.worktree import base_of
 from palmette.errors import InputError
+from palmette.sandbox.reading import swept
 from palmette.sandbox.supervisor.folders import remove
-from palmette.sandbox.sweeping import swept
 from palmette.sandbox.temporary import temporary_folder
 
 

@@ -29,7 +29,9 @@ from palmette.sandbox.syscalls import filter_of, rules
 from palmette.sandbox.temporary import temporary_folder
 
 ENGINES = ("docker", "podman")
-_BECOME = "import sys; sys.path.insert(0, sys.argv.pop(1)); from supervisor.inner import main; del sys.path[0]; main()"
+_BECOME = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from supervisor.main import inside; del sys.path[0]; inside()"
+)
 _START_SECONDS = 60.0
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "NO_PROXY", "ALL_PROXY")
 """Clients may be configured to pass these, sometimes with passwords, to every container."""

@@ -19,11 +19,10 @@ from palmette.errors import MachineError
 from palmette.sandbox.access import Access
 from palmette.sandbox.isolation import Command, Isolation, allowed_environment
 from palmette.sandbox.levels import asked_for, best_isolation
-from palmette.sandbox.network import Network, NoNetworkError
-from palmette.sandbox.relay import PortRelay
+from palmette.sandbox.network import Network, NoNetworkError, PortRelay
+from palmette.sandbox.reading import swept
 from palmette.sandbox.result import ExecutionResult, Limits
 from palmette.sandbox.supervisor.folders import remove
-from palmette.sandbox.sweeping import swept
 from palmette.sandbox.temporary import PATIENCE, new_folder, temporary_folder
 
 _HERE = str(Path(__file__).parent)

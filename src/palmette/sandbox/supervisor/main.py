@@ -13,7 +13,7 @@ a mapping in `marshal` format (a JSON parser takes longer to import than everyth
   program applies it itself;
 - private: the program's in-memory folders, by their paths inside;
 - ending: empty; or, if argv asks a container service to run the program, the command that stops it
-  there. Such an argv gets no walls and no limits: `inner.main` sets them inside the container.
+  there. Such an argv gets no walls and no limits: `inside` sets them in the container.
 
 To the second it writes four lines: exit code, how it ended, seconds, and a note.
 """
@@ -90,6 +90,14 @@ def _received(control: int, size: int) -> bytes:
             sys.exit("palmette ended before it sent what to run")
         text += part
     return text
+
+
+def inside() -> None:
+    """In a container: becomes the program that a file with such a mapping describes, which it removes."""
+    with open(sys.argv[1], "rb") as file:  # noqa: PTH123 - pathlib would double the start-up time
+        spec = marshal.load(file)
+    os.unlink(sys.argv[1])  # noqa: PTH108 - as above
+    become(spec)
 
 
 def become(spec: dict[str, Any]) -> NoReturn:
