@@ -18,7 +18,7 @@ from palmette.features.oracle import expected
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.resolve import load_run, load_view
 from palmette.sandbox import find_java, java_environment
-from palmette.sandbox.class_archive import quick_options
+from palmette.sandbox.java import quick_options
 
 OFFERS = Path(__file__).parents[2] / "examples" / "offers"
 SPECS = sorted(path.stem for path in (OFFERS / "specs").glob("*.yaml"))

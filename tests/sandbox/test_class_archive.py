@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from palmette.errors import MachineError
-from palmette.sandbox import Sandbox, WarmSpark, class_archive, class_work
+from palmette.sandbox import Sandbox, WarmSpark, class_work, java
 
 Starts = Callable[[str], Sequence[str]]
 
@@ -21,8 +21,8 @@ open(re.search('ArchiveClassesAtExit="(.*)"', sys.argv[2])[1], "w").write(sys.ar
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pytest.importorskip("pyspark", reason="pyspark is not installed")
-    monkeypatch.setattr(class_archive, "FOLDER", tmp_path / "share" / "of palmette")
-    monkeypatch.setattr(class_archive, "_WORK", tmp_path / "work.py")
+    monkeypatch.setattr(java, "FOLDER", tmp_path / "share" / "of palmette")
+    monkeypatch.setattr(java, "_WORK", tmp_path / "work.py")
     (tmp_path / "work.py").write_text(WRITES)
     return tmp_path / "share" / "of palmette"
 
@@ -30,11 +30,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_is_made_once_in_the_place_of_others(folder: Path, sandbox: Sandbox) -> None:
     folder.mkdir(parents=True)
     (folder / "spark-0.jsa").write_text("of another version")
-    assert "SharedArchiveFile" not in class_archive.quick_options()
-    made = class_archive.make_archive(sandbox, lambda java: [java], "a line")
+    assert "SharedArchiveFile" not in java.quick_options()
+    made = java.make_archive(sandbox, lambda options: [options], "a line")
     assert [*folder.iterdir()] == [made] and made.read_text() == "a line"
-    assert f'-XX:SharedArchiveFile="{made}"' in class_archive.quick_options()
-    assert class_archive.make_archive(sandbox, lambda java: [java], "another") == made
+    assert f'-XX:SharedArchiveFile="{made}"' in java.quick_options()
+    assert java.make_archive(sandbox, lambda options: [options], "another") == made
     assert made.read_text() == "a line"
 
 
@@ -45,9 +45,9 @@ def test_spark_works_without_one(folder: Path, sandbox: Sandbox, tmp_path: Path,
     (tmp_path / "work.py").write_text(work)
     (tmp_path / "share").write_text("a file where a folder would be")
     with pytest.raises(MachineError, match=told) as caught:
-        class_archive.make_archive(sandbox, lambda java: [java], "a line")
+        java.make_archive(sandbox, lambda options: [options], "a line")
     assert caught.value.code == "no-class-archive"
-    assert class_archive.quick_options() == class_archive.QUICK_START
+    assert java.quick_options() == java.QUICK_START
 
 
 def test_spark_can_do_what_it_is_asked(warm_spark: WarmSpark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from palmette.features.samples import Sample, sample_of
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.run import Run
 from palmette.sandbox import Sandbox, WarmSpark, java_environment
-from palmette.sandbox.class_archive import quick_options
+from palmette.sandbox.java import quick_options
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Starts the Spark Connect server given as arguments, runs typical feature queries on it, and stops it.
 
-Run by class_archive.py in a sandbox and folder of its own: when the server ends, Java records the classes it used.
+Run by java.py in a sandbox and folder of its own: when the server ends, Java records the classes it used.
 """
 
 from __future__ import annotations

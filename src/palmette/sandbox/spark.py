@@ -13,8 +13,7 @@ from types import TracebackType
 
 from palmette.errors import MachineError
 from palmette.sandbox.access import Access
-from palmette.sandbox.class_archive import make_archive, quick_options
-from palmette.sandbox.java import java_environment
+from palmette.sandbox.java import java_environment, make_archive, quick_options
 from palmette.sandbox.process import Process, Sandbox
 from palmette.sandbox.result import Limits
 
