@@ -25,8 +25,7 @@ SHOWN = 30  # lines of difference in an error
 class RecordedCall(Model):
     """One recorded exchange."""
 
-    actor: str
-    """The caller; `planner`, or empty while the run was opened."""
+    actor: str  # the caller; `planner`, or empty while the run was opened
     role: str
     messages: tuple[Message, ...]
     answer: Reply
@@ -35,8 +34,7 @@ class RecordedCall(Model):
 class Cassette(Model):
     """The answers of one run, in order."""
 
-    cassette: Literal[1] = 1
-    """Version of the format."""
+    cassette: Literal[1] = 1  # version of the format
     calls: tuple[RecordedCall, ...]
 
 

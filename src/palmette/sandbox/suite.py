@@ -68,8 +68,7 @@ class _ReportLine(Model):
     test: str = ""
     outcome: str = ""
     detail: str = ""
-    place: str = ""
-    """Location of the collected function as `file:line`; empty if none was held."""
+    place: str = ""  # location of the collected function as `file:line`; empty if none was held
     end: bool = False
 
 

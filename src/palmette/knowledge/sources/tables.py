@@ -134,8 +134,7 @@ class BundledSet(Model):
     rows: int
     features: int
     target: str
-    url: str = ""
-    """Of its file, where the library downloads one."""
+    url: str = ""  # of its file, where the library downloads one
 
 
 class BundledSets(Model):
