@@ -200,7 +200,7 @@ def test_over_http_other_hosts_are_refused(folder: Path) -> None:
 
 
 def test_the_oracle_answers_for_rows_of_the_caller(folder: Path) -> None:
-    order = {"order_id": 1, "customer_id": 7, "amount": "3.50"}
+    order = {"order_id": 1, "customer_id": 7, "amount": 3.5}
     times = {"ordered_at": "2025-02-20T00:00:00Z", "loaded_at": "2025-02-20T01:00:00Z", "order_day": "2025-02-20"}
     given = {"customers": [{"customer_id": 7}, {"customer_id": 8}], "orders": [order | times]}
     found = called(folder, "expected_rows", given=given, as_of="2025-03-01T00:00:00Z", **FILES).structured_content
