@@ -21,7 +21,6 @@ import click
 from palmette.cli.terminal import guard
 from palmette.errors import (
     DeveloperError,
-    InputError,
     PalmetteError,
     UserError,
     did_you_mean,
@@ -151,21 +150,16 @@ def _require_folder() -> None:
 
 
 def _report(error: PalmetteError, as_json: bool) -> None:
-    from palmette.llm.secrets import hider
+    from palmette.llm.secrets import error_json, hider
 
-    hide = hider()
     if as_json:
-        problems = [vars(problem) for problem in error.problems] if isinstance(error, InputError) else []
-        body = {name: getattr(error, name) for name in ("code", "message", "remedy", "exit_code")} | {
-            "problems": problems
-        }
-        text = hide(json.dumps({"error": body}, indent=2, ensure_ascii=False))
+        text = json.dumps({"error": error_json(error)}, indent=2, ensure_ascii=False)
         try:
             click.echo(text)
         except OSError:  # a full disk, which is the error being reported
             click.echo(text, err=True)
     else:
-        click.echo(hide(str(error)), err=True)
+        click.echo(hider()(str(error)), err=True)
 
 
 def _report_usage(error: click.ClickException, as_json: bool) -> None:

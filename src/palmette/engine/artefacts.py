@@ -42,11 +42,12 @@ class ArtefactStore:
 
     def put(self, value: BaseModel | JsonValue) -> str:
         """Stores a value and returns its digest."""
-        texts: list[str] = []
-        value = _split(plain(value), texts)
-        for text in texts:
-            self._store(text.encode())
-        return self._store(canonical(value).encode())
+
+        def stored(path: str, text: str) -> JsonValue:
+            _guard(path)
+            return {"path": path, "text_sha256": self._store(text.encode())}
+
+        return self._store(canonical(with_texts(plain(value), stored)).encode())
 
     def get(self, digest: str) -> JsonValue:
         """The value with this digest, with every byte verified."""
@@ -133,18 +134,15 @@ def plain(value: BaseModel | JsonValue) -> JsonValue:
     return value
 
 
-def _split(value: JsonValue, texts: list[str]) -> JsonValue:
-    """Takes the text files out of a value."""
+def with_texts(value: JsonValue, replaced: Callable[[str, str], JsonValue]) -> JsonValue:
+    """The value with each text file in it, `{path, text}`, replaced."""
     if isinstance(value, list):
-        return [_split(item, texts) for item in value]
+        return [with_texts(item, replaced) for item in value]
     if not isinstance(value, dict):
         return value
     if value.keys() == {"path", "text"} and isinstance(value["path"], str) and isinstance(value["text"], str):
-        path, text = value["path"], value["text"]
-        _guard(path)
-        texts.append(text)
-        return {"path": path, "text_sha256": hashlib.sha256(text.encode()).hexdigest()}
-    return {key: _split(item, texts) for key, item in value.items()}
+        return replaced(value["path"], value["text"])
+    return {key: with_texts(item, replaced) for key, item in value.items()}
 
 
 def _join(value: JsonValue, text: Callable[[str, Mapping[str, str]], str], location: str = "") -> JsonValue:

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, final
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
 from palmette.engine import TERMINATE, Attempt, BaseActor, Context, PastAttempt, Recall, Violation
+from palmette.engine.artefacts import with_texts
 from palmette.llm import answers
 from palmette.llm.answerer import OFFLINE, Answerer, AnswerError, Models
 from palmette.llm.context import Section, clipped, fenced, pack, without
@@ -132,21 +133,14 @@ class Agent(BaseActor):
 def shown(output: BaseModel) -> str:
     """An output as shown to a model: its files as they are, and the rest as JSON."""
     files: list[str] = []
-    rest = _without_files(output.model_dump(mode="json"), files)
+
+    def noted(path: str, text: str) -> str:
+        files.append(f"{path}:\n{fenced(text)}")
+        return path
+
+    rest = with_texts(output.model_dump(mode="json"), noted)
     data = [fenced(json.dumps(rest, indent=1, ensure_ascii=False), "json")] if rest else []
     return "\n\n".join([*data, *files])
-
-
-def _without_files(value: JsonValue, files: list[str]) -> JsonValue:
-    """A value without its text files, which are quoted one by one."""
-    if isinstance(value, list):
-        return [_without_files(item, files) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if value.keys() == {"path", "text"}:
-        files.append(f"{value['path']}:\n{fenced(str(value['text']))}")
-        return value["path"]
-    return {key: _without_files(item, files) for key, item in value.items()}
 
 
 def _attempt(attempt: PastAttempt, *, last: bool) -> str:

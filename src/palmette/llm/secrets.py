@@ -6,6 +6,7 @@ readable by its owner only.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -14,8 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
+from pydantic import JsonValue
+
 from palmette.documents import read_text
-from palmette.errors import InputError, Mistake
+from palmette.errors import InputError, Mistake, PalmetteError
 
 PLACE = "PALMETTE_SECRETS"
 HIDDEN = "[hidden]"
@@ -63,6 +66,14 @@ def hider() -> Callable[[str], str]:
         return str
     pattern = re.compile("|".join(re.escape(value) for value in sorted(secrets, key=len, reverse=True)))
     return lambda text: pattern.sub(HIDDEN, text)
+
+
+def error_json(error: PalmetteError) -> dict[str, JsonValue]:
+    """An error as JSON data, without secrets."""
+    body = {name: getattr(error, name) for name in ("code", "message", "remedy", "exit_code")}
+    body["problems"] = [vars(problem) for problem in error.problems] if isinstance(error, InputError) else []
+    hidden: dict[str, JsonValue] = json.loads(hider()(json.dumps(body)))
+    return hidden
 
 
 def _spellings(user: str, password: str) -> tuple[str, ...]:

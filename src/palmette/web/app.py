@@ -19,6 +19,7 @@ from palmette.automl.monitoring import measured
 from palmette.documents import Model, read_text
 from palmette.engine import answer_question, runs_folder
 from palmette.errors import PalmetteError
+from palmette.llm.secrets import error_json
 from palmette.roots import Roots
 from palmette.web import documents
 from palmette.web.models import ask_model, model_form, pull_request_view, report_page
@@ -35,7 +36,7 @@ from palmette.web.runs import (
 )
 from palmette.web.security import UPLOADS, Guard, is_loopback, new_token
 from palmette.web.work import Endpoints, Workers
-from palmette.web.worker import Job, error_json
+from palmette.web.worker import Job
 
 STATIC = Path(__file__).parent / "static"
 WATCHED = 0.4  # seconds between two looks at a journal that a page follows

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from palmette.cli.costs import call_with_texts, chosen, costs_json, listed_calls
 from palmette.cli.show import step_json, steps_of
 from palmette.engine import ArtefactStore, RunState, open_questions, runs_folder
-from palmette.engine.artefacts import canonical
+from palmette.engine.artefacts import canonical, with_texts
 from palmette.engine.journal import NAME, read_end
 from palmette.engine.runs import RunSummary, run_summary, summarise
 from palmette.engine.storage import is_running
@@ -180,20 +180,14 @@ def files_of(folder: Path, digest: str) -> dict[str, str]:
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
         raise RunError(f"{digest[:80]!r} is no digest.", "Reload the page.", code="broken-object")
     texts: dict[str, str] = {}
-    rest = _without_texts(ArtefactStore(folder).get(digest), texts)
+
+    def noted(path: str, text: str) -> JsonValue:
+        texts[path] = text
+        return {"path": path}
+
+    rest = with_texts(ArtefactStore(folder).get(digest), noted)
     shown = {"value.json": canonical(rest), **texts}
     return {name: text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}\n…" for name, text in shown.items()}
-
-
-def _without_texts(value: JsonValue, texts: dict[str, str]) -> JsonValue:
-    if isinstance(value, list):
-        return [_without_texts(one, texts) for one in value]
-    if not isinstance(value, dict):
-        return value
-    if value.keys() == {"path", "text"} and isinstance(value["text"], str):
-        texts[str(value["path"])] = value["text"]
-        return {"path": value["path"]}
-    return {name: _without_texts(one, texts) for name, one in value.items()}
 
 
 def calls_view(folder: Path) -> dict[str, Any]:

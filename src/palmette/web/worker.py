@@ -14,7 +14,8 @@ from pydantic import Field, JsonValue
 
 from palmette.documents import Model, write_text
 from palmette.engine import NoObserver, human_of, resume_run, run_environment
-from palmette.errors import InputError, PalmetteError, RunError
+from palmette.errors import PalmetteError, RunError
+from palmette.llm.secrets import error_json
 
 PROGRESS = "progress.json"  # in the run's folder: what is happening now, which is no event
 OFTEN = 0.25  # seconds between two messages that are written
@@ -43,16 +44,6 @@ class _WorkerProgress(NoObserver):
             draft = self._path.with_suffix(".draft")
             write_text(draft, json.dumps({"actor": actor, "message": message[:300], "at": time.time()}))
             draft.replace(self._path)
-
-
-def error_json(error: PalmetteError) -> dict[str, JsonValue]:
-    """An error as the page shows it, without secrets."""
-    from palmette.llm.secrets import hider
-
-    problems = [vars(problem) for problem in error.problems] if isinstance(error, InputError) else []
-    body = {"code": error.code, "message": error.message, "remedy": error.remedy, "problems": problems}
-    hidden: dict[str, JsonValue] = json.loads(hider()(json.dumps(body)))
-    return hidden
 
 
 def work(folder: Path, job: Job) -> None:
