@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toys import Each, Gather, ListMaker, Toy, chain, part
+from toys import Each, Gather, ListMaker, ScriptedHuman, Toy, chain, part
 
 from palmette.engine import (
     END,
@@ -19,7 +19,6 @@ from palmette.engine import (
     Node,
     NoHuman,
     RunBudget,
-    ScriptedHuman,
     Situation,
     Verdict,
     Violation,

@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 from pydantic import create_model
 from test_kill import in_child
-from toys import Each, Gather, ListMaker, Toy, chain, part
+from toys import Each, Gather, ListMaker, ScriptedHuman, Toy, chain, part
 
 from palmette.engine import (
     Attempt,
     Context,
     Journal,
     Node,
-    ScriptedHuman,
     Setup,
     Verdict,
     Violation,

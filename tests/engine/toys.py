@@ -14,6 +14,18 @@ from palmette.engine import Attempt, BaseActor, Context, Node, Planner, Setup, T
 from palmette.planners.offline import OfflinePlanner
 
 
+class ScriptedHuman:
+    """Gives prepared answers in order, then none; records the questions."""
+
+    def __init__(self, answers: Iterable[str | None] = ()) -> None:
+        self._answers = list(answers)
+        self.questions: list[str] = []
+
+    def ask(self, question: str) -> str | None:
+        self.questions.append(question)
+        return self._answers.pop(0) if self._answers else None
+
+
 class Part(Model):
     """What a toy makes."""
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from fake_web import CASES, FakeWeb
+from toys import ScriptedHuman
 
 from palmette.automl.environment import with_found_data
 from palmette.automl.samples.load import load
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import NoHuman
-from palmette.engine.human import ScriptedHuman
 from palmette.errors import MachineError, UserError
 from palmette.knowledge.datasets import (
     _judged,

@@ -15,7 +15,7 @@ sys.path += [str(Path(__file__).parents[1] / "engine"), str(Path(__file__).paren
 
 from canned import Canned, models
 from situations import ALL, CASES, NEEDS, Case, Editor, Silent, faulty, published
-from toys import Toy, part
+from toys import ScriptedHuman, Toy, part
 
 from palmette.engine import (
     STOP,
@@ -23,7 +23,6 @@ from palmette.engine import (
     Context,
     Decision,
     RunBudget,
-    ScriptedHuman,
     Setup,
     Situation,
     read_journal,

@@ -11,14 +11,13 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "engine"))
 
-from toys import Toy, chain
+from toys import ScriptedHuman, Toy, chain
 
 from palmette.engine import (
     Attempt,
     Context,
     Node,
     Remedy,
-    ScriptedHuman,
     Setup,
     Topology,
     Verdict,

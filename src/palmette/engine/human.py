@@ -6,7 +6,6 @@ import hashlib
 import sys
 import threading
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -52,18 +51,6 @@ class ConsoleHuman:
             return input().strip() or None
         except EOFError:
             return None
-
-
-class ScriptedHuman:
-    """Gives prepared answers in order, then none; records the questions."""
-
-    def __init__(self, answers: Iterable[str | None] = ()) -> None:
-        self._answers = list(answers)
-        self.questions: list[str] = []
-
-    def ask(self, question: str) -> str | None:
-        self.questions.append(question)
-        return self._answers.pop(0) if self._answers else None
 
 
 class PendingQuestion(NamedTuple):

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from canned import Canned, models
 from click.testing import CliRunner
+from toys import ScriptedHuman
 
 from palmette.cli.check import check
-from palmette.engine import Human, NoHuman, Paid, ScriptedHuman, Spend, pay_unrecorded
+from palmette.engine import Human, NoHuman, Paid, Spend, pay_unrecorded
 from palmette.errors import InputError
 from palmette.features import environment
 from palmette.features.actors.pull_request.body import BodyFacts, pull_request_body
