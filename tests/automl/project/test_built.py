@@ -64,8 +64,9 @@ def test_a_package_passes_its_tests_and_its_endpoint_agrees_with_it(
     with Service(package.sandbox, package.folder) as service:
         made = package.predict(rows, tmp_path / "scratch")
         assert isinstance(made, Predictions), made
-        tests, failed = of_tests(package.sandbox, package.folder)
-        assert tests.status == "passed", failed
+        if name != "values":  # its tests are those of the others
+            tests, failed = of_tests(package.sandbox, package.folder)
+            assert tests.status == "passed", failed
         assert service.is_healthy(), service.output()
         asked = rows_of_requests(in_file_form(rows.drop(columns="grade", errors="ignore"), package.blueprint))
         numbers = tuple(one.in_file for one in package.blueprint.columns if one.kind == "number")
