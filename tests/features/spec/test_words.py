@@ -103,6 +103,13 @@ def test_an_answer_takes_the_place_of_the_words() -> None:
     assert view.feature("wanted").words == "number of orders in the last month"
 
 
+def test_rows_of_another_source_are_a_step() -> None:
+    view = resolve(with_words("number of orders whose user id is not in clicks before it"), REGISTRY)
+    (step,) = view.source("orders_in_clicks_at_event").steps
+    assert (step.member.table, step.member.on, step.member.at) == ("clicks", ("user_id",), "event")
+    assert "clicks.user_id" in view.lineage["wanted"]
+
+
 def test_helpers_are_internal_features() -> None:
     view = resolve(with_words("days since signup date", "int"), REGISTRY)
     helper = view.feature("wanted_signup_date")

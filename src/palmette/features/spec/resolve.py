@@ -229,6 +229,8 @@ class _Resolution:
             question = Mistake(reading.code, reading.text, reading.remedy, value=feature.words)
             self.scope.findings.add([question], f"{field}.words")
             return []
+        for source in reading.sources:
+            self.sources.add(source, f"{field}.words")
         helpers = [found for helper in reading.helpers for found in self.resolver.resolve(helper, field)]
         return helpers + self.resolver.resolve(feature.model_copy(update={**reading.computation}), field)
 

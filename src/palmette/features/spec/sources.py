@@ -77,6 +77,12 @@ class Sources:
             self._resolved[name] = self._resolve(SourceSpec(name=name), "")
         return self._resolved[name]
 
+    def add(self, source: SourceSpec, field: str) -> None:
+        """Declares a source that the words of a feature need; `field` is where its errors are reported."""
+        if source.name not in self._declared:
+            self._declared[source.name] = (source, field)
+            self._resolved[source.name] = self._resolve(source, field)
+
     def _resolve(self, source: SourceSpec, field: str) -> ResolvedSource | None:
         table_name = source.table or source.name
         table = self.scope.table(table_name, f"{field}.table" if source.table else f"{field}.name")

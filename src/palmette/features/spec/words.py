@@ -8,8 +8,10 @@ entities (`by the user`, `the offer's`), then the condition. The remaining text 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from palmette.features.spec.fsc import Feature
+from palmette.features.spec.fsc import Feature, SourceSpec
+from palmette.features.spec.fsc_steps import Member, MemberStep
 from palmette.features.spec.phrase_patterns import PHRASE_PATTERNS, N, PhraseParts, WordsReading, number
 from palmette.features.spec.phrases import read_statement
 from palmette.features.spec.values import Window
@@ -60,6 +62,14 @@ _NO_WINDOW = re.compile(
 """Times that no window holds: after the cut-off, periods of the calendar, windows that end earlier."""
 
 
+_MEMBER = re.compile(
+    rf"(?:(?P<rest>.+) and )?(?P<column>[\w ]+?) (?:is|are|was|were) (?P<no>not )?in (?P<other>[\w ]+?)"
+    rf"(?P<when> before it| by {_CUTOFF})?",
+    re.I,
+)
+"""Whether another source has a row with the same value, at the event or at the cut-off."""
+
+
 def read_words(feature: Feature, context: WordsContext) -> WordsReading | WordsQuestion:
     """The computation that a feature's words state, or a question to ask first."""
     words = (feature.words or "").strip().rstrip(".")
@@ -80,12 +90,13 @@ def read_words(feature: Feature, context: WordsContext) -> WordsReading | WordsQ
             return reading
         text, by = _whose(f" {text} ", context)
         text, stated = _stated(text)
+        stated, member = _member(stated, context)
         rest = PhraseParts(feature, " ".join(text.split()), context, window or Window.ALL, by, stated)
         for pattern, read in PHRASE_PATTERNS:
             found = pattern.fullmatch(rest.text)
             reading = read(rest, found) if found else None
             if reading is not None:
-                return reading
+                return _with_member(reading, member, context) if member else reading
     except AskError as ask:
         return ask.question(words)
     return WordsQuestion(
@@ -155,6 +166,34 @@ def _stated(text: str) -> tuple[str, str | None]:
         return text, None
     lacking = found["lacking"]
     return text[: found.start()], " ".join((f"no {lacking}" if lacking else found["condition"]).split())
+
+
+def _member(stated: str | None, context: WordsContext) -> tuple[str | None, re.Match[str] | None]:
+    """The condition without what it states last about another source, and that part."""
+    found = _MEMBER.fullmatch(stated or "")
+    if found is None or context.source_or_none(found["other"]) is None:
+        return stated, None
+    if not found["when"]:
+        phrase = f"in {found['other']}"
+        raise AskError(phrase, "time", [f"{phrase} before it", f"{phrase} by the cut-off"])
+    return found["rest"], found
+
+
+def _with_member(reading: WordsReading, found: re.Match[str], context: WordsContext) -> WordsReading:
+    """The reading over a source with a `member` step."""
+    ((form, computation),) = reading.computation.items()
+    source, other = context.sources.get(getattr(computation, "source", "")), context.source(found["other"]).view.table
+    if source is None:
+        raise AskError(found[0], "rows")
+    at = "event" if found["when"].strip().lower() == "before it" else "cutoff"
+    flag = f"in_{other.name}_at_{at}"
+    name = context.column(found["column"], source).name
+    step = MemberStep(member=Member(column=flag, table=other.name, on=(name,), at=at))
+    made = SourceSpec(name=f"{source.view.name}_{flag}", table=source.view.table.name, steps=(*source.view.steps, step))
+    test = f"NOT {flag}" if found["no"] else flag
+    where = f"({computation.where}) AND {test}" if computation.where else test
+    changed = computation.model_copy(update={"source": made.name, "where": where})
+    return replace(reading, computation={form: changed}, sources=(made,))
 
 
 def _arithmetic(rest: PhraseParts) -> WordsReading | None:
