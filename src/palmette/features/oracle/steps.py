@@ -151,7 +151,9 @@ def _convert(flow: StepState, rule: fsc_steps.Convert) -> None:
             assert offset is not None
             return format_clock(reading, offset.astimezone(flow.zone).utcoffset() or timedelta(), rule.format)
         if rule.format is not None:
-            return _by_pattern(value, target, rule.format, flow.zone)
+            if target.name == "date":
+                return parse_day(value, rule.format)
+            return cast(parse_clock(value, rule.format, flow.zone), c.TIMESTAMP, target, flow.zone)
         if unit is not None and target.is_temporal:
             return cast(timestamp_of(value, unit, flow.zone), c.TIMESTAMP, target, flow.zone)
         return cast(value, source, target, flow.zone)
@@ -166,12 +168,6 @@ def _convert(flow: StepState, rule: fsc_steps.Convert) -> None:
             return None
 
     flow.column(rule.column, target, checked)
-
-
-def _by_pattern(text: str, target: SparkType, pattern: str, zone: ZoneInfo) -> Any:
-    if target.name == "date":
-        return parse_day(text, pattern)
-    return cast(parse_clock(text, pattern, zone), c.TIMESTAMP, target, zone)
 
 
 def _categorise(flow: StepState, rule: fsc_steps.Categorise) -> None:
@@ -240,29 +236,41 @@ def _date_part(reading: datetime, part: str) -> int:
     return day_parts(reading.date())[names.get(part, part)]
 
 
+class _OtherTable:
+    """Rows of another table by key, as known at the moment at which a row looks at them."""
+
+    def __init__(self, flow: StepState, rule: fsc_steps.Join | fsc_steps.Member, rows: Sequence[Row]) -> None:
+        self.flow, self.rule, self.rows = flow, rule, rows
+        self.schema, self.times = flow.frames[rule.table].schema, Times(flow.tables[rule.table], flow.zone)
+        self.on = pairs(rule.on)
+        self.kinds = [common(flow.schema[here], self.schema[there]) for here, there in self.on.items()]
+        self._known: dict[datetime | None, dict[tuple[Any, ...], list[Row]]] = {}
+
+    def matches(self, row: Row) -> list[Row]:
+        at_cutoff, timeless = self.rule.at == "cutoff", self.times.table.kind == "dimension"
+        timestamp = None if timeless else self.flow.cutoff if at_cutoff else self.flow.times.event(row)
+        if timestamp not in self._known:
+            index = self._known[timestamp] = {}
+            for other in self.rows if timeless else state(self.rows, self.times, timestamp):
+                if (place := self._key(other, self.on.values(), self.schema)) is not None:
+                    index.setdefault(place, []).append(other)
+        key = self._key(row, self.on, self.flow.schema)
+        return [] if key is None else self._known[timestamp].get(key, [])
+
+    def _key(self, row: Row, names: Iterable[str], schema: Mapping[str, SparkType]) -> tuple[Any, ...] | None:
+        """The join key in the common types; None if any part is null."""
+        parts = [(row[name], schema[name], kind) for name, kind in zip(names, self.kinds, strict=True)]
+        if any(value is None for value, *_ in parts):
+            return None
+        return tuple(order_key(cast(value, kind, target, self.flow.zone)) for value, kind, target in parts)
+
+
 def _join(flow: StepState, rule: fsc_steps.Join) -> None:
-    table, frame = flow.tables[rule.table], flow.frames[rule.table]
-    times = Times(table, flow.zone)
-    on, taken = pairs(rule.on), pairs(rule.columns)
-    found: dict[datetime | None, dict[tuple[Any, ...], list[Row]]] = {}
+    frame, taken = flow.frames[rule.table], pairs(rule.columns)
+    other = _OtherTable(flow, rule, [dict(row) for row in frame.rows])
     joined: list[Row] = []
-    timeless = table.kind == "dimension"
-    kinds = [
-        (flow.schema[here], frame.schema[there], common(flow.schema[here], frame.schema[there]))
-        for here, there in on.items()
-    ]
     for row in flow.rows:
-        timestamp = None if timeless else flow.cutoff if rule.at == "cutoff" else flow.times.event(row)
-        if timestamp not in found:
-            rows = [dict(each) for each in frame.rows]
-            found[timestamp] = _index(
-                rows if timeless else state(rows, times, timestamp),
-                tuple(on.values()),
-                [(there, kind) for _, there, kind in kinds],
-                flow.zone,
-            )
-        key = _key(row, tuple(on), [(here, kind) for here, _, kind in kinds], flow.zone)
-        matches = found[timestamp].get(key, []) if key is not None else []
+        matches = other.matches(row)
         joined += [{**row, **{new: match[there] for new, there in taken.items()}} for match in matches]
         if not matches and rule.unmatched == "keep":
             joined.append({**row, **dict.fromkeys(taken)})
@@ -271,48 +279,10 @@ def _join(flow: StepState, rule: fsc_steps.Join) -> None:
 
 
 def _member(flow: StepState, rule: fsc_steps.Member) -> None:
-    table, frame = flow.tables[rule.table], flow.frames[rule.table]
+    frame = flow.frames[rule.table]
     counts = compile_row(rule.where, frame.schema, flow.zone).run if rule.where else lambda _: True
-    wanted = [dict(row) for row in frame.rows if counts(row) is True]
-    timeless = table.kind == "dimension"
-    times, on = Times(table, flow.zone), pairs(rule.on)
-    kinds = [common(flow.schema[here], frame.schema[there]) for here, there in on.items()]
-    ours, theirs = (
-        [(schema[name], kind) for name, kind in zip(names, kinds, strict=True)]
-        for schema, names in ((flow.schema, on), (frame.schema, on.values()))
-    )
-    known: dict[datetime | None, set[Any]] = {}
-
-    def value(row: Row) -> bool:
-        timestamp = None if timeless else flow.cutoff if rule.at == "cutoff" else flow.times.event(row)
-        if timestamp not in known:
-            rows = wanted if timeless else state(wanted, times, timestamp)
-            known[timestamp] = {_key(each, tuple(on.values()), theirs, flow.zone) for each in rows} - {None}
-        return _key(row, tuple(on), ours, flow.zone) in known[timestamp]
-
-    flow.column(rule.column, c.BOOLEAN, value)
-
-
-Kinds = Sequence[tuple[SparkType, SparkType]]
-
-
-def _key(row: Row, names: Sequence[str], kinds: Kinds, zone: ZoneInfo) -> tuple[Any, ...] | None:
-    """The join key in the common types; None if any part is null."""
-    values = [row[name] for name in names]
-    if any(value is None for value in values):
-        return None
-    return tuple(
-        order_key(cast(value, source, target, zone)) for value, (source, target) in zip(values, kinds, strict=True)
-    )
-
-
-def _index(rows: list[Row], names: Sequence[str], kinds: Kinds, zone: ZoneInfo) -> dict[tuple[Any, ...], list[Row]]:
-    index: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        key = _key(row, names, kinds, zone)
-        if key is not None:
-            index.setdefault(key, []).append(row)
-    return index
+    other = _OtherTable(flow, rule, [dict(row) for row in frame.rows if counts(row) is True])
+    flow.column(rule.column, c.BOOLEAN, lambda row: bool(other.matches(row)))
 
 
 def _histories(flow: StepState, by: Sequence[str]) -> list[list[int]]:

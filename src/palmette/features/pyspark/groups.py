@@ -11,7 +11,6 @@ from palmette.features.pyspark.code import (
     CodeFragment,
     chain,
     conjunction,
-    function,
     method,
     name_arguments,
     quoted,
@@ -100,8 +99,7 @@ class _Writer:
     def _function(self, name: str, doc: str, body: list[str]) -> FeatureTransform:
         body = [*(f"{key} = {text}" for key, text in self.statements.items()), *body]
         takes_as_of = any(re.search(r"\(as_of\b", line) for line in body)
-        parameters = [f"{self.rows}: DataFrame"] + ["as_of: datetime"] * takes_as_of
-        self.scope.functions.append(function(name, parameters, "DataFrame", doc, body))
+        self.scope.write(name, [self.rows], doc, body, ["as_of: datetime"] * takes_as_of)
         return FeatureTransform(name, self.by, takes_as_of)
 
     def _code(self, feature: ViewFeature, positions: dict[str, str]) -> CodeFragment:
@@ -290,14 +288,10 @@ def write_lookup(scope: ScriptScope, table: Table, on: dict[str, str], features:
         body = _body(scope, table, on, columns, row_keys)
     name = scope.names.fresh(f"{table.name}_of_{scope.keys_name(tuple(on))}")
     takes_as_of = any("as_of" in line for line in body) and not scope.per_row
-    parameters = [
-        f"{rows}: DataFrame",
-        *(["spine: DataFrame"] if row_keys else []),
-        *(["as_of: datetime"] if takes_as_of else []),
-    ]
     when = "" if timeless else " as known at the cut-off"
     doc = f"Columns of {table.name.replace('_', ' ')}{when}, by {', '.join(on)}."
-    scope.functions.append(function(name, parameters, "DataFrame", doc, body))
+    frames = [rows, *(["spine"] if row_keys else [])]
+    scope.write(name, frames, doc, body, ["as_of: datetime"] * takes_as_of)
     return FeatureTransform(name, (*on, *row_keys), takes_as_of)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palmette.errors import DeveloperError
-from palmette.features.pyspark.code import function, name_arguments
+from palmette.features.pyspark.code import name_arguments
 from palmette.features.pyspark.layout import FeatureGroup, groups, keys, longest_window
 from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.sources import SourceTransforms
@@ -97,8 +97,7 @@ def write_observed(scope: ScriptScope, known: dict[str, SourceTransforms]) -> st
         selects.append(".".join([identifier(source.name), *calls, f"select({name_arguments(grain)})"]))
     combined = selects[0] + "".join(f".union({item})" for item in selects[1:])
     name = scope.names.fresh("observed_keys")
-    parameters = [f"{identifier(source.name)}: DataFrame" for source in sources]
-    parameters += ["as_of: datetime"] * ("as_of" in combined)
     doc = f"Every {' and '.join(key.removesuffix('_id') for key in grain)} with an event in the longest window."
-    scope.functions.append(function(name, parameters, "DataFrame", doc, [f"return {combined}.dropna().distinct()"]))
+    frames, further = [identifier(source.name) for source in sources], ["as_of: datetime"] * ("as_of" in combined)
+    scope.write(name, frames, doc, [f"return {combined}.dropna().distinct()"], further)
     return name

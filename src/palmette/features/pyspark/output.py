@@ -9,7 +9,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.optimizer.simplify import simplify
 
-from palmette.features.pyspark.code import CodeFragment, chain, function, literal, method, quoted
+from palmette.features.pyspark.code import CodeFragment, chain, literal, method, quoted
 from palmette.features.pyspark.expressions import safe_division, translate
 from palmette.features.pyspark.layout import own_columns
 from palmette.features.pyspark.scope import ScriptScope, identifier
@@ -118,7 +118,7 @@ def write_spine(scope: ScriptScope) -> str:
     calls.append(f"select({', '.join(columns)})")
     name = scope.names.fresh("spine_rows")
     doc = "The rows of the output, duplicates included" + (", each with its cut-off." if scope.per_row else ".")
-    scope.functions.append(function(name, [f"{rows}: DataFrame"], "DataFrame", doc, [f"return {chain(rows, calls)}"]))
+    scope.write(name, [rows], doc, [f"return {chain(rows, calls)}"])
     return name
 
 

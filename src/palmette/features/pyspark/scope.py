@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from palmette.features.artefacts import Need, Utilities, Utility
-from palmette.features.pyspark.code import CodeFragment
+from palmette.features.pyspark.code import CodeFragment, function
 from palmette.features.pyspark.expressions import TRY_DIVIDE, translate
 from palmette.features.spec.view import AS_OF, Schema, View
 
@@ -86,6 +86,13 @@ class ScriptScope:
                 self.classes[home] = self.names.fresh(outer)
             found[class_name] = ".".join([self.classes[home], *inner])
         return found
+
+    def write(
+        self, name: str, frames: Iterable[str], doc: str, body: Iterable[str], further: Iterable[str] = ()
+    ) -> None:
+        """Adds a transform of data frames; `further` are its other parameters."""
+        parameters = [f"{frame}: DataFrame" for frame in dict.fromkeys(frames)]
+        self.functions.append(function(name, [*parameters, *further], "DataFrame", doc, body))
 
     def constant(self, wanted: str, value: str) -> str:
         """The name of the module constant with this value; adds it if needed, as `wanted` or a variant."""

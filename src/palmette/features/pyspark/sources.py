@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from palmette.features.pyspark.code import CodeFragment, chain, conjunction, function, name_arguments, quoted
+from palmette.features.pyspark.code import CodeFragment, chain, conjunction, name_arguments, quoted
 from palmette.features.pyspark.layout import changed_columns, containing_window, keys, longest_window
 from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import current_state, join_keys
@@ -72,8 +72,7 @@ def write_source(scope: ScriptScope, source: ViewSource) -> SourceTransforms:
 
 def _write(scope: ScriptScope, name: str, start: str, pipeline: Pipeline, further: list[str], doc: str) -> None:
     body = [*pipeline.statements, f"return {chain(start, pipeline.calls)}"]
-    parameters = [f"{item}: DataFrame" for item in dict.fromkeys([start, *pipeline.parameters])] + further
-    scope.functions.append(function(name, parameters, "DataFrame", doc, body))
+    scope.write(name, [start, *pipeline.parameters], doc, body, further)
 
 
 def _for_run(scope: ScriptScope, known: SourceTransforms, early: Pipeline, late: Pipeline) -> None:
@@ -90,14 +89,8 @@ def _for_run(scope: ScriptScope, known: SourceTransforms, early: Pipeline, late:
     known.function = scope.names.fresh(f"known_{source.name}")
     known.takes_as_of = any("as_of" in line for line in whole.statements + whole.calls)
     start = identifier(source.name if known.prepared else source.table.name)
-    _write(
-        scope,
-        known.function,
-        start,
-        whole,
-        ["as_of: datetime"] * known.takes_as_of,
-        f"Rows of `{source.name}` that were known at the cut-off.",
-    )
+    doc = f"Rows of `{source.name}` that were known at the cut-off."
+    _write(scope, known.function, start, whole, ["as_of: datetime"] * known.takes_as_of, doc)
 
 
 def _per_row(scope: ScriptScope, known: SourceTransforms, late: Pipeline) -> None:
@@ -110,7 +103,7 @@ def _per_row(scope: ScriptScope, known: SourceTransforms, late: Pipeline) -> Non
     events = f"{rows}.where({days.condition})" if days else rows
     events += '.drop("as_of")' if AS_OF in source.table_schema else ""
     late.statements = (days.statements if days else []) + late.statements
-    parameters = [f"{item}: DataFrame" for item in dict.fromkeys([rows, *late.parameters, "spine"])]
+    frames = [rows, *late.parameters, "spine"]
     doc = f"Each cut-off with the rows of `{source.name}` that were known at it."
     shared = {on for on in known.fan_out.values() if on}
     if shared:
@@ -120,14 +113,11 @@ def _per_row(scope: ScriptScope, known: SourceTransforms, late: Pipeline) -> Non
         meet = [f"select({selected})", "distinct()", f'join({events}, on={on}, how="inner")']
         known.function = scope.names.fresh(f"known_{source.name}")
         body = [*late.statements, f"return {chain('spine', meet + late.calls)}"]
-        scope.functions.append(
-            function(known.function, parameters + ([] if only else ["keys: list[str]"]), "DataFrame", doc, body)
-        )
+        scope.write(known.function, frames, doc, body, [] if only else ["keys: list[str]"])
     for by in [by for by, on in known.fan_out.items() if not on]:
         name = known.by_relatives[by] = scope.names.fresh(f"known_{source.name}_by_{scope.keys_name(by)}")
         meet = _meet_relatives(scope, source, by, rows)
-        body = [*late.statements, f"return {chain(events, meet + late.calls)}"]
-        scope.functions.append(function(name, parameters, "DataFrame", doc, body))
+        scope.write(name, frames, doc, [*late.statements, f"return {chain(events, meet + late.calls)}"])
 
 
 def _meet_relatives(scope: ScriptScope, source: ViewSource, by: By, rows: str) -> list[str]:
@@ -142,15 +132,8 @@ def _meet_relatives(scope: ScriptScope, source: ViewSource, by: By, rows: str) -
         f'select({", ".join(columns)}, "as_of")',
         "distinct()",
     ]
-    scope.functions.append(
-        function(
-            name,
-            [f"{rows}: DataFrame", "spine: DataFrame"],
-            "DataFrame",
-            f"The cut-offs for which each {' and '.join(entity)} matters.",
-            [f"return {chain('spine', calls)}"],
-        )
-    )
+    doc = f"The cut-offs for which each {' and '.join(entity)} matters."
+    scope.write(name, [rows, "spine"], doc, [f"return {chain('spine', calls)}"])
     condition = " & ".join(f"F.col({quoted(key)}).eqNullSafe(F.col({quoted('cutoff_' + key)}))" for key in entity)
     return [
         f'join({name}({rows}, spine), on={condition}, how="inner")',

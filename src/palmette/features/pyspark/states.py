@@ -8,7 +8,6 @@ from palmette.features.pyspark.code import (
     CodeFragment,
     chain,
     conjunction,
-    function,
     method,
     name_arguments,
     names,
@@ -91,8 +90,7 @@ def member_calls(scope: ScriptScope, member: Member, moment: CodeFragment, *, ow
         calls += [f"select({keys})", "distinct()", f"withColumn({quoted(member.column)}, F.lit(True))"]
     name = scope.names.fresh(f"{member.column}_since")
     doc = f"Each {', '.join(on.values())} that {table.name} has{', since when' if known else ''}."
-    body = [f"return {chain(parameter, calls)}"]
-    scope.functions.append(function(name, [f"{parameter}: DataFrame"], "DataFrame", doc, body))
+    scope.write(name, [parameter], doc, [f"return {chain(parameter, calls)}"])
     since = f"F.col({quoted(member.column)})"
     value = f"{since} < {moment.text}" if known else since
     return JoinCode(
@@ -117,15 +115,8 @@ def current_function(scope: ScriptScope, table: Table) -> str:
         parameter = identifier(table.name)
         statements, calls = current_state(scope, table, registered_schema(table), parameter)
         doc = f"The state of each {', '.join(table.keys)} that was known at the cut-off."
-        scope.functions.append(
-            function(
-                name,
-                [f"{parameter}: DataFrame", "as_of: datetime"],
-                "DataFrame",
-                doc,
-                [*statements, f"return {chain(parameter, calls)}"],
-            )
-        )
+        body = [*statements, f"return {chain(parameter, calls)}"]
+        scope.write(name, [parameter], doc, body, ["as_of: datetime"])
     return name
 
 
@@ -185,15 +176,8 @@ def states_function(scope: ScriptScope, table: Table, on: dict[str, str], taken:
         values = [f"F.col({quoted('newest.' + there)}).alias({quoted(new)})" for new, there in taken.items()]
     keys = selected({f"{table.name}_{here}": there for here, there in on.items()})
     calls.append(f"select({', '.join([*keys, *values, *map(quoted, _span_columns(table))])})")
-    scope.functions.append(
-        function(
-            name,
-            [f"{parameter}: DataFrame"],
-            "DataFrame",
-            f"States of {table.name}, each with the span in which it was the latest known.",
-            [*statements, f"return {chain(parameter, calls)}"],
-        )
-    )
+    doc = f"States of {table.name}, each with the span in which it was the latest known."
+    scope.write(name, [parameter], doc, [*statements, f"return {chain(parameter, calls)}"])
     return name
 
 

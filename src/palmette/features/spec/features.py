@@ -93,9 +93,8 @@ class FeatureResolver:
             checked = self.scope.expression(aggregate.weight, columns, f"{path}.weight", wanted="numeric")
             used |= columns.origins_of(checked.columns)
         if aggregate.rank_by is not None:
-            checked = self.scope.expression(
-                aggregate.rank_by, columns, f"{path}.rank_by", kind="aggregate", wanted="numeric"
-            )
+            at = f"{path}.rank_by"
+            checked = self.scope.expression(aggregate.rank_by, columns, at, kind="aggregate", wanted="numeric")
             used |= columns.origins_of(checked.columns)
         order = self.select.order(aggregate, source, path)
         used |= columns.origins_of(entry.split()[0] for entry in order or () if entry.strip())
@@ -143,25 +142,13 @@ class FeatureResolver:
         grain = self.scope.grain
         for here, column in on.items():
             if here not in grain:
-                self.report(
-                    "lookup-outside-grain",
-                    f"{path}.on" if lookup.on is not None else f"{path}.table",
-                    here,
-                    grain,
-                    table=lookup.table,
-                )
+                at = "on" if lookup.on is not None else "table"
+                self.report("lookup-outside-grain", f"{path}.{at}", here, grain, table=lookup.table)
                 continue
             kind = self.scope.column(column, there, f"{path}.on")
             if kind is not None and not comparable(kind, grain[here]):
-                self.report(
-                    "key-type-differs/lookup",
-                    f"{path}.on",
-                    here,
-                    wanted=grain[here],
-                    table=lookup.table,
-                    column=column,
-                    kind=kind,
-                )
+                facts = {"wanted": grain[here], "table": lookup.table, "column": column, "kind": kind}
+                self.report("key-type-differs/lookup", f"{path}.on", here, **facts)
 
     def _derive(self, feature: Feature, text: str, field: str) -> list[ResolvedFeature]:
         """Resolves a derived feature; its expression is checked later, when the types of its inputs are known."""
@@ -212,14 +199,8 @@ class FeatureResolver:
         try:
             default = to_python(feature.default, dtype, self.scope.zone)
         except ValueError as error:
-            self.report(
-                "default-does-not-fit",
-                f"{field}.default",
-                feature.default,
-                feature=feature.name,
-                dtype=dtype,
-                error=error,
-            )
+            facts = {"feature": feature.name, "dtype": dtype, "error": error}
+            self.report("default-does-not-fit", f"{field}.default", feature.default, **facts)
         if derive is None:
             self.nullability(feature, field, can_be_null)
         view = ViewFeature(
@@ -304,11 +285,8 @@ class Derivations:
         later = {name for name in feature.inputs if name in by_name and name not in self.columns}
         columns = dataclasses.replace(self.columns, broken=self.columns.broken | later)
         checked = self.scope.expression(text, columns, f"{feature.field}.derive")
-        if (
-            checked.type is not None
-            and not checked.faults
-            and (reason := dtype_fault(feature.view.dtype, checked.type))
-        ):
+        known = checked.type if not checked.faults else None
+        if known is not None and (reason := dtype_fault(feature.view.dtype, known)):
             facts = {"feature": feature.view.name, "reason": reason}
             self.scope.report("dtype-mismatch/derive", f"{feature.field}.dtype", feature.view.dtype, **facts)
         can_be_null = checked.tree is None or not never_null(checked.tree, self.certain)

@@ -55,34 +55,29 @@ _BY_FUNCTION: dict[str, c.Operator] = {
 
 def result_of(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]) -> SparkType | None:
     """The result type of a call, given the types of its arguments; None if unknown."""
-    return _special(name, kinds, arguments) or results().get(name)
+    return _by_arguments(name, kinds, arguments) or results().get(name)
 
 
-def _special(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]) -> SparkType | None:
+def _by_arguments(
+    name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]
+) -> SparkType | None:
     """The result type of a function that depends on the types of its arguments."""
     first, second = (*kinds, None, None)[:2]
     if name in _BY_FUNCTION:
         both = first and second and first.is_numeric and second.is_numeric
         return c.arithmetic_type(_BY_FUNCTION[name], first, second) if both and first and second else None
-    match name:
-        case "concat":
-            return first if first and first.name == "array" else c.STRING
-        case "array":
-            return SparkType("array", element=first) if first and len(set(kinds)) == 1 else None
-        case "percentile_approx" | "approx_percentile" if first is not None:
-            return SparkType("array", element=first) if second and second.name == "array" else first
-        case "percentile":
-            return SparkType("array", element=c.DOUBLE) if second and second.name == "array" else c.DOUBLE
+    if name == "concat":
+        return first if first and first.name == "array" else c.STRING
+    if name == "array":
+        return SparkType("array", element=first) if first and len(set(kinds)) == 1 else None
+    if name in names("quantiles"):
+        value = c.DOUBLE if name == "percentile" else first
+        return SparkType("array", element=value) if second and second.name == "array" else value
     if first is None:
         return None
-    match name:
-        case "array_repeat" | "collect_list" | "collect_set" | "array_agg":
-            return SparkType("array", element=first)
-        case "element_at" | "get" | "try_element_at" | "array_max" | "array_min" | "flatten":
-            return first.element
-        case "map_values":
-            return SparkType("array", element=first.element)
-    return _numeric_function(name, first, arguments)
+    if name in names("array_of_first") or name == "map_values":
+        return SparkType("array", element=first.element if name == "map_values" else first)
+    return first.element if name in names("element_of_first") else _numeric_function(name, first, arguments)
 
 
 def _numeric_function(name: str, first: SparkType, arguments: Sequence[exp.Expression]) -> SparkType | None:

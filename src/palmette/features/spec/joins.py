@@ -92,9 +92,8 @@ def _keys(walk: StepWalk, join: Join | Member, there: ColumnSet, field: str) -> 
         here = walk.scope.column(here_name, walk.columns, path)
         other = walk.scope.column(there_name, there, path)
         if here and other and not comparable(here, other):
-            walk.report(
-                "key-type-differs/join", path, here_name, here=here, table=join.table, column=there_name, there=other
-            )
+            facts = {"here": here, "table": join.table, "column": there_name, "there": other}
+            walk.report("key-type-differs/join", path, here_name, **facts)
     if not keys:
         walk.report("empty-value/on", f"{field}.on")
     return keys
@@ -102,25 +101,12 @@ def _keys(walk: StepWalk, join: Join | Member, there: ColumnSet, field: str) -> 
 
 def _uniqueness(walk: StepWalk, join: Join, other: Table, on: set[str], field: str) -> None:
     missing = [key for key in other.keys if key not in on]
+    facts: dict[str, object] = {"cardinality": join.cardinality, "other": other.name}
     if missing:
-        walk.report(
-            "join-not-on-keys",
-            f"{field}.on",
-            join.table,
-            cardinality=join.cardinality,
-            missing=missing,
-            other=other.name,
-        )
+        walk.report("join-not-on-keys", f"{field}.on", join.table, missing=missing, **facts)
     elif not other.keys_enforced:
-        walk.report(
-            "keys-not-enforced/join", f"{field}.table", join.table, other=other.name, cardinality=join.cardinality
-        )
+        walk.report("keys-not-enforced/join", f"{field}.table", join.table, **facts)
     own = walk.table.keys
     if join.cardinality == "one_to_one" and not set(own) <= set(pairs(join.on)):
-        walk.report(
-            "join-not-one-to-one",
-            f"{field}.cardinality",
-            join.cardinality,
-            table=walk.table.name,
-            on=list(pairs(join.on)),
-        )
+        facts = {"table": walk.table.name, "on": list(pairs(join.on))}
+        walk.report("join-not-one-to-one", f"{field}.cardinality", join.cardinality, **facts)

@@ -114,9 +114,8 @@ class Sources:
                 continue
             path = f"{field}.steps[{index}]"
             if shared is not None and set(by) != set(shared):
-                self.scope.report(
-                    "by-differs", path, ", ".join(by), source=source.name, shared=str(list(shared)), by=str(list(by))
-                )
+                facts = {"source": source.name, "shared": str(list(shared)), "by": str(list(by))}
+                self.scope.report("by-differs", path, ", ".join(by), **facts)
             if self.scope.spec.time.cutoff == "spine" and self.scope.grain and not set(by) <= set(self.scope.grain):
                 outside = [name for name in by if name not in self.scope.grain]
                 self.scope.report("by-outside-grain/spine", path, outside[0], grain=self.scope.grain)
@@ -181,9 +180,8 @@ class RowSelection:
                 continue
             kind = self.scope.column(key, columns, f"{path}.by[{index}]" if computation.by else f"{path}.source")
             if kind is not None and not comparable(kind, grain[key]):
-                self.report(
-                    "key-type-differs", f"{path}.source", key, kind=kind, source=source.view.name, wanted=grain[key]
-                )
+                facts = {"kind": kind, "source": source.view.name, "wanted": grain[key]}
+                self.report("key-type-differs", f"{path}.source", key, **facts)
         return by
 
     def order(self, aggregate: Aggregate, source: ResolvedSource, path: str) -> tuple[str, ...] | None:
@@ -206,13 +204,8 @@ class RowSelection:
         elif source.order is None and not self._names_the_value(aggregate, source, named):
             why = f"the keys of {source.view.table.name!r} do not make its rows unique here"
         if why:
-            self.report(
-                "no-unique-order",
-                f"{path}.order" if entries else f"{path}.function",
-                list(entries) or aggregate.function,
-                function=aggregate.function,
-                why=why,
-            )
+            at, value = ("order", list(entries)) if entries else ("function", aggregate.function)
+            self.report("no-unique-order", f"{path}.{at}", value, function=aggregate.function, why=why)
         elif entries and not self._names_the_value(aggregate, source, named):
             table = source.view.table
             time = {table.event_time, table.valid_from} - {*table.keys}

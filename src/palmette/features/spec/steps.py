@@ -54,10 +54,8 @@ class StepWalk:
         if name == AS_OF and name not in self.columns:
             self.report("name-collision/step", field, name)
             return
-        twin = next(
-            (other for other in self.columns.types if other != name and other.casefold() == name.casefold()), None
-        )
-        if twin:
+        folded = name.casefold()
+        if twin := next((one for one in self.columns.types if one != name and one.casefold() == folded), None):
             self.report("name-collision/case", field, name, twin=twin)
         if self.order and name in self.table.keys:
             self.order = None
@@ -129,13 +127,13 @@ class StepWalk:
             checked = self.scope.expression(case.when, self.known, f"{path}.cases[{index}].when", wanted="boolean")
             used |= self.columns.origins_of(checked.columns)
         values = [case.then for case in categorise.cases]
-        kind = literal_type([*values, *([categorise.otherwise] if categorise.otherwise is not None else [])])
+        found = [*values, *([categorise.otherwise] if categorise.otherwise is not None else [])]
+        kind = literal_type(found)
         if kind is None:
             self.report("mixed-types", path, categorise.column, values=str(values))
         if categorise.buckets or categorise.labels:
             self.report("cases-or-buckets/cases", path)
         self.put(categorise.column, kind, used, f"{path}.column")
-        found = [*values, *([categorise.otherwise] if categorise.otherwise is not None else [])]
         self.columns.values[categorise.column] = tuple(value for value in found if not isinstance(value, float))
 
     def _buckets(self, categorise: fsc_steps.Categorise, path: str) -> None:
@@ -145,14 +143,8 @@ class StepWalk:
         if not bounds or list(bounds) != sorted(set(bounds)):
             self.report("bad-buckets", f"{path}.buckets", list(bounds))
         if len(labels) != len(bounds) + 1:
-            self.report(
-                "bad-labels",
-                f"{path}.labels",
-                list(labels),
-                bounds=len(bounds),
-                buckets=len(bounds) + 1,
-                labels=len(labels),
-            )
+            facts = {"bounds": len(bounds), "buckets": len(bounds) + 1, "labels": len(labels)}
+            self.report("bad-labels", f"{path}.labels", list(labels), **facts)
         if categorise.otherwise is not None:
             self.report("superfluous-otherwise", f"{path}.otherwise", categorise.otherwise)
         self.put(categorise.column, STRING, self.columns.origins_of(checked.columns), f"{path}.column")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Literal
 
 from palmette.features.spec.fsc import Feature, SourceSpec
 from palmette.features.spec.fsc_steps import Member, MemberStep
@@ -185,7 +186,7 @@ def _with_member(reading: WordsReading, found: re.Match[str], context: WordsCont
     source, other = context.sources.get(getattr(computation, "source", "")), context.source(found["other"]).view.table
     if source is None:
         raise AskError(found[0], "rows")
-    at = "event" if found["when"].strip().lower() == "before it" else "cutoff"
+    at: Literal["event", "cutoff"] = "event" if found["when"].strip().lower() == "before it" else "cutoff"
     flag = f"in_{other.name}_at_{at}"
     name = context.column(found["column"], source).name
     step = MemberStep(member=Member(column=flag, table=other.name, on=(name,), at=at))
