@@ -16,8 +16,7 @@ from palmette.automl.task_spec.vocabulary import Rule, learner_named, metric_nam
 
 Values = Mapping[str, Any] | None
 _LIMITS: tuple[Quantity, ...] = ("batch_time", "latency", "training_time", "size", "parameters")
-_VERBS = {"classi": "classification", "regres": "regression", "foreca": "forecasting"}
-"""Problems by the first six letters of a target's verb."""
+_VERBS = {"classi": "classification", "regres": "regression", "foreca": "forecasting"}  # by how a verb begins
 _PERCENTILE = re.compile(r"(?:\bp\d\d|percentile|median|average|mean|worst|peak)\s*$", re.I)
 _CLUSTERING = re.compile(r"\b(?:cluster|segment|unsupervised|group\b[^.]{1,60}\binto\b)", re.I)
 _ABOUT = re.compile(r"\b(?:and|or|than|most|least|about|around|roughly|maximum|minimum|not|max|min|to|the)\s*$", re.I)

@@ -20,8 +20,7 @@ from palmette.automl.task_spec.vocabulary import Rule, names_pattern, vocabulary
 _POLITE = re.compile(r"[\W]*(?:please |(?:can|could|would|will) you )", re.I)
 _SENTENCE = re.compile(r"[.!?;\n]+(?=\s|$)")
 _CLAUSE = re.compile(r"[,:()]|\bbut\b", re.I)
-_TURN = re.compile(r"\bbut\b|,\s*(?:so|therefore|hence|please|then|only)\b", re.I)
-"""Words that end the scope of an earlier negation."""
+_TURN = re.compile(r"\bbut\b|,\s*(?:so|therefore|hence|please|then|only)\b", re.I)  # ends a negation
 _WORD = re.compile(r"[^\W_][\w'-]*|[<>]=?|[≤≥%]")
 _NO_FIELDS = frozenset({"unmet", "given", "unknown"})
 _SEVERAL = _NO_FIELDS | {"target", "exclude", "include", "known_after", "constraints", "learners", "prefer"}
@@ -130,7 +129,8 @@ class _Reader:
         if not rule.free and (asks or _guard("condition").search(free) or _guard("past").search(free)):
             return True
         before, after = free[: one.start - start], free[one.end - start :]
-        if _guard("negation").search((_CLAUSE if rule.free else _TURN).split(before)[-1]):
+        clause = (_CLAUSE if rule.free else _TURN).split(before)[-1]
+        if _guard("negation").search(clause) or (rule.free and _guard("earlier").search(clause)):
             return True
         return (not rule.free and _guard("negation").search(_CLAUSE.split(after)[0]) is not None) or (
             rule.negative and any(self._is_chained(one, other) for other in self.found if other is not one)
