@@ -213,6 +213,10 @@ READ: dict[str, Read] = {
         lines("town,n,price", *times("a#,1,#.5"), "Total,12,72.0"), "town n price", 12, "total-rows",
         lambda t: t.table["price"].max() == 11.5,
     ),
+    "a source below": Read(
+        lines("town,n,price", *times("a#,1,#.5"), "Total,12,72.0", ",,", "Source: the land registry,,"), "town n price",
+        12, "comment-lines total-rows",
+    ),
     "subtotals between": Read(
         lines("town,n,price", *times("a#,1,#", 6), "Subtotal,6,15", *times("b#,1,#", 6), "Subtotal:,6,15",
               "Grand total,12,30"),

@@ -242,6 +242,9 @@ def test_a_column_that_names_the_parts_is_recognised(tmp_path: Path) -> None:
     rows = "".join(f"{n},{'Test' if n % 5 == 0 else 'train'},{'train' if n % 2 else 'bus'}\n" for n in range(40))
     (tmp_path / "a.csv").write_text(f"n,part,by\n{rows}", "utf-8")
     assert load([tmp_path / "a.csv"]).samples.split_column == "part"
+    flags = "".join(f"{n},{n % 5 == 0:d}\n" for n in range(40))
+    (tmp_path / "b.csv").write_text(f"n,is_test\n{flags}", "utf-8")
+    assert load([tmp_path / "b.csv"]).samples.split_column == "is_test"
 
 
 def test_data_that_changed_are_refused(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ NUMBER_OR_DATE = re.compile(
     r"\s*([-+]?[\d.,]*\d[\d.,]*(e[-+]?\d+)?%?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?)\s*", re.IGNORECASE
 )
 YEAR = re.compile(r"\s*(19|20)\d\d\s*")
+REMARK = re.compile(r"\s*[^\W\d_][\w-]*(:|\s+\w+[:\s])")  # how a line below the table begins that is no record
 COMPARED = 2000  # rows that a header is compared with
 MOST_RAGGED = 0.5  # share of rows with another number of fields above which a text is no table
 MOST_ABOVE = 30  # records that may stand above the header
@@ -201,9 +202,17 @@ def _filled(row: Row) -> int:
     return sum(bool(cell.strip()) for cell in row)
 
 
+def _is_remark(row: Row) -> bool:
+    """Whether a record below the table holds nothing but words in its first field, as `Source: the ledger`."""
+    return len(row) > 2 and _filled(row) == 1 and REMARK.match(row[0]) is not None
+
+
 def _rows(records: list[Row], form: Dialect, name: str, repairs: Repairs) -> tuple[list[Row], int]:
     """The header and the rows below it, without comments and blank lines; the header's place among the records."""
-    end = next((place for place in range(len(records), 0, -1) if _filled(records[place - 1])), 0)
+    end = len(records)
+    while end and (not _filled(records[end - 1]) or _is_remark(records[end - 1])):
+        end -= 1
+    repairs.add("comment-lines", name, sum(map(_is_remark, records[end:])))
     kept = [place for place in range(end) if len(records[place]) > 1 or _filled(records[place])]
     repairs.add("blank-lines", name, end - len(kept))
     width = _width([records[place] for place in kept])

@@ -211,7 +211,8 @@ def _assembled(roles: Roles, repairs: Repairs, hub_targets: tuple[str, ...]) -> 
     ]
     for empty in (column.name for column in facts if not column.distinct):
         repairs.add("empty-column", empty, 1)
-    split_column = next((one.name for one in facts if one.distinct <= PARTS and names_parts(one.examples)), "")
+    few = [one for one in facts if one.distinct <= PARTS]
+    split_column = next((one.name for one in few if names_parts(one.name, one.examples)), "")
     samples = Samples(
         sources=(), files=tuple(raw.file(role) for role, raws in roles.by_role for raw in raws),
         columns=tuple(facts), rows=rows, test_rows=len(test), inference_rows=len(inference),

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from palmette.automl.kinds import Kind
+from palmette.automl.kinds import FALSE, TRUE, Kind
 from palmette.automl.samples import ArrayUse, DataFile, Dialect, Repairs, Role, TableError
 from palmette.automl.samples.opening import Opened
 from palmette.automl.samples.values import MISSING
@@ -29,6 +29,7 @@ TRAIN = frozenset({"train", "training", "trn", "tr", "learn", "fit"})
 VALIDATION = frozenset({"valid", "validation", "val", "dev", "development"})
 TEST = frozenset({"test", "testing", "tst", "te", "holdout", "hold-out", "hold_out", "held-out", "eval", "evaluation"})
 NO_PART = frozenset({"unused", "none", "unlabelled", "unlabeled", "ignore"})
+IS_PART = re.compile(r"(is|in)[ _](train|test|valid|validation|holdout)", re.I)
 MOST_ANSWER_COLUMNS = 40
 ALL = "*"  # the name of all tables of a file together
 SHOWN = 60  # characters of a value in a message
@@ -135,13 +136,15 @@ def _plain(text: str) -> str:
     return clean[:LONGEST].rstrip()
 
 
-def names_parts(values: Iterable[object]) -> bool:
+def names_parts(name: str, values: Iterable[object]) -> bool:
     """Whether the values of a column name parts: the training rows, those to test on, and no others.
 
-    >>> names_parts(["train", "test"]), names_parts(["train", "bus"])
-    (True, False)
+    >>> names_parts("part", ["train", "test"]), names_parts("by", ["train", "bus"]), names_parts("is_test", [0, 1])
+    (True, False, True)
     """
     found = {str(value).strip().casefold() for value in values}
+    if IS_PART.fullmatch(name) and len(found) == 2 and found <= TRUE | FALSE:
+        return True
     return found <= TRAIN | VALIDATION | TEST | NO_PART and bool(found & TRAIN) and bool(found & (TEST | VALIDATION))
 
 
