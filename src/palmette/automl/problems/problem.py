@@ -30,6 +30,9 @@ from palmette.documents import Model
 if TYPE_CHECKING:
     import pandas as pd
 
+    from palmette.automl.samples import Repairs
+    from palmette.automl.samples.tables import Raw
+
 
 FIRST_ROWS = 100  # training rows to send to the delivered package if there is no hold-out
 
@@ -92,6 +95,11 @@ class Problem(ABC):
     """Request field for rows that the endpoint answers together; empty if each row is answered by itself."""
 
     blueprint: Blueprint
+
+    @staticmethod
+    def apart(tables: Sequence[Raw], repairs: Repairs) -> tuple[Sequence[Raw], Any]:  # noqa: ARG004 - for subclasses
+        """Returns the tables of rows, and what it reads from the other tables, e.g. edges; None for nothing."""
+        return tables, None
 
     @staticmethod
     @abstractmethod

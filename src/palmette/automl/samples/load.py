@@ -19,12 +19,13 @@ import pyarrow as pa
 
 from palmette.automl.file_cells import files_digest, inspected
 from palmette.automl.kinds import file_kind
+from palmette.automl.problem_traits import structure_of
 from palmette.automl.samples import Loaded, Repairs, SampleColumn, Samples, TableError
 from palmette.automl.samples.files import LABEL, file_set, tables_of, with_arrays, with_files
 from palmette.automl.samples.formats import read_tables
 from palmette.automl.samples.opening import DATA, data_files, files_below, open_file, refusal
 from palmette.automl.samples.parsing import TEXT, decimal_sign, of_column, sample
-from palmette.automl.samples.relations import edges_apart, with_neighbours, with_related
+from palmette.automl.samples.related import with_related
 from palmette.automl.samples.tables import ALL, Raw, Roles, assign, names_parts, submission_order
 from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed
 from palmette.automl.task_spec.spec import Threshold
@@ -109,7 +110,8 @@ def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...]) -> Loade
             targets = (data.record.target,) if data.record.target else targets
         else:
             raws += _tables(Path(place), repairs)
-    raws, edges = edges_apart(_once_each(raws, repairs), repairs)
+    tables, structure = structure_of(_once_each(raws, repairs), repairs)
+    raws = list(tables)
     if not targets and any(raw.format == "files" and LABEL in raw.names for raw in raws):
         targets = (LABEL,)
     options = tuple(raw.name for raw in raws)
@@ -121,12 +123,12 @@ def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...]) -> Loade
     beside = [raw for raw in raws if raw.name != first and (raw.name in related or ALL in related)]
     raws = with_arrays([raw for raw in raws if first in ("", ALL, raw.name)], arrays, repairs)
     raws = [with_related(raw, beside, repairs, required=ALL not in related) for raw in raws]
-    named = len(raws) + (edges is not None) == len(places) and not any(Path(place).is_dir() for place in places)
+    named = len(raws) + (structure is not None) == len(places) and not any(Path(place).is_dir() for place in places)
     roles = assign(raws, named, table == ALL)
     for raw in roles.aside:
         repairs.add("left-aside", raw.name, 1, reason="its columns are not those of the training table.")
     loaded = _assembled(roles, repairs, targets)
-    loaded = with_neighbours(loaded, edges, repairs) if edges is not None else loaded
+    loaded = structure.joined(loaded, repairs) if structure is not None else loaded
     files = (*loaded.samples.files, *(raw.file("related") for raw in beside))
     found = {"sources": places, "table": table, "arrays": arrays, "files": files}
     return replace(loaded, samples=loaded.samples.model_copy(update=found))

@@ -6,7 +6,7 @@ its training nodes only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from palmette.automl.learners.graph.nodes import Nodes
+    from palmette.automl.samples import Repairs
+    from palmette.automl.samples.tables import Raw
 
 NODES = "palmette.automl.learners.graph.nodes"
 CLEAR = 0.1  # difference from chance above which neighbours count as alike, or as unlike
@@ -41,6 +43,13 @@ class NodeClassification(Classification):
     words: ClassVar = frozenset({"node classification"})
     needs: ClassVar[frozenset[Kind]] = frozenset({"node", "edges"})
     sees_all_rows: ClassVar[bool] = True
+
+    @staticmethod
+    def apart(tables: Sequence[Raw], repairs: Repairs) -> tuple[Sequence[Raw], Any]:
+        """Returns the tables of nodes, and the edges among them."""
+        from palmette.automl.problems.node_classification.edges import edges_apart
+
+        return edges_apart(tables, repairs)
 
     @staticmethod
     def objective(task: TaskSpec, profile: Profile) -> Objective:
