@@ -78,7 +78,7 @@ def _decided(number: int, event: e.Decided | e.DecisionRefused) -> Step:
     if event.question:
         return Step(number, "human", "asked", note=event.question)
     outcome = "done" if event.next in {"END", "STOP"} else "unfinished"
-    sent = f"back to {event.target}: {event.instruction}" if event.instruction else ""
+    sent = "; ".join(f"back to {one.actor}: {one.instruction}" for one in event.orders if one.instruction)
     return Step(number, event.next, outcome, note=sent or (event.diagnosis if event.next == "STOP" else ""))
 
 

@@ -48,6 +48,14 @@ class ArtefactEdited(Model):
     """The producer's criterion on the edited output; None if the producer will run again anyway."""
 
 
+class Order(Model):
+    """An instruction of the planner to an actor."""
+
+    actor: str
+    instruction: str
+    evidence: tuple[Violation, ...] = ()
+
+
 class Decided(Model):
     """A permitted decision of the planner."""
 
@@ -57,8 +65,15 @@ class Decided(Model):
     instruction: str = ""
     diagnosis: str = ""
     evidence: tuple[Violation, ...] = ()
+    also: tuple[Order, ...] = Field(default=(), exclude_if=lambda value: not value)
     question: str = ""
     then: tuple[str, ...] = ()  # the actors that the planner intends to visit afterwards
+
+    @property
+    def orders(self) -> tuple[Order, ...]:
+        """All instructions."""
+        own = Order(actor=self.target, instruction=self.instruction, evidence=self.evidence)
+        return (*((own,) if self.instruction or self.evidence else ()), *self.also)
 
 
 class DecisionRefused(Model):

@@ -137,8 +137,9 @@ class Executor:
     def _refusal(self, decision: Decision, situation: Situation) -> str:
         """Why a decision is not permitted; empty if it is."""
         known = situation.topology.actors
-        if decision.target and decision.target not in known:
-            return f"There is no actor {decision.target!r} to instruct.{did_you_mean(decision.target, known)}"
+        targets = filter(None, (decision.target, *(order.actor for order in decision.also)))
+        if unknown := next((name for name in targets if name not in known), None):
+            return f"There is no actor {unknown!r} to instruct.{did_you_mean(unknown, known)}"
         if decision.question or decision.next == STOP or decision.next in situation.permitted:
             return ""
         if decision.next == END:

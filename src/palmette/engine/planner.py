@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from palmette.engine.actor import Actor, Recall, Violation, nothing_recalled
 from palmette.engine.calls import Pay, pay_unrecorded
+from palmette.engine.events import Order
 from palmette.engine.state import RunState
 from palmette.engine.topology import Topology
 from palmette.engine.wiring import Wiring
@@ -26,6 +27,7 @@ class Decision:
     instruction: str = ""  # what the target should do differently; it makes the target run again even if it is fresh
     diagnosis: str = ""  # the planner's explanation; with STOP, what was tried
     evidence: tuple[Violation, ...] = ()  # the violations that the target is responsible for
+    also: tuple[Order, ...] = ()  # instructions to other actors, which run again on the way
     question: str = ""
     """One question to the human. The answer arrives as `state.answer` in the next situation."""
     then: tuple[str, ...] = ()

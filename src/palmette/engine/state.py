@@ -230,17 +230,16 @@ def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C90
 
 def _decided(state: RunState, event: e.Decided) -> RunState:
     state = replace(_step(state), route=() if event.question else (event.next, *event.then), refusals=())
-    if not event.instruction and not event.evidence:
-        return state
-    output = state.output_of(event.target)
-    sent_back = {SentBack(event.target, found.code, found.subject, output) for found in event.evidence}
-    state = _update(state, event.target, replace(state.actor(event.target), done={}))
-    return replace(
-        state,
-        answer=None,
-        sent_back=state.sent_back | sent_back,
-        pending={**state.pending, event.target: Instruction(event.instruction, event.evidence)},
-    )
+    for order in event.orders:
+        output = state.output_of(order.actor)
+        sent_back = {SentBack(order.actor, found.code, found.subject, output) for found in order.evidence}
+        state = replace(
+            _update(state, order.actor, replace(state.actor(order.actor), done={})),
+            answer=None,
+            sent_back=state.sent_back | sent_back,
+            pending={**state.pending, order.actor: Instruction(order.instruction, order.evidence)},
+        )
+    return state
 
 
 def _resumed(state: RunState) -> RunState:

@@ -199,11 +199,11 @@ def mended_in(entries: Iterable[Entry], names: Iterable[str] = ()) -> tuple[Mend
     """The failures in a journal that were mended, without names of columns."""
     happened = [entry.event for entry in entries]
     decided = (event for event in happened if isinstance(event, events.Decided))
-    sent = {one.code: event for event in decided for one in event.evidence}
+    sent = {one.code: order for event in decided for order in event.orders for one in order.evidence}
     return tuple(_mended(fold(entries), sent, names))[:FAILURES]
 
 
-def _mended(state: RunState, sent: Mapping[str, events.Decided], names: Iterable[str]) -> Iterator[MendedFailure]:
+def _mended(state: RunState, sent: Mapping[str, events.Order], names: Iterable[str]) -> Iterator[MendedFailure]:
     """The failures of actors that succeeded in the end, with what was done about each."""
     known = sorted(filter(None, names), key=len, reverse=True)
     for name, actor in state.actors.items():
@@ -214,7 +214,7 @@ def _mended(state: RunState, sent: Mapping[str, events.Decided], names: Iterable
                     actor=name,
                     code=violation.code,
                     message=without_names(violation.message, known),
-                    fault=back.target if back else name,
+                    fault=back.actor if back else name,
                     fix=without_names(back.instruction if back else past.fix, known),
                 )
 

@@ -1,17 +1,20 @@
 """Plans a run by rules, without a language model: locates the fault, never retries blindly.
 
 After a failure every upstream actor, first to last, and then the failed actor itself, is asked whether the
-violations implicate its output; those that mended such failures in earlier runs are asked before the others. The first
-one implicated that was not yet sent back for them runs again with an instruction. If none is left, an implicated actor
-whose output has changed since may be sent back again. Then the human is asked one question; without an answer the run
+violations implicate its output; those that mended such failures in earlier runs are asked before the others. Each
+violation goes, as an instruction, to the first one implicated that was not yet sent back for it; the first of these
+runs next, and the others run again on the way back. If none is left, an implicated actor whose output has changed since
+may be sent back again. Then the human is asked one question; without an answer the run
 stops and reports what was tried. Without a failure, the next actor is the nearest stale one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from palmette.engine.actor import Violation
+from palmette.engine.events import Order
 from palmette.engine.planner import Decision, Situation
 from palmette.engine.state import Failure
 from palmette.engine.topology import END, STOP
@@ -49,16 +52,26 @@ class OfflinePlanner:
 
     def _mend(self, situation: Situation, name: str, failure: Failure) -> Decision:
         for again in (False, True):
-            for suspect in self._suspects(situation, name, failure):
-                advice = {
-                    violation: text
-                    for violation in failure.violations
-                    if self._may_return(situation, suspect, violation, again=again)
-                    and (text := situation.implicated(suspect, violation))
-                }
-                if advice and situation.way(suspect):
-                    return self._send_back(situation, name, suspect, advice)
+            if advice := self._advice(situation, name, failure, again=again):
+                return self._send_back(situation, name, advice)
         return self._ask(situation, name, failure)
+
+    def _advice(
+        self, situation: Situation, name: str, failure: Failure, *, again: bool
+    ) -> dict[str, dict[Violation, str]]:
+        """By suspect: the violations that implicate it first, and what it should do differently."""
+        found, left = dict[str, dict[Violation, str]](), list(failure.violations)
+        for suspect in self._suspects(situation, name, failure):
+            advice = {
+                violation: text
+                for violation in left
+                if self._may_return(situation, suspect, violation, again=again)
+                and (text := situation.implicated(suspect, violation))
+            }
+            if advice and situation.way(suspect):
+                found[suspect] = advice
+                left = [violation for violation in left if violation not in advice]
+        return found
 
     def _suspects(self, situation: Situation, name: str, failure: Failure) -> list[str]:
         """The actor and those upstream, first to last, those before the others that mended such failures earlier."""
@@ -72,11 +85,19 @@ class OfflinePlanner:
             return not before
         return situation.state.output_of(suspect) not in before and len(before) < RETURNS
 
-    def _send_back(self, situation: Situation, name: str, suspect: str, advice: dict[Violation, str]) -> Decision:
-        instruction = "\n".join(dict.fromkeys(advice.values()))
-        found = "; ".join(dict.fromkeys(violation.message for violation in advice))
-        diagnosis = f"{name} failed because of {suspect}: {found}"
-        return self._go(situation, suspect, instruction, diagnosis, tuple(advice))
+    def _send_back(self, situation: Situation, name: str, advice: dict[str, dict[Violation, str]]) -> Decision:
+        """Goes to the first suspect, with instructions to all."""
+        first, *others = (
+            Order(actor=suspect, instruction="\n".join(dict.fromkeys(texts.values())), evidence=tuple(texts))
+            for suspect, texts in advice.items()
+        )
+        causes = (
+            f"{suspect}: {'; '.join(dict.fromkeys(violation.message for violation in texts))}"
+            for suspect, texts in advice.items()
+        )
+        diagnosis = f"{name} failed because of {', and of '.join(causes)}"
+        decision = self._go(situation, first.actor, first.instruction, diagnosis, first.evidence)
+        return replace(decision, also=tuple(others))
 
     def _ask(self, situation: Situation, name: str, failure: Failure) -> Decision:
         found = failure.violations

@@ -21,7 +21,7 @@ _EVENT_NAMES = (
 )
 """Patterns of names of event times, most specific first."""
 _LATER_NAMES = r"(avail|load|ingest|process|arriv|post|insert|receiv|publish|land|settl|sync|deliver)"
-_OTHER_NAMES = r"(birth|dob|expir|due|valid|effective|planned|expected|until|end|deadline|updated|modified)"
+_OTHER_NAMES = r"(birth|born|dob|expir|due|valid|effective|planned|expected|until|end|deadline|updated|modified)"
 _FROM_NAMES, _TO_NAMES = r"(from|start|begin|since)", r"(_to$|^to$|until|end|thru|through)"
 _PERSONAL_NAMES = (
     r"(e_?mail|phone|mobile|(first|last|family|given|full|sur)_?name|birth|born|dob"
