@@ -98,6 +98,8 @@ def test_a_network_in_a_folder_is_trained_further(kind: Any, folder: Path) -> No
         made = pickle.loads(pickle.dumps(model)).predict(frame)
         assert (made == target).all() if classes else np.abs(made - target).max() < 1.5
         assert np.allclose(model.predict(frame[1:2]), made[1:2]) if not classes else model.predict(frame[1:2]) == "yes"
+    with pytest.raises(TimeoutError, match="had seen all rows once"):
+        learner.fit(model, FoldData(frame, target, frame[:0], target[:0]), -math.inf)
     assert learner.weights == ("small",) and not learner.unavailable()
 
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from palmette.automl.calls import Call, Name, function_step, pipeline
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, Encoder, Layout, Transformer
-from palmette.automl.encoders.shared import FAR_APART, SQUASHED, STANDARD, clipped, imputer, scaled, standard
+from palmette.automl.encoders.shared import SQUASHED, imputer, scaled, score_step, standard
 
 QUANTILES = 200
+TEXTS = "palmette.automl.encoders.text.text_features"
 
 
 class Numbers(Encoder):
@@ -54,8 +55,7 @@ class Squashed(Encoder):
     description = "Numbers on like scales, after long tails are drawn in."
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
-        steps = ("squash", SQUASHED), ("scale", STANDARD), ("clip", clipped(FAR_APART))
-        return pipeline(("impute", imputer(facts)), *steps)
+        return pipeline(("impute", imputer(facts)), ("squash", SQUASHED), *standard(facts))
 
 
 class Normal(Encoder):
@@ -115,10 +115,22 @@ class Codes(Encoder):
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         unknown = {"handle_unknown": "use_encoded_value", "unknown_value": Name("numpy.nan")}
-        return Call("sklearn.preprocessing.OrdinalEncoder", {"min_frequency": 2, **unknown})
+        codes = Call("sklearn.preprocessing.OrdinalEncoder", {"min_frequency": 2, **unknown})
+        if not self._has_words(facts):
+            return codes
+        joined, words = Call(f"{TEXTS}.JoinedTexts"), Call(f"{TEXTS}.Words", {"grams": 2})
+        scores = pipeline(("joined", joined), ("words", words), score_step(facts, alpha=1.0))
+        names = [one.name for one in columns]
+        parts = [("codes", codes, names), ("scores", scores, names)]
+        return Call("sklearn.compose.ColumnTransformer", {"transformers": parts})
 
     def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
-        return (True,) * len(columns)
+        scores = (False,) * (facts.outputs if self._has_words(facts) else 0)
+        return (*(True,) * len(columns), *scores)
+
+    def _has_words(self, facts: DataFacts) -> bool:
+        """Whether to add a regression on the words of categories: beside texts, a category often lists several."""
+        return facts.supervised and "text" in facts.kinds
 
 
 class OneHot(Encoder):

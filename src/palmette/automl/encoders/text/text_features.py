@@ -44,7 +44,7 @@ class JoinedTexts(TransformerMixin, BaseEstimator):
 
     def transform(self, X: pd.DataFrame) -> list[str]:
         check_is_fitted(self)
-        return [" ".join(texts) for texts in zip(*(X[name] for name in self.columns_), strict=True)]
+        return [" ".join(texts) for texts in zip(*(X[name].fillna("") for name in self.columns_), strict=True)]
 
 
 class TextStatistics(TransformerMixin, BaseEstimator):

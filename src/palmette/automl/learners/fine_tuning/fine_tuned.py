@@ -36,7 +36,11 @@ class _FineTuned(BaseEstimator):
         return self
 
     def fit_until(self, X: pd.DataFrame, y: Any, deadline: float = math.inf) -> int:
-        """Fits until `deadline`, a value of time.monotonic(); returns the number of complete epochs, at least 1."""
+        """Fits until `deadline`, a value of time.monotonic(), and returns the number of complete epochs.
+
+        Raises:
+            TimeoutError: the first epoch is not complete in time.
+        """
         target, device = torch.as_tensor(self._learnt(np.asarray(y))), fastest_device()
         with torch.random.fork_rng():
             torch.manual_seed(self.random_state)
@@ -46,20 +50,24 @@ class _FineTuned(BaseEstimator):
             descent = torch.optim.AdamW(layers, weight_decay=0.01)
             steps = 1 + self.epochs * math.ceil(len(X) / TOGETHER)
             schedule = torch.optim.lr_scheduler.OneCycleLR(descent, rates, steps, pct_start=WARM_UP)
-            epoch = 0
-            while epoch < self.epochs and time.monotonic() < deadline:
+            complete, late = 0, False
+            while complete < self.epochs and not late:
                 for some in torch.split(torch.randperm(len(X)), TOGETHER):
                     descent.zero_grad()
                     self._loss(self._forward(network, X.iloc[some.numpy()]).float().cpu(), target[some]).backward()
                     nn.utils.clip_grad_norm_(network.parameters(), 1.0)
                     descent.step()
                     schedule.step()
-                    if time.monotonic() > deadline:
+                    late = time.monotonic() > deadline
+                    if late:
                         break
-                epoch += 1
+                else:
+                    complete += 1
+        if not complete:
+            raise TimeoutError("the time was over before the network had seen all rows once")
         self.tensors_ = network.cpu().state_dict()
         self.__dict__.pop("_network", None)
-        return max(1, epoch)
+        return complete
 
     def _untrained(self) -> nn.ModuleList:
         """Returns the network of the folder with a new layer."""
