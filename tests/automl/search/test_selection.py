@@ -8,6 +8,7 @@ import pytest
 from palmette.automl.candidates import Candidate, Ensembling, Selection, Trial
 from palmette.automl.measure import METRICS, Predictions, score
 from palmette.automl.measure.scorer import SupervisedScorer
+from palmette.automl.problems.forecasting.scorer import ForecastScorer
 from palmette.automl.search.results import CandidateResult
 from palmette.automl.search.selection import alone, ensemble_outputs, select
 
@@ -52,6 +53,14 @@ def test_every_policy_can_be_computed_again(policy: Ensembling) -> None:
     assert (len(chosen.members) == 1) == (policy == "single")
     if policy in ("mean", "voting"):
         assert len({one.weight for one in chosen.members}) == 1
+
+
+def test_forecasts_are_averaged_over_all_that_do_no_harm() -> None:
+    """The third repeats the first, so that the mean of the first two is the best by no more than noise."""
+    truth, (first, second, noise) = np.zeros((24, 1)), np.random.default_rng(5).normal(size=(3, 24, 1))
+    several = [result("first", first), result("second", second), result("third", 1.2 * first + 0.1 * noise)]
+    scorer = ForecastScorer(METRICS["rmse"], truth, np.ones(truth.shape), np.arange(24) // 6)
+    assert names(select(several, scorer)) == ["first", "second", "third"]
 
 
 def test_the_best_stays_alone_where_others_add_nothing() -> None:

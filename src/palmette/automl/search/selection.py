@@ -150,7 +150,11 @@ def _together(
             found.append(_put_together(parts, scorer, "weighted" if has_weights else ensembling))
     single = _put_together([(ranked[0].result, 1.0)], scorer, "single")
     choices = [single, *found] if has_weights or not found else found
-    return max(choices, key=lambda one: scorer.utility(one.outputs))
+    best = max(choices, key=lambda one: scorer.utility(one.outputs))
+    if not has_weights:
+        return best
+    # Few origins pick members badly: take the mean of most members that is not worse by more than noise.
+    return next(one for one in reversed(choices) if one is best or scorer.gain(best.outputs, one.outputs).low <= 0)
 
 
 def _put_together(parts: Sequence[tuple[CandidateResult, float]], scorer: Scorer, how: Ensembling) -> Ensemble:
