@@ -29,7 +29,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=values)
 def test_values_survive_the_store_and_their_working_copy(tmp_path: Path, value: Any) -> None:
     store = ArtefactStore(tmp_path)
