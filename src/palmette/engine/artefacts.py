@@ -47,7 +47,7 @@ class ArtefactStore:
             _guard(path)
             return {"path": path, "text_sha256": self._store(text.encode())}
 
-        return self._store(canonical(with_texts(plain(value), stored)).encode())
+        return self._store(canonical(replace_texts(plain(value), stored)).encode())
 
     def get(self, digest: str) -> JsonValue:
         """The value with this digest, with every byte verified."""
@@ -134,15 +134,15 @@ def plain(value: BaseModel | JsonValue) -> JsonValue:
     return value
 
 
-def with_texts(value: JsonValue, replaced: Callable[[str, str], JsonValue]) -> JsonValue:
+def replace_texts(value: JsonValue, replacement: Callable[[str, str], JsonValue]) -> JsonValue:
     """The value with each text file in it, `{path, text}`, replaced."""
     if isinstance(value, list):
-        return [with_texts(item, replaced) for item in value]
+        return [replace_texts(item, replacement) for item in value]
     if not isinstance(value, dict):
         return value
     if value.keys() == {"path", "text"} and isinstance(value["path"], str) and isinstance(value["text"], str):
-        return replaced(value["path"], value["text"])
-    return {key: with_texts(item, replaced) for key, item in value.items()}
+        return replacement(value["path"], value["text"])
+    return {key: replace_texts(item, replacement) for key, item in value.items()}
 
 
 def _join(value: JsonValue, text: Callable[[str, Mapping[str, str]], str], location: str = "") -> JsonValue:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, final
 from pydantic import BaseModel
 
 from palmette.engine import TERMINATE, Attempt, BaseActor, Context, PastAttempt, Recall, Violation
-from palmette.engine.artefacts import with_texts
+from palmette.engine.artefacts import replace_texts
 from palmette.llm import answers
 from palmette.llm.answerer import OFFLINE, Answerer, AnswerError, Models
 from palmette.llm.context import Section, clipped, fenced, pack, without
@@ -138,7 +138,7 @@ def shown(output: BaseModel) -> str:
         files.append(f"{path}:\n{fenced(text)}")
         return path
 
-    rest = with_texts(output.model_dump(mode="json"), noted)
+    rest = replace_texts(output.model_dump(mode="json"), noted)
     data = [fenced(json.dumps(rest, indent=1, ensure_ascii=False), "json")] if rest else []
     return "\n\n".join([*data, *files])
 

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from palmette.cli.costs import call_with_texts, chosen, costs_json, listed_calls
 from palmette.cli.show import step_json, steps_of
 from palmette.engine import ArtefactStore, RunState, open_questions, runs_folder
-from palmette.engine.artefacts import canonical, with_texts
+from palmette.engine.artefacts import canonical, replace_texts
 from palmette.engine.journal import NAME, read_end
 from palmette.engine.runs import RunSummary, run_summary, summarise
 from palmette.engine.storage import is_running
@@ -185,7 +185,7 @@ def files_of(folder: Path, digest: str) -> dict[str, str]:
         texts[path] = text
         return {"path": path}
 
-    rest = with_texts(ArtefactStore(folder).get(digest), noted)
+    rest = replace_texts(ArtefactStore(folder).get(digest), noted)
     shown = {"value.json": canonical(rest), **texts}
     return {name: text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}\n…" for name, text in shown.items()}
 
