@@ -62,16 +62,10 @@ def init(repository: Path, tables: tuple[Path, ...], folder: Path, as_json: bool
             }
         )
         return
-    rows = [
-        (
-            one.data.name,
-            one.kind,
-            ", ".join(one.keys),
-            one.times.get("event_time", one.times.get("valid_from", "")),
-            one.rows,
-        )
-        for one in made.tables
-    ]
+    rows = []
+    for one in made.tables:
+        time = one.times.get("event_time", one.times.get("valid_from", ""))
+        rows.append((one.data.name, one.kind, ", ".join(one.keys), time, one.rows))
     print_table(("table", "kind", "keys", "time", "rows"), rows)
     scripts, config = made.repository.scripts, made.repository.config_class
     click.echo(

@@ -112,29 +112,15 @@ def runs(as_json: bool) -> None:
     """List the runs of this folder (or of $PALMETTE_RUNS), the newest first."""
     found = list_runs()
     if as_json:
-        print_json(
-            {
-                "runs": [
-                    {
-                        "id": run.id,
-                        "what": run.what,
-                        "status": run.status,
-                        "reason": run.reason,
-                        "steps": run.steps,
-                        "started": run.started.isoformat(timespec="seconds"),
-                        "folder": str(run.folder),
-                    }
-                    for run in found
-                ]
-            }
-        )
+        names = ("id", "what", "status", "reason", "steps", "folder")
+        facts = [{name: getattr(run, name) for name in names} for run in found]
+        starts = (run.started.isoformat(timespec="seconds") for run in found)
+        print_json({"runs": [{**one, "started": start} for one, start in zip(facts, starts, strict=True)]})
     elif not found:
         click.echo(f"There are no runs in {runs_folder()}.")
     else:
-        print_table(
-            ("id", "what", "status", "started", "steps", "reason"),
-            [
-                (run.id, run.what, run.status, f"{run.started:%Y-%m-%d %H:%M}", run.steps, first_line(run.reason))
-                for run in found
-            ],
-        )
+        rows = [
+            (run.id, run.what, run.status, f"{run.started:%Y-%m-%d %H:%M}", run.steps, first_line(run.reason))
+            for run in found
+        ]
+        print_table(("id", "what", "status", "started", "steps", "reason"), rows)

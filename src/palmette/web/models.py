@@ -73,13 +73,8 @@ def model_form(folder: Path) -> dict[str, Any]:
         "measured": comparison.measured,
         "leaderboard": [
             {
-                "name": one.row.name,
-                "track": one.row.track,
-                "score": one.score,
-                "interval": one.interval,
-                "seconds": one.row.seconds,
-                "chosen": one.row.chosen,
-                "value": one.row.score,
+                **one.row.model_dump(include={"name", "track", "seconds", "chosen"}),
+                **{"score": one.score, "interval": one.interval, "value": one.row.score},
             }
             for one in leaderboard(comparison.leaderboard)
         ],
