@@ -18,6 +18,7 @@ from palmette.errors import MachineError
 
 GATE = Path(__file__).parent / "supervisor" / "gate.py"
 _SECONDS = 10.0
+_CHUNK = 65536
 
 
 class NoNetworkError(Exception):
@@ -64,15 +65,13 @@ class Network:
 def _own_gate() -> Gate:
     """A gate in new namespaces."""
     ours, theirs = socket.socketpair()
+    quiet, channel = subprocess.DEVNULL, theirs.fileno()
+    argv = (sys.executable, "-I", "-S", str(GATE), str(channel))
     with theirs:
-        process = gate_process((sys.executable, "-I", "-S", str(GATE), str(theirs.fileno())), theirs.fileno())
+        process = subprocess.Popen(
+            argv, stdin=quiet, stdout=quiet, stderr=quiet, pass_fds=(channel,), start_new_session=True
+        )
     return Gate(process, ours)
-
-
-def gate_process(argv: Sequence[str], *fds: int) -> subprocess.Popen[bytes]:
-    """A gate process, which writes only to its channel."""
-    quiet = subprocess.DEVNULL
-    return subprocess.Popen(argv, stdin=quiet, stdout=quiet, stderr=quiet, pass_fds=fds, start_new_session=True)
 
 
 def _received(channel: socket.socket, count: int) -> tuple[str, list[int]]:
@@ -87,9 +86,6 @@ def _end(channel: socket.socket, gate: subprocess.Popen[bytes], fds: list[int]) 
     gate.wait()
     for fd in fds:
         close(fd)
-
-
-_CHUNK = 65536
 
 
 class PortRelay:
