@@ -21,7 +21,7 @@ class FactNames(Model):
     perhaps: Names = ()
 
 
-class Vocabulary(Model):
+class TeamVocabulary(Model):
     """What teams call things in their configurations."""
 
     facts: Mapping[str, Mapping[str, FactNames]]
@@ -31,7 +31,7 @@ class Vocabulary(Model):
     """Other names of Spark types, closest first."""
 
 
-VOCABULARY = parse_document(read_text(Path(__file__).with_name("facts.yaml")), Vocabulary, "facts.yaml")
+VOCABULARY = parse_document(read_text(Path(__file__).with_name("facts.yaml")), TeamVocabulary, "facts.yaml")
 
 STRONG = 0.9
 """The minimum score at which a name identifies the content of a field."""
