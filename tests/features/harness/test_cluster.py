@@ -46,9 +46,9 @@ def cluster(tmp_path: Path) -> Iterator[str]:
             return log
 
         url = _found(start("master.Master", "--port", "0", "--webui-port", "0"), r"(spark://127\.0\.0\.1:\d+)")
-        for number in range(2):
-            folder = ("--work-dir", str(tmp_path / f"work{number}"), "--webui-port", "0")
-            log = start(f"worker.Worker_{number}", "--cores", "1", "--memory", "1g", *folder, url)
+        size = ("--cores", "1", "--memory", "1g", "--webui-port", "0")
+        logs = [start(f"worker.Worker_{n}", *size, "--work-dir", str(tmp_path / f"work{n}"), url) for n in range(2)]
+        for log in logs:
             _found(log, r"(Successfully registered)")
         yield url
 

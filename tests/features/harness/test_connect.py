@@ -13,6 +13,7 @@ import pytest
 from palmette.features.frame import Frame
 from palmette.features.harness.connect import ConnectHarness, HarnessProbe, ScriptCase
 from palmette.features.spec.values import SparkType
+from palmette.sandbox import WarmSpark
 
 MakeCase = Callable[..., ScriptCase]
 
@@ -27,6 +28,14 @@ def test_a_script_makes_a_frame(harness: ConnectHarness, script: Path, team: Pat
     rows = sorted(result.frame.rows, key=lambda row: row["user_id"])
     assert rows == [{"user_id": "a", "n": 2, "average": 4.0}, {"user_id": "b", "n": 0, "average": None}]
     assert dict(result.nullable) == {"user_id": True, "n": False, "average": True}
+
+
+def test_a_connect_server_elsewhere_gives_the_same(
+    harness: ConnectHarness, script: Path, team: Path, case: MakeCase
+) -> None:
+    remote = ConnectHarness(WarmSpark(master=harness.spark.remote))
+    (here,), (there,) = (one.execute(script, "build", [case()], root=team) for one in (harness, remote))
+    assert remote.spark.is_external and there.frame is not None and there.frame == here.frame
 
 
 def test_zone_and_partitions_reach_the_session(harness: ConnectHarness, team: Path, case: MakeCase) -> None:
