@@ -108,7 +108,6 @@ def read_results(
     """Reads and verifies the trials and outputs in a folder.
 
     Args:
-        folder: The folder that the driver or `write_results` wrote to.
         problem: Decides whether outputs are sound.
         rows: Number of rows that outputs must have.
         expected: The candidates of the job. Trials of others are refused, unless only their settings were tuned.

@@ -148,12 +148,7 @@ class Comparator(Accountable, BaseActor):
         return located([wrong], package.folder, modules)[0]
 
     def _final_fit(
-        self,
-        input: ComparatorInput,
-        compared: ComparedResults,
-        chosen: Selection,
-        scratch: Path,
-        limits: tuple[float, float],
+        self, input: ComparatorInput, compared: ComparedResults, chosen: Selection, place: Path, limits: Sequence[float]
     ) -> Comparison | Violation:
         """Fits the choice and the best baseline side by side.
 
@@ -167,7 +162,7 @@ class Comparator(Accountable, BaseActor):
             fits["baseline"] = (baseline, ())
         with ThreadPoolExecutor(2) as pool:
             waiting = {
-                kind: pool.submit(self.fitted, input, *fit, scratch / kind, limits[0]) for kind, fit in fits.items()
+                kind: pool.submit(self.fitted, input, *fit, place / kind, limits[0]) for kind, fit in fits.items()
             }
             done = {kind: one.result() for kind, one in waiting.items()}
         made, other = done["package"], done.get("baseline", done["package"] if baseline else None)
@@ -178,7 +173,7 @@ class Comparator(Accountable, BaseActor):
             board = leaderboard(compared, chosen)
             made = other = other._replace(files=_files(input, chosen, board))
             BuiltPackage(store.folder(made.name), self.sandbox, input.blueprint).write(made.files)
-        made = made or self.fitted(input, chosen, board, scratch / "package", limits[1])
+        made = made or self.fitted(input, chosen, board, place / "package", limits[1])
         if not isinstance(made, FittedPackage):
             late = f"The final fit did not end within {limits[1]:.0f} s."
             return made or Violation(code="fit-failed", message=late, subject="train.py")
