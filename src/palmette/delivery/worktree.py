@@ -96,7 +96,7 @@ class Worktree:
         if parents == [before] and tree == git("rev-parse", f"{before}^{{tree}}"):
             tip = before
         else:
-            tip = _commit(git, tree, parents, _message(subject_line(subject), body, TRAILER))
+            tip = _commit(git, tree, parents, "\n\n".join(filter(None, (subject_line(subject), body.strip(), TRAILER))))
             git("update-ref", f"refs/heads/{self.branch.name}", tip, self.branch.tip or "0" * len(tip))
         git("reset", "--soft", tip)
         return tip
@@ -120,10 +120,6 @@ def subject_line(text: str) -> str:
     """
     line = " ".join(text.split("\n", 1)[0].split())
     return line if len(line) <= 72 else line[:72].rsplit(" ", 1)[0].rstrip(" ,;:")
-
-
-def _message(*paragraphs: str) -> str:
-    return "\n\n".join(text.strip() for text in paragraphs if text.strip())
 
 
 def _commit(git: Git, tree: str, parents: Iterable[str], message: str) -> str:

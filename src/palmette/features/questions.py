@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 
-from palmette.documents import Located, read_document, read_located, read_text
+from palmette.documents import read_document, read_located, read_text
 from palmette.engine import Human, Pay
 from palmette.errors import InputError, Mistake
 from palmette.features.inputs import read_inputs
@@ -16,7 +15,7 @@ from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import Answers, load_view
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
-from palmette.features.words import WordsReader
+from palmette.features.words.reader import WordsReader, feature_of
 from palmette.llm import Answerer
 from palmette.llm.opening import BUILT_IN, WORDS
 
@@ -46,7 +45,10 @@ def answered(run_file: Path, human: Human, model: str | None = None) -> dict[str
             answer = human.ask(str(question.message))
             if not answer:
                 raise
-            answers[_feature(_specification(run_file), question)] = answer
+            fsc = Path(os.path.normpath(run_file.parent / read_document(run_file, Run).fsc))
+            feature = feature_of(read_located(fsc, FeatureSpec), question)
+            assert feature is not None, question.field
+            answers[feature.name] = answer
         else:
             return answers
 
@@ -104,13 +106,3 @@ def only_questions(error: InputError) -> bool:
 def _reads_words(run_file: Path, model: str | None) -> bool:
     run = read_document(run_file, Run)
     return run.models.get(WORDS, model or run.model) != BUILT_IN
-
-
-def _specification(run_file: Path) -> Located[FeatureSpec]:
-    return read_located(Path(os.path.normpath(run_file.parent / read_document(run_file, Run).fsc)), FeatureSpec)
-
-
-def _feature(spec: Located[FeatureSpec], question: Mistake) -> str:
-    index = re.match(r"features\[(\d+)\]", question.field)
-    assert index is not None, question.field
-    return spec.value.features[int(index[1])].name

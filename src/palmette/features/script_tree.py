@@ -98,7 +98,8 @@ class ScriptTree:
         found: dict[tuple[int, str], list[tuple[int, ast.expr]]] = {}
         for item in self.nodes:
             if isinstance(item, ast.Assign | ast.AnnAssign) and item.value is not None:
-                names = [target.id for target in _targets(item) if isinstance(target, ast.Name)]
+                targets = item.targets if isinstance(item, ast.Assign) else [item.target]
+                names = [target.id for target in targets if isinstance(target, ast.Name)]
                 for scope in dict.fromkeys([id(self.function_of(item)), id(self.tree)]):
                     for name in names:
                         found.setdefault((scope, name), []).append((item.lineno, item.value))
@@ -157,10 +158,6 @@ class ScriptTree:
             value = self.value_of(item) if isinstance(item, ast.Name) else item
             found += [text for _, text in texts([item] if value is item else ast.walk(value))]
         return found
-
-
-def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
-    return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 
 def parse(text: str, view: View, entry: str, predefined: tuple[str, ...] = ()) -> ScriptTree:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, Protocol
 
-from palmette.engine.actor import Measurement, Violation
+from palmette.engine.actor import Violation
 from palmette.features.checks.examples import Example, examples
 from palmette.features.frames import Scenario, scenarios
 from palmette.features.harness.connect import CaseResult, ConnectHarness, ScriptCase
@@ -89,6 +89,3 @@ class Check(Protocol):
     """Checks run by ascending cost; 0 needs no Spark."""
 
     def check(self, subject: ScriptUnderTest) -> CheckResult: ...
-
-
-__all__ = ["Check", "CheckResult", "Measurement", "Owner", "ScriptUnderTest"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from palmette.engine.actor import Violation
@@ -114,15 +114,11 @@ def prunes(table: Table, plan: str) -> bool:
     columns = {partition.column for partition in table.partitions}
     for line in analysed(plan).splitlines():
         match = _FILTER.match(line)
-        for condition in _conjuncts(match["condition"]) if match else ():
+        for condition in re.split(r"\bAND\b", match["condition"]) if match else ():
             names = set(_ATTRIBUTE.findall(condition))
             if names and names <= columns and not re.search(r"UDF|python", condition, re.IGNORECASE):
                 return True
     return False
-
-
-def _conjuncts(condition: str) -> list[str]:
-    return re.split(r"\bAND\b", condition)
 
 
 def _pruned_elsewhere(table: Table, text: str, subject: ScriptUnderTest) -> bool:
@@ -150,9 +146,5 @@ def _detail(view: View, result: CaseResult, elsewhere: list[Table]) -> str:
     parts = [f"{len(view.output)} columns"]
     if tables := prunable(view):
         parts.append(f"{len(tables) - len(elsewhere)} of {len(tables)} partitioned tables pruned in the transforms")
-    loose = _loose(view, result.nullable)
+    loose = [feature.name for feature in view.features if not feature.nullable and result.nullable.get(feature.name)]
     return "; ".join([*parts, *([f"may be null by the plan: {', '.join(loose)}"] if loose else [])])
-
-
-def _loose(view: View, nullable: Mapping[str, bool]) -> list[str]:
-    return [feature.name for feature in view.features if not feature.nullable and nullable.get(feature.name)]

@@ -67,7 +67,8 @@ class TeamSuiteCheck:
         is_recorded = suite is not None or "pytest" not in {Path(word).name for word in argv}
         if not result.ok or doubt or not is_recorded:
             record = f" and a record that is not to be believed: {doubt}" if doubt else " and no record of a test"
-            message = f"The team's test suite ends with {_how(result)}{record * (bool(doubt) or not is_recorded)}."
+            how = result.note or f"exit code {result.exit_code}"
+            message = f"The team's test suite ends with {how}{record * (bool(doubt) or not is_recorded)}."
             output = relative_to_root(root, result.stdout[-EVIDENCE:] + result.stderr[-500:])
             return CheckResult((_violation("", output, subject, message),))
         if suite is None:
@@ -86,10 +87,6 @@ class TeamSuiteCheck:
             env=self.environment(root),
         )
         return done.execution, done.suite, done.doubt
-
-
-def _how(result: ExecutionResult) -> str:
-    return result.note or f"exit code {result.exit_code}"
 
 
 def _preexisting(violation: Violation) -> Violation:

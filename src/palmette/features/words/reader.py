@@ -44,7 +44,7 @@ class WordsReader:
             InputError: a question was not answered, or the words have no valid reading.
         """
         asked = {
-            feature.name: (feature, problem) for problem in open if (feature := _feature_of(spec, problem)) is not None
+            feature.name: (feature, problem) for problem in open if (feature := feature_of(spec, problem)) is not None
         }
         tried: list[str] = []
         problems: Sequence[Mistake] = open
@@ -102,7 +102,8 @@ class WordsReader:
         return Prompt(role=self.model.role, messages=messages)
 
 
-def _feature_of(spec: Located[FeatureSpec], problem: Mistake) -> Feature | None:
+def feature_of(spec: Located[FeatureSpec], problem: Mistake) -> Feature | None:
+    """The feature that a problem is about."""
     found = re.match(r"features\[(\d+)\]", problem.field)
     return spec.value.features[int(found[1])] if found else None
 
@@ -129,13 +130,9 @@ def _form_problems(answer: WordsAnswer, asked: Mapping[str, object]) -> list[Mis
     found += [
         f"{part.name!r} has {' and '.join(forms) or 'no computation'}; give exactly one."
         for part in parts
-        if len(forms := _forms(part)) != 1
+        if len(forms := [name for name in FORMS if getattr(part, name, None) is not None]) != 1
     ]
     return [Mistake("unknown-words", message) for message in found]
-
-
-def _forms(part: FeatureReading | HelperFeature) -> list[str]:
-    return [name for name in FORMS if getattr(part, name, None) is not None]
 
 
 def _rejection(answer: WordsAnswer, problems: Iterable[Mistake], spec: Located[FeatureSpec]) -> str:

@@ -41,16 +41,12 @@ def driver_actions(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     for node, method in method_calls(source.transform_nodes):
         name = method.attr
         if name in ("count", "first"):
-            acts = not node.args and not node.keywords and not _is_grouped(source, method.value)
+            acts = not node.args and not node.keywords and _GROUPINGS.isdisjoint(source.methods(method.value)[:2])
         else:
             foreign = name in ("take", "head", "show", "foreach") and _is_foreign(source, method.value)
             acts = name in _ACTIONS and not foreign
         if acts and not is_spark_function(source, node):
             yield node, f"{name}() runs a job on the driver inside a transform"
-
-
-def _is_grouped(source: ScriptTree, receiver: ast.expr) -> bool:
-    return any(name in _GROUPINGS for name in source.methods(receiver)[:2])
 
 
 def _is_foreign(source: ScriptTree, receiver: ast.expr) -> bool:
