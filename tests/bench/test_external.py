@@ -79,7 +79,7 @@ def test_a_forecaster_is_kept_from_origin_to_origin(tmp_path: Path, monkeypatch:
     made = []
     for origin in (384, 400):
         table[:origin].to_csv(history, index=False)
-        assert run(str(train), str(history), "north,south", "ts_forecasting", "mse", "8", str(out)).exit_code == 0
+        assert run(str(train), str(history), "north,south", "ts_forecasting", "mse", "3", str(out)).exit_code == 0
         found, truth = pd.read_csv(out), table[origin : origin + 12]
         assert list(found["time"].astype(str)) == list(truth["time"])
         assert np.abs(found[["north", "south"]].to_numpy() - truth[["north", "south"]].to_numpy()).mean() < 1.0

@@ -96,7 +96,7 @@ def test_a_recorded_run_ends_in_a_measured_model(name: str, tmp_path: Path, monk
     arguments = arguments_of(
         TASKS[name]["request"],
         [str(path) for path in DATA[name](tmp_path)],
-        budget=5.0,
+        budget=3.0,
         plans=2,
         model=f"replay:{tmp_path / 'answers.json'}",
         planner="offline",

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from small_graphs import NETWORK, PLAIN, SGC, graph_blueprint, graph_splits, tables, written
+from small_graphs import PLAIN, SGC, graph_blueprint, graph_splits, tables, written
 
 from palmette.automl.calls import build
 from palmette.automl.candidates import ChosenMember, Selection
 from palmette.automl.composition import available_learners, encoder_of, reader_of
-from palmette.automl.encoders.encoder import missing_requirement
 from palmette.automl.endpoint.checking import answers_of, check_endpoint, of_tests, row_exchanges, rows_of_requests
 from palmette.automl.endpoint.retraining import _visible
 from palmette.automl.endpoint.service import Service
@@ -128,28 +126,23 @@ def test_homophily_is_the_share_of_edges_inside_a_class(tmp_path: Path) -> None:
 # The package
 
 
-def selected(candidate: Any, rounds: int | None = None) -> Selection:
-    member = ChosenMember(candidate=candidate, weight=1.0, rounds=rounds)
+def selected(candidate: Any) -> Selection:
+    member = ChosenMember(candidate=candidate, weight=1.0)
     return Selection(
         metric="accuracy", score=0.9, members=(member,), ensembling="single", best_single=candidate.name,
         apparent_score=0.9,
     )  # fmt: skip
 
 
-def package_of(folder: Path, splits: DataSplits, candidate: Any, rounds: int | None = None) -> BuiltPackage:
-    blueprint = graph_blueprint()
-    package = BuiltPackage(folder / "package", Sandbox(), blueprint)
-    package.write(write_package(blueprint, selected(candidate, rounds)))
-    done = package.fit(splits.visible, folder / "fit", 120)
-    assert done.ok, done.stderr
-    return package
-
-
 @pytest.fixture(scope="module")
 def delivered(tmp_path_factory: pytest.TempPathFactory) -> tuple[BuiltPackage, DataSplits]:
     folder = tmp_path_factory.mktemp("package")
-    splits = graph_splits(folder)
-    return package_of(folder, splits, SGC), splits
+    splits, blueprint = graph_splits(folder), graph_blueprint()
+    package = BuiltPackage(folder / "package", Sandbox(), blueprint)
+    package.write(write_package(blueprint, selected(SGC)))
+    done = package.fit(splits.visible, folder / "fit", 120)
+    assert done.ok, done.stderr
+    return package, splits
 
 
 def test_the_package_predicts_nodes_that_it_has_no_class_of(
@@ -191,16 +184,6 @@ def test_the_package_passes_its_own_tests(delivered: tuple[BuiltPackage, DataSpl
     measured, wrong = of_tests(package.sandbox, package.folder)
     assert wrong is None, wrong
     assert measured.status == "passed"
-
-
-@pytest.mark.skipif(bool(missing_requirement(("torch",))), reason="torch is not installed")
-def test_a_network_is_delivered_like_any_model(tmp_path: Path) -> None:
-    splits = graph_splits(tmp_path)
-    package = package_of(tmp_path, splits, NETWORK, rounds=60)
-    made = package.predict(splits.holdout, tmp_path / "new")
-    assert isinstance(made, Predictions), made
-    assert (made.values == splits.holdout["area"].to_numpy()).mean() > 0.75
-    assert json.loads((package.folder / "model" / "metadata.json").read_text())["columns"][0] == "paper"
 
 
 def test_a_new_fit_sees_held_out_nodes_without_their_class(tmp_path: Path) -> None:
