@@ -31,16 +31,26 @@ class Range:
     default: Setting = None
     note: str = ""
     log: bool = False  # whether to search on a logarithmic scale
-    whole: bool = False
+    is_whole: bool = False
     values: tuple[Setting, ...] = ()
     searched: bool = True
+
+    @classmethod
+    def whole(cls, low: int, high: int, default: Setting = None, note: str = "", log: bool = False) -> Range:
+        """Returns the range of a whole number."""
+        return cls(low, high, default, note, log, is_whole=True)
+
+    @classmethod
+    def choice(cls, *values: Setting, default: Setting = None, note: str = "", searched: bool = True) -> Range:
+        """Returns a choice between a few values."""
+        return cls(values=values, default=default, note=note, searched=searched)
 
     def suggest(self, trial: optuna.Trial, name: str) -> Setting:
         """Suggests a value to try."""
         if self.values:
             chosen: Setting = trial.suggest_categorical(name, list(self.values))
             return chosen
-        if self.whole:
+        if self.is_whole:
             return trial.suggest_int(name, int(self.low), int(self.high), log=self.log)
         return trial.suggest_float(name, self.low, self.high, log=self.log)
 
@@ -50,25 +60,15 @@ class Range:
             right = setting in self.values
         else:
             number = isinstance(setting, int | float) and not isinstance(setting, bool) and setting >= min(0, self.low)
-            right = number and (not self.whole or setting == int(setting))  # type: ignore[arg-type]  # a number
+            right = number and (not self.is_whole or setting == int(setting))  # type: ignore[arg-type]  # a number
         return "" if right else f"is {setting!r}, not {self}"
 
     def __str__(self) -> str:
-        kind = "whole number" if self.whole else "number"
+        kind = "whole number" if self.is_whole else "number"
         values = f"one of {', '.join(map(repr, self.values))}"
         usual = "" if self.default is None else f", default {self.default!r}"
         what = values if self.values else f"{kind} from {self.low:g} to {self.high:g}"
         return f"{what}{usual}{': ' if self.note else ''}{self.note}"
-
-
-def whole(low: int, high: int, default: Setting = None, note: str = "", log: bool = False) -> Range:
-    """Returns the range of a whole number."""
-    return Range(low, high, default, note, log, whole=True)
-
-
-def choice(*values: Setting, default: Setting = None, note: str = "", searched: bool = True) -> Range:
-    """Returns a choice between a few values."""
-    return Range(values=values, default=default, note=note, searched=searched)
 
 
 Settings = Mapping[str, Setting]

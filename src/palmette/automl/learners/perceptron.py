@@ -10,7 +10,7 @@ from typing import Any
 
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import FoldData, Learner, Measured, Range, Settings, TrainingSetup, choice
+from palmette.automl.learners.learner import FoldData, Learner, Measured, Range, Settings, TrainingSetup
 
 MOST_EPOCHS, PATIENCE = 200, 8
 
@@ -43,7 +43,7 @@ class Perceptron(Learner):
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {
-            "width": choice(32, 64, 128, 256, default=128, note="units of the first layer"),
+            "width": Range.choice(32, 64, 128, 256, default=128, note="units of the first layer"),
             "alpha": Range(1e-5, 1e-1, 1e-3, "strength of the L2 penalty", log=True),
             "learning_rate": Range(5e-4, 5e-3, 2e-3, log=True),
         }

@@ -18,7 +18,6 @@ from palmette.automl.learners.learner import (
     Range,
     Settings,
     TrainingSetup,
-    whole,
 )
 
 
@@ -57,8 +56,8 @@ class DecisionTree(Learner):
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {
-            "max_depth": whole(2, 12, 6, "questions before a prediction"),
-            "min_samples_leaf": whole(1, 100, 20, "rows of a leaf at least", log=True),
+            "max_depth": Range.whole(2, 12, 6, "questions before a prediction"),
+            "min_samples_leaf": Range.whole(1, 100, 20, "rows of a leaf at least", log=True),
         }
 
 
@@ -85,7 +84,7 @@ class Neighbours(Learner):
         return (DefaultConfig(self.name, {"n_neighbors": USUAL}, self.reason, self.rank),)
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
-        return {"n_neighbors": whole(1, 100, USUAL, log=True)}
+        return {"n_neighbors": Range.whole(1, 100, USUAL, log=True)}
 
 
 TREES, TREES_AT_ONCE = 100, 50
@@ -108,7 +107,7 @@ class _Forest(Learner):
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         leaf = max(1, facts.rows // LEAVES)
         share = Range(0.2, 1.0, None, "share of the columns of each split")
-        return {"min_samples_leaf": whole(leaf, 10 * leaf, leaf, log=True), "max_features": share}
+        return {"min_samples_leaf": Range.whole(leaf, 10 * leaf, leaf, log=True), "max_features": share}
 
     def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
         most, estimator.n_estimators = estimator.n_estimators, 0

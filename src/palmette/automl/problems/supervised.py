@@ -106,14 +106,9 @@ class Supervised(Problem):
         return estimator
 
     def _blend(self, members: Sequence[EnsembleMember], ensembling: Ensembling) -> Call:
-        groups: list[list[EnsembleMember]] = []
-        for member in members:
-            for group in groups:
-                if group[0].encoder == member.encoder:
-                    group.append(member)
-                    break
-            else:
-                groups.append([member])
+        encoders: list[Call] = []
+        encoders += (one.encoder for one in members if one.encoder not in encoders)
+        groups = [[one for one in members if one.encoder == encoder] for encoder in encoders]
         parts = [self._shared(group, number, ensembling) for number, group in enumerate(groups, start=1)]
         if len(parts) == 1:
             return parts[0][1]

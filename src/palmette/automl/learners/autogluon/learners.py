@@ -8,7 +8,7 @@ from typing import Any
 
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import FoldData, Learner, Measured, Range, Settings, TrainingSetup, choice
+from palmette.automl.learners.learner import FoldData, Learner, Measured, Range, Settings, TrainingSetup
 
 MOST_SECONDS = 3600.0
 RANKING = frozenset({"roc_auc", "average_precision"})
@@ -45,7 +45,7 @@ class AutoGluon(Learner):
         return Call(path, {**given, "n_threads": setup.threads})
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
-        return {"preset": choice(*PRESETS, default=PRESETS[0], note="quality against time", searched=False)}
+        return {"preset": Range.choice(*PRESETS, default=PRESETS[0], note="quality against time", searched=False)}
 
     def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
         seconds = min(MOST_SECONDS, max(1.0, deadline - time.monotonic()))

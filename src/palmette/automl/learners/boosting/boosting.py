@@ -18,8 +18,6 @@ from palmette.automl.learners.learner import (
     Range,
     Settings,
     TrainingSetup,
-    choice,
-    whole,
 )
 
 MOST_ROUNDS = 4000
@@ -85,12 +83,12 @@ class LightGBM(Learner):
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         found = {
             "learning_rate": Range(0.06 if facts.work > LARGE else 0.02, 0.15, 0.05, log=True),
-            "num_leaves": whole(6, 128, 31, log=True),
-            "min_child_samples": whole(2, 100, 20, "rows of a leaf at least", log=True),
+            "num_leaves": Range.whole(6, 128, 31, log=True),
+            "min_child_samples": Range.whole(2, 100, 20, "rows of a leaf at least", log=True),
             "colsample_bytree": Range(0.4, 1.0, 1.0, "share of the columns of each tree"),
             "subsample": Range(0.5, 1.0, 1.0, "share of the rows of each tree"),
             "reg_lambda": Range(1e-2, 30.0, 0.0, log=True),
-            "extra_trees": choice(False, True, default=False, note="random thresholds"),
+            "extra_trees": Range.choice(False, True, default=False, note="random thresholds"),
         }
         smoothing = Range(1.0, 50.0, 10.0, "smoothing of categories with few rows", log=True)
         return found | ({"cat_smooth": smoothing} if "category" in facts.kinds or not facts.kinds else {})
@@ -136,7 +134,7 @@ class XGBoost(Learner):
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {
             "learning_rate": Range(0.08 if facts.work > LARGE else 0.03, 0.2, 0.08, log=True),
-            "max_depth": whole(3, 10, 6),
+            "max_depth": Range.whole(3, 10, 6),
             "min_child_weight": Range(0.5, 30.0, 1.0, log=True),
             "subsample": Range(0.5, 1.0, 0.9, "share of the rows of each tree"),
             "colsample_bytree": Range(0.4, 1.0, 0.8, "share of the columns of each tree"),
@@ -185,7 +183,7 @@ class CatBoost(Learner):
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {
             "learning_rate": Range(0.08 if facts.work > LARGE else 0.03, 0.2, 0.08, log=True),
-            "depth": whole(4, 8, 6),
+            "depth": Range.whole(4, 8, 6),
             "l2_leaf_reg": Range(0.5, 20.0, 3.0, log=True),
             "random_strength": Range(0.1, 5.0, 1.0, log=True),
         }

@@ -9,16 +9,7 @@ from palmette.automl.calls import Call
 from palmette.automl.candidates import Setting
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Kind
-from palmette.automl.learners.learner import (
-    DefaultConfig,
-    Learner,
-    Measured,
-    Range,
-    Settings,
-    TrainingSetup,
-    choice,
-    whole,
-)
+from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup
 
 SCALES: Mapping[str, Mapping[Kind, str]] = {
     "standard": {},
@@ -32,7 +23,7 @@ SHARES = (0.1, 0.05, 0.02)  # smallest sizes of a dense region, as shares of the
 FULL = 12  # columns up to which mixture components have full covariance
 MANY_ROWS = 5_000
 FAMILIES = frozenset({"clustering"})
-VARIANCE = choice(None, KEPT, note="share of the variance kept in few directions")
+VARIANCE = Range.choice(None, KEPT, note="share of the variance kept in few directions")
 
 
 class _Clustering(Learner):
@@ -71,7 +62,7 @@ class _Clustering(Learner):
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         counts = facts.clusters or (2, 10)
-        return {"n_clusters": whole(min(counts), max(counts)), "variance": VARIANCE}
+        return {"n_clusters": Range.whole(min(counts), max(counts)), "variance": VARIANCE}
 
 
 class KMeans(_Clustering):
@@ -145,6 +136,6 @@ class Density(_Clustering):
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {
-            "share": choice(*SHARES, default=SHARES[1], note="share of the rows that a region has at least"),
+            "share": Range.choice(*SHARES, default=SHARES[1], note="share of the rows that a region has at least"),
             "variance": VARIANCE,
         }

@@ -12,7 +12,7 @@ from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.encoders.image.encoders import ImageFolder
 from palmette.automl.encoders.shared import FromFolder
 from palmette.automl.encoders.text.encoders import TextFolder
-from palmette.automl.learners.learner import Cost, DefaultConfig, Learner, Range, Settings, TrainingSetup, whole
+from palmette.automl.learners.learner import Cost, DefaultConfig, Learner, Range, Settings, TrainingSetup
 
 EPOCHS, PASSES = 3, 3  # passes over the rows, and the cost of a training step in passes through the network
 FASTER = 50.0  # how much faster a GPU is than a thread
@@ -45,7 +45,7 @@ class _FineTuning(Learner):
         return (DefaultConfig(self.name, {}, self.description, rank),) if alone else ()
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
-        return {"epochs": whole(1, 10, EPOCHS), "lr": Range(1e-5, 2e-4, 3e-5, "learning rate", log=True)}
+        return {"epochs": Range.whole(1, 10, EPOCHS), "lr": Range(1e-5, 2e-4, 3e-5, "learning rate", log=True)}
 
     def cost(self, facts: DataFacts) -> Cost:
         one = self.folder()

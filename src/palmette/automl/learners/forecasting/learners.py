@@ -8,17 +8,7 @@ from typing import Any, ClassVar
 from palmette.automl.calls import Call
 from palmette.automl.candidates import SeriesUse
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import (
-    ABSOLUTE,
-    DefaultConfig,
-    Learner,
-    Measured,
-    Range,
-    Settings,
-    TrainingSetup,
-    choice,
-    whole,
-)
+from palmette.automl.learners.learner import ABSOLUTE, DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup
 from palmette.automl.weights import FOLDER, network_folder
 
 HERE = "palmette.automl.learners.forecasting"
@@ -91,7 +81,7 @@ class Naive(_Forecast):
         return {**found, "last": ({}, "the last value again: nothing beats it where changes are random")}
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
-        return {"season": whole(1, 10_000, 1), "count": whole(1, 52, 1)}
+        return {"season": Range.whole(1, 10_000, 1), "count": Range.whole(1, 52, 1)}
 
 
 class LinearForecast(_Forecast):
@@ -126,9 +116,9 @@ class LinearForecast(_Forecast):
         most = max(lags_of(facts.series or TYPICAL), 2 * LEAST_LAGS)
         note = "the most lags; some shares of them are taken, too"
         return {
-            "lags": whole(LEAST_LAGS, most, note=note),
-            "own": choice(False, True, default=False, note="weights of each series by itself", searched=False),
-            "log": choice(False, True, default=False, note="of logarithms", searched=False),
+            "lags": Range.whole(LEAST_LAGS, most, note=note),
+            "own": Range.choice(False, True, default=False, note="weights of each series by itself", searched=False),
+            "log": Range.choice(False, True, default=False, note="of logarithms", searched=False),
         }
 
 
@@ -152,8 +142,8 @@ class LinearNetworks(_Forecast):
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         most = max(lags_of(facts.series or TYPICAL), 3 * LEAST_LAGS)
-        kinds = choice("nlinear", "dlinear", default="nlinear", note="DLinear learns the trend by itself")
-        return {"kind": kinds, "lags": whole(2 * LEAST_LAGS, most, note="last values that are taken")}
+        kinds = Range.choice("nlinear", "dlinear", default="nlinear", note="DLinear learns the trend by itself")
+        return {"kind": kinds, "lags": Range.whole(2 * LEAST_LAGS, most, note="last values that are taken")}
 
 
 class Chronos(_Forecast):
@@ -192,7 +182,7 @@ class ThetaMethod(_Forecast):
         return {"season": season} if season > 1 else {}
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
-        return {"season": whole(1, 10_000, (facts.series or TYPICAL).season)}
+        return {"season": Range.whole(1, 10_000, (facts.series or TYPICAL).season)}
 
 
 class AutoETS(_Forecast):
@@ -237,9 +227,9 @@ class BoostedForecast(_Forecast):
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {
-            "lags": whole(2, 96, note="last values that are features", log=True),
-            "rounds": whole(50, 600, 200, "trees", log=True),
-            "leaves": whole(4, 127, 31, "leaves of a tree", log=True),
+            "lags": Range.whole(2, 96, note="last values that are features", log=True),
+            "rounds": Range.whole(50, 600, 200, "trees", log=True),
+            "leaves": Range.whole(4, 127, 31, "leaves of a tree", log=True),
             "rate": Range(0.01, 0.2, 0.05, "learning rate", log=True),
         }
 

@@ -8,16 +8,7 @@ from typing import ClassVar
 from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Kind
-from palmette.automl.learners.learner import (
-    DefaultConfig,
-    Learner,
-    Measured,
-    Range,
-    Settings,
-    TrainingSetup,
-    choice,
-    whole,
-)
+from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup
 
 PROPAGATION = "palmette.automl.learners.graph.nodes"
 WORDS = 50  # columns from which numbers are treated as word counts
@@ -55,7 +46,9 @@ class _Averaged(_OfNodes):
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {
             "C": Range(0.1, 100.0, 10.0, "inverse strength of the L2 penalty", log=True),
-            "hops": choice(*self.hops_to_try, default=next(iter(self.hops_to_try)), note="times features are averaged"),
+            "hops": Range.choice(
+                *self.hops_to_try, default=next(iter(self.hops_to_try)), note="times features are averaged"
+            ),
         }
 
 
@@ -105,7 +98,7 @@ class _NodeNetwork(_OfNodes):
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {
-            "width": whole(16, 128, 64, "units of the hidden layer", log=True),
+            "width": Range.whole(16, 128, 64, "units of the hidden layer", log=True),
             "dropout": Range(0.2, 0.8, 0.5),
             "lr": Range(2e-3, 5e-2, 1e-2, "learning rate", log=True),
             "weight_decay": Range(1e-5, 5e-3, 5e-4, log=True),

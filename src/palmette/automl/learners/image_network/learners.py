@@ -15,8 +15,6 @@ from palmette.automl.learners.learner import (
     Range,
     Settings,
     TrainingSetup,
-    choice,
-    whole,
 )
 
 MOST_EPOCHS = 80
@@ -50,6 +48,6 @@ class ImageNetwork(Learner):
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {
-            "width": whole(16, 64, 32, "channels of the first layer", log=True),
-            "mirrored": choice(False, True, default=True, note="whether a mirror image shows the same"),
+            "width": Range.whole(16, 64, 32, "channels of the first layer", log=True),
+            "mirrored": Range.choice(False, True, default=True, note="whether a mirror image shows the same"),
         }

@@ -8,7 +8,7 @@ from typing import Any
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Setting
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup, whole
+from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup
 
 MOST_EPOCHS = 200
 MANY = 2_000_000  # work above which layers are narrower
@@ -32,8 +32,8 @@ class _Neural(Learner):
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {
-            "width": whole(32, 128 if facts.work > MANY else 256, 128, "units of a layer", log=True),
-            "depth": whole(1, 3, 2, "hidden layers"),
+            "width": Range.whole(32, 128 if facts.work > MANY else 256, 128, "units of a layer", log=True),
+            "depth": Range.whole(1, 3, 2, "hidden layers"),
             "dropout": Range(0.0, 0.4, 0.1),
             "learning_rate": Range(5e-4, 5e-3, 2e-3, log=True),
             "weight_decay": Range(1e-4, 1e-1, 1e-3, log=True),
