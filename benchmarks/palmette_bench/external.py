@@ -38,6 +38,7 @@ from palmette.automl.profile.figures import column_figures, target_figures
 from palmette.automl.project import BuiltPackage, write_package
 from palmette.automl.samples import Loaded, Samples
 from palmette.automl.samples.load import load
+from palmette.automl.search.results import comparable
 from palmette.automl.search.runs import Search
 from palmette.automl.search.selection import select
 from palmette.automl.splitting import DataSplits, HoldOut, SplitRequest
@@ -166,10 +167,11 @@ class ExternalRun:
         if not found:
             ended = "; ".join(one.message for one in (*run.failures, *run.violations))
             raise DeveloperError(f"Training left nothing: {ended}", code="no-candidate")
-        scorer, folds = problem_of(self.blueprint).scorer(self.splits), self.blueprint.folds.count
+        results, rows = comparable(found, self.splits, ())
+        scorer, folds = problem_of(self.blueprint).scorer(rows), self.blueprint.folds.count
         left = max(1.0, started + budget - time.monotonic() - starts)
-        taken = {one.name: fit_seconds(one.trial, folds) / left for one in found}
-        chosen = select(found, scorer, self.blueprint.ensembling, taken)
+        taken = {one.name: fit_seconds(one.trial, folds) / left for one in results}
+        chosen = select(results, scorer, self.blueprint.ensembling, taken)
         self.package = BuiltPackage(self.folder / "package", self.sandbox, self.blueprint)
         self.package.write(write_package(self.blueprint, chosen))
         fitting = time.monotonic()

@@ -107,7 +107,9 @@ class Supervised(Problem):
 
     def _blend(self, members: Sequence[EnsembleMember], ensembling: Ensembling) -> Call:
         encoders: list[Call] = []
-        encoders += (one.encoder for one in members if one.encoder not in encoders)
+        for one in members:
+            if one.encoder not in encoders:
+                encoders.append(one.encoder)
         groups = [[one for one in members if one.encoder == encoder] for encoder in encoders]
         parts = [self._shared(group, number, ensembling) for number, group in enumerate(groups, start=1)]
         if len(parts) == 1:
