@@ -171,8 +171,8 @@ def _column(column: RegisteredColumn) -> str:
 
 
 def _rows(view: View) -> Iterator[str]:
-    grain = ", ".join(view.grain)
     if view.spine:
+        grain = ", ".join(view.identity)
         where = f" where {view.spine.where}" if view.spine.where else ""
         yield f"exactly those of {view.spine.table}{where}, repeated and null keys too; grain: {grain}"
     else:
@@ -182,9 +182,10 @@ def _rows(view: View) -> Iterator[str]:
             f"one for every {' and '.join(view.grain)} that has a row that counts in {' or in '.join(places)}; any "
             "such row will do, whether or not a feature's own condition holds for it. A null key makes no row."
         )
+    own = view.spine.cutoff if view.spine else ""
     cutoff = {
         "run": "one instant for all rows, given to the script",
-        "spine": f"each row's own, `{view.spine.cutoff if view.spine else ''}`; the script is given none",
+        "spine": f"each row's own, `{own}`, so an entity may have several; the script is given none",
         "partition": f"the midnight (in {view.zone}) that ends the partition's day, given to the script",
     }[view.cutoff]
     shown = f"it is the column `{AS_OF}`" if AS_OF in view.output else "it is no column of the output"

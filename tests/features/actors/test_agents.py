@@ -142,7 +142,7 @@ def test_rows_and_helpers_are_put_where_a_model_marks_them_and_are_marks_when_it
     reply = (ANSWERS / "testcase_coder.md").read_text("utf-8")
     output = answered(team, "testcase_coder", reply).output
     text = output.file.text
-    assert "# ready-made" not in text and text.count("expected = frame(") == 2
+    assert "# ready-made" not in text and text.count("expected, as_of = read(") == 2
     assert "=2024-04-17 14:30:04.999999" in text
     again = prompt(team, "testcase_coder", instruction="Correct it.", last=output)
     last = again[again.index("# Your last answer") :]

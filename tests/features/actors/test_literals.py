@@ -31,15 +31,21 @@ ROWS = st.lists(
 
 
 PARSED = HELPERS.replace("    # parsers", "\n".join(PARSERS.values()))
-CODE = f"from __future__ import annotations\n{IMPORTS.partition('import pytest')[0]}\n{PARSED}"
+CODE = f"from __future__ import annotations\nOUTPUT = ''\n{IMPORTS.partition('import pytest')[0]}\n{PARSED}"
 
 
-def run(text: str) -> list[dict[str, Any]]:
+class Rows:
+    """Stands for the session, and returns the rows of a frame."""
+
+    def createDataFrame(self, rows: list[list[Any]], _: str) -> list[dict[str, Any]]:  # noqa: N802 - Spark's name
+        return [dict(zip(SCHEMA, row, strict=True)) for row in rows]
+
+
+def run(text: str) -> Any:
     """The rows that the helpers of delivered tests read from a text."""
     names: dict[str, Any] = {}
     exec(CODE, names)
-    found = names["rows"](text)
-    return [{name: names["value"](str(kind), row.get(name, "null")) for name, kind in SCHEMA.items()} for row in found]
+    return names["frame"](Rows(), ", ".join(f"{name} {kind}" for name, kind in SCHEMA.items()), text)
 
 
 @given(st.data())

@@ -47,12 +47,10 @@ def judged(team: SmallTeam, asked: CaseCoderInput, tests: Tests, folder: Path) -
 def test_a_file_that_cannot_run_or_leaves_cases_out_is_refused(
     team: SmallTeam, asked: CaseCoderInput, written: Tests, tmp_path: Path
 ) -> None:
-    head, *rest = written.file.text.split("\ndef test_")
-    for name, text in {
-        "broken": f"{written.file.text}\nnowhere()\n",
-        "short": f"{head}\ndef test_{rest[0]}",
-    }.items():
-        verdict = judged(team, asked, changed(written, text), tmp_path / name)
+    text = written.file.text
+    short = text.replace('"text", CASES.values(), ids=CASES', '"text", [*CASES.values()][:1], ids=[*CASES][:1]')
+    for name, changed_text in {"broken": f"{text}\nnowhere()\n", "short": short}.items():
+        verdict = judged(team, asked, changed(written, changed_text), tmp_path / name)
         assert not verdict.ok
         assert [violation.code for violation in verdict.violations] == ["tests-not-run"]
         assert ("nowhere" if name == "broken" else "1 tests ran") in verdict.violations[0].message
@@ -61,14 +59,10 @@ def test_a_file_that_cannot_run_or_leaves_cases_out_is_refused(
 def test_tests_that_fail_although_the_answers_are_right_are_reported(
     team: SmallTeam, asked: CaseCoderInput, written: Tests, tmp_path: Path
 ) -> None:
-    text = written.file.text.replace("\ndef test_", "\ndef test_wrong_", 1)
-    name = "test_wrong_" + asked.cases.cases[0].name.removeprefix("test_")
-    lines = text.splitlines()
-    at = next(number for number, line in enumerate(lines) if line.startswith(f"def {name}("))
-    verdict = judged(
-        team, asked, changed(written, "\n".join([*lines[: at + 1], "    assert False", *lines[at + 1 :]])), tmp_path
-    )
-    assert [violation.subject for violation in verdict.violations] == [name]
+    first = asked.cases.cases[0].name
+    text = written.file.text.replace("    actual = ", f"    assert text != CASES[{first!r}]\n    actual = ")
+    verdict = judged(team, asked, changed(written, text), tmp_path)
+    assert [violation.subject for violation in verdict.violations] == [f"test_case[{first}]"]
 
 
 def test_tests_that_did_not_run_on_wrong_answers_are_not_said_to_notice_them() -> None:

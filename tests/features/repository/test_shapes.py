@@ -91,6 +91,16 @@ def test_a_shape_that_no_rule_fills_is_announced(repository: Callable[[str], Pat
     assert "one function with `@feature` per feature" in found.departures[0] and not found.skeleton
 
 
+def test_a_decorator_of_helpers_is_no_shape_of_features(repository: Callable[[str], Path], run_spec: Run) -> None:
+    root = repository("baskets")
+    timed = "from pyspark.sql import DataFrame\n\n\n" + "".join(
+        f"@timed\ndef {name}(df: DataFrame) -> DataFrame:\n    return df\n\n\n" for name in ("first", "second")
+    )
+    (root / "src/grocer/timing.py").write_text(timed, encoding="utf-8")
+    found = read_conventions(root, run_spec, parquet_view())
+    assert found.skeleton and not found.departures
+
+
 def test_rules_that_are_not_kept_are_reported_with_the_reason(repository: Callable[[str], Path], run_spec: Run) -> None:
     script, conventions = written(repository("baskets"), run_spec, parquet_view())
     text = script.text.replace("import pyspark.sql.functions as sf", "from pyspark.sql import functions as sf")

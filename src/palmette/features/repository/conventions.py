@@ -123,7 +123,8 @@ def _skeleton(
     neighbours: Sequence[Neighbour], checkout: Checkout, view: View, stated: Sequence[FunctionShape]
 ) -> tuple[Skeleton | None, tuple[str, ...]]:
     """The neighbour to imitate (or None), and differences between new scripts and the neighbours, as sentences."""
-    decorated = decorated_features(checkout)
+    has_builder = any(builder_of(neighbour.module) for neighbour in neighbours)
+    decorated = None if has_builder else decorated_features(checkout)
     if decorated is not None:
         mark, path = decorated
         return None, (

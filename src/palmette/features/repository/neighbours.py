@@ -185,7 +185,7 @@ def decorated_features(checkout: Checkout) -> tuple[str, str] | None:
         marks = Counter(
             dotted_name(mark)
             for function in module.functions
-            if "DataFrame" in function.returns or "Column" in function.returns
+            if "DataFrame" in inferred_returns(function) or "Column" in function.returns
             for mark in function.node.decorator_list
         )
         for mark, count in marks.most_common(1):

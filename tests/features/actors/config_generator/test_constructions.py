@@ -126,7 +126,6 @@ def test_scripts_make_what_pydantic_makes(team: ModuleType, field: str, document
     ("self.window = Window(**self.window)", []),
     ("self.window = self.window if isinstance(self.window, Window) else Window(**self.window)", []),
     ("object.__setattr__(self, 'window', Window(**self.window))", []),
-    ("self.window = [Window(**each) for each in [self.window]][0]", []),
     ("self.window = self.window or Window(5)", ["window"]),
     ("assert self.window.days > 0", ["window"]),
     ("self.view = f'{self.view}_{self.window.days}'", ["window"]),

@@ -216,7 +216,7 @@ def _places(view: View, config: Config, template: Template) -> list[str]:
     entry = shape_of(conventions, "build").name
     given = (_parameter(one, view) for one in signature(view, conventions, "build"))
     return [
-        f"The file is {template.file.path}.",
+        f"The file is {template.file.path}. Lines have at most {conventions.line_length} characters.",
         "\n".join([f"`{entry}` is called with:", *given]),
         f"`config` is {kind}. Expressions on it:",
         "\n".join(facts) or "(none: use constants of the script for places)",

@@ -219,6 +219,8 @@ class ConfigGenerator(Agent):
             return self._known_team, ()
         checkout = Checkout(self.root)
         conventions = read_conventions(self.root, self.run_spec, self.view, checkout)
+        for departure in conventions.departures:
+            context.progress(departure)
         files = neighbouring_configs(checkout, conventions, conventions.config_path.replace("{view}", self.view.name))
         code = TeamCode(self.sandbox, self.root, context.workspace)
         named = self.run_spec.repository.config_class

@@ -5,14 +5,12 @@ Reads `request.json` from the working directory and writes `answer.json` there. 
 
 from __future__ import annotations
 
-import ast
-import builtins
 import collections.abc
 import dataclasses
 import importlib
 import inspect
 import json
-import textwrap
+import re
 import tomllib
 import traceback
 import types
@@ -182,31 +180,12 @@ def _fields(kind: Any, within: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def made_by_itself(kind: Any) -> set[str]:
-    """The fields that `__post_init__` converts itself, such as `self.sink = Sink(**self.sink)`."""
+    """The fields that `__post_init__` converts itself: `Sink(**self.sink)`, `[Input(**one) for one in self.inputs]`."""
     if not hasattr(kind, "__post_init__"):
         return set()
-    found = set()
-    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(kind.__post_init__)))):
-        match node:
-            case ast.Assign(targets=[ast.Attribute(attr=name)], value=value):
-                pass
-            case ast.Call(func=ast.Attribute(attr="__setattr__"), args=[_, ast.Constant(value=str(name)), value]):
-                pass
-            case _:
-                continue
-        made_of = [inner for part in ast.walk(value) if _makes_something(part) for inner in ast.walk(part)]
-        if any(isinstance(inner, ast.Attribute) and inner.attr == name for inner in made_of):
-            found.add(name)
-    return found
-
-
-def _makes_something(part: ast.AST) -> bool:
-    """Whether the expression, or any of its items, calls anything but built-in functions and methods of the object."""
-    if not isinstance(part, ast.Call | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-        return False
-    calls = [part] if isinstance(part, ast.Call) else [each for each in ast.walk(part) if isinstance(each, ast.Call)]
-    names = [ast.unparse(call.func) for call in calls]
-    return any(not name.startswith("self.") and not hasattr(builtins, name) for name in names)
+    source = inspect.getsource(kind.__post_init__)
+    items = re.findall(r"\(\*\*(\w+)\).*? for \1 in self\.(\w+)", source)
+    return {*re.findall(r"\(\*\*self\.(\w+)\)", source), *(name for _, name in items)}
 
 
 def parse(request: dict[str, Any]) -> dict[str, Any]:

@@ -182,7 +182,8 @@ def _call(view: View, template: Template, cases: TestCases, path: str) -> list[s
         tests.setdefault("\n".join(assertion(view, conventions, case)), []).append(case.name)
     whose = "the team's fixture" if conventions.fixture else "a fixture that the helpers define"
     said = [
-        f"The file is {path}. The function under test: from {module_of(template, view)} import {entry}",
+        f"The file is {path}. Lines have at most {conventions.line_length} characters.",
+        f"The function under test: from {module_of(template, view)} import {entry}",
         f"Every test takes `{fixture_of(conventions)}`, {whose}, and has these lines:",
     ]
     for lines, names in tests.items():

@@ -23,23 +23,33 @@ def schema_text(schema: Schema) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in schema.items())
 
 
-def rows_text(schema: Schema, rows: Sequence[Mapping[str, Any]], width: int, heading: str = "") -> str:
-    """Writes rows of JSON values as the helper `rows` reads them, in lines of at most `width` where possible.
+def rows_text(
+    schema: Schema,
+    rows: Sequence[Mapping[str, Any]],
+    width: int,
+    heading: str = "",
+    implied: Mapping[str, str] | None = None,
+) -> str:
+    """Writes rows of JSON values as the helper `frame` reads them, in lines of at most `width` where possible.
 
     Values that most rows share come first; each row then has its own, after a dash.
+
+    Args:
+        implied: Values that a row has where it leaves a column out; null for other columns.
     """
+    without = {name: (implied or {}).get(name, _NULL) for name in schema}
     decoded = [decode_row(schema, row) for row in rows]
     texts = [{name: cell_text(kind, row[name]) for name, kind in schema.items()} for row in decoded]
     found = {name: Counter(row[name] for row in texts).most_common(1)[0] for name in schema} if rows else {}
-    usual = {name: text for name, (text, count) in found.items() if 2 * count >= len(rows) and text != _NULL}
-    own = [{name: text for name, text in row.items() if text != usual.get(name, _NULL)} for row in texts]
-    lines = _wrapped(heading, usual, width)
+    usual = {name: text for name, (text, count) in found.items() if 2 * count >= len(rows) and text != without[name]}
+    own = [{name: text for name, text in row.items() if text != usual.get(name, without[name])} for row in texts]
+    lines = wrapped(heading, usual, width)
     for row in own if len(rows) > 1 else ():
-        lines += _wrapped("-", row, width)
+        lines += wrapped("-", row, width)
     return "\n".join(f"{INDENT}{line}" for line in lines)
 
 
-def _wrapped(start: str, row: Mapping[str, str], width: int) -> list[str]:
+def wrapped(start: str, row: Mapping[str, str], width: int) -> list[str]:
     """The pairs `name=value` of a row, two spaces apart, after `start`."""
     lines = [start]
     for name, text in row.items():

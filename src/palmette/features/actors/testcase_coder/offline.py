@@ -5,7 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from palmette.features.actors.testcase_coder.literals import INDENT, instant_text, rows_text, schema_text
+from palmette.features.actors.testcase_coder.literals import (
+    INDENT,
+    cell_text,
+    instant_text,
+    rows_text,
+    schema_text,
+    wrapped,
+)
 from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import timestamp_of
 from palmette.features.signature import BoundParameter, shape_of, signature
@@ -15,8 +22,38 @@ from palmette.features.spec.view import Schema, View
 def file_of_tests(view: View, cases: TestCases, conventions: Conventions, module: str) -> str:
     """The unformatted source of the test file; `module` is the import name of the script."""
     entry = shape_of(conventions, "build").name
-    tests = [_test(view, case, conventions) for case in cases.cases]
+    alike: dict[tuple[str, ...], list[TestCase]] = {}
+    for case in cases.cases:
+        lines = (reading(view, conventions, case), *assertion(view, conventions, case))
+        alike.setdefault(lines, []).append(case)
+    tests = [
+        part
+        for number, (lines, group) in enumerate(alike.items(), 1)
+        for part in _tests(view, conventions, lines, group, f"_{number}" if number > 1 else "")
+    ]
     return "\n\n\n".join([_head(view, module, entry, conventions), *helpers(view, conventions), *tests]) + "\n"
+
+
+def _tests(
+    view: View, conventions: Conventions, lines: Sequence[str], cases: Sequence[TestCase], number: str
+) -> list[str]:
+    """Cases that are compared in the same way: a dict of their texts by name, and the test that they share."""
+    entries = []
+    for case in cases:
+        reason = textwrap.wrap(" ".join(case.why.split()), conventions.line_length - 6, break_long_words=False)
+        entries += [*(f"    # {line}" for line in reason), f"    {case.name!r}: {case_text(view, conventions, case)},"]
+    name = f"CASES{number}"
+    return [
+        "\n".join([f"{name} = {{", *entries, "}"]),
+        "\n".join(
+            [
+                f'@pytest.mark.parametrize("text", {name}.values(), ids={name})',
+                f"def test_case{number}({fixture_of(conventions)}: SparkSession, text: str) -> None:",
+                '    """The rows that a case expects come out of the rows that it gives."""',
+                *(f"    {line}" for line in lines),
+            ]
+        ),
+    ]
 
 
 def _head(view: View, module: str, entry: str, conventions: Conventions) -> str:
@@ -34,7 +71,7 @@ from {module} import {conventions.owner or entry}'''
 
 IMPORTS = """import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from typing import Any
@@ -60,7 +97,9 @@ def table_schema(view: View, name: str) -> Schema:
 def _schemas(view: View, conventions: Conventions) -> str:
     schemas = {name: schema_text(table_schema(view, name)) for name in sorted(view.tables)}
     tables = [f"    {name!r}: {_wrapped(text, conventions)}," for name, text in schemas.items()]
-    return "\n".join(["TABLES = {", *tables, "}", f"OUTPUT = {_wrapped(schema_text(view.output), conventions)}"])
+    output = _wrapped(schema_text(view.output), conventions)
+    implied = _quoted(wrapped("", defaults(view), conventions.line_length - len(INDENT)))
+    return "\n".join(["TABLES = {", *tables, "}", f"OUTPUT = {output}", f"DEFAULTS = {implied}"])
 
 
 def _wrapped(text: str, conventions: Conventions) -> str:
@@ -115,58 +154,61 @@ def value(kind: str, text: str) -> Any:
     return text if is_plain else json.loads(text)
 
 
-def rows(text: str) -> list[dict[str, str]]:
+def frame(spark: SparkSession, schema: str, text: str | None) -> DataFrame:
     """Rows of `name=value`; those before the first dash hold for all."""
-    parts = [re.split(r"  +|\\n *", part.strip(" \\n")) for part in re.split(r"(?m)^ *-(?: |$)", text)]
+    parts = [re.split(r"  +|\\n *", part.strip(" \\n")) for part in re.split(r"(?m)^ *-(?: |$)", text or "")]
     usual, *own = [dict(pair.split("=", 1) for pair in part if pair) for part in parts]
-    return [{**usual, **row} for row in own or [{}]]
-
-
-def frame(spark: SparkSession, schema: str, rows: Sequence[Mapping[str, str]]) -> DataFrame:
-    """Columns that a row leaves out are null."""
+    rows = [] if text is None else [{**usual, **row} for row in own or [{}]]
     kinds = [column.split() for column in schema.split(", ")]
-    values = [[value(kind, row.get(name, "null")) for name, kind in kinds] for row in rows]
-    return spark.createDataFrame(values, schema)
+    return spark.createDataFrame([[value(kind, row.get(name, "null")) for name, kind in kinds] for row in rows], schema)
 
 
-def tables(spark: SparkSession, text: str) -> dict[str, DataFrame]:
-    """All tables of the view; those that the text leaves out are empty."""
-    parts = re.split(r"(?m)^ *(\\w+):", text)
-    given = dict(zip(parts[1::2], map(rows, parts[2::2]), strict=True))
-    return {name: frame(spark, schema, given.get(name, ())) for name, schema in TABLES.items()}'''
+def read(spark: SparkSession, text: str, output: str = OUTPUT) -> tuple[dict[str, DataFrame], DataFrame, Any]:
+    """What a case gives, what it expects (`=>`), and its cut-off (`@`)."""
+    parts = re.split(r"(?m)^ *(\\w+:|=>|@)", text)
+    found = dict(zip(parts[1::2], parts[2::2], strict=True))
+    given = {name: frame(spark, schema, found.get(f"{name}:")) for name, schema in TABLES.items()}
+    expected = frame(spark, output, f"{DEFAULTS}\\n{found['=>']}" if "=>" in found else None)
+    return given, expected, at(found["@"].strip()) if "@" in found else None'''
 
 
-def _test(view: View, case: TestCase, conventions: Conventions) -> str:
-    lines = [
-        _docstring(case.why, conventions),
-        rows_of(view, case, conventions),
-        *assertion(view, conventions, case),
-    ]
-    head = f"def test_{case.name}({fixture_of(conventions)}: SparkSession) -> None:"
-    return "\n".join([head, textwrap.indent("\n".join(lines), "    ")])
+def case_text(view: View, conventions: Conventions, case: TestCase, indent: str = INDENT) -> str:
+    """The cut-off, the tables and the expected rows of a case, as the helper `read` takes them."""
+    width = conventions.line_length - 2 * len(INDENT)
+    lines = [f"{INDENT}@ {instant_text(timestamp_of(case.as_of))}"] if case.as_of else []
+    lines += [rows_text(table_schema(view, name), rows, width, f"{name}:") for name, rows in case.given.items()]
+    if case.expect:
+        lines.append(rows_text(_compared(view, case), case.expect, width, "=>", defaults(view)))
+    return _quoted("\n".join(lines).split("\n"), indent)
+
+
+def _quoted(lines: Sequence[str], indent: str = "") -> str:
+    """Lines as a string literal that ends at this indentation."""
+    text = "\n".join(f"{indent}{line}" for line in lines)
+    raw = "r" if "\\" in text else ""
+    return f'{raw}"""\n{text}\n{indent}"""'
+
+
+def defaults(view: View) -> dict[str, str]:
+    """The features' defaults, as cells of a test."""
+    return {
+        feature.name: cell_text(feature.dtype, feature.default)
+        for feature in view.features
+        if not feature.internal and feature.default is not None
+    }
+
+
+def reading(view: View, conventions: Conventions, case: TestCase) -> str:
+    """The line of a test that reads its case."""
+    columns = _compared(view, case)
+    schema = "" if columns == view.output else f", {_wrapped(schema_text(columns), conventions)}"
+    as_of = "as_of" if any(one.meaning == "as_of" for one in signature(view, conventions, "build")) else "_"
+    return f"given, expected, {as_of} = read({fixture_of(conventions)}, text{schema})"
 
 
 def rows_of(view: View, case: TestCase, conventions: Conventions) -> str:
-    """The lines of a test that build its inputs (`given`, `as_of`) and its expected output as data frames."""
-    fixture, columns, width = fixture_of(conventions), _compared(view, case), conventions.line_length - 2 * len(INDENT)
-    given = [rows_text(table_schema(view, name), rows, width, f"{name}:") for name, rows in case.given.items()]
-    schema = "OUTPUT" if columns == view.output else _wrapped(schema_text(columns), conventions)
-    cutoffs = [each for each in signature(view, conventions, "build") if each.meaning == "as_of"]
-    output = rows_text(columns, case.expect, width)
-    lines = [
-        *([f"inputs = {_quoted(given)}"] if given else []),
-        *([f"output = {_quoted([output])}"] if output else []),
-        f"given = tables({fixture}, {'inputs' if given else repr('')})",
-        f"expected = frame({fixture}, {schema}, {'rows(output)' if output else '[]'})",
-        *(f"as_of = {_as_of(case.as_of, each.annotation)}" for each in cutoffs),
-    ]
-    return "\n".join(lines)
-
-
-def _quoted(lines: Sequence[str]) -> str:
-    text = "\n".join(lines)
-    raw = "r" if "\\" in text else ""
-    return f'{raw}"""\n{text}\n{INDENT}"""'
+    """The lines of a test of its own that read its inputs (`given`, `as_of`) and its expected output."""
+    return f"text = {case_text(view, conventions, case, '')}\n{reading(view, conventions, case)}"
 
 
 def assertion(view: View, conventions: Conventions, case: TestCase) -> list[str]:
@@ -186,15 +228,6 @@ def _called(conventions: Conventions) -> str:
     return f"{conventions.instance}.{name}" if conventions.instance else name
 
 
-def _docstring(why: str, conventions: Conventions) -> str:
-    width = conventions.line_length - 10
-    text = why.replace("\\", "\\\\").replace('"""', "'''")
-    if len(text) <= width:
-        return f'"""{text}"""' if not text.endswith('"') else f'"""{text} """'
-    first, *rest = textwrap.wrap(text, width, break_long_words=False)
-    return "\n".join([f'"""{first}', *rest, '"""'])
-
-
 def _compared(view: View, case: TestCase) -> Schema:
     """The output columns that the case specifies."""
     if not case.expect:
@@ -212,22 +245,11 @@ def _argument(view: View, bound: BoundParameter, fixture: str) -> str:
             return f'given["{bound.table}"]'
         case "table" | "frame" if len(view.tables) == 1:
             return f'given["{next(iter(view.tables))}"]'
+        case "as_of" if bound.annotation.replace(" ", "").lower().startswith("str"):
+            return "as_of.isoformat()"
         case "as_of":
             return "as_of"
         case "config":
             return "None"
         case _:
             return ""
-
-
-def _as_of(text: str | None, annotation: str) -> str:
-    if text is None:
-        return "None"
-    timestamp = timestamp_of(text)
-    kind = annotation.replace(" ", "").lower()
-    if kind.startswith("str"):
-        return repr(timestamp.isoformat())
-    is_midnight = timestamp == timestamp.replace(hour=0, minute=0, second=0, microsecond=0)
-    if kind.endswith("date") and is_midnight:  # a datetime at midnight only, because it is a date, too
-        return f"date({timestamp.year}, {timestamp.month}, {timestamp.day})"
-    return f"at({instant_text(timestamp)!r})"

@@ -17,9 +17,9 @@ from palmette.features.spec.view import View
 MARK = "# ready-made: "
 HELPERS = "HELPERS"
 """In uppercase, so that it differs from every case name."""
-_ROWS = ("inputs", "output", "given", "expected", "as_of")
-"""Names that the rows of a case are assigned to."""
-_HELPERS = ("TABLES", "OUTPUT", "at", "value", "rows", "frame", "tables", OWN_FIXTURE)
+_ROWS = ("text", "given")
+"""The first names that the rows of a case are assigned to."""
+_HELPERS = ("TABLES", "OUTPUT", "DEFAULTS", "at", "value", "frame", "read", OWN_FIXTURE)
 """Names that the helpers define."""
 _LINE = re.compile(rf"^(?P<indent>[ \t]*){MARK}(?P<name>\w+)[ \t]*$", re.MULTILINE)
 
@@ -62,8 +62,9 @@ def marked(text: str) -> str:
 
 
 def _assigned(node: ast.stmt) -> str:
-    """The name that a statement defines."""
+    """The first name that a statement defines."""
     target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    target = target.elts[0] if isinstance(target, ast.Tuple) else target
     if isinstance(target, ast.Name):
         return target.id
     return node.name if isinstance(node, ast.FunctionDef) else ""

@@ -91,7 +91,7 @@ class TestcaseGenerator(Agent):
             prompt_context.meaning(self.view),
             prompt_context.registry_of(self.view),
             section("mistakes", *self._mistakes(), rank=NEEDED),
-            section("recipe", *recipe(self.suite()), rank=NEEDED),
+            section("recipe", recipe(self.suite()), rank=NEEDED),
         )
 
     def _mistakes(self) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import product
-from typing import Protocol
+from typing import NamedTuple
 
 from palmette.features.actors.testcase_generator.deviations import DeviatingView
 from palmette.features.frame import Frame
@@ -43,6 +43,13 @@ class CaseCandidate:
         return sum(len(rows) for rows in self.part.rows.values())
 
 
+class CaseInputs(NamedTuple):
+    """The tables and the cut-off of a case."""
+
+    frames: Mapping[str, Frame]
+    as_of: datetime | None
+
+
 Key = tuple[object, ...]
 """Identifies a row: its grain, then its cut-off if the output shows it."""
 
@@ -62,8 +69,9 @@ def _of_scenario(
     factory: RowFactory, staged: NamedScenario, others: Sequence[DeviatingView]
 ) -> Iterator[CaseCandidate]:
     view, builder, scenario = factory.view, staged.builder, staged.scenario()
+    inputs = CaseInputs(scenario.frames, scenario.as_of)
     try:
-        right = expected(view, scenario.frames, scenario.as_of)
+        right = expected(view, *inputs)
     except (NotCovered, WouldFail):
         return
     names = [feature.name for feature in view.features]
@@ -71,7 +79,7 @@ def _of_scenario(
     detects = feature_values(view, right)
     shared = ReferenceCache(scenario.frames)
     for other in others:
-        for key in differing(view, other, scenario, right, shared):
+        for key in differing(view, other, inputs, right, shared):
             detects.setdefault(key, set()).add(other.what)
     for part in builder.parts:
         own = _entities(factory, part)
@@ -80,17 +88,8 @@ def _of_scenario(
             yield CaseCandidate(part, builder.cutoff, found)
 
 
-class CoverInputs(Protocol):
-    """The inputs that a case is computed from."""
-
-    @property
-    def frames(self) -> Mapping[str, Frame]: ...
-    @property
-    def as_of(self) -> datetime | None: ...
-
-
 def differing(
-    view: View, other: DeviatingView, inputs: CoverInputs, right: Frame, shared: ReferenceCache | None = None
+    view: View, other: DeviatingView, inputs: CaseInputs, right: Frame, shared: ReferenceCache | None = None
 ) -> set[Key]:
     """Keys of the rows that differ for a deviating view; empty if its output cannot be compared."""
     wrong = other.output(inputs.frames, inputs.as_of, right, shared)

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from palmette.features.actors.testcase_generator.cover import (
     FEATURE_VALUES,
     CaseCandidate,
+    CaseInputs,
     candidates,
     cover,
     differing,
@@ -20,7 +21,6 @@ from palmette.features.actors.testcase_generator.cover import (
 )
 from palmette.features.actors.testcase_generator.deviations import DeviatingView, deviants
 from palmette.features.artefacts import TestCase
-from palmette.features.frame import Frame
 from palmette.features.frame_json import decode_row, encode_row, frame_of_unit_test, timestamp_of, timestamp_text
 from palmette.features.frames.fixtures import Rows
 from palmette.features.frames.row_factory import Row, RowFactory
@@ -127,16 +127,15 @@ class CaseSelector:
         return CaseInputs(self.factory.frames(rows, cutoff), None if self.view.cutoff == "spine" else cutoff)
 
     def trimmed(self, candidate: CaseCandidate) -> Rows:
-        """The part's rows, without tables that it does not need to detect its deviations."""
+        """The part's rows, without those that it does not need to detect its deviations."""
         rows = dict(candidate.part.rows)
         others = [other for other in self.deviants if other.what in candidate.detects]
         features = {what for what in candidate.detects if what.startswith(FEATURE_VALUES)}
-        spine = self.view.spine.table if self.view.spine else None
-        for name in list(rows):
-            fewer = {table: each for table, each in rows.items() if table != name}
-            if name != spine and fewer and self._detects(self._inputs(fewer, candidate.cutoff), others, features):
+        for name, row in [(name, row) for name, each in rows.items() for row in reversed(each)]:
+            fewer = {**rows, name: [other for other in rows[name] if other is not row]}
+            if any(fewer.values()) and self._detects(self._inputs(fewer, candidate.cutoff), others, features):
                 rows = fewer
-        return rows
+        return {name: each for name, each in rows.items() if each}
 
     def _detects(self, inputs: CaseInputs, others: Sequence[DeviatingView], features: set[str]) -> bool:
         try:
@@ -158,13 +157,6 @@ class CaseSelector:
             left = (other for other in self.deviants if other.what not in found)
             found |= {other.what for other in left if differing(self.view, other, inputs, right)}
         return found
-
-
-class CaseInputs(NamedTuple):
-    """The tables and the cut-off of a case."""
-
-    frames: dict[str, Frame]
-    as_of: datetime | None
 
 
 def situation(view: View, case: TestCase) -> CaseInputs:

@@ -20,11 +20,18 @@ from palmette.features.spec.values import Window
 from palmette.features.spec.view import View, ViewFeature
 
 
-class _Inclusive(Reference):
-    """Counts rows whose event or availability is exactly at the cut-off."""
+def _known_until(by: timedelta, *kinds: str) -> type[Reference]:
+    """Sees rows of tables of these kinds as if the cut-off were later by `by`."""
 
-    def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
-        return super().visible(rows, times, None if cutoff is None else cutoff + MICROSECOND)
+    class Shifted(Reference):
+        def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
+            return super().visible(rows, times, cutoff + by if cutoff and times.table.kind in kinds else cutoff)
+
+    return Shifted
+
+
+_Inclusive = _known_until(MICROSECOND, "event", "snapshot", "scd2")
+_OldStates = _known_until(timedelta(days=-1), "snapshot", "scd2")
 
 
 class _Exclusive(Reference):
@@ -57,14 +64,6 @@ class _WholeDays(Reference):
             return super().within(rows, known, window, cutoff)
         start = start.replace(hour=0, minute=0, second=0, microsecond=0)
         return [row for row in rows if (at := known.times.event(row)) is not None and at >= start]
-
-
-class _OldStates(Reference):
-    """Looks up states one day late."""
-
-    def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
-        late = times.table.kind in ("snapshot", "scd2") and cutoff is not None
-        return super().visible(rows, times, cutoff - timedelta(days=1) if late and cutoff else cutoff)
 
 
 class _AllStates(Reference):

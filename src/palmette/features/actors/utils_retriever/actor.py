@@ -95,7 +95,7 @@ class UtilsRetriever(Agent):
         listed = {(candidate.module, candidate.function.name) for candidate in found}
         scripts = {neighbour.module.path for neighbour in find_neighbours(self.checkout)}
         others = [
-            f"{module.name}: {name}{_signature(function)}"
+            f"{module.name}: {name}{_signature(function)}{_gist(function)}"
             for module in self.checkout.modules
             if module.path not in scripts and not module.is_test
             for name, function in callables(module)
@@ -195,6 +195,11 @@ def _candidate_text(candidate: UtilityCandidate) -> str:
 def _signature(function: Function) -> str:
     returns = f" -> {function.returns}" if function.returns else ""
     return f"({ast.unparse(function.node.args)}){returns}"
+
+
+def _gist(function: Function) -> str:
+    """The first line of the docstring, as a comment."""
+    return f"  # {function.doc.splitlines()[0]}" if function.doc else ""
 
 
 def _suspects(violation: Violation, output: Utilities) -> list[Utility]:
