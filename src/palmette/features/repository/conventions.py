@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from palmette.delivery.paths import is_obeyed
 from palmette.features.artefacts import Conventions, FunctionShape, Role
 from palmette.features.repository.checkout import Checkout, Module, dotted_name
-from palmette.features.repository.habits import style_of, usual_entry
+from palmette.features.repository.habits import declared_options, style_of, usual_entry
 from palmette.features.repository.neighbours import (
     Neighbour,
     builder_of,
@@ -294,23 +294,15 @@ def _options(neighbours: Sequence[Neighbour], given: Collection[str]) -> _Option
     """
     config, as_of = Counter[str](), Counter[str]()
     for neighbour in neighbours:
-        for node in ast.walk(neighbour.module.tree):
-            if not isinstance(node, ast.Call) or dotted_name(node.func).split(".")[-1] not in (
-                "add_argument",
-                "option",
-                "Option",
-            ):
+        for flag in declared_options(neighbour.module):
+            if not flag.startswith("--"):
                 continue
-            flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-            for flag in flags:
-                if not flag.startswith("--"):
-                    continue
-                if re.search(r"conf|cfg|settings|params|options", flag):
-                    config[flag] += 1
-                    continue
-                named = flag.lstrip("-").replace("-", "_") in given or re.search(r"as[-_]?of|cut[-_]?off", flag)
-                if named or re.search(r"date|until|day|timestamp", flag):
-                    as_of[flag] += 1 + bool(named)
+            if re.search(r"conf|cfg|settings|params|options", flag):
+                config[flag] += 1
+                continue
+            named = flag.lstrip("-").replace("-", "_") in given or re.search(r"as[-_]?of|cut[-_]?off", flag)
+            if named or re.search(r"date|until|day|timestamp", flag):
+                as_of[flag] += 1 + bool(named)
     return _Options(config=_favourite(config) or "--config", as_of=_favourite(as_of) or "--as-of")
 
 

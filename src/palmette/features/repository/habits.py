@@ -217,6 +217,14 @@ def _cutoff_format(modules: Iterable[Module]) -> str:
     return _DAY if re.search(r"(?<!\w)(?:\w+\.)?date\.fromisoformat\(", text) else ""
 
 
+def declared_options(module: Module) -> Iterator[str]:
+    """The options and arguments, by their longest names, that are declared with argparse, click or typer."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Call) and dotted_name(node.func).split(".")[-1] in ("add_argument", "option", "Option"):
+            names = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            yield from sorted(names, key=len)[-1:]
+
+
 def _driver(checkout: Checkout, neighbours: Sequence[Neighbour]) -> ScriptEntry | None:
     """A module that is run with a view's name and then runs that view."""
     package = neighbours[0].module.name.rpartition(".")[0]
@@ -234,23 +242,10 @@ def _driver(checkout: Checkout, neighbours: Sequence[Neighbour]) -> ScriptEntry 
                     return ScriptEntry(
                         kind="driver", target=module.path, arguments=arguments, cutoff_format=form, source=path
                     )
-        options = [
-            node.args[0].value
-            for node in ast.walk(module.tree)
-            if isinstance(node, ast.Call)
-            and dotted_name(node.func).endswith("add_argument")
-            and node.args
-            and isinstance(node.args[0], ast.Constant)
-            and isinstance(node.args[0].value, str)
-        ]
-        known = [(option, _placeholder(option)) for option in options]
+        known = [(option, _placeholder(option)) for option in declared_options(module)]
         if known and all(value for _, value in known):
-            arguments = tuple(
-                word
-                for option, value in known
-                for word in ((option, value) if option.startswith("-") else (value,))
-                if word
-            )
+            given = [[option, value] if option.startswith("-") else [value] for option, value in known]
+            arguments = tuple(word for words in given for word in words if word)
             return ScriptEntry(
                 kind="driver", target=module.path, arguments=arguments, cutoff_format=form, source=module.path
             )

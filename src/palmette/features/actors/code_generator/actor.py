@@ -7,9 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from palmette.documents import Model
-from palmette.engine.actor import Attempt, Context, TextFile, Verdict, Violation
+from palmette.engine.actor import Attempt, Context, PastAttempt, TextFile, Verdict, Violation
 from palmette.features import prompt_context
-from palmette.features.actors.code_generator.offline import draft, is_own_fault
 from palmette.features.artefacts import Config, RunRequest, Script, Template, Tests, Utilities, Utility
 from palmette.features.checks import OWNERS, registered, run_checks
 from palmette.features.checks.base import Check, ScriptUnderTest
@@ -20,6 +19,7 @@ from palmette.features.checks.tests import TestsCheck
 from palmette.features.formatting import format_file
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.import_policy import FeatureImportPolicy
+from palmette.features.pyspark import write_script
 from palmette.features.repository import Checkout
 from palmette.features.sample_run import SampleRun
 from palmette.features.signature import BoundParameter, shape_of, signature
@@ -60,14 +60,21 @@ class CodeGenerator(Agent):
         self.view, self.workbench = view, workbench
 
     def offline(self, input: ScriptInput, context: Context) -> Attempt[Script]:
+        """Writes the script; after a failure of the script itself, without the repository's utilities."""
         failed = context.attempts[-1] if context.attempt > 1 else None
-        written = draft(self.view, input.template, input.config, input.utilities, failed)
-        return Attempt(self._script(input, written.text), written.reason, written.fix)
+        retried = failed is not None and bool(input.utilities.chosen) and _is_own_fault(failed)
+        utilities = Utilities() if retried else input.utilities
+        script = self._script(input, write_script(self.view, input.template, input.config, utilities))
+        if failed is None or not retried:
+            return Attempt(script)
+        names = ", ".join(utility.name for utility in input.utilities.chosen)
+        failures = "; ".join(violation.message for violation in failed.violations)
+        return Attempt(script, f"The script that uses {names} failed: {failures}", "Use Spark's own functions instead.")
 
     def sections(self, input: ScriptInput, context: Context) -> tuple[Section, ...]:
         """Everything but the tests, so that the script is not fitted to them."""
         failed = context.attempts[-1] if context.attempt > 1 else None
-        if failed and not is_own_fault(failed):
+        if failed and not _is_own_fault(failed):
             raise AnswerError("Other actors must correct every failure.", code="not-mine", violations=failed.violations)
         checkout = Checkout(self.workbench.repository)
         return (
@@ -164,6 +171,12 @@ class CodeGenerator(Agent):
         if OWNERS.get(violation.code) != self.name:
             return None
         return f"{output.file.path} does not do what the specification demands: {violation.message}"
+
+
+def _is_own_fault(failed: PastAttempt) -> bool:
+    """Whether the failure may be the script's own; this includes failures without an owner."""
+    owners = {OWNERS.get(violation.code, "code_generator") for violation in failed.violations}
+    return not owners or "code_generator" in owners
 
 
 def _checks(context: Context) -> list[Check]:
