@@ -57,7 +57,7 @@ FEATURES = [
     _aggregate("last_device", "string", "last", "device"),
     _aggregate("last_first", "string", "last", "backwards[0]", where="size(backwards) > 0"),
     _aggregate("line", "string", "last", "array_join(lines, ',')"),
-    {"name": "skew", "dtype": "double", "expression": {"sql": "skewness(paid)", "source": "baskets"}},
+    {"name": "usual", "dtype": "double", "expression": {"sql": "mode(paid)", "source": "baskets"}},
 ]
 AT = "2025-03-30T10:00:00Z"
 ROWS = [
@@ -71,7 +71,7 @@ EXAMPLES = [
         "name": "two users",
         "as_of": "2025-03-31",
         "given": {"baskets": ROWS},
-        "expect": [{"user_id": 1, "skew": 0.7071067811865475}, {"user_id": 2}],
+        "expect": [{"user_id": 1, "usual": 2.0}, {"user_id": 2}],
     },
     {"name": "nobody", "as_of": "2025-03-31", "given": {}, "expect": []},
 ]
@@ -102,10 +102,10 @@ def test_examples_are_delivered_whole() -> None:
         ("two_users", True),
         ("nobody", False),
     ]
-    assert all("skew" not in row and {"paid_7d", "line"} <= set(row) for row in found[0].expect)
-    assert found[1].expect == ({"user_id": 1, "skew": 0.7071067811865475},)
+    assert all("usual" not in row and {"paid_7d", "line"} <= set(row) for row in found[0].expect)
+    assert found[1].expect == ({"user_id": 1, "usual": 2.0},)
     assert found[2].expect == ()
-    assert set(uncovered(view())) == {"skew"}
+    assert set(uncovered(view())) == {"usual"}
 
 
 Row = dict[str, Any]
@@ -128,7 +128,7 @@ def test_they_pass_on_the_script_and_fail_on_a_sabotaged_one(harness: ConnectHar
     right, found = script(view()), TestCases(cases=tuple(renamed(examples(view()))))
     broken = right + (
         "\n\nright = build\n\n\ndef build(tables, as_of):\n"
-        '    return right(tables, as_of).withColumn("skew", F.col("skew") + 1)\n'
+        '    return right(tables, as_of).withColumn("usual", F.col("usual") + 1)\n'
     )
     tests = tmp_path / "test_nested.py"
     tests.write_text(file_of_tests(view(), found, CONVENTIONS, "nested"), encoding="utf-8")
@@ -143,4 +143,4 @@ def test_they_pass_on_the_script_and_fail_on_a_sabotaged_one(harness: ConnectHar
     )
     assert results["right"].ok, results["right"]
     assert results["stand-in"].ok, results["stand-in"]
-    assert [name.rpartition("test_")[2] for name in results["broken"].failed] == ["two_users_2"]
+    assert [name.rpartition("[")[2] for name in results["broken"].failed] == ["two_users_2]"]
