@@ -54,14 +54,16 @@ def _never_null(view: View) -> set[str]:
 
 
 def truncated(source: ScriptTree) -> str | None:
-    """A sum or mean of whole numbers only."""
+    """A sum or mean of whole numbers only, of a column that has others."""
+    columns = [column for each in source.view.sources for column in each.schema.items()]
+    whole = {name for name, kind in columns if kind.is_integer}
 
     def change(node: ast.expr) -> str | None:
         if (
             isinstance(node, ast.Call)
             and called(node) in ("sum", "avg", "max", "min", "percentile")
             and is_spark_function(source, node)
-            and not mentions(node, times(source, "event"))
+            and not mentions(node, times(source, "event") | whole)
             and not any(called(item) == "struct" for item in ast.walk(node))
         ):
             column = ast.unparse(node.args[0])
