@@ -12,8 +12,8 @@ pytest.importorskip("pandas", reason="pandas is not installed")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from palmette.automl.parsing import array, floats_of, read_numbers
 from palmette.automl.samples.load import load, reload
-from palmette.automl.samples.parsing import array, floats_of, read_numbers
 from palmette.automl.splitting.row_groups import row_hashes
 
 

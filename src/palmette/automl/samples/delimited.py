@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from palmette.automl.parsing import Texts, array, as_column, read_numbers
 from palmette.automl.samples import Dialect, Repairs
 from palmette.automl.samples.opening import Opened
-from palmette.automl.samples.parsing import Texts, array, as_column, read_numbers
 from palmette.automl.samples.tables import Raw, clean_names, pandas_names
 
 Row = list[str]

@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from palmette.automl.parsing import EXACT, as_column
 from palmette.automl.samples import Dialect, Repairs
 from palmette.automl.samples.delimited import LINE_END, read_delimited, table_of
 from palmette.automl.samples.opening import DAMAGE, Opened, decode, most_unpacked
-from palmette.automl.samples.parsing import EXACT, as_column
 from palmette.automl.samples.tables import Raw, typed_table
 from palmette.errors import MachineError
 

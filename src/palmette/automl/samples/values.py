@@ -16,9 +16,10 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow.compute as pc
 
+from palmette.automl import parsing
 from palmette.automl.kinds import FALSE, STRUCTURE, TRUE, Kind, file_kind, is_id_name, kind_of
-from palmette.automl.samples import ArrayUse, Reading, Repairs, SampleColumn, parsing
-from palmette.automl.samples.parsing import EXACT, TEXT, Texts, array, hours_of, of_column, sample
+from palmette.automl.parsing import EXACT, TEXT, Texts, array, hours_of, of_column, sample
+from palmette.automl.samples import ArrayUse, Reading, Repairs, SampleColumn
 
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "<na>", "?", "-", "--", "nil", "n.a.", "#n/a n/a", "\\n"})
 # Missing only among numbers or dates: among words they may be an answer.
@@ -174,7 +175,7 @@ def _numbers(column: DistinctTexts, kept: Places, sign: str) -> Typed | None:
     bad = kept[np.isnan(numbers.values)] if numbers else kept
     if numbers is None or not column.tolerates(kept, bad, TYPOS):
         return None
-    values, reading = numbers
+    values, reading = numbers.values, Reading(form="number", **numbers.style._asdict())
     series, reading = column.finished(kept, values, np.nan, reading, bad)
     column.report_bad("not-a-number", bad)
     fractions = pc.match_substring_regex(texts, rf"{re.escape(reading.decimal)}|[0-9][eE][-+]?[0-9]")

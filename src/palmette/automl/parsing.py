@@ -14,8 +14,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from palmette.automl.samples import Reading
-
 Texts = Any  # a `pyarrow.LargeStringArray`; null where there is no text
 TEXT = pd.ArrowDtype(pa.large_string())  # of columns that are text in the file
 SAMPLE, MOSTLY = 200, 0.6  # values that are looked at before all are parsed, and the share of them that must parse
@@ -63,11 +61,20 @@ YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 MOST_YEARS = 292  # on either side of 1970, that nanoseconds can count
 
 
+class NumberStyle(NamedTuple):
+    """How numbers are written."""
+
+    decimal: str = "."
+    thousands: str = ""
+    affix: str = ""  # a currency, percent sign or unit written with every number
+    affix_after: bool = False
+
+
 class ParsedNumbers(NamedTuple):
     """Values of texts, NaN for what is no number, and how they are written."""
 
     values: npt.NDArray[np.float64]
-    reading: Reading = Reading(form="number")
+    style: NumberStyle = NumberStyle()
 
 
 class ParsedDates(NamedTuple):
@@ -138,8 +145,7 @@ def read_numbers(texts: Texts, decimal: str = ".") -> ParsedNumbers | None:
     values = np.array([_value(match, decimal, thousands) if match else math.nan for match in found], dtype=float)
     values[np.isinf(plain)] = plain[np.isinf(plain)]
     affix, after = next(filter(None, affixes), ""), any(match["suffix"] for match in found if match)
-    reading = Reading(form="number", decimal=decimal, thousands=thousands, affix=affix, affix_after=after)
-    return ParsedNumbers(values, reading)
+    return ParsedNumbers(values, NumberStyle(decimal, thousands, affix, after))
 
 
 def decimal_sign(samples: pa.ChunkedArray) -> str:
