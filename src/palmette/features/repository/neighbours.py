@@ -47,11 +47,6 @@ class Neighbour:
     pattern: str
     """Its path with `{view}` instead of the name."""
 
-    def function(self, name: str) -> Function | None:
-        """The function with this name, in which `{view}` stands for the neighbour's view; None if there is none."""
-        wanted = name.replace("{view}", self.view)
-        return next((function for function in self.module.functions if function.name == wanted), None)
-
 
 @lru_cache(maxsize=4)
 def find_neighbours(checkout: Checkout) -> tuple[Neighbour, ...]:
