@@ -21,28 +21,29 @@ from palmette.features.harness.connect import CaseResult, ScriptCase
 from palmette.features.oracle import NotCovered, differences, expected
 from palmette.features.spec.view import View
 
-SKEW = {"name": "skew", "dtype": "double", "expression": {"sql": "skewness(amount)", "source": "redemptions"}}
+OF_SQUARES = {"sql": "regr_sxx(amount, amount)", "source": "redemptions"}
+SQUARES = {"name": "squares", "dtype": "double", "expression": OF_SQUARES}
 COUNT = {
     "name": "redemptions_30d",
     "dtype": "bigint",
     "aggregate": {"function": "count", "source": "redemptions", "window": "30d"},
 }
 DERIVED = [
-    {"name": "doubled", "dtype": "double", "derive": "skew * 2"},
+    {"name": "doubled", "dtype": "double", "derive": "squares * 2"},
     {"name": "halved", "dtype": "double", "derive": "redemptions_30d / 2"},
 ]
 EXAMPLE = {
     "name": "one redemption",
     "as_of": "2025-03-31",
     "given": {"redemptions": [{"id": 1, "user_id": 1, "redeemed_at": "2025-03-30", "loaded_at": "2025-03-30"}]},
-    "expect": [{"user_id": 1, "redemptions_30d": 1, "skew": 7.0}],
+    "expect": [{"user_id": 1, "redemptions_30d": 1, "squares": 7.0}],
 }
 Make = Callable[..., View]
 
 
 @pytest.fixture
 def view(user_offers: Make) -> View:
-    return user_offers(features=[SKEW, COUNT, *DERIVED], tests=[EXAMPLE])
+    return user_offers(features=[SQUARES, COUNT, *DERIVED], tests=[EXAMPLE])
 
 
 @dataclass
@@ -73,23 +74,23 @@ def subject(view: View, surplus: int = 0) -> ScriptUnderTest:
 def test_a_feature_and_what_derives_from_it_are_left_out(view: View) -> None:
     scenario = scenarios(view)[0]
     found = expected(view, scenario.frames, scenario.as_of)
-    assert set(found.skipped) == {"skew", "doubled"}
-    assert "skewness" in found.skipped["skew"]
-    assert found.skipped["doubled"] == "derived from skew"
+    assert set(found.skipped) == {"squares", "doubled"}
+    assert "regr_sxx" in found.skipped["squares"]
+    assert found.skipped["doubled"] == "derived from squares"
     assert list(found.schema) == ["user_id", "as_of", "redemptions_30d", "halved"]
     assert {row["redemptions_30d"] for row in found.rows} > {0}
     assert differences(found, Frame.of(view.output, found.rows), view) == ()
 
 
 def test_a_view_of_which_nothing_is_known_is_not_covered(user_offers: Make) -> None:
-    view = user_offers(features=[SKEW])
+    view = user_offers(features=[SQUARES])
     scenario = scenarios(view)[0]
-    with pytest.raises(NotCovered, match="skew skipped: the function skewness"):
+    with pytest.raises(NotCovered, match="squares skipped: the function regr_sxx"):
         expected(view, scenario.frames, scenario.as_of)
 
 
 @pytest.mark.parametrize(("feature", "steps", "why"), [
-    (SKEW, [], "skew skipped: the function skewness"),
+    (SQUARES, [], "squares skipped: the function regr_sxx"),
     ({**COUNT, "name": "n"}, [{"filter": "soundex(cast(amount AS string)) = 'A'"}], "the rows: the function soundex"),
     ({"name": "n", "dtype": "bigint", "derive": "cast(concat(user_id, 'x') AS bigint)"}, [], "n: '1x' as bigint"),
     ({**COUNT, "name": "n"}, [{"filter": "amount > 1 AND amount < 0"}], "no row of its scenarios is one of the view"),
@@ -109,22 +110,22 @@ def test_the_differential_check_says_what_it_skipped_and_judges_the_rest(view: V
     outcome = DifferentialCheck().check(subject(view))
     assert outcome.violations == ()
     assert not outcome.skipped
-    assert "skew skipped: the function skewness" in outcome.detail
-    assert "doubled skipped: derived from skew" in outcome.detail
+    assert "squares skipped: the function regr_sxx" in outcome.detail
+    assert "doubled skipped: derived from squares" in outcome.detail
     assert "redemptions_30d" in DifferentialCheck().check(subject(view, surplus=1)).violations[0].evidence
 
 
 def test_examples_are_judged_without_the_feature(view: View, user_offers: Make) -> None:
     outcome = SpecCheck().check(subject(view))
     assert outcome.violations == ()
-    assert outcome.detail == "1 unit test of the specification; skew skipped: the function skewness"
-    wrong = {**EXAMPLE, "expect": [{"user_id": 1, "redemptions_30d": 2, "skew": 7.0}]}
-    contradicted = user_offers(features=[SKEW, COUNT], tests=[wrong])
+    assert outcome.detail == "1 unit test of the specification; squares skipped: the function regr_sxx"
+    wrong = {**EXAMPLE, "expect": [{"user_id": 1, "redemptions_30d": 2, "squares": 7.0}]}
+    contradicted = user_offers(features=[SQUARES, COUNT], tests=[wrong])
     assert SpecCheck().check(subject(contradicted)).violations[0].subject == "one redemption"
 
 
 def test_test_cases_expect_nothing_of_it(user_offers: Make) -> None:
-    actor = TestcaseGenerator(user_offers(features=[SKEW, COUNT, *DERIVED]))
+    actor = TestcaseGenerator(user_offers(features=[SQUARES, COUNT, *DERIVED]))
     empty, context = TextFile(path="x", text=""), Context("testcase_generator", Path())
     inputs = GeneratorInput(request=RunRequest(fsc=empty, dfr=empty, run=empty))
     cases = actor.run(inputs, context).output
@@ -137,7 +138,7 @@ def test_test_cases_expect_nothing_of_it(user_offers: Make) -> None:
     }
     verdict = actor.check(inputs, cases, context)
     assert verdict.violations == ()
-    assert verdict.measurements[0].detail.endswith("no expectations from the oracle for skew, doubled")
+    assert verdict.measurements[0].detail.endswith("no expectations from the oracle for squares, doubled")
 
 
 def test_a_column_that_a_step_cannot_compute_takes_only_its_users_along(user_offers: Make) -> None:
