@@ -98,7 +98,7 @@ def judged(done: subprocess.CompletedProcess[str], out: Path) -> DirtyResult:
     if missing := DELIVERED - {path.name for path in out.iterdir()} if out.is_dir() else DELIVERED:
         wrong = f"not delivered: {', '.join(sorted(missing))}"
     if not math.isfinite(first["value"]):
-        wrong = "the score is no number"
+        wrong = "the score is not a number"
     interval = f"{first['low']:.4g} to {first['high']:.4g}"
     return DirtyResult("model", wrong, f"{first['metric']} {first['value']:.4g} ({interval})")
 

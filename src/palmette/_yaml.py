@@ -122,7 +122,7 @@ def load_plain(text: str) -> Any:
 def _count(value: Any, depth: int = 0, counted: int = 0) -> int:
     """Number of values, counting expanded aliases; ValueError if there are too many."""
     if counted > MAX_VALUES or depth > PLAIN_DEPTH:
-        raise ValueError("it is nested too deep, or its aliases unfold to too much")
+        raise ValueError("it is nested too deeply, or its aliases expand too far")
     inside = value.items() if isinstance(value, dict) else value if isinstance(value, list | set | tuple) else ()
     for part in inside:
         counted = _count(part, depth + 1, counted)

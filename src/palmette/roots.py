@@ -19,12 +19,12 @@ class Roots:
         """The path, within the allowed folders; links are followed first.
 
         Raises:
-            UserError: it leads elsewhere, or is no path.
+            UserError: it leads elsewhere, or is not a path.
         """
         try:
             path = (self.folders[0] / text).resolve()
         except (OSError, ValueError) as error:
-            raise UserError(f"{text[:100]!r} is no path.", "Name a file.", code="outside-roots") from error
+            raise UserError(f"{text[:100]!r} is not a path.", "Name a file.", code="outside-roots") from error
         if not any(path.is_relative_to(folder) for folder in self.folders):
             allowed = ", ".join(map(str, self.folders))
             message = f"{text!r} is not in the allowed folders ({allowed})."

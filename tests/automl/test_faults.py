@@ -26,7 +26,7 @@ EMITTERS = {
     "search": "assembler",
     "own_code.py": "preprocessing_coder", "endpoint": "implementation_verifier", "planning": "plan_writer",
 }  # fmt: skip
-"""The actor whose check emits the codes of a module that is no actor."""
+"""The actor whose check emits the codes of a module that is not an actor."""
 FILES = {"preprocessing_coder": "own_features.py", "modeling_coder": "own_traditional.py"}
 OWNED = {
     "contract-unfulfilled": "preprocessing_coder", "contract-misused": "modeling_coder",

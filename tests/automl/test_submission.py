@@ -48,7 +48,7 @@ def test_a_submission_has_the_rows_and_the_form_of_the_sample(sample: str, expec
 @pytest.mark.parametrize(
     ("sample", "test", "value", "said"),
     [
-        ("8,no\n77,no\n", "7,1.5\n8,2.5\n", "77", "Row 2 of the sample submission asks for id '77', which is no row"),
+        ("8,no\n77,no\n", "7,1.5\n8,2.5\n", "77", "of the sample submission asks for id '77', which is not a row"),
         ("7,no\n8,no\n,no\n", "7,1.5\n8,2.5\n", "", "Row 3 of the sample submission asks for id ''"),
         ("8,no\n7,no\n7,no\n", "7,1.5\n7,2.5\n8,3.5\n", "7", "which is in several rows of test.csv, and 1 more"),
     ],

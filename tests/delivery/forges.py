@@ -96,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.reply(status, answer)
 
     def strangely(self, how: str) -> None:
-        """Answers in a way that is no failure by its status."""
+        """Answers in a way that is not a failure by its status."""
         if how == "trickle":
             self.send_response(200)
             self.send_header("Content-Length", "1000")

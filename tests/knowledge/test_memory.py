@@ -72,7 +72,7 @@ def test_a_memory_is_listed_shown_forgotten_and_carried_elsewhere(
     monkeypatch.setenv(memory.VARIABLE, str(tmp_path / "other.sqlite"))
     assert "Added 2 runs" in said("import", str(tmp_path / "m.jsonl"))
     (tmp_path / "m.jsonl").write_text('{"run": 1}')
-    assert "m.jsonl:1 is no run of a memory" in said("import", str(tmp_path / "m.jsonl"), code=1)
+    assert "m.jsonl:1 is not a run of a memory" in said("import", str(tmp_path / "m.jsonl"), code=1)
     monkeypatch.setenv(memory.VARIABLE, "off")
     assert "The memory is off" in said("list", code=1)
 

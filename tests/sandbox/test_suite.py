@@ -1,4 +1,4 @@
-"""What is not a line of the plugin is no outcome; and every kind of test has its own."""
+"""What is not a line of the plugin is not an outcome; and every kind of test has its own."""
 
 from __future__ import annotations
 

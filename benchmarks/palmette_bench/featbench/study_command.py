@@ -89,7 +89,7 @@ def _options(
     except ValueError:
         rate = -1.0
     if rate is not None and not 0 <= rate < 1:
-        raise click.BadParameter(f"{faults!r} is no probability: give `published`, 0, or a number below 1")
+        raise click.BadParameter(f"{faults!r} is not a probability: give `published`, 0, or a number below 1")
     planners = planners or (*PLANNERS, *(["model"] if planner_model else []))
     return StudyOptions(tasks=names, planners=planners, rate=rate, planner_model=planner_model, **rest)
 

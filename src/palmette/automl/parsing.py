@@ -71,14 +71,14 @@ class NumberStyle(NamedTuple):
 
 
 class ParsedNumbers(NamedTuple):
-    """Values of texts, NaN for what is no number, and how they are written."""
+    """Values of texts, NaN for what is not a number, and how they are written."""
 
     values: npt.NDArray[np.float64]
     style: NumberStyle = NumberStyle()
 
 
 class ParsedDates(NamedTuple):
-    """Timestamps of texts, in UTC where zones are given, NaT for what is no date, and how they are written."""
+    """Timestamps of texts, in UTC where zones are given, NaT for what is not a date, and how they are written."""
 
     values: npt.NDArray[np.datetime64]
     formats: tuple[str, ...]

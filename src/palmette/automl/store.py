@@ -18,7 +18,7 @@ class Store:
     def folder(self, name: str) -> Path:
         """Returns the folder with a name; it may not exist."""
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
-            raise DeveloperError(f"{name!r} is no name of a folder in the store.", code="store-name")
+            raise DeveloperError(f"{name!r} does not name a folder in the store.", code="store-name")
         return self.root / name
 
     def fresh(self, name: str) -> Path:

@@ -71,7 +71,7 @@ def require_free(host: str, port: int) -> None:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             one.bind(address)
     except socket.gaierror as error:
-        message = f"{host!r} is no address of this machine: {error.strerror}."
+        message = f"{host!r} is not an address of this machine: {error.strerror}."
         raise UserError(message, "Use 127.0.0.1, or 0.0.0.0 for all.", code="no-such-host") from error
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE

@@ -75,7 +75,7 @@ def remote_url(git: Git, remote: str) -> str:
         remotes = git("remote").split()
         there_are = ", ".join(remotes) or "none"
         raise DeliveryError(
-            f"{remote!r} is no remote of {str(git.named)!r}; it has {there_are}.{did_you_mean(remote, remotes)}",
+            f"{remote!r} is not a remote of {str(git.named)!r}; it has {there_are}.{did_you_mean(remote, remotes)}",
             f"Add it: git remote add {shlex.quote(remote)} URL.",
             code="unknown-remote",
         )

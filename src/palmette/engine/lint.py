@@ -122,7 +122,7 @@ def load_actor(use: str, folder: Path) -> Any:
     if lacks or models:
         parts = [*lacks, *(f"{part} (a model)" for part in models)]
         remedy = "Derive it from `palmette.engine.BaseActor`, and add what is missing; see docs/how-to/add-an-actor.md."
-        raise UserError(f"{use!r} is no actor: its class lacks {', '.join(parts)}.", remedy, code="not-an-actor")
+        raise UserError(f"{use!r} is not an actor: its class lacks {', '.join(parts)}.", remedy, code="not-an-actor")
     return found
 
 

@@ -304,6 +304,6 @@ def imported(memory: Memory, text: str, file: str) -> int:
             runs.append(RunMemory.model_validate(json.loads(line)))
         except (ValueError, ValidationError, RecursionError) as error:
             reason = " ".join(str(error).split())[:200]
-            message = f"{file}:{number} is no run of a memory: {reason}."
+            message = f"{file}:{number} is not a run of a memory: {reason}."
             raise UserError(message, "Write the file with `palmette memory export`.", code="bad-memory") from error
     return memory.add(runs)

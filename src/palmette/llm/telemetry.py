@@ -61,7 +61,7 @@ def open_telemetry(folder: Path) -> Observer:
     """The observer that sends the spans of the run in `folder`; a no-op if the setting is empty.
 
     Raises:
-        UserError: the setting is no URL (`bad-telemetry`), or packages are missing (`no-telemetry`).
+        UserError: the setting is not a URL (`bad-telemetry`), or packages are missing (`no-telemetry`).
     """
     wanted = os.environ.get(SETTING, "").strip()
     if not wanted:

@@ -132,7 +132,7 @@ def _column(frame: pd.DataFrame, name: str, metric: Metric | None) -> Any:
         numbers = pd.to_numeric(frame[name])
     except (ValueError, TypeError) as error:
         raise UserError(
-            f"Column {name!r} has a cell that is no number: {error}.", "Correct it.", code="bad-submission"
+            f"Column {name!r} has a cell that is not a number: {error}.", "Correct it.", code="bad-submission"
         ) from error
     if numbers.isna().any():
         raise UserError(f"Column {name!r} has empty cells.", "Fill them.", code="bad-submission")

@@ -24,7 +24,7 @@ def isolation_of(name: str) -> Isolation:
         return Container(engine, image)
     if name not in LEVELS:
         known = [*LEVELS, *(f"{engine}:IMAGE" for engine in ENGINES)]
-        message = f"{name!r} is no isolation.{did_you_mean(name, known)}"
+        message = f"{name!r} is not an isolation level.{did_you_mean(name, known)}"
         raise UserError(message, f"There are {', '.join(known)}; {VARIABLE} names one.", code="unknown-isolation")
     return LEVELS[name]()
 

@@ -31,7 +31,7 @@ def read_made(folder: Path, path: str, most: int = MOST) -> bytes:
     with _opened(folder, path) as fd:
         found = os.fstat(fd)
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(f"{path!r} is no file")
+            raise OSError(f"{path!r} is not a file")
         with os.fdopen(fd, "rb", closefd=False) as file:
             content = file.read(most + 1) if found.st_size <= most else b""
     if max(found.st_size, len(content)) > most:  # it may grow
@@ -143,7 +143,7 @@ def swept(folders: Iterable[Path], since: float, seconds: float = float("inf")) 
                 os.unlink(entry.name, dir_fd=entry.at)
                 removed.append(entry.name)
     notes = {
-        "it left what is no file, lies too deep, or leads out of its folders: {}; removed": removed,
+        "it left what is not a file, lies too deep, or leads out of its folders: {}; removed": removed,
         "it left files that run with the rights of their owner: {}; they do no more": lowered,
     }
     return "; ".join(note.format(_named(names)) for note, names in notes.items() if names)

@@ -86,7 +86,7 @@ async def keep_upload(name: str, chunks: AsyncIterator[bytes]) -> Path:
     """An uploaded file, in a folder of its own."""
     clean = re.sub(r"[^\w.-]+", "-", Path(name).name).strip(".-")[:100]
     if Path(clean).suffix.casefold() not in _DATA:
-        message = f"{name!r} is no file of data."
+        message = f"{name!r} is not a file of data."
         raise UserError(message, f"Known are {', '.join(sorted(_DATA))}.", code="unknown-format")
     path = uploads_folder() / token_hex(6) / clean
     path.parent.mkdir(parents=True)
@@ -163,7 +163,7 @@ def _automl(roots: Roots, given: dict[str, JsonValue]) -> tuple[Job, str]:
 def save_yaml(path: Path, text: str) -> None:
     """Writes a specification, registry or run file that exists; mistakes in it may be mended later."""
     if path.suffix not in {".yaml", ".yml"} or not path.is_file():
-        raise UserError(f"{path.name!r} is no YAML file that exists.", "Make it first.", code="no-such-file")
+        raise UserError(f"{path.name!r} is not a YAML file that exists.", "Make it first.", code="no-such-file")
     write_text(path, text)
 
 

@@ -178,7 +178,7 @@ def _actor(state: RunState, name: str) -> dict[str, Any]:
 def files_of(folder: Path, digest: str) -> dict[str, str]:
     """A stored value as texts by path: its text files, and the rest of it as JSON."""
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
-        raise RunError(f"{digest[:80]!r} is no digest.", "Reload the page.", code="broken-object")
+        raise RunError(f"{digest[:80]!r} is not a digest.", "Reload the page.", code="broken-object")
     texts: dict[str, str] = {}
 
     def noted(path: str, text: str) -> JsonValue:

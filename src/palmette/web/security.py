@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "palmette_access"
 PAGE_TOKEN = "x-palmette-token"
-MOST_BYTES = 8_000_000  # of the body of a request that is no upload
+MOST_BYTES = 8_000_000  # of the body of a request that is not an upload
 UPLOADS = "/api/uploads"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "

@@ -17,7 +17,7 @@ from palmette.engine import NoObserver, human_of, resume_run, run_environment
 from palmette.errors import PalmetteError, RunError
 from palmette.llm.secrets import error_json
 
-PROGRESS = "progress.json"  # in the run's folder: what is happening now, which is no event
+PROGRESS = "progress.json"  # in the run's folder: what is happening now, which is not an event
 OFTEN = 0.25  # seconds between two messages that are written
 
 

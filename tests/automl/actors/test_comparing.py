@@ -146,7 +146,7 @@ def test_the_baseline_is_delivered_where_the_final_fit_does_not_end_in_time(
     assert limits == [pytest.approx(1.15 * 60 - 2, abs=5)] * 2, "budget, less the seconds of the search"
     dummy = weak(shop)[0]
     made, _, _ = choose(shop, dummy, result(shop, "lightgbm", 0.95), seconds=60.0, ensembling="single")
-    assert names(made) == {"lightgbm"} and limits[-1] == 600, "a dummy is no model"
+    assert names(made) == {"lightgbm"} and limits[-1] == 600, "a dummy is not a model"
 
 
 def test_a_fit_that_fails_is_the_planners(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

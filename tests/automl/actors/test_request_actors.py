@@ -206,8 +206,8 @@ def test_what_a_model_leaves_out_is_not_lost() -> None:
 
 
 @pytest.mark.parametrize(("changes", "words"), [
-    ({"target": "Churned"}, "which is no column"),
-    ({"exclude": ["customer"]}, "which is no column"),
+    ({"target": "Churned"}, "which is not a column"),
+    ({"exclude": ["customer"]}, "which is not a column"),
     ({"words": {"target": "Guess churn", "exclude": "leave customer_id out"}}, "no words 'Guess churn'"),
     ({"words": {"target": "Predict churn"}}, "no entry for 'exclude'"),
     ({"unread": ["or else"]}, "no words 'or else'"),

@@ -1,4 +1,4 @@
-"""Clusters: numbers that are tried, what is no division, agreement of halves, scores beside labels."""
+"""Clusters: numbers that are tried, what is not a division, agreement of halves, scores beside labels."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def file_content(cell: Any) -> bytes | None:
     if isinstance(cell, str | Path) and str(cell):
         return Path(cell).read_bytes()
     if isinstance(cell, list | dict) or (cell is not None and cell != "" and not pd.isna(cell)):
-        raise ValueError("this is no file")
+        raise ValueError("this is not a file")
     return None
 
 

@@ -65,7 +65,7 @@ def blueprint(
 
 
 def package_name(text: str) -> str:
-    """Returns a name for the delivered package that is no keyword and no module of the standard library.
+    """Returns a name for the delivered package that is neither a keyword nor a module of the standard library.
 
     >>> package_name("Sale Price"), package_name("class"), package_name("价格"), package_name("2nd")
     ('sale_price_model', 'class_model', 'target_model', 'm_2nd_model')

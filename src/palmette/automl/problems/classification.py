@@ -171,7 +171,7 @@ class Classification(Supervised):
             raise ValueError("the probabilities of a row are negative or do not sum to 1")
         labels = table["prediction"].astype(str).map(named)
         if not labels.isin(classes).all():
-            raise ValueError("a prediction is none of the classes")
+            raise ValueError("a prediction is not one of the classes")
         return Predictions(labels.to_numpy(str), made, classes)
 
 

@@ -1,4 +1,4 @@
-"""Delimited text into columns of text: its dialect, damaged records, lines that are no records, header, totals."""
+"""Delimited text into columns of text: its dialect, damaged records, lines that are not records, header, totals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from palmette.automl.samples.tables import Raw, clean_names, pandas_names
 
 Row = list[str]
 LINE_END = re.compile(r"\r\n|\r|\n")  # Unicode has more, and cells may hold those
-COMMENT = ("#", "//", "%", "--")  # how a line begins that is no record
+COMMENT = ("#", "//", "%", "--")  # how a line begins that is not a record
 DELIMITERS = {"\t": 1, ";": 1, "|": 1, ",": 0.95, "^": 0.9, "~": 0.9, ":": 0.5, " ": 0.6}
 """The factor of their scores. The rarer in values come first; of two that fit equally the first is taken."""
 SNIFFED = 200  # lines that the choice of a delimiter rests on
@@ -30,9 +30,9 @@ NUMBER_OR_DATE = re.compile(
     r"\s*([-+]?[\d.,]*\d[\d.,]*(e[-+]?\d+)?%?|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?)\s*", re.IGNORECASE
 )
 YEAR = re.compile(r"\s*(19|20)\d\d\s*")
-REMARK = re.compile(r"\s*[^\W\d_][\w-]*(:|\s+\w+[:\s])")  # how a line below the table begins that is no record
+REMARK = re.compile(r"\s*[^\W\d_][\w-]*(:|\s+\w+[:\s])")  # how a line below the table begins that is not a record
 COMPARED = 2000  # rows that a header is compared with
-MOST_RAGGED = 0.5  # share of rows with another number of fields above which a text is no table
+MOST_RAGGED = 0.5  # share of rows with another number of fields above which a text is not a table
 MOST_ABOVE = 30  # records that may stand above the header
 TOTAL = re.compile(
     r"((grand|sub|overall)[ -]?)?(totals?|totale|sum|suma|summe|gesamt|gesamtsumme|insgesamt|zwischensumme|average|"
@@ -268,7 +268,7 @@ def _even(
 
 
 def _require_undivided(opened: Opened, names: Row, rows: list[Row]) -> None:
-    """Raises InputError where a surplus field is no row name, or a number was divided, as 1,200 is without quotes."""
+    """Raises InputError where a surplus field is not a row name, or a number such as 1,200 was divided."""
     more = [row for row in rows if len(row) == len(names) + 1]
     pairs = [[",".join(row[at : at + 2]) for row in more] for at in range(len(names))]
     # The second part of a divided number always has three digits, and once a 0 in front.

@@ -98,7 +98,7 @@ def _json(opened: Opened, text: str, repairs: Repairs) -> Sequence[tuple[str, Fr
     frames = _node_link(opened, value) if isinstance(value, dict) else []
     frame = None if frames else _json_table(opened, value)
     if frame is None and not frames:
-        message = "The JSON is no table: neither objects in an array, nor one on each line, nor a list for each column."
+        message = "The JSON is not a table: an array of objects, an object on each line, or a list for each column."
         raise opened.refusal("not-a-table", message, "Write an array of objects.")
     return frames if frame is None else [("", frame)]
 

@@ -154,7 +154,7 @@ def _tables(place: Path, repairs: Repairs) -> list[Raw]:
 
 
 def _read(place: Path, files: Sequence[Path], repairs: Repairs) -> list[Raw]:
-    """The tables of the files of a place; of several, one that is no table is left aside and reported."""
+    """The tables of the files of a place; of several, one that is not a table is left aside and reported."""
     found, refused = list[Raw](), list[InputError]()
     for file in files:
         try:
@@ -287,7 +287,7 @@ def in_classes(loaded: Loaded, threshold: Threshold) -> Loaded:
     samples, repairs = loaded.samples, Repairs(loaded.samples.repairs)
     column = samples.column(threshold.column)
     if column is None or column.kind != "number":
-        why = "is no column of the data" if column is None else f"holds no numbers: its kind is {column.kind}"
+        why = "is not a column of the data" if column is None else f"holds no numbers: its kind is {column.kind}"
         message = f"{threshold.column!r} is to be compared with {threshold.value:g}, and {why}."
         raise UserError(message, "Name a column of numbers in the request.", code="no-numbers")
     numbers, (yes, no) = loaded.table[column.name], threshold.classes

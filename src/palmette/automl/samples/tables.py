@@ -264,7 +264,7 @@ def submission_order(sample: Raw, inference: Sequence[Raw], key: str) -> npt.NDA
     if wanted.equals(present):
         return np.arange(len(present))
     repeated = wanted.isin(present[present.duplicated()])
-    for wrong, what in ((~wanted.isin(present), "is no row"), (repeated, "is in several rows")):
+    for wrong, what in ((~wanted.isin(present), "is not a row"), (repeated, "is in several rows")):
         if count := int(wrong.sum()):
             row = int(np.flatnonzero(wrong)[0])
             more = f", and {count - 1} more rows are like it" if count > 1 else ""

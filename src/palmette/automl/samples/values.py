@@ -134,7 +134,7 @@ class DistinctTexts:
         return int(self.counts[places].sum())
 
     def present(self, markers: frozenset[str]) -> Places:
-        """The texts that are no marker of a missing value."""
+        """The texts that do not mark a missing value."""
         found = pc.is_in(self.folded, value_set=array(sorted(markers)))
         return np.flatnonzero(~found.to_numpy(zero_copy_only=False))
 

@@ -120,7 +120,7 @@ def read_results(
         return CandidateLoad(violations=(_violation("trials-unreadable", LOG, f"cannot be read: {str(error)[:300]}"),))
     unexpected = [one for one in log.trials if expected and not _is_expected(one.candidate, expected)]
     violations = [
-        _violation("trials-unreadable", one.candidate.name, "is no candidate of the job") for one in unexpected
+        _violation("trials-unreadable", one.candidate.name, "is not a candidate of the job") for one in unexpected
     ]
     results = []
     for trial in log.trials:
@@ -153,7 +153,7 @@ def comparable(
 ) -> tuple[tuple[CandidateResult, ...], DataSplits]:
     """Returns results and training rows on which all candidates are judged alike.
 
-    A candidate that did not predict all folds in time is left out if another one did that is no baseline. Else the
+    A candidate that did not predict all folds in time is left out if another one did that is not a baseline. Else the
     rows are those that it predicted.
     """
     whole = [one for one in results if not one.trial.missing]

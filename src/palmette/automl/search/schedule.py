@@ -103,7 +103,7 @@ class Schedule:
 
     @property
     def is_complete(self) -> bool:
-        """Returns whether the dummy and a candidate that is no baseline are done, or no such candidate is left."""
+        """Returns whether the dummy and a candidate that is not a baseline are done, or no such candidate is left."""
         others = [one for one in self.trials if one.candidate.name not in self.job.baselines]
         left = [*self.waiting, *(one.candidate for one in self.current)]
         finished = any(one.status == "finished" for one in others)

@@ -268,7 +268,7 @@ def _with_metric(task: TaskSpec) -> TaskSpec:
     for name in _metrics(task):
         known = vocabulary().metrics.get(name)
         if known is None or not {task.problem, learning_task(task.problem)} & {known.problem, *known.also}:
-            message = f"{name!r} is no metric of {task.problem}."
+            message = f"{name!r} is not a metric of {task.problem}."
             raise UserError(message, nearest_metric(name, task.problem), code="unknown-metric")
     limited = dict.fromkeys(_metrics(task))
     if task.metric or len(limited) != 1:
@@ -340,7 +340,7 @@ def _usable(task: TaskSpec, data: DataSummary) -> set[str]:
 
 def _require_value(value: str, column: ColumnSummary) -> None:
     if column.values and value.casefold() not in [one.casefold() for one in column.values]:
-        message = f"The positive class {value!r} is no value of {column.name!r}.{did_you_mean(value, column.values)}"
+        message = f"The positive class {value!r} is not a value of {column.name!r}.{did_you_mean(value, column.values)}"
         raise UserError(message, f"Its values are {listed(column.values)}.", code="no-such-class")
 
 

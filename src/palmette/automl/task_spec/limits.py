@@ -54,7 +54,7 @@ def parse_constraint(text: str) -> Constraint:
     ('size <= 5e+06', 'roc_auc > 0.8')
 
     Raises:
-        ValueError: the text is no limit.
+        ValueError: the text is not a limit.
     """
     found = COMPARED.fullmatch(text)
     examples = ", ".join(f"{name}<={one[2]}" for name, one in _LIMITS.items())
@@ -70,9 +70,9 @@ def parse_constraint(text: str) -> Constraint:
         return Constraint(quantity=quantity, comparison=sign, value=amount.value, words=text)
     metric = metric_named(found["name"])
     if not metric:
-        raise ValueError(f"{found['name']!r} in {text!r} is no metric. {nearest_metric(name)} Limits: {examples}")
+        raise ValueError(f"{found['name']!r} in {text!r} is not a metric. {nearest_metric(name)} Limits: {examples}")
     made = score_limit(metric, sign, found["number"], text)
     if made is None:
         better = vocabulary().metrics[metric].better
-        raise ValueError(f"{text!r} is no limit on {metric}, which is better when {better}")
+        raise ValueError(f"{text!r} is not a limit on {metric}, which is better when {better}")
     return made

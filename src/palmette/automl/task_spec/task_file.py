@@ -63,7 +63,7 @@ def parse_clusters(text: str) -> Clusters:
     found = re.fullmatch(r"\s*(\d+)\s*(?:(?:-|to)\s*(\d+)\s*)?", text)
     least, most = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
     if not 2 <= least <= most:
-        raise ValueError(f"{text!r} is no number of clusters; write for example 4 or 3-6")
+        raise ValueError(f"{text!r} is not a number of clusters; write for example 4 or 3-6")
     return Clusters(count=least) if least == most else Clusters(least=least, most=most)
 
 
@@ -89,7 +89,7 @@ def parse_split(text: str) -> dict[str, Any]:
         elif amount is not None:
             share = amount.value / 100 if amount.unit == "percent" else amount.value
             if amount.unit not in ("", "percent") or not 0 <= share < 1:
-                raise ValueError(f"{part!r} is no share of the rows; write for example 0.2 or 20%")
+                raise ValueError(f"{part!r} is not a share of the rows; write for example 0.2 or 20%")
             made["test_share"] = share
         else:
             made |= {"by": "column", "column": part.removeprefix("column:").strip()}
@@ -99,10 +99,10 @@ def parse_split(text: str) -> dict[str, Any]:
 def parse_seconds(value: str | float) -> float:
     """Parses a time of at least one second, e.g. `90`, `120s`, `5min`, `1h` or 90; raises ValueError where the value is
     no time."""
-    short = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*m\s*", str(value))  # `m` is no unit of `parse_amount`
+    short = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*m\s*", str(value))  # `m` is not a unit of `parse_amount`
     amount = parse_amount(f"{short[1]} min" if short else str(value))
     if amount is None or amount.unit not in ("", "seconds") or amount.value < 1:
-        raise ValueError(f"{value!r} is no time of a second or more; write for example 90, 120s, 5min or 1h")
+        raise ValueError(f"{value!r} is not a duration of a second or more; write for example 90, 120s, 5min or 1h")
     return amount.value
 
 
@@ -132,7 +132,7 @@ def _known_problem(value: str) -> str:
 
 def _known_metric(value: str) -> str:
     if value and not metric_named(value):
-        raise ValueError(f"{value!r} is no metric. {nearest_metric(value)}")
+        raise ValueError(f"{value!r} is not a metric. {nearest_metric(value)}")
     return value
 
 

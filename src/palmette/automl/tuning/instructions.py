@@ -2,7 +2,7 @@
 
 A pair has a table, a person's way of speaking, and some wishes. Each wish is drawn as fields and then put into words.
 Prompt and answer are those of the actor `requirement_parser`, so that a tuned model fits `--model`; an answer that the
-actor would refuse is no pair. Test pairs use tables and phrasings that no training pair has.
+actor would refuse is not a pair. Test pairs use tables and phrasings that no training pair has.
 """
 
 from __future__ import annotations

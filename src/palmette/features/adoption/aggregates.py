@@ -72,7 +72,7 @@ class RowChoice:
 
 
 def aggregate_of(tree: Tree, rows: RowChoice, unique: tuple[str, ...] = ()) -> dict[str, Any] | None:
-    """The `aggregate` of a specification that a tree is, without its source; None if it is no single one.
+    """The `aggregate` of a specification that a tree is, without its source; None if it is not exactly one.
 
     Args:
         tree: a Spark aggregate over the source's columns.

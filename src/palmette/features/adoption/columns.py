@@ -104,7 +104,7 @@ def tree_of(value: object) -> Tree:
         raise NotReadError(value.reason, value.line)
     if isinstance(value, list | tuple):
         return exp.Anonymous(this="array", expressions=[tree_of(one) for one in value])
-    raise NotReadError(f"{type(value).__name__} is no value of a column")
+    raise NotReadError(f"{type(value).__name__} is not a value of a column")
 
 
 def named(value: object) -> Tree:

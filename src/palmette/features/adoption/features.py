@@ -361,4 +361,4 @@ def _constant(tree: Tree) -> object:
         return bool(tree.this)
     if isinstance(tree, exp.Literal):
         return tree.name if tree.is_string else yaml.safe_load(tree.name)
-    raise NotReadError(f"the default {text_of(tree)} is no plain value")
+    raise NotReadError(f"the default {text_of(tree)} is not a plain value")

@@ -288,7 +288,7 @@ def join(reading: ScriptReading, left: Frame, right: Frame, on: Sequence[str], h
 
 def _with_dimension(left: SymbolicRows, right: SymbolicRows, on: Sequence[str], how: str) -> SymbolicRows:
     if right.table.kind != "dimension":
-        raise NotReadError(f"{right.table.name} is no dimension; only dimensions are joined to rows")
+        raise NotReadError(f"{right.table.name} is not a dimension; only dimensions are joined to rows")
     if right.steps:
         raise NotReadError(f"{right.table.name} is changed before it is joined; a specification joins it as it is")
     there = {name: text_of(tree) for name, tree in right.columns.items()}

@@ -302,7 +302,7 @@ class _Scope:
                 return self.library(function.dotted, arguments, keywords)
             case Method():
                 return self.method(function.of, function.name, arguments, keywords)
-        raise NotReadError(f"`{ast.unparse(node.func)}` is no function that is understood")
+        raise NotReadError(f"`{ast.unparse(node.func)}` is not a function that is understood")
 
     def partly(self, node: ast.expr) -> list[Any]:
         """The values of an argument; if it cannot be read, what stands for it, so that the rest is read."""
@@ -346,7 +346,7 @@ class _Scope:
         for one in self.interpreter.tables.values():
             if place in (one.name, one.table) or (one.path and place.endswith(one.path.rstrip("/").lstrip("./"))):
                 return table_rows(one)
-        raise NotReadError(f"{place!r} is no table of the registry")
+        raise NotReadError(f"{place!r} is not a table of the registry")
 
     def reduced(self, function: object, items: Sequence[object], *start: object) -> object:
         values = [*start, *items]

@@ -71,7 +71,7 @@ def _source(reading: ScriptReading, node: exp.Expr, known: Mapping[str, Frame]) 
     if isinstance(node, exp.Subquery):
         return _result(reading, node.this, known)
     if not isinstance(node, exp.Table) or node.name not in known:
-        raise NotReadError(f"{node.sql('spark')!r} is no table of the registry")
+        raise NotReadError(f"{node.sql('spark')!r} is not a table of the registry")
     return known[node.name]
 
 

@@ -24,7 +24,7 @@ def read_arrow(content: bytes) -> pa.Table:
     import pyarrow as pa
 
     if not content.startswith(_MAGIC):
-        raise ValueError("it is no Arrow file")
+        raise ValueError("it is not an Arrow file")
     stream = pa.py_buffer(content).slice(len(_MAGIC))
     cells = size = 0
     for message in pa.ipc.MessageReader.open_stream(stream):

@@ -53,7 +53,7 @@ class CaseResult:
     """The analysed and optimised plan, if requested."""
     nullable: Mapping[str, bool] = field(default_factory=dict)
     value: Any = None
-    """The value that a probe assigned, if it is no frame."""
+    """The value that a probe assigned, if it is not a frame."""
 
 
 @dataclass(frozen=True)

@@ -95,9 +95,9 @@ def _json_rows(table: Table, lines: TextIO) -> Iterator[dict[str, Any]]:
         try:
             found = json.loads(text, parse_float=Decimal)
         except (ValueError, ArithmeticError, RecursionError) as error:
-            raise UnreadableError(f"line {line} is no JSON: {error}", "Write one object a line.") from None
+            raise UnreadableError(f"line {line} is not JSON: {error}", "Write one object a line.") from None
         if not isinstance(found, dict):
-            raise UnreadableError(f"line {line} is no object", "Write one object a line.")
+            raise UnreadableError(f"line {line} is not an object", "Write one object a line.")
         yield _row(table, line, found, decode)
 
 

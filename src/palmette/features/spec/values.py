@@ -32,7 +32,7 @@ class NotATypeError(ValueError):
 
     def __init__(self, text: str) -> None:
         known = ", ".join((*ATOMIC_TYPES, "decimal(p,s)", "array<type>", "map<string,type>"))
-        super().__init__(f"{text!r} is no type here; there are {known}")
+        super().__init__(f"{text!r} is not a type here; there are {known}")
         self.nearest = nearest(text, (*ATOMIC_TYPES, *_ALIASES))
 
 

@@ -77,7 +77,7 @@ def read_words(feature: Feature, context: WordsContext) -> WordsReading | WordsQ
     if found := _NO_WINDOW.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", words)):
         return WordsQuestion(
             "unknown-words",
-            f"In {words!r}, {found[0]!r} is no window: a window has a length, and ends at the cut-off.",
+            f"In {words!r}, {found[0]!r} is not a window: a window has a length, and ends at the cut-off.",
             'Make the time a column of a source, e.g. `compute: {age_days: "datediff(as_of, at)"}`, and ask for rows '
             "`where age_days is between 30 and 60`; what lies after the cut-off is a column of the spine (`keep`).",
         )

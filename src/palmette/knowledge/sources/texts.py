@@ -103,7 +103,7 @@ class Documents(Source):
             return
         folder = Path(named).absolute()
         if not folder.is_dir():
-            raise UserError(f"{FOLDER} names {named!r}, which is no folder.", "Name a folder.", code="no-documents")
+            raise UserError(f"{FOLDER} names {named!r}, which is not a folder.", "Name a folder.", code="no-documents")
         index = cache_folder("documents") / f"{hashlib.sha256(str(folder).encode()).hexdigest()[:24]}.sqlite"
         with closing(sqlite3.connect(index)) as base:
             _update(base, folder)

@@ -81,7 +81,7 @@ def _sockets(pids: list[int]) -> int:
 
 
 def _shares(pids: list[int]) -> bool:
-    """Whether a process maps shared memory that is no file, even a single page."""
+    """Whether a process maps shared memory that is not a file, even a single page."""
     return any(line.endswith(_SHARED) for pid in pids for line in read(f"{pid}/maps").splitlines())
 
 

@@ -95,7 +95,7 @@ class Assembler(Accountable, BaseActor):
             wrong = list(_on_sample(search, modules))
         if wrong:
             return Attempt(made.model_copy(update={"failures": tuple(wrong)}), draft.reason, draft.fix)
-        started = time.monotonic()  # checks of own code are no training
+        started = time.monotonic()  # checks of own code are not training
         allowed, earlier = search_seconds(blueprint), self._earlier(input, name, context)
         known = {substance(one.trial.candidate) for one in earlier}
         fresh = [one for one in blueprint.candidates if substance(one) not in known]

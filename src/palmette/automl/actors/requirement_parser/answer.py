@@ -142,7 +142,7 @@ def mistakes(answer: SentenceAnswer, text: str, data: DataSummary) -> Iterator[s
         for column in (value,) if isinstance(value, str) else value:
             if column and data.column(column) is None:
                 hint = did_you_mean(column, data.names)
-                yield f"{name} names {column!r}, which is no column.{hint}"
+                yield f"{name} names {column!r}, which is not a column.{hint}"
     try:
         made = reading_of(answer, text, data).task
     except (ValidationError, ValueError) as error:

@@ -43,7 +43,7 @@ def of_pixels(values: np.ndarray) -> np.ndarray:
             raise ValueError(f"{values.size} pixels make no square")
         values = values.reshape(side, side, *colours)
     if values.ndim not in (2, 3) or (values.ndim == 3 and values.shape[2] != 3):
-        raise ValueError(f"an array {values.shape} is no picture")
+        raise ValueError(f"an array {values.shape} is not a picture")
     return np.nan_to_num(values).clip(0, 255).round().astype(np.uint8)
 
 

@@ -113,7 +113,7 @@ class Clustering(Problem):
     def output_error(self, outputs: Floats) -> str:
         """Checks that the number of clusters was among those to try, and that no cluster is too large or too small."""
         if outputs.ndim != 2 or outputs.shape[1] != 2 or not _are_cluster_numbers(outputs):
-            return "has clusters that are no whole numbers from 0 on"
+            return "has clusters that are not whole numbers from 0 on"
         clusters, tried = outputs[:, 0], self.blueprint.clusters
         if (count := len(np.unique(clusters))) > 1 and count not in tried:
             return f"has {count} clusters, not {f'the {tried[0]}' if len(tried) == 1 else f'{tried[0]} to {tried[-1]}'}"

@@ -244,7 +244,7 @@ class Forecasting(Problem):
         self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
     ) -> ReportData:
         missing = {
-            "importances": "a series that is shuffled is no series any more",
+            "importances": "a series that is shuffled is no longer a series",
             "curve": "parts of a series are other series",
             "predictions": "forecasts are drawn instead",
         }

@@ -207,7 +207,7 @@ def _path_conflicts(path: str, checkout: Checkout) -> list[Violation]:
     """Rejects a path that is already used, unless by the view's own script."""
     if path not in checkout.paths or path in {neighbour.module.path for neighbour in find_neighbours(checkout)}:
         return []
-    message = f"{path} is there already and is no feature script; rename `feature_view` in the specification."
+    message = f"{path} is there already and is not a feature script; rename `feature_view` in the specification."
     return [Violation(code="path-taken", subject=path, message=message)]
 
 

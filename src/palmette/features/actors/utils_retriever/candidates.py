@@ -251,7 +251,7 @@ def _fits(holes: Sequence[str], slots: Sequence[Slot], demand: Demand) -> bool:
 
 
 def _is_plain(node: ast.expr) -> bool:
-    """Whether a node is an argument of the need, its frame's session, a constant that is no path, or a list of them."""
+    """Whether it is an argument of the need, its session, a constant that is not a path, or a list of these."""
     match node:
         case ast.Constant(value=str() as text) if is_place(text):
             return False
