@@ -21,7 +21,7 @@ from palmette.automl.planning.insights import MOST_RECALLED, advocated, recalled
 from palmette.cli.knowledge import memory as commands
 from palmette.engine import Violation
 from palmette.engine.actor import PastAttempt
-from palmette.engine.events import Decided
+from palmette.engine.events import Order
 from palmette.engine.state import ActorState, RunState
 from palmette.errors import MachineError
 from palmette.knowledge import Subject, SuggestedCandidate, look_up, memory
@@ -149,7 +149,7 @@ def test_a_failure_is_kept_with_what_mended_it_and_without_names() -> None:
     past = PastAttempt(number=1, reason="", fix="Give ssn a type.", violations=(failed,))
     state = RunState(actors={"coder": ActorState(status="succeeded", attempts=(past,)),
                              "other": ActorState(status="failed", attempts=(past,))})  # fmt: skip
-    back = Decided(next="writer", target="writer", instruction="Write `customers` again.", evidence=(failed,))
+    back = Order(actor="writer", instruction="Write `customers` again.", evidence=(failed,))
     (mended,) = memory._mended(state, {"no-type": back}, ["ssn", "customers"])
     assert (mended.actor, mended.fault, mended.fix) == ("coder", "writer", "Write … again.")
     assert mended.message == "The column … of … has no type."

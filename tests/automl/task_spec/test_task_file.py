@@ -54,9 +54,9 @@ def test_a_file_is_a_partial_task() -> None:
 @pytest.mark.parametrize(("text", "line", "message"), [
     ("target: a\nmetrik: f1\n", 2, "metrik"),
     ("constraints: [latency<=20 parsecs]\n", 1, "latency<=20ms"),
-    ("constraints: [velocity<=20ms]\n", 1, "no metric"),
+    ("constraints: [velocity<=20ms]\n", 1, "not a metric"),
     ("constraints: [rmse>=3]\n", 1, "better when lower"),
-    ("metric: fluency\n", 1, "no metric"),
+    ("metric: fluency\n", 1, "not a metric"),
     ("problem: object_detection\n", 1, "not supported"),
     ("clusters: many\n", 1, "4 or 3-6"),
     ("budget: soon\n", 1, "5min"),
