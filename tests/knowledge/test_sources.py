@@ -161,7 +161,7 @@ def test_documents_are_found_and_follow_their_files(tmp_path: Path, monkeypatch:
     (folder / "churn.md").unlink()
     assert found("churn") == ["Churn is measured in days."] and found('"') == []
     monkeypatch.setenv(texts.FOLDER, str(tmp_path / "none"))
-    assert "no folder" in search("churn", "document", named=["documents"])[0].note
+    assert "not a folder" in search("churn", "document", named=["documents"])[0].note
 
 
 def test_documents_are_found_by_meaning_where_a_model_embeds_them(

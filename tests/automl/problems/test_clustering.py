@@ -78,9 +78,9 @@ def test_a_draft_names_labels_and_halves() -> None:
         ([0] * 147 + [1] * 3, "147 of 150 rows in one cluster"),
         ([0] * 80 + [1] * 69 + [2], "a cluster of 1 rows"),
         ([0] * 150, "all rows in one cluster"),
-        ([-1] * 75 + [1] * 75, "no whole numbers from 0 on"),
-        ([0.5] * 75 + [1] * 75, "no whole numbers from 0 on"),
-        ([0] * 75 + [1e12] * 75, "no whole numbers from 0 on"),
+        ([-1] * 75 + [1] * 75, "not whole numbers from 0 on"),
+        ([0.5] * 75 + [1] * 75, "not whole numbers from 0 on"),
+        ([0] * 75 + [1e12] * 75, "not whole numbers from 0 on"),
         (np.arange(150) % 5, "5 clusters, not 2 to 3"),
     ],
 )

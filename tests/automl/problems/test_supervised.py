@@ -219,7 +219,7 @@ def test_predictions_are_read_by_the_names_of_the_classes() -> None:
     assert list(made.values) == ["1", "0"] and made.probabilities is not None
     assert made.probabilities.tolist() == [[0.2, 0.8], [0.7, 0.3]]
     for wrong in (table.iloc[:1], table.assign(prediction=2), table.assign(**{"probability_1.0": 0.9})):
-        with pytest.raises(ValueError, match=r"predictions for|none of the classes|sum to 1"):
+        with pytest.raises(ValueError, match=r"predictions for|not one of the classes|sum to 1"):
             problem.predictions(wrong, 2)
 
 

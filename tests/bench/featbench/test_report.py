@@ -116,8 +116,8 @@ def test_the_command_says_whether_what_is_demanded_came_out(
 
 
 @pytest.mark.parametrize(("arguments", "told"), [
-    (("--faults", "2"), "no probability"),
-    (("--faults", "often"), "no probability"),
+    (("--faults", "2"), "not a probability"),
+    (("--faults", "often"), "not a probability"),
     (("--tasks", "usr_ofr_rdm"), "Did you mean"),
     (("--planner", "ofline"), "Did you mean 'offline'"),
 ])  # fmt: skip

@@ -49,7 +49,7 @@ def shared() -> pa.Table:
         (lambda: written(shared()), "more than"),
         (lambda: written(pa.table({"a": [0] * 100_000}), "zstd"), "compressed"),
         (lambda: written(pa.table({"a": pa.array(["x"] * 1000).dictionary_encode()})), "dictionary"),
-        (lambda: b"", "no Arrow file"),
+        (lambda: b"", "not an Arrow file"),
     ],
     ids=["nulls", "nulls in an array", "one text in many columns", "compressed", "dictionary", "nothing"],
 )  # fmt: skip
