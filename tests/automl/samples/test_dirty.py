@@ -447,7 +447,7 @@ JUNK = st.sampled_from(MARKS)
 
 
 @given(st.sampled_from(SANE), st.lists(st.tuples(st.integers(0, 600), JUNK | st.integers(1, 80)), max_size=12))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damage_of_any_kind_ends_in_a_table_or_in_a_clear_error(
     tmp_path: Path, data: bytes, damage: list[tuple[int, bytes | int]]
 ) -> None:

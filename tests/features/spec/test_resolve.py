@@ -221,7 +221,7 @@ ODD = st.sampled_from(
 
 
 @given(st.lists(st.tuples(st.sampled_from(places(BASE)), ODD, st.booleans()), min_size=1, max_size=3))
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_no_edit_breaks_the_resolution(edits: list[tuple[tuple[str | int, ...], Any, bool]]) -> None:
     document = copy.deepcopy(BASE)
     for path, value, remove in edits:
