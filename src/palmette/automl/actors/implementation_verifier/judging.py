@@ -116,9 +116,11 @@ def of_constraint(constraint: Constraint, measured: MeasuredModel) -> Constraint
         return ConstraintResult(constraint=constraint, wish=wish, measured=f"not measured: {found}", status="fail")
     holds = HOLDS[constraint.comparison]
     status: Status = "pass" if holds(found.value, constraint.value) else "fail"
+    words = found.words
     if holds(found.low, constraint.value) != holds(found.high, constraint.value):
+        words += f"; {'kept' if status == 'pass' else 'missed'}, but not by more than the spread"
         status = "partly"
-    return ConstraintResult(constraint=constraint, wish=wish, measured=found.words, status=status)
+    return ConstraintResult(constraint=constraint, wish=wish, measured=words, status=status)
 
 
 def _quantity(constraint: Constraint, measured: MeasuredModel) -> MeasuredQuantity | str:
