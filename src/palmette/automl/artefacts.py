@@ -87,7 +87,8 @@ class MeasuredRound(Model):
     """Out-of-fold score of the delivered model."""
     selection: Selection | None = None
     """The delivered model, so that a later round can restore it."""
-    store: str = ""  # of its out-of-fold outputs
+    store: str = ""
+    """Of its out-of-fold outputs."""
 
     @property
     def excess(self) -> float:
@@ -182,7 +183,8 @@ class CodeRepair(Model):
     failure: Literal["contract-unfulfilled", "contract-misused", "other"]
     """unfulfilled: the features break the contract; misused: a learner uses them wrongly."""
     reason: str
-    replaced: str = ""  # digest of the text before the repair
+    replaced: str = ""
+    """Digest of the text before the repair."""
     by: Literal["model", "rules"] = "model"
     """rules: the module is left out, and the run continues without it."""
 
@@ -237,7 +239,8 @@ class LeaderboardRow(Model):
     score: float
     low: float
     high: float
-    error_reduction: float  # share of the dummy's error that it removes
+    error_reduction: float
+    """Share of the dummy's error that it removes."""
     seconds: float
     chosen: bool = False
     candidate: Candidate | None = None
@@ -254,7 +257,8 @@ class Comparison(Model):
     """Origin of the scores, in words."""
     package: str
     """Folder of the package and its fitted model in the run's store."""
-    store: str = ""  # of the out-of-fold outputs, if they come from an earlier round
+    store: str = ""
+    """Of the out-of-fold outputs, if they come from an earlier round."""
     baseline: str
     """Folder of the fitted best baseline in the run's store; empty if there is none."""
     files: tuple[TextFile, ...]

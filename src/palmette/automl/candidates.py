@@ -49,7 +49,8 @@ class Candidate(Model):
     settings: Mapping[str, Setting] = Field(default_factory=dict)
     """Parameters that differ from the learner's defaults."""
     strategy: Strategy = Strategy()
-    features: str = ""  # an own encoder class that adds features
+    features: str = ""
+    """An own encoder class that adds features."""
     derived: bool = True
     tuned: bool = False
     """Whether its settings are tuned once all candidates are trained."""
@@ -137,7 +138,8 @@ class SeriesUse(Model):
     seasons: tuple[int, ...] = ()
     """Lengths of the detected seasons in steps, strongest first."""
     quantiles: tuple[float, ...] = ()
-    shortest: int = 0  # length of the shortest training series, in steps
+    shortest: int = 0
+    """Length of the shortest training series, in steps."""
     longest: int = 0
     count: int = 1
     """Number of series, each with all targets."""
@@ -217,7 +219,8 @@ class Trial(Model):
     """Folds that it did not predict in time; its outputs are NaN there."""
     seconds: float
     """Time of its fits and of encoding its features on one worker, even if another candidate encoded them."""
-    encoding: float = 0.0  # seconds of stateless encoders on all rows, which the final fit repeats
+    encoding: float = 0.0
+    """Seconds of stateless encoders on all rows, which the final fit repeats."""
 
 
 class ChosenMember(Model):

@@ -20,8 +20,10 @@ class Spend(Model):
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    money: float = 0.0  # in US dollars, over the calls with a known price
-    unpriced: int = 0  # calls with an unknown price; they are not free
+    money: float = 0.0
+    """In US dollars, over the calls with a known price."""
+    unpriced: int = 0
+    """Calls with an unknown price; they are not free."""
 
     @property
     def tokens(self) -> int:

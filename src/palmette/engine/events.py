@@ -15,19 +15,25 @@ class RunOpened(Model):
     """The first event: everything needed to open the run again."""
 
     kind: Literal["run_opened"] = "run_opened"
-    environment: str  # registered name of the environment; empty if the setup was built in code
-    arguments: dict[str, JsonValue]  # the arguments of the environment
-    version: str  # Palmette's version
+    environment: str
+    """Registered name of the environment; empty if the setup was built in code."""
+    arguments: dict[str, JsonValue]
+    """The arguments of the environment."""
+    version: str
+    """Palmette's version."""
 
 
 class RunStarted(Model):
     """The environment is open."""
 
     kind: Literal["run_started"] = "run_started"
-    topology: str  # the topology as JSON
-    given: dict[str, str]  # artefacts that exist before the first step, by name and digest
+    topology: str
+    """The topology as JSON."""
+    given: dict[str, str]
+    """Artefacts that exist before the first step, by name and digest."""
     seed: int
-    limits: dict[str, float] = Field(default_factory=dict)  # of the budget, by name
+    limits: dict[str, float] = Field(default_factory=dict)
+    """Of the budget, by name."""
 
 
 class RunResumed(Model):
@@ -43,7 +49,8 @@ class ArtefactEdited(Model):
     digest: str
     by: Literal["person", "environment"]
     """`person`: edited in the run folder; `environment`: the source of a given artefact has changed."""
-    actor: str = ""  # its producer; empty for a given artefact
+    actor: str = ""
+    """Its producer; empty for a given artefact."""
     verdict: Verdict | None = None
     """The producer's criterion on the edited output; None if the producer will run again anyway."""
 
@@ -61,13 +68,16 @@ class Decided(Model):
 
     kind: Literal["decided"] = "decided"
     next: str
-    target: str  # the actor that `instruction` is for; it may come later than `next`
+    target: str
+    """The actor that `instruction` is for; it may come later than `next`."""
     instruction: str = ""
     diagnosis: str = ""
     evidence: tuple[Violation, ...] = ()
     also: tuple[Order, ...] = Field(default=(), exclude_if=lambda value: not value)
+    """Instructions to other actors, which run again on the way."""
     question: str = ""
-    then: tuple[str, ...] = ()  # the actors that the planner intends to visit afterwards
+    then: tuple[str, ...] = ()
+    """The actors that the planner intends to visit afterwards."""
 
     @property
     def orders(self) -> tuple[Order, ...]:
@@ -87,20 +97,25 @@ class DecisionRefused(Model):
 class InvocationStarted(Model):
     kind: Literal["invocation_started"] = "invocation_started"
     actor: str
-    inputs: dict[str, str]  # digests by artefact
+    inputs: dict[str, str]
+    """Digests by artefact."""
     instruction: str = ""
 
 
 class AttemptFailed(Model):
     kind: Literal["attempt_failed"] = "attempt_failed"
     actor: str
-    item: int | None = None  # element of a fan-out
-    number: int  # 1-based, within the invocation
+    item: int | None = None
+    """Element of a fan-out."""
+    number: int
+    """1-based, within the invocation."""
     reason: str
     fix: str
     violations: tuple[Violation, ...]
-    measurements: tuple[Measurement, ...] = ()  # the measurements on the rejected output
-    output: str | None = None  # digest of the rejected output
+    measurements: tuple[Measurement, ...] = ()
+    """The measurements on the rejected output."""
+    output: str | None = None
+    """Digest of the rejected output."""
     seconds: float
 
 
@@ -110,7 +125,8 @@ class AttemptSucceeded(Model):
     kind: Literal["attempt_succeeded"] = "attempt_succeeded"
     actor: str
     item: int | None = None
-    key: str  # digest of everything that this output depends on, except the instruction
+    key: str
+    """Digest of everything that this output depends on, except the instruction."""
     output: str
     verdict: Verdict
     reason: str = ""
@@ -125,10 +141,12 @@ class ActorSucceeded(Model):
     actor: str
     artefact: str
     key: str
-    inputs: dict[str, str]  # digests by artefact
+    inputs: dict[str, str]
+    """Digests by artefact."""
     output: str
     verdict: Verdict
-    seconds: float  # duration of the whole invocation, failed attempts included
+    seconds: float
+    """Duration of the whole invocation, failed attempts included."""
 
 
 class ActorFailed(Model):
@@ -140,7 +158,8 @@ class ActorFailed(Model):
     inputs: dict[str, str]
     violations: tuple[Violation, ...]
     reason: str
-    seconds: float  # duration of the whole invocation
+    seconds: float
+    """Duration of the whole invocation."""
 
 
 class ActorReused(Model):
@@ -161,13 +180,19 @@ class CallAnswered(Model):
     """A paid call was answered; equal requests reuse this answer."""
 
     kind: Literal["call_answered"] = "call_answered"
-    actor: str  # the caller: an actor, `planner`, or empty while the environment opens
-    item: int | None = None  # element of a fan-out
-    role: str  # the role that the cost is booked on
-    request: str  # digest of the request, the key of the answer
-    answer: str  # digest of the answer
+    actor: str
+    """The caller: an actor, `planner`, or empty while the environment opens."""
+    item: int | None = None
+    """Element of a fan-out."""
+    role: str
+    """The role that the cost is booked on."""
+    request: str
+    """Digest of the request, the key of the answer."""
+    answer: str
+    """Digest of the answer."""
     spend: Spend
-    by_person: bool = False  # a person gave the answer
+    by_person: bool = False
+    """A person gave the answer."""
     seconds: float
 
 
@@ -181,8 +206,10 @@ class CallFailed(Model):
     actor: str
     item: int | None = None
     role: str
-    request: str  # digest of the request
-    code: str  # error code
+    request: str
+    """Digest of the request."""
+    code: str
+    """Error code."""
     seconds: float
 
 
@@ -193,13 +220,15 @@ class HumanAsked(Model):
     kind: Literal["human_asked"] = "human_asked"
     question: str
     by: Asker
-    actor: str = ""  # the actor that the question concerns
+    actor: str = ""
+    """The actor that the question concerns."""
 
 
 class HumanAnswered(Model):
     kind: Literal["human_answered"] = "human_answered"
     question: str
-    answer: str | None  # None if help is not available
+    answer: str | None
+    """None if help is not available."""
     by: Asker
     actor: str = ""
 
@@ -214,7 +243,8 @@ class Approved(Model):
 
 class BudgetReached(Model):
     kind: Literal["budget_reached"] = "budget_reached"
-    limit: str  # the limit with its value
+    limit: str
+    """The limit with its value."""
 
 
 class RunEnded(Model):
@@ -237,6 +267,8 @@ EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="ki
 class Entry(Model):
     """An event with its position in the journal."""
 
-    seq: int  # 1-based
-    at: float  # seconds since the epoch; monotonic within a process, even if the clock jumps
+    seq: int
+    """1-based."""
+    at: float
+    """Seconds since the epoch; monotonic within a process, even if the clock jumps."""
     event: Annotated[Event, Field(discriminator="kind")]

@@ -27,15 +27,18 @@ class LiteratureCase(Model):
     """An insight, and when it applies."""
 
     text: str
-    source: str  # authors, year, title and venue
+    source: str
+    """Authors, year, title and venue."""
     because: str
     """With figures of the subject by name, e.g. `{rows:,.0f} rows`."""
     algorithms: tuple[str, ...] = ()
-    tasks: frozenset[str] = frozenset()  # tasks that it is about; empty for all
+    tasks: frozenset[str] = frozenset()
+    """Tasks that it is about; empty for all."""
     modalities: frozenset[str] = frozenset({"tabular"})
     when: Mapping[str, FigureRange] = Field(default_factory=dict)
     """By figure: the range that it was found in; all must hold."""
-    signs: frozenset[str] = frozenset()  # of which one must hold, if there are any
+    signs: frozenset[str] = frozenset()
+    """Of which one must hold, if there are any."""
 
     def applies(self, subject: Subject) -> bool:
         return (

@@ -27,8 +27,10 @@ class DatasetCandidate(Model):
     """A data set that may be what a request is about."""
 
     record: Record
-    fit: float  # share of the request's words that its title, description, columns or tasks have; between 0 and 1
-    concerns: tuple[str, ...] = ()  # what speaks against it; it is not chosen by rule where there is one
+    fit: float
+    """Share of the request's words that its title, description, columns or tasks have; between 0 and 1."""
+    concerns: tuple[str, ...] = ()
+    """What speaks against it; it is not chosen by rule where there is one."""
 
     def __str__(self) -> str:
         one = self.record
@@ -87,7 +89,8 @@ class FetchedDataset(Model):
     """A data set in the cache, and where it is from."""
 
     record: Record
-    files: Mapping[str, str]  # SHA-256 by path in the folder
+    files: Mapping[str, str]
+    """SHA-256 by path in the folder."""
     fetched: datetime
 
     @property

@@ -43,7 +43,8 @@ class RememberedCandidate(Model):
     """A candidate, and what was measured."""
 
     candidate: SuggestedCandidate
-    score: float  # out of fold, in the metric of the run
+    score: float
+    """Out of fold, in the metric of the run."""
     seconds: float
     chosen: bool = False
 
@@ -51,14 +52,16 @@ class RememberedCandidate(Model):
 class MendedFailure(Remedy):
     """A failure, and what was done before the actor succeeded."""
 
-    code: str  # of the violation
+    code: str
+    """Of the violation."""
     message: str = ""
 
 
 class RunMemory(Model):
     """What one run leaves."""
 
-    run: str  # id of the run
+    run: str
+    """Id of the run."""
     ended: datetime
     environment: str
     problem: str = ""
@@ -68,8 +71,10 @@ class RunMemory(Model):
     prefer: tuple[str, ...] = ()
     budget: float = 0.0
     figures: Mapping[str, float] = Field(default_factory=dict)
-    plans: tuple[str, ...] = ()  # what each plan trained, as learners; the chosen plan first
-    candidates: tuple[RememberedCandidate, ...] = ()  # the best first
+    plans: tuple[str, ...] = ()
+    """What each plan trained, as learners; the chosen plan first."""
+    candidates: tuple[RememberedCandidate, ...] = ()
+    """The best first."""
     mended: tuple[MendedFailure, ...] = ()
 
 

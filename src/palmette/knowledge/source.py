@@ -31,10 +31,12 @@ class Subject(Model):
     task: str
     """E.g. `classification`."""
     modality: str = "tabular"
-    figures: Mapping[str, float] = Field(default_factory=dict)  # meta-features of the data, by name
+    figures: Mapping[str, float] = Field(default_factory=dict)
+    """Meta-features of the data, by name."""
     signs: frozenset[str] = frozenset()
     """What holds of request and data, by code: e.g. `imbalanced`, `explainable`."""
-    words: tuple[str, ...] = ()  # what to look for in texts, the most telling first
+    words: tuple[str, ...] = ()
+    """What to look for in texts, the most telling first."""
 
     @property
     def query(self) -> str:
@@ -45,27 +47,34 @@ class Subject(Model):
 class Record(Model):
     """An entry of a source. Its texts are data of others."""
 
-    source: str  # name of the source
+    source: str
+    """Name of the source."""
     kind: RecordKind
-    id: str  # within the source
+    id: str
+    """Within the source."""
     title: str
-    text: str = ""  # abstract, description or passage
+    text: str = ""
+    """Abstract, description or passage."""
     url: str = ""
     authors: tuple[str, ...] = ()
     year: int | None = None
-    licence: str = ""  # as the source names it; empty where it names none
+    licence: str = ""
+    """As the source names it; empty where it names none."""
     tasks: tuple[str, ...] = ()
     """In the source's terms, e.g. `text-classification`."""
     columns: tuple[str, ...] = ()
-    target: str = ""  # the column that the source names as the target
+    target: str = ""
+    """The column that the source names as the target."""
     rows: int | None = None
-    features: int | None = None  # columns, where only their number is known
+    features: int | None = None
+    """Columns, where only their number is known."""
     megabytes: float | None = None
     parameters: int | None = None
     architecture: str = ""
     """Of a model, e.g. `bert`."""
     downloads: int | None = None
-    files: tuple[str, ...] = ()  # addresses of its files, or paths in it
+    files: tuple[str, ...] = ()
+    """Addresses of its files, or paths in it."""
 
     @property
     def place(self) -> str:
@@ -178,7 +187,8 @@ def sources(kind: RecordKind | None = None, named: Iterable[str] = ()) -> list[S
 class SearchResult(Model):
     """What a source gave."""
 
-    note: str  # where was looked, and what came of it, in one sentence
+    note: str
+    """Where was looked, and what came of it, in one sentence."""
     records: tuple[Record, ...] = ()
 
 
@@ -205,7 +215,8 @@ class SuggestedCandidate(Model):
     """A model that did well elsewhere. A proposal only: its users check that it can be trained."""
 
     learner: str
-    encoders: Mapping[str, str] = Field(default_factory=dict)  # by kind of column
+    encoders: Mapping[str, str] = Field(default_factory=dict)
+    """By kind of column."""
     settings: Mapping[str, Setting] = Field(default_factory=dict)
     strategy: Mapping[str, str] = Field(default_factory=dict)
 
@@ -213,18 +224,25 @@ class SuggestedCandidate(Model):
 class KnowledgeFinding(Model):
     """Something that is known to help."""
 
-    text: str  # one sentence
-    source: str  # where it is from, so that it can be found again; unique among the findings of a lookup
-    because: str  # what in the subject makes it apply
-    algorithms: tuple[str, ...] = ()  # what it speaks for
-    candidates: tuple[SuggestedCandidate, ...] = ()  # what it proposes to train, the best first
+    text: str
+    """One sentence."""
+    source: str
+    """Where it is from, so that it can be found again; unique among the findings of a lookup."""
+    because: str
+    """What in the subject makes it apply."""
+    algorithms: tuple[str, ...] = ()
+    """What it speaks for."""
+    candidates: tuple[SuggestedCandidate, ...] = ()
+    """What it proposes to train, the best first."""
 
 
 class LookupResult(Model):
     """What a lookup gave."""
 
-    note: str  # where was looked, and what came of it, in one sentence
-    findings: tuple[KnowledgeFinding, ...] = ()  # the most telling first
+    note: str
+    """Where was looked, and what came of it, in one sentence."""
+    findings: tuple[KnowledgeFinding, ...] = ()
+    """The most telling first."""
 
 
 def papers_and_pages(subject: Subject) -> tuple[LookupResult, ...]:

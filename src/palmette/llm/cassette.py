@@ -25,7 +25,8 @@ SHOWN = 30  # lines of difference in an error
 class RecordedCall(Model):
     """One recorded exchange."""
 
-    actor: str  # the caller; `planner`, or empty while the run was opened
+    actor: str
+    """The caller; `planner`, or empty while the run was opened."""
     role: str
     messages: tuple[Message, ...]
     answer: Reply
@@ -34,7 +35,8 @@ class RecordedCall(Model):
 class Cassette(Model):
     """The answers of one run, in order."""
 
-    cassette: Literal[1] = 1  # version of the format
+    cassette: Literal[1] = 1
+    """Version of the format."""
     calls: tuple[RecordedCall, ...]
 
 

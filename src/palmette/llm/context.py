@@ -20,9 +20,12 @@ WORTH_CUTTING = 40  # with less room than this many tokens, a long item is left 
 class Section(Model):
     """A section of the prompt: data, never an instruction."""
 
-    name: str  # as in the prompt file: `{{name}}`
-    items: tuple[str, ...]  # texts that are kept or left out one by one, the most relevant first
-    rank: int = 1  # sections of a lower rank are packed first; those of rank 0 are never cut
+    name: str
+    """As in the prompt file: `{{name}}`."""
+    items: tuple[str, ...]
+    """Texts that are kept or left out one by one, the most relevant first."""
+    rank: int = 1
+    """Sections of a lower rank are packed first; those of rank 0 are never cut."""
     language: str = ""
     """Language of the fence, e.g. `python`."""
 

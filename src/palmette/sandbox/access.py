@@ -19,8 +19,10 @@ class Access(Model):
     Paths that do not exist are ignored.
     """
 
-    read: tuple[Path, ...] = ()  # files, and folders with everything below them
-    write: tuple[Path, ...] = ()  # the same, readable and writable
+    read: tuple[Path, ...] = ()
+    """Files, and folders with everything below them."""
+    write: tuple[Path, ...] = ()
+    """The same, readable and writable."""
     network: Literal["own", "machine"] = "own"
     """`own`: a loopback network shared with the other programs of the sandbox, and nothing else. `machine`: that of the
     machine.

@@ -18,8 +18,10 @@ MEMORY_SHARE = 0.75
 class Limits(Model):
     """Limits of one program together with all processes that it starts."""
 
-    seconds: float | None = Field(default=60, gt=0)  # wall-clock time; None for a server
-    file_mb: int = Field(default=512, ge=1)  # size of any one file that it writes
+    seconds: float | None = Field(default=60, gt=0)
+    """Wall-clock time; None for a server."""
+    file_mb: int = Field(default=512, ge=1)
+    """Size of any one file that it writes."""
     disk_mb: int = Field(default=8192, ge=1)
     """Total size of what it has written and not deleted, checked several times a second. In any case at most three
     quarters of the disk's free space at the start, and 200 000 files.
@@ -49,13 +51,16 @@ def relative_to_root(root: Path, text: str) -> str:
 class ExecutionResult(Model):
     """Result of a program. Failure is a value here, never an exception."""
 
-    exit_code: int  # the program's exit code; minus the signal number if a signal ended it
+    exit_code: int
+    """The program's exit code; minus the signal number if a signal ended it."""
     stdout: str
     stderr: str
     seconds: float
     ended: Ended
-    note: str = ""  # why it did not exit by itself
-    isolation: str  # the isolation it ran under
+    note: str = ""
+    """Why it did not exit by itself."""
+    isolation: str
+    """The isolation it ran under."""
 
     @property
     def ok(self) -> bool:

@@ -68,7 +68,8 @@ class _ReportLine(Model):
     test: str = ""
     outcome: str = ""
     detail: str = ""
-    place: str = ""  # location of the collected function as `file:line`; empty if none was held
+    place: str = ""
+    """Location of the collected function as `file:line`; empty if none was held."""
     end: bool = False
 
 

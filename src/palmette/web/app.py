@@ -47,7 +47,8 @@ Digest = Annotated[str, Query(pattern="^[0-9a-f]{64}$")]
 
 
 class QuestionAnswer(Model):
-    answer: str = Field(max_length=10_000)  # empty: help is not available
+    answer: str = Field(max_length=10_000)
+    """Empty: help is not available."""
 
 
 class Edit(Model):
@@ -58,7 +59,8 @@ class Edit(Model):
 class CheckedDocument(Model):
     kind: Literal["fsc", "dfr", "run"]
     text: str
-    registry: str = ""  # path of the registry that a specification is held against
+    registry: str = ""
+    """Path of the registry that a specification is held against."""
 
 
 class Start(Model):

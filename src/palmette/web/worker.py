@@ -24,9 +24,11 @@ OFTEN = 0.25  # seconds between two messages that are written
 class Job(Model):
     """What to do with the run."""
 
-    environment: str = ""  # empty to resume
+    environment: str = ""
+    """Empty to resume."""
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
-    agreed: tuple[str, ...] = ()  # actors that a person agreed to
+    agreed: tuple[str, ...] = ()
+    """Actors that a person agreed to."""
 
 
 class _WorkerProgress(NoObserver):

@@ -95,6 +95,23 @@ def test_the_command_writes_a_draft_and_names_the_check(tmp_path: Path) -> None:
     )
 
 
+TWO_TOTALS = """
+def build(spark, orders, as_of):
+    orders.createOrReplaceTempView("orders")
+    return spark.sql(
+        'WITH a AS (SELECT buyer_id, SUM(amount) AS total FROM orders GROUP BY buyer_id), '
+        'b AS (SELECT buyer_id, COUNT(*) AS total FROM orders GROUP BY buyer_id) '
+        'SELECT buyer_id, b.total AS n FROM a JOIN b USING (buyer_id)'
+    )
+"""
+
+
+def test_a_column_of_both_sides_of_a_join_is_not_guessed(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(TWO_TOTALS, encoding="utf-8")
+    with pytest.raises(UserError, match="'total' is a column of both sides of a join"):
+        draft_of(tmp_path / "job.py", HERE / "registry.yaml")
+
+
 def test_a_script_that_returns_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(
         "def build(orders, as_of):\n    return orders.crosstab('a', 'b')\n", encoding="utf-8"

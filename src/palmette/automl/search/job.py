@@ -35,8 +35,10 @@ class SearchJob(Model):
     """In training order; the first is the dummy."""
     baselines: tuple[str, ...] = ()
     """Names of the candidates that serve as reference for the others."""
-    seconds: float = Field(gt=0)  # wall-clock time, counted from `started`
-    started: float  # Unix time
+    seconds: float = Field(gt=0)
+    """Wall-clock time, counted from `started`."""
+    started: float
+    """Unix time."""
     workers: int = Field(ge=1)
     tuning: bool = True
     only_fold: int | None = None

@@ -50,9 +50,13 @@ def _result(reading: ScriptReading, query: exp.Expr, tables: Mapping[str, Frame]
     if unread := next((name for name in _UNREAD if query.args.get(name)), None):
         raise NotReadError(f"{unread.upper()} in a statement has no counterpart in a specification")
     frame = _source(reading, query.args["from_"].this, known)
+    used = {column.name for column in query.find_all(exp.Column)}
     for join in query.args.get("joins") or ():
         how = (join.side or join.kind or "inner").lower()
-        frame = frames.join(reading, frame, _source(reading, join.this, known), _join_keys(join), how)
+        right, keys = _source(reading, join.this, known), _join_keys(join)
+        if twice := used & {*frame.columns} & {*right.columns} - {*keys}:
+            raise NotReadError(f"{min(twice)!r} is a column of both sides of a join in a statement")
+        frame = frames.join(reading, frame, right, keys, how)
     if query.args.get("where"):
         frame = frames.where(reading, frame, query.args["where"].this)
     chosen = list[tuple[str, Any]]()

@@ -134,7 +134,8 @@ class BundledSet(Model):
     rows: int
     features: int
     target: str
-    url: str = ""  # of its file, where the library downloads one
+    url: str = ""
+    """Of its file, where the library downloads one."""
 
 
 class BundledSets(Model):
