@@ -29,7 +29,7 @@ UNUSABLE: Mapping[Kind, str] = {
 }
 """Kinds that no model learns from, with the reason."""
 
-Track = Literal["traditional", "neural", "pretrained", "autogluon"]
+Track = Literal["traditional", "neural", "pretrained"]
 """A family of learners with its own share of the training time."""
 
 

@@ -15,7 +15,7 @@ from palmette.cli.summary import present
 from palmette.errors import UserError
 
 PROBLEMS = ("classification", "regression", "clustering", "node_classification", "forecasting")
-TRACKS = ("traditional", "neural", "pretrained", "autogluon")
+TRACKS = ("traditional", "neural", "pretrained")
 PREFERENCES = ("speed", "small", "explainable", "simple")
 STAGES = ("plan", "deploy")
 

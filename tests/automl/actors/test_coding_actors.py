@@ -50,7 +50,6 @@ def test_by_the_rules_there_is_no_own_code(shop: Shop) -> None:
     before = shop.sandbox.started
     assert shop.made(PreprocessingCoder) == WrittenCode()
     assert shop.made(ModelingCoder) == TrackCode(track="traditional")
-    assert shop.made(ModelingCoder, track="autogluon").unavailable or True
     assert shop.sandbox.started == before
 
 

@@ -106,7 +106,7 @@ def delivered_modules() -> list[str]:
 
 
 LIBRARIES = {
-    "numpy", "pandas", "scipy", "sklearn", "torch", "autogluon", "PIL", "soundfile", "threadpoolctl", "lightgbm",
+    "numpy", "pandas", "scipy", "sklearn", "torch", "PIL", "soundfile", "threadpoolctl", "lightgbm",
     "torch_geometric", "statsforecast", "safetensors", "tokenizers", "transformers", "chronos",
 }  # fmt: skip
 HELPERS = (

@@ -12,7 +12,7 @@ from palmette.automl.kinds import Track
 from palmette.automl.planning.constraints import Aim
 from palmette.documents import load_plain
 
-SHARES: Mapping[Track, float] = {"traditional": 0.6, "neural": 0.2, "pretrained": 0.4, "autogluon": 0.3}
+SHARES: Mapping[Track, float] = {"traditional": 0.6, "neural": 0.2, "pretrained": 0.4}
 """Share of the training time by track, scaled later to the tracks of a plan."""
 
 
