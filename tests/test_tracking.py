@@ -20,7 +20,7 @@ from canned import Canned
 from test_agent import BAD, GOOD, setup
 
 from palmette import tracking
-from palmette.engine import NoObserver, Setup, resume_run, run_topology
+from palmette.engine import Observer, Setup, resume_run, run_topology
 from palmette.llm import telemetry
 
 PACKAGE = """
@@ -137,4 +137,4 @@ def test_a_server_that_is_down_costs_one_warning(
     assert warning.startswith("mlflow: the run is not logged to http://127.0.0.1:9: MlflowException")
     assert "a-password" not in warning
     monkeypatch.setenv(tracking.SETTING, "")
-    assert isinstance(tracking.open_tracking(tmp_path), NoObserver)
+    assert isinstance(tracking.open_tracking(tmp_path), Observer)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from palmette.engine import ArtefactStore, Entry, NoObserver, Observer, RunState, run_state
+from palmette.engine import ArtefactStore, Entry, Observer, RunState, run_state
 from palmette.engine import events as e
 from palmette.engine.topology import Topology
 from palmette.llm.secrets import hider
@@ -42,10 +42,10 @@ _BOUNDED = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1", "MLFLOW_HTTP_REQUEST_TIMEOUT
 
 def open_tracking(folder: Path) -> Observer:
     """The observer that logs the run in `folder` when it ends; a no-op if the setting is empty."""
-    return _Tracking(folder) if os.environ.get(SETTING, "").strip() else NoObserver()
+    return _Tracking(folder) if os.environ.get(SETTING, "").strip() else Observer()
 
 
-class _Tracking(NoObserver):
+class _Tracking(Observer):
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 

@@ -14,7 +14,7 @@ from report_cases import METRICS, OTHERS, Page, findings_for
 from palmette.automl.artefacts import Assessment, Delivery, Score
 from palmette.automl.report import ReportFindings, pages, verdict_text
 from palmette.automl.report.verdict import MARKS
-from palmette.cli.progress import EventLines, Progress
+from palmette.cli.progress import Progress
 from palmette.cli.summary import SECTIONS
 from palmette.engine import ArtefactStore, Entry, RunResult, RunState, Verdict
 from palmette.engine.events import ActorSucceeded
@@ -107,9 +107,6 @@ def test_the_interpretation_is_shown_as_soon_as_it_is_there(tmp_path: Path, caps
     entry = Entry(seq=1, at=0, event=done)
     Progress(result.folder).event(entry)
     assert "✗ cannot be met: plain" in click.unstyle(capsys.readouterr().err)
-    EventLines(result.folder).event(entry)
-    last = json.loads(capsys.readouterr().err.splitlines()[-1])
-    assert last["kind"] == "task" and last["task"]["target"] == "plain target"
 
 
 @pytest.mark.parametrize(

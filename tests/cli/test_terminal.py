@@ -21,7 +21,7 @@ TITLE = "\x1b]0;owned\x07"
 def test_only_our_own_styles_get_through(text: str) -> None:
     shown = harmless(text)
     rest = shown
-    for ours in ("\x1b[0m", "\x1b[1m", "\x1b[2m", "\r\x1b[2K", "\r\n"):
+    for ours in ("\x1b[0m", "\x1b[1m", "\x1b[2m", "\r\n"):
         rest = rest.replace(ours, "")
     assert rest.replace("\n", "").isprintable()
     assert harmless(shown) == shown
@@ -42,7 +42,7 @@ def test_a_file_name_does_not_reach_the_terminal_as_it_is(tmp_path: Path) -> Non
     assert TITLE not in seen and "\x1b[2J" not in seen
 
 
-@pytest.mark.parametrize("text", ["plain 😀 שלום", "\x1b[1mbold\x1b[0m\n", "\r\x1b[2K"])
+@pytest.mark.parametrize("text", ["plain 😀 שלום", "\x1b[1mbold\x1b[0m\n"])
 def test_what_is_ours_stays(text: str) -> None:
     assert harmless(text) == text
 

@@ -18,7 +18,7 @@ from test_agent import BAD, GOOD, script, setup
 
 from palmette.cli import main
 from palmette.documents import Model
-from palmette.engine import NoObserver, Setup, Topology, resume_run, run_topology
+from palmette.engine import Observer, Setup, Topology, resume_run, run_topology
 from palmette.engine.topology import Node
 from palmette.errors import MachineError, ModelError, UserError
 from palmette.llm import Models, Prompt, Reply, Settings, telemetry
@@ -256,7 +256,7 @@ def test_it_is_off_unless_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.delenv(telemetry.SETTING, raising=False)
     with s.serving(s.answers("")) as server:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.url)
-        assert isinstance(telemetry.open_telemetry(tmp_path), NoObserver)
+        assert isinstance(telemetry.open_telemetry(tmp_path), Observer)
         run_topology(setup(), tmp_path / "run")
     assert not server.asked
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from palmette.cli.progress import watching
-from palmette.cli.screen import clean, human_option, json_option, print_json, print_table
+from palmette.cli.screen import human_option, json_option, print_json, print_table
 from palmette.cli.summary import present
 from palmette.errors import UserError
 
@@ -157,5 +157,5 @@ def _print_plans(made: dict[str, Any], as_json: bool) -> None:
         for one in made["proposals"]["proposals"]
     ]
     print_table(("", "plan", "candidates", "idea"), rows)
-    click.echo(f"\n{clean(made['choice']['reason'])}")
+    click.echo(f"\n{made['choice']['reason']}")
     click.echo("Nothing was trained. Leave out --dry-run to train the plan marked →.")

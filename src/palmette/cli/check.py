@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -13,7 +14,7 @@ from xml.etree import ElementTree
 
 import click
 
-from palmette.cli.screen import clean, json_option, print_checks, print_json, print_violation
+from palmette.cli.screen import json_option, print_checks, print_json, print_violation, say
 from palmette.documents import read_text
 from palmette.engine import Verdict
 from palmette.errors import InputError
@@ -81,7 +82,7 @@ def check(  # noqa: PLR0913 - one parameter per option
                 view,
                 checks,
                 spark=spark,
-                progress=lambda message: click.echo(message, err=True),
+                progress=lambda message: say(message, as_json),
             )
             for script, view in views.items()
         }
@@ -151,11 +152,16 @@ def junit(verdicts: Mapping[str, Verdict]) -> str:
         for one in verdict.measurements:
             case = ElementTree.SubElement(suite, "testcase", classname=script, name=one.name, time=f"{one.seconds:.3f}")
             if one.status == "failed":
-                failure = ElementTree.SubElement(case, "failure", message=clean(one.detail))
-                failure.text = clean("\n".join(f"{v.code}: {v.message}\n{v.evidence}" for v in verdict.violations))
+                failure = ElementTree.SubElement(case, "failure", message=_xml(one.detail))
+                failure.text = _xml("\n".join(f"{v.code}: {v.message}\n{v.evidence}" for v in verdict.violations))
             elif one.status == "skipped":
-                ElementTree.SubElement(case, "skipped", message=clean(one.detail))
+                ElementTree.SubElement(case, "skipped", message=_xml(one.detail))
     return ElementTree.tostring(top, encoding="unicode", xml_declaration=True)
+
+
+def _xml(text: str) -> str:
+    """The text without control characters, which XML cannot hold."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "", text)
 
 
 FORMS: Mapping[str, Callable[[Mapping[str, Verdict]], str]] = {"sarif": sarif, "junit": junit}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from palmette.cli.screen import FILE, json_option, near, print_json, print_table
+from palmette.cli.screen import FILE, json_option, near, print_json, print_table, say
 from palmette.errors import MachineError, UserError, counted
 
 _TABLE = "Sheet, table or file to read; 'orders + customers' joins related ones."
@@ -27,7 +27,7 @@ def predict(run: str, rows: Path, output: Path | None, table: str) -> None:
     if output is not None and not output.absolute().parent.is_dir():
         message = f"There is no folder {str(output.parent)!r} for the predictions."
         raise UserError(message, "Make it, or name another.", code="no-folder")
-    text = answer_file(folder, rows, table, lambda repair: click.echo(repair, err=True))
+    text = answer_file(folder, rows, table, say)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -36,7 +36,7 @@ def predict(run: str, rows: Path, output: Path | None, table: str) -> None:
     except OSError as error:
         message = f"The predictions cannot be written to {str(output)!r}: {error.strerror}."
         raise MachineError(message, "Name another file with --output.", code="output-unwritable") from error
-    click.echo(f"{counted(text.count(chr(10)) - 1, 'prediction')} in {output}", err=True)
+    say(f"{counted(text.count(chr(10)) - 1, 'prediction')} in {output}")
 
 
 @click.command()
@@ -52,7 +52,7 @@ def retrain(run: str, data: Path, table: str, as_json: bool) -> None:
     """
     from palmette.automl.endpoint.retraining import retrain as retrained
 
-    found = retrained(run, data, table, lambda text: click.echo(text, err=True))
+    found = retrained(run, data, table, lambda text: say(text, as_json))
     if as_json:
         print_json(found.model_dump(mode="json"))
     else:

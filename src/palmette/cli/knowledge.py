@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from palmette.cli.screen import clean, json_option, print_json, print_table
+from palmette.cli.screen import json_option, print_json, print_table
 from palmette.documents import read_text, write_text
 from palmette.errors import UserError
 from palmette.knowledge import memory as remembered
@@ -42,7 +42,7 @@ def search(words: tuple[str, ...], kind: RecordKind, named: tuple[str, ...], mos
     if rows:
         print_table(("place", "title", "licence", "size", "downloads"), rows)
     for result in results:
-        click.echo(clean(result.note), err=True)
+        click.echo(result.note, err=True)
 
 
 def _row(one: Record) -> tuple[str, str, str, str, str]:
@@ -66,7 +66,7 @@ def checkpoints(kind: str, rows: int, budget: float, id: str | None) -> None:
     from palmette.automl.checkpoints import fetch_checkpoint
 
     if id:
-        click.echo(clean(f"In {fetch_checkpoint(id)}"))
+        click.echo(f"In {fetch_checkpoint(id)}")
         return
     table = [
         (
@@ -134,7 +134,7 @@ def forget(run: str) -> None:
 def export(file: Path) -> None:
     """Write all runs to a file of JSON lines."""
     write_text(file, remembered.exported(_opened()))
-    click.echo(clean(f"Wrote {file}."))
+    click.echo(f"Wrote {file}.")
 
 
 @memory.command(name="import")
@@ -159,7 +159,7 @@ def data(out: Path, count: int, runs: tuple[str, ...]) -> None:
     from palmette.engine import find_run
 
     made = instructions.write(instructions.pairs(count), out)
-    click.echo(clean(f"Wrote {', '.join(f'{number} {split}' for split, number in made.items())} pairs to {out}."))
+    click.echo(f"Wrote {', '.join(f'{number} {split}' for split, number in made.items())} pairs to {out}.")
     if runs:
         accepted, preferred = trajectories.write([find_run(one) for one in runs], out)
         click.echo(f"Wrote {accepted} accepted answers and {preferred} preferences.")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
 
 import click
-from pydantic import JsonValue
 
 from palmette.automl.live import task_of
-from palmette.cli.screen import first_line
+from palmette.cli.screen import first_line, shows_progress
 from palmette.cli.summary import print_task
+from palmette.cli.terminal import ERASE_LINE
 from palmette.engine import Entry, Observer
 from palmette.engine import events as e
 
@@ -46,35 +45,12 @@ class Progress(Observer):
 
     def _clear(self) -> None:
         if self._live:
-            click.echo("\r\x1b[2K", nl=False, err=True)
-
-
-class EventLines(Observer):
-    """Prints every event and message as a JSON line to standard error, for programs that watch a run."""
-
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
-        self._started = time.monotonic()
-
-    def opened(self, about: str) -> None:
-        self._print({"kind": "opened", "about": about})
-
-    def event(self, entry: Entry) -> None:
-        self._print(entry.event.model_dump(mode="json"))
-        if task := task_of(entry.event, self._folder):
-            self._print({"kind": "task", "task": task})
-
-    def progress(self, actor: str, message: str) -> None:
-        self._print({"kind": "progress", "actor": actor, "message": message})
-
-    def _print(self, fields: dict[str, JsonValue]) -> None:
-        line = {"seconds": round(time.monotonic() - self._started, 3), **fields}
-        click.echo(json.dumps(line, ensure_ascii=False), err=True)
+            click.echo(ERASE_LINE, nl=False, err=True)
 
 
 def watching(as_json: bool, folder: Path | None = None) -> Observer:
     """The observer of a command; with the run's folder, it shows the interpretation of a request before training."""
-    return EventLines(folder) if as_json else Progress(folder)
+    return Progress(folder) if shows_progress(as_json) else Observer()
 
 
 def _line(event: e.Event) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from palmette.engine import Measurement, Violation
 
 _MARKS: Mapping[str, str] = {"passed": "✓", "failed": "✗", "skipped": "–", "warning": "!"}
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 FILE = click.Path(path_type=Path)
 HUMANS = click.Choice(["console", "web", "none"])
 human_option = click.option(
@@ -26,13 +26,24 @@ human_option = click.option(
 )
 
 
+def shows_progress(as_json: bool) -> bool:
+    """Whether a command reports progress on standard error: with `--json`, only to a person at a terminal."""
+    return not as_json or sys.stderr.isatty()
+
+
+def say(message: str, as_json: bool = False) -> None:
+    """Prints a line of progress to standard error, where it is shown."""
+    if shows_progress(as_json):
+        click.echo(message, err=True)
+
+
 def print_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Left-aligned columns; the last one is not limited. No rows: no table."""
-    texts = [list(header), *([" ".join(clean(str(cell)).split()) for cell in row] for row in rows)]
+    texts = [list(header), *([" ".join(str(cell).split()) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in texts) for column in range(len(header) - 1)]
     for index, row in enumerate(texts if len(texts) > 1 else []):
         line = "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
@@ -50,18 +61,9 @@ def print_checks(measurements: Iterable[Measurement]) -> None:
 
 def print_violation(violation: Violation, lines: int = 12) -> None:
     """A violation with the first lines of its evidence."""
-    click.echo(f"\n{click.style(violation.code, bold=True)}: {clean(violation.message)}")
-    for line in clean(violation.evidence).rstrip().splitlines()[:lines]:
+    click.echo(f"\n{click.style(violation.code, bold=True)}: {violation.message}")
+    for line in violation.evidence.rstrip().splitlines()[:lines]:
         click.secho(f"    {line}", dim=True)
-
-
-def clean(text: str) -> str:
-    r"""Untrusted text without terminal control characters.
-
-    >>> clean("a\x1b[2Jb\nc")
-    'a[2Jb\nc'
-    """
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "", text)
 
 
 def duration(seconds: float) -> str:

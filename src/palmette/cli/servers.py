@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from palmette.cli.screen import json_option, near, print_json
+from palmette.cli.screen import json_option, near, print_json, say
 from palmette.errors import MachineError, UserError
 
 WATCHED = 0.3  # seconds between checks that the endpoint is still running
@@ -40,7 +40,7 @@ def serve(run: str, port: int, host: str, as_json: bool) -> None:
     folder = delivered(run)
     require_free(host, port)
     with suppress(KeyboardInterrupt), Service(Sandbox(), folder, host, port) as service:
-        click.echo(f"Starting {near(folder)} ...", err=True)
+        say(f"Starting {near(folder)} ...", as_json)
         if service.is_healthy():
             _say(service.url, example_row(folder), as_json)
             while service.alive:
@@ -49,7 +49,7 @@ def serve(run: str, port: int, host: str, as_json: bool) -> None:
         message = f"The endpoint of {str(folder)!r} does not run: {last[:500]}"
         remedy = "Are the packages of its requirements.txt installed here?"
         raise MachineError(message, remedy, code="endpoint-unhealthy")
-    click.echo("\nStopped.", err=True)
+    say("\nStopped.", as_json)
 
 
 def _say(url: str, row: dict[str, object], as_json: bool) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from palmette.cli.costs import call_with_texts, chosen, costs_json, listed_calls, print_call, print_calls, print_costs
-from palmette.cli.screen import clean, duration, first_line, json_option, near, print_json, print_table
+from palmette.cli.screen import duration, first_line, json_option, near, print_json, print_table
 from palmette.engine import TERMINATE, Violation, find_run
 from palmette.engine import events as e
 from palmette.engine.journal import End, read_end
@@ -163,15 +163,15 @@ def _print_attempts(steps: list[Step], evidence: bool, work: Path) -> None:
         shown: set[Violation] = set()
         for attempt in step.attempts:
             if attempt.fix:
-                tried = "handed over" if attempt.fix == TERMINATE else f"tried: {first_line(clean(attempt.fix))}"
+                tried = "handed over" if attempt.fix == TERMINATE else f"tried: {first_line(attempt.fix)}"
                 click.echo(f"  step {step.number}, {step.actor} then {tried}")
             if attempt.fix and attempt.reason:
-                click.echo(f"      because: {first_line(clean(attempt.reason))}")
+                click.echo(f"      because: {first_line(attempt.reason)}")
             for violation in _violations(attempt):
                 if violation not in shown:
-                    click.echo(f"  step {step.number}, {step.actor}: {clean(violation.message)} [{violation.code}]")
+                    click.echo(f"  step {step.number}, {step.actor}: {violation.message} [{violation.code}]")
                     if evidence and violation.evidence:
-                        click.echo("\n".join(f"      {line}" for line in clean(violation.evidence).splitlines()))
+                        click.echo("\n".join(f"      {line}" for line in violation.evidence.splitlines()))
                 shown.add(violation)
         if step.workspace and (work / step.workspace).is_dir():
             click.echo(f"  what it worked on is in {near(work / step.workspace)}")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 import click
 
 from palmette.cli.costs import HEADER, costs_json, costs_rows
-from palmette.cli.screen import clean, duration, near, print_checks, print_json, print_table, print_violation
+from palmette.cli.screen import duration, near, print_checks, print_json, print_table, print_violation
 from palmette.engine import RunResult
 from palmette.errors import RunStopped, counted
 
@@ -72,7 +72,7 @@ def _print_model(summary: Mapping[str, Any]) -> None:
     verdict = verdict_text(Assessment.model_validate(summary["assessment"]), summary["measured"])
     click.secho(verdict.headline, bold=True)
     for line in (verdict.better, verdict.constraints, *verdict.results):
-        click.echo(f"{click.style(MARKS[line.status], fg=COLOURS[line.status])} {clean(str(line))}")
+        click.echo(f"{click.style(MARKS[line.status], fg=COLOURS[line.status])} {line!s}")
     click.echo("; ".join(f"{figure.label}: {figure.value}" for figure in verdict.quantities))
     click.echo()
     lines = leaderboard([LeaderboardRow.model_validate(one) for one in summary["leaderboard"]])[:SHOWN]
@@ -120,7 +120,7 @@ def _print_pull_request(summary: Mapping[str, Any]) -> None:
         click.echo(f"  {path}")
     click.echo(f"description  {made['body']}\npatch        {made['patch']}")
     for departure in summary["departures"]:
-        click.echo(f"{click.style('!', fg='yellow')} {clean(departure)}")
+        click.echo(f"{click.style('!', fg='yellow')} {departure}")
 
 
 def _pull_request_next(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -202,7 +202,7 @@ def print_summary(result: RunResult, summary: Mapping[str, Any]) -> None:
         for violation in failure.violations:
             print_violation(violation)
     if result.status == "stopped":
-        click.echo(f"\n{click.style('Stopped:', bold=True)} {clean(result.reason)}")
+        click.echo(f"\n{click.style('Stopped:', bold=True)} {result.reason}")
     _print_next(summary, section.next(summary) if section and is_made else ())
 
 

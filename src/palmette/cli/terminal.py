@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 LAST_STANDARD = 2  # descriptor of the last of the three standard streams
-_OURS = r"\x1b\[(?:[012]|3[0-7])m|\r\x1b\[2K|\r\n"
-"""Bold, dim and colours as click writes them, an erased progress line, and line ends."""
+ERASE_LINE = "\r\x1b[2K"  # written by itself
+_OURS = r"\x1b\[(?:[012]|3[0-7])m|\r\n"
+"""Bold, dim and colours as click writes them, and line ends."""
 _STEERING = re.compile(rf"({_OURS})|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -53,7 +54,7 @@ class Guarded:
 
     def write(self, text: str) -> int:
         with suppress(self._lost):
-            self._stream.write(harmless(text) if self._is_screen else text)
+            self._stream.write(harmless(text) if self._is_screen and text != ERASE_LINE else text)
         return len(text)
 
     def flush(self) -> None:

@@ -49,14 +49,14 @@ from palmette.engine.runs import (
     run_topology,
     runs_folder,
 )
-from palmette.engine.setup import NoObserver, Observer, RunBudget, RunResult, Setup, build_actors
+from palmette.engine.setup import Observer, RunBudget, RunResult, Setup, build_actors
 from palmette.engine.state import ActorState, RunState, fold
 from palmette.engine.topology import END, START, STOP, Node, Topology, load_topology
 
 __all__ = [
     "END", "START", "STOP", "TERMINATE", "Actor", "ActorState", "ArtefactStore", "Attempt", "BaseActor",
     "ConsoleHuman", "Context", "Decision", "Entry", "Event", "Human", "Journal", "Kind", "Measurement", "NoHuman",
-    "NoObserver", "Node", "Observer", "OutsideActor", "Paid", "PastAttempt", "Pay", "Planner", "Recall", "Remedy",
+    "Node", "Observer", "OutsideActor", "Paid", "PastAttempt", "Pay", "Planner", "Recall", "Remedy",
     "RunBudget", "RunResult", "RunState", "RunSummary", "Setup", "Situation", "Spend", "TextFile",
     "Topology", "Verdict", "Violation", "WebHuman", "answer_question", "build_actors", "check_topology", "create",
     "draw", "find_run", "fold", "human_of", "lint", "list_runs", "load", "load_topology", "names", "new_run_folder",

@@ -62,10 +62,6 @@ class Observer:
         """An actor reports progress."""
 
 
-class NoObserver(Observer):
-    """Ignores everything."""
-
-
 class Observers(Observer):
     """Several observers as one."""
 

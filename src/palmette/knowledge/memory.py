@@ -22,7 +22,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from palmette.documents import Model
-from palmette.engine import ArtefactStore, Entry, NoObserver, Observer, Remedy, events, fold, read_journal
+from palmette.engine import ArtefactStore, Entry, Observer, Remedy, events, fold, read_journal
 from palmette.engine.runs import runs_folder
 from palmette.engine.state import RunState
 from palmette.errors import MachineError, UserError, did_you_mean
@@ -136,7 +136,7 @@ def open_memory() -> Memory | None:
     return None if named == "off" else Memory(Path(named) if named else runs_folder() / "memory.sqlite")
 
 
-class _Recorder(NoObserver):
+class _Recorder(Observer):
     def __init__(self, folder: Path, memory: Memory) -> None:
         self._folder, self._memory = folder, memory
 
@@ -150,7 +150,7 @@ class _Recorder(NoObserver):
 def open_recorder(folder: Path) -> Observer:
     """The observer that remembers the run in a folder once it is finished."""
     memory = open_memory()
-    return _Recorder(folder, memory) if memory else NoObserver()
+    return _Recorder(folder, memory) if memory else Observer()
 
 
 def remembered(folder: Path) -> RunMemory:

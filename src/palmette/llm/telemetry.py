@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from palmette.engine import ArtefactStore, Entry, NoObserver, Observer, run_state
+from palmette.engine import ArtefactStore, Entry, Observer, run_state
 from palmette.engine import events as e
 from palmette.engine.topology import Topology
 from palmette.errors import MachineError, UserError
@@ -65,7 +65,7 @@ def open_telemetry(folder: Path) -> Observer:
     """
     wanted = os.environ.get(SETTING, "").strip()
     if not wanted:
-        return NoObserver()
+        return Observer()
     url = urlsplit(wanted)
     if url.scheme not in ("http", "https") or not url.hostname:
         remedy = "Name a collector that speaks OTLP over HTTP, e.g. http://127.0.0.1:4318, or unset it."
@@ -87,7 +87,7 @@ def trace_ids(folder: Path) -> list[str]:
     return path.read_text("ascii").split() if path.is_file() else []
 
 
-class Telemetry(NoObserver):
+class Telemetry(Observer):
     """Observes one run in one process."""
 
     def __init__(self, url: str, folder: Path) -> None:

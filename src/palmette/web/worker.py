@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import Field, JsonValue
 
 from palmette.documents import Model, write_text
-from palmette.engine import NoObserver, human_of, resume_run, run_environment
+from palmette.engine import Observer, human_of, resume_run, run_environment
 from palmette.errors import PalmetteError, RunError
 from palmette.llm.secrets import error_json
 
@@ -31,7 +31,7 @@ class Job(Model):
     """Actors that a person agreed to."""
 
 
-class _WorkerProgress(NoObserver):
+class _WorkerProgress(Observer):
     """Keeps the latest message where the page finds it."""
 
     def __init__(self, folder: Path) -> None:
