@@ -124,6 +124,7 @@ def _answers(one: BenchSet, made: PreparedSet, folder: Path, work: Path) -> tupl
 def _scored(one: BenchSet, question: Question, answers: Path) -> float:
     """The score of a file of answers; those of a forecast have the name of the target."""
     table = pd.read_csv(answers)
+    table = table.head(len(question.truth)) if one.problem == "node_classification" else table
     table = table if "prediction" in table else table.rename(columns={one.target: "prediction"})
     return score(one.metric, list(question.truth), table, one.positive)
 

@@ -58,7 +58,10 @@ class BenchSet(Model):
 
 @dataclass(frozen=True)
 class Question:
-    """Rows whose answers are hidden: a file to predict, and the truth in its order."""
+    """Rows whose answers are hidden: a file to predict, and the truth of its first rows, in their order.
+
+    Nodes of a graph that are in no part follow after them.
+    """
 
     file: Path
     truth: NDArray[np.object_]
@@ -136,10 +139,9 @@ def _graph(one: BenchSet, folder: Path, into: Path) -> PreparedSet:
     asked = nodes[nodes["split"].isin(TEST)]
     rest = nodes.drop(labelled.index).drop(asked.index)
     labelled.drop(columns="split").to_csv(into / "train.csv", index=False)
-    asked.drop(columns=["split", one.target]).to_csv(into / "rows.csv", index=False)
-    rest.drop(columns=["split", one.target]).to_csv(into / "others.csv", index=False)
+    pd.concat([asked, rest]).drop(columns=["split", one.target]).to_csv(into / "rows.csv", index=False)
     pd.read_csv(folder / "edges.csv.gz").to_csv(into / "edges.csv", index=False)
-    data = tuple(into / f"{name}.csv" for name in ("train", "rows", "others", "edges"))
+    data = tuple(into / f"{name}.csv" for name in ("train", "rows", "edges"))
     return PreparedSet(data, (Question(data[1], asked[one.target].to_numpy(dtype=object)),), one.target, True)
 
 
