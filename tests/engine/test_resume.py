@@ -96,6 +96,17 @@ def test_an_edited_output_must_meet_the_criterion(tmp_path: Path) -> None:
     assert resume_run(tmp_path, setup=chain(*diamond())).status == "finished"
 
 
+def test_a_measured_output_cannot_be_edited(tmp_path: Path) -> None:
+    run_topology(chain(*diamond()), tmp_path)
+    view, toys = tmp_path / "artefacts/d_part/value.json", diamond()
+    before = view.read_text()
+    view.write_text(before.replace('"maker": "d"', '"maker": "z"'))
+    toys[-1].is_measured = True
+    with pytest.raises(RunError, match="The artefact 'd_part' is measured, so editing it changes nothing"):
+        resume_run(tmp_path, setup=chain(*toys))
+    assert view.read_text() == before and resume_run(tmp_path, setup=chain(*toys)).status == "finished"
+
+
 @pytest.mark.parametrize(
     ("text", "message"), [("{", "cannot be read"), ('{"maker": 3}', "value.json"), ("[]", "value.json")]
 )

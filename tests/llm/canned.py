@@ -58,7 +58,6 @@ class Writer(Agent):
     prompt = "writer.md"
     Output = Script
     Answer = ScriptAnswer
-    has_criterion = True
 
     class Input(Model):
         word: str = "hello"

@@ -71,7 +71,6 @@ class Runner(Actor):
     description = "Runs the script."
     produces = "ran"
     Output = Ran
-    has_criterion = True
 
     class Input(Model):
         script: Script

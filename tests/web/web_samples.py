@@ -24,7 +24,6 @@ class Ask(BaseActor):
     description = "Asks for a colour."
     produces = "colours"
     Output = Colour
-    has_criterion = True
 
     class Input(Model):
         item: str

@@ -1,6 +1,6 @@
 """The actor protocol: a typed step with a success criterion that returns evidence.
 
-An actor is any object with the attributes and methods of `Actor`; `BaseActor` supplies the two
+An actor is any object with the attributes and methods of `Actor`; `BaseActor` supplies the
 defaults that most actors want. The engine fills `Input` by field name from the artefacts of the run
 and from the fixed parameters of the topology, and stores `Output` as the artefact `produces`.
 """
@@ -153,6 +153,7 @@ class Actor(Protocol):
     Input: type[BaseModel]
     Output: type[BaseModel]
     has_criterion: bool  # false for an actor whose `check` cannot fail; end-stage actors must have a criterion
+    is_measured: bool  # whether its output is measured, so that a person cannot edit it
 
     def run(self, input: Any, context: Context) -> Attempt[Any]:
         """One attempt. Raises only `PalmetteError`s; expected failure is an `Attempt` without output."""
@@ -176,9 +177,14 @@ class OutsideActor(Protocol):
 
 
 class BaseActor:
-    """The two defaults that most actors want: a check that cannot fail, and no responsibility for violations."""
+    """The defaults that most actors want: a check that cannot fail, and no responsibility for violations."""
 
     has_criterion = False
+    is_measured = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.has_criterion = cls.check is not BaseActor.check
 
     def check(self, input: Any, output: Any, context: Context) -> Verdict:
         return Verdict(ok=True)

@@ -41,7 +41,7 @@ class Edits:
 
         Raises:
             InputError: a working copy is unreadable or no longer matches its type.
-            RunError: an edited output does not meet its actor's criterion, or is a copy.
+            RunError: an edited output does not meet its actor's criterion, is measured, or is a copy.
         """
         edited: dict[str, str] = {}
         for name, version in self._recorder.state.artefacts.items():
@@ -72,16 +72,22 @@ class Edits:
         return typed(value, self._setup.actors[producer].Output, is_list, self._store.copies / name / VALUE)
 
     def _take_over(self, name: str, digest: str) -> None:
-        if name in self._setup.copied:
-            self._store.publish(name, self._recorder.state.artefacts[name].digest)
-            message = f"The artefact {name!r} is a copy, so editing it changes nothing; it is as it was."
-            raise RunError(message, f"Edit {self._setup.copied[name]} and resume.", code="edit-refused")
         producer = self._wiring.producer.get(name, "")
+        if name in self._setup.copied:
+            raise self._refused(name, "is a copy", f"Edit {self._setup.copied[name]} and resume.")
+        if producer and self._setup.actors[producer].is_measured:
+            raise self._refused(name, "is measured", f"Edit what {producer} measures, and resume.")
         verdict = self._verdict(name, producer, digest) if producer else None
         self._recorder.record(
             ArtefactEdited(artefact=name, digest=digest, by="person", actor=producer, verdict=verdict)
         )
         self._store.publish(name, digest)
+
+    def _refused(self, name: str, why: str, remedy: str) -> RunError:
+        """The error for an edit without effect, after restoring the artefact."""
+        self._store.publish(name, self._recorder.state.artefacts[name].digest)
+        message = f"The artefact {name!r} {why}, so editing it changes nothing; it is as it was."
+        return RunError(message, remedy, code="edit-refused")
 
     def _verdict(self, name: str, producer: str, digest: str) -> Verdict | None:
         """The verdict of the producer's criterion, which must be ok; None if the producer will redo its work anyway."""

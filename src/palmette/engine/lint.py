@@ -42,7 +42,7 @@ _MISTAKES = {
     ),
     "no-criterion": (
         "The end actor {value!r} has no success criterion.",
-        "Give its class a `check` that can fail, and `has_criterion = True`.",
+        "Give its class a `check` that can fail.",
     ),
     "same-artefact": (
         "{actor!r} produces the artefact {value!r}, which {others}.",

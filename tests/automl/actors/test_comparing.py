@@ -119,17 +119,6 @@ def test_a_candidate_without_all_folds_is_compared_on_the_rows_that_it_predicted
     assert "Not compared, as the time was up before all folds: lightgbm." in made.reason
 
 
-@pytest.mark.parametrize("name", ["score", "low", "error_reduction"])
-def test_a_number_that_the_predictions_do_not_give_is_refused(shop: Shop, name: str) -> None:
-    made, asked, actor = choose(shop, *weak(shop), result(shop, "lightgbm", 0.95))
-    first, *rest = made.leaderboard
-    edited = made.model_copy(update={"leaderboard": (first.model_copy(update={name: 0.999}), *rest)})
-    assert codes(actor.check(asked, edited, shop.context())) == ["scores-differ"]
-    better = made.model_copy(update={"selection": made.selection.model_copy(update={"score": 0.999})})
-    (wrong,) = actor.check(asked, better, shop.context()).violations
-    assert "score is 0.999, but its predictions give " in wrong.message
-
-
 def test_the_baseline_is_delivered_where_the_final_fit_does_not_end_in_time(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,7 +75,6 @@ class CoderInput(PlanningInput):
 class Coder(Agent):
     """An agent whose model may write own code, to be trained beside the plan's candidates; its rules write none."""
 
-    has_criterion = True
     owns: ClassVar[tuple[str, ...]]
     """Codes of the violations that it answers for if the subject is its module."""
 

@@ -68,7 +68,7 @@ class Assembler(Accountable, BaseActor):
     produces = "assembly"
     Input = AssemblerInput
     Output = Assembly
-    has_criterion = True
+    is_measured = True
     codes = ("model-missing",)
 
     def __init__(self, sandbox: Sandbox, store: Store, models: Models = OFFLINE) -> None:

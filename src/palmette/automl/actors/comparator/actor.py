@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,9 +21,9 @@ from palmette.automl.measure.scorer import Scorer
 from palmette.automl.own_code import located, track_of, used_modules
 from palmette.automl.planning.rounds import EARLIER
 from palmette.automl.problems.registry import problem_of
-from palmette.automl.project import BuiltPackage, write_package
+from palmette.automl.project import MODEL, BuiltPackage, write_package
 from palmette.automl.search.results import CandidateResult, comparable, read_results
-from palmette.automl.search.selection import alone, crossfitted_score, ensemble_outputs, select
+from palmette.automl.search.selection import alone, ensemble_outputs, select
 from palmette.automl.search.tuning import is_tuned
 from palmette.automl.splitting import DataSplits
 from palmette.automl.store import Store
@@ -38,7 +37,6 @@ LIMIT, SHORTEST = 1.15, 10.0  # share of the training time after which the final
 STARTS = 2.5  # seconds that the program of the final fit takes beside the fit
 UPPER = ("<", "<=")
 MOST_SECONDS, PATIENCE = 600.0, 5.0  # limit of a fit that has to end: in seconds, or a multiple of those expected
-TOLERANCE = 1e-6  # relative difference of a score that is computed again
 
 
 class ComparatorInput(PlanningInput):
@@ -89,12 +87,11 @@ class Comparator(Accountable, BaseActor):
     produces = "comparison"
     Input = ComparatorInput
     Output = Comparison
-    has_criterion = True
-    codes = (EARLIER, "scores-differ")
+    is_measured = True
+    codes = (EARLIER,)
 
     def __init__(self, store: Store, sandbox: Sandbox) -> None:
         self.store, self.sandbox = store, sandbox
-        self._made: Comparison | None = None  # with scores that need not be computed again
 
     def run(self, input: ComparatorInput, context: Context) -> Attempt[Comparison]:
         started, earlier = time.monotonic(), _earlier(context)
@@ -115,18 +112,13 @@ class Comparator(Accountable, BaseActor):
         made = self._final_fit(input, compared, chosen, context.workspace / "fit", limits)
         if isinstance(made, Violation):
             return failed([made])
-        self._made = made.model_copy(update={"store": earlier.store if earlier else ""})
-        return Attempt(self._made)
+        return Attempt(made.model_copy(update={"store": earlier.store if earlier else ""}))
 
     def check(self, input: ComparatorInput, output: Comparison, context: Context) -> Verdict:
-        """Every score is that of the verified out-of-fold predictions."""
-        detail = f"{len(output.leaderboard)} lines of the leaderboard"
-        if output == self._made:
-            return verdict("scores", (), detail)
-        compared = self._compared(input, output.store)
-        if not compared.results:
-            return verdict("scores", [_missing(output.store or input.assembly.store)], detail)
-        return verdict("scores", _differing(compared, input, output), detail)
+        """The package with its fitted model is in the store."""
+        there = (self.store.folder(output.package) / MODEL).is_dir()
+        wrong = () if there else (_missing(output.package),)
+        return verdict("scores", wrong, f"{len(output.leaderboard)} lines of the leaderboard")
 
     def fitted(
         self, input: ComparatorInput, selection: Selection, board: Sequence[LeaderboardRow], scratch: Path, limit: float
@@ -289,36 +281,6 @@ def leaderboard(compared: ComparedResults, chosen: Selection) -> tuple[Leaderboa
         chosen=True,
     )
     return (whole, *rows)
-
-
-def _differing(compared: ComparedResults, input: ComparatorInput, output: Comparison) -> Iterator[Violation]:
-    """Numbers that differ from those of the predictions, as after an edit by hand."""
-    chosen, folds = output.selection, problem_of(input.blueprint).folds(compared.splits)
-    try:
-        apparent = compared.scorer.score(
-            ensemble_outputs(chosen, compared.results, compared.scorer), chosen.class_weights
-        )
-        board = {one.name: one for one in leaderboard(compared, chosen)}
-    except KeyError as error:
-        message = f"The selection names {error}, which has no predictions."
-        yield Violation(code="scores-differ", message=message, subject="selection")
-        return
-    crossed = crossfitted_score(compared.allowed(input.task), compared.scorer, chosen.ensembling, folds)
-    if crossed is None or (output.package == output.baseline and chosen.score == chosen.apparent_score):
-        crossed = apparent  # a baseline in place of the choice was not selected by its score
-    pairs = [
-        ("selection", "apparent_score", chosen.apparent_score, apparent),
-        ("selection", "score", chosen.score, crossed),
-    ]
-    for row in output.leaderboard:
-        due = board.get(row.name)
-        for name in ("score", "low", "high", "error_reduction"):
-            pairs.append((row.name, name, getattr(row, name), getattr(due, name, math.nan)))
-    for subject, name, found, expected in pairs:
-        same = math.isclose(found, expected, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-        if not same and not math.isnan(found) & math.isnan(expected):
-            message = f"{subject}: {name} is {found:.6g}, but its predictions give {expected:.6g}"
-            yield Violation(code="scores-differ", message=message, subject=subject)
 
 
 def fit_seconds(trial: Trial, folds: int) -> float:

@@ -42,7 +42,6 @@ class DataPlanner(RuledAgent):
     Input = DataPlannerInput
     Output = DataPlans
     Answer = DataAnswer
-    has_criterion = True
     codes = ("data-plan",)
 
     def by_rule(self, input: DataPlannerInput, context: Context) -> DataPlans:

@@ -24,7 +24,6 @@ class DataRetriever(Accountable, BaseActor):
     produces = "samples"
     Input = DataRetrieverInput
     Output = Samples
-    has_criterion = True
     codes = ("target-missing", "no-rows")
 
     def run(self, input: DataRetrieverInput, context: Context) -> Attempt[Samples]:

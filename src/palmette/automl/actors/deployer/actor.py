@@ -36,7 +36,7 @@ class Deployer(BaseActor):
     produces = "delivery"
     Input = DeployerInput
     Output = Delivery
-    has_criterion = True
+    is_measured = True
 
     def __init__(self, sandbox: Sandbox, store: Store, delivered: Path) -> None:
         """`delivered`: where packages go that name no other folder."""

@@ -52,7 +52,6 @@ class ExecutionVerifier(RuledAgent):
     Input = ChoiceInput
     Output = Choice
     Answer = ChoiceAnswer
-    has_criterion = True
     codes = ("choice",)
 
     def offline(self, input: ChoiceInput, context: Context) -> Attempt[Choice]:

@@ -33,7 +33,7 @@ class ImplementationVerifier(BaseActor):
     produces = "assessment"
     Input = ImplementationInput
     Output = Assessment
-    has_criterion = True
+    is_measured = True
 
     def __init__(self, sandbox: Sandbox, store: Store) -> None:
         self.sandbox, self.store = sandbox, store

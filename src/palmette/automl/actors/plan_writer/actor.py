@@ -56,7 +56,6 @@ class PlanWriter(RuledAgent):
     Input = PlanWriterInput
     Output = Plans
     Answer = PlansAnswer
-    has_criterion = True
     codes = ("plan-", "plans-", "ensemble-misfit", *MISSED)
 
     def in_short(self, output: Plans) -> str:

@@ -42,7 +42,6 @@ class RequirementParser(RuledAgent):
     Input = ParserInput
     Output = TaskSpec
     Answer = SentenceAnswer
-    has_criterion = True
     codes = CODES
 
     def is_settled(self, input: ParserInput, context: Context) -> bool:

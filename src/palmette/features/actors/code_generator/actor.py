@@ -53,7 +53,6 @@ class CodeGenerator(Agent):
     Input = ScriptInput
     Output = Script
     Answer = ScriptAnswer
-    has_criterion = True
 
     def __init__(self, view: View, workbench: Workbench, models: Models = OFFLINE) -> None:
         super().__init__(models)

@@ -48,7 +48,6 @@ class CodeTemplateGenerator(Agent):
     Input = TemplateInput
     Output = Template
     Answer = TemplateAnswer
-    has_criterion = True
 
     def __init__(self, view: View, run_spec: Run, repository_root: Path, models: Models = OFFLINE) -> None:
         super().__init__(models)

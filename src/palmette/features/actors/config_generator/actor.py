@@ -73,7 +73,6 @@ class ConfigGenerator(Agent):
     Input = ConfigInput
     Output = Config
     Answer = ConfigAnswer
-    has_criterion = True
 
     def __init__(
         self, view: View, run_spec: Run, repository_root: Path, sandbox: Sandbox, models: Models = OFFLINE

@@ -20,7 +20,6 @@ class PullRequestActor(BaseActor):
     produces = "pull_request"
     Input = PullRequestInput
     Output = FeatureDelivery
-    has_criterion = True
 
     def __init__(self, view: View, workbench: Workbench) -> None:
         self.view, self.workbench = view, workbench

@@ -51,7 +51,6 @@ class TestcaseCoder(Agent):
     Input = CaseCoderInput
     Output = Tests
     Answer = TestsAnswer
-    has_criterion = True
 
     def __init__(self, view: View, workbench: Workbench, models: Models = OFFLINE) -> None:
         super().__init__(models)

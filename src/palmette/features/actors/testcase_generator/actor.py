@@ -77,7 +77,6 @@ class TestcaseGenerator(Agent):
     Input = GeneratorInput
     Output = TestCases
     Answer = CasesAnswer
-    has_criterion = True
 
     def __init__(self, view: View, seed: int = 0, models: Models = OFFLINE) -> None:
         super().__init__(models)

@@ -61,7 +61,6 @@ class UtilsRetriever(Agent):
     Input = UtilsRetrieverInput
     Output = Utilities
     Answer = RetrieverAnswer
-    has_criterion = True
 
     def __init__(
         self, view: View, run_spec: Run, repository_root: Path, harness: Probes, models: Models = OFFLINE
