@@ -59,7 +59,7 @@ class Order(Model):
     """An instruction of the planner to an actor."""
 
     actor: str
-    instruction: str
+    instruction: str = ""
     evidence: tuple[Violation, ...] = ()
 
 

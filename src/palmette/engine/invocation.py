@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,10 +15,16 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from palmette.engine.actor import TERMINATE, Actor, Attempt, Context, OutsideActor, PastAttempt, Verdict, Violation
 from palmette.engine.artefacts import canonical
-from palmette.engine.events import ActorFailed, ActorSucceeded, AttemptFailed, AttemptSucceeded, InvocationStarted
+from palmette.engine.events import (
+    ActorFailed,
+    ActorSucceeded,
+    AttemptFailed,
+    AttemptSucceeded,
+    InvocationStarted,
+    Order,
+)
 from palmette.engine.paid_call_cache import PaidCallCache
 from palmette.engine.setup import Setup
-from palmette.engine.state import Done, Instruction
 from palmette.engine.storage import clear_workspaces, make_workspace
 from palmette.engine.wiring import Wiring, elements
 from palmette.errors import DeveloperError, InputError, Mistake, PalmetteError, machine_error
@@ -31,30 +36,23 @@ class _Task(NamedTuple):
     name: str
     input: BaseModel
     key: str
-    order: Instruction
+    order: Order
     last: str | None = None  # digest of the actor's last output
     item: int | None = None
 
 
-@dataclass(frozen=True)
-class _Failure:
-    violations: tuple[Violation, ...]
-    reason: str
+class _Outcome(NamedTuple):
+    """Result of one attempt, or of a whole invocation."""
 
-
-@dataclass(frozen=True)
-class _Outcome:
-    """Result of one attempt."""
-
-    attempt: Attempt[Any]
     verdict: Verdict
     output: str | None = None  # digest of the output
+    reason: str = ""
+    fix: str = ""
     hands_over: bool = False  # whether the planner decides next, although attempts may be left
 
-    def past(self, number: int) -> PastAttempt:
-        return PastAttempt(
-            number=number, reason=self.attempt.reason, fix=self.attempt.fix, violations=self.verdict.violations
-        )
+    @property
+    def ok(self) -> bool:
+        return self.verdict.ok and self.output is not None
 
 
 class Invoker:
@@ -70,18 +68,18 @@ class Invoker:
         begun, state = time.monotonic(), self._recorder.state
         inputs = self._wiring.present(name, state.digests)
         key, artefact = self._wiring.key(name, inputs), self._setup.actors[name].produces
-        order = state.pending.get(name, Instruction(""))
+        order = state.pending.get(name, Order(actor=name))
         if state.actor(name).status == "running":  # the previous process was interrupted here
             clear_workspaces(self._folder, state.actor(name).invocations, name)
-        self._recorder.record(InvocationStarted(actor=name, inputs=inputs, instruction=order.text))
+        self._recorder.record(InvocationStarted(actor=name, inputs=inputs, instruction=order.instruction))
         if self._setup.topology.actors[name].fan_out:
             outcome = self._fan_out(name, inputs, order)
         else:
             last = state.actor(name).refused or self._made(name)
             outcome = self._attempts(_Task(name, self._input(name, inputs), key, order, last))
         about: dict[str, Any] = {"actor": name, "key": key, "inputs": inputs, "seconds": time.monotonic() - begun}
-        if isinstance(outcome, _Failure):
-            self._recorder.record(ActorFailed(**about, violations=outcome.violations, reason=outcome.reason))
+        if outcome.output is None or not outcome.ok:
+            self._recorder.record(ActorFailed(**about, violations=outcome.verdict.violations, reason=outcome.reason))
             return
         clear_workspaces(self._folder, self._recorder.state.actor(name).invocations, name)
         self._recorder.record(
@@ -129,7 +127,7 @@ class Invoker:
         """A stored output (one element of a fan-out) as the actor's type."""
         return self._actor(name).Output.model_validate_json(canonical(value))
 
-    def _fan_out(self, name: str, inputs: Mapping[str, str], order: Instruction) -> Done | _Failure:
+    def _fan_out(self, name: str, inputs: Mapping[str, str], order: Order) -> _Outcome:
         items = self._items(name, inputs)
         fan_out = self._setup.topology.actors[name].fan_out
         rest = {artefact: digest for artefact, digest in inputs.items() if fan_out and artefact != fan_out.artefact}
@@ -137,7 +135,7 @@ class Invoker:
         made = self._store.get(before) if before else None
         known = made if isinstance(made, list) and len(made) == len(items) else [None] * len(items)
 
-        def attempts(index: int) -> Done | _Failure:
+        def attempts(index: int) -> _Outcome:
             key = self._wiring.key(name, {**rest, "": canonical(items[index])})
             last = self._store.put(known[index]) if known[index] is not None else None
             return self._attempts(_Task(name, self._input(name, inputs, items[index]), key, order, last, index))
@@ -148,44 +146,48 @@ class Invoker:
             except KeyboardInterrupt:
                 self._recorder.interrupt(name)
                 raise
-        failures = [outcome for outcome in outcomes if isinstance(outcome, _Failure)]
-        if failures:
+        if failures := [outcome for outcome in outcomes if not outcome.ok]:
             reasons = dict.fromkeys(failure.reason for failure in failures if failure.reason)
-            return _Failure(tuple(one for failure in failures for one in failure.violations), " ".join(reasons))
-        done = [outcome for outcome in outcomes if isinstance(outcome, Done)]
-        output = self._store.put([self._store.get(one.output) for one in done])
-        return Done(output, _together([one.verdict for one in done]))
+            verdict = _together([failure.verdict for failure in failures])
+            return _Outcome(verdict, reason=" ".join(reasons))
+        output = self._store.put([self._store.get(outcome.output) for outcome in outcomes if outcome.output])
+        return _Outcome(_together([outcome.verdict for outcome in outcomes]), output)
 
-    def _attempts(self, task: _Task) -> Done | _Failure:
+    def _attempts(self, task: _Task) -> _Outcome:
         """Attempts until the criterion is met, the actor hands over, or no attempts are left."""
         known = self._recorder.state.actor(task.name).done.get(task.key)
         if known:
-            return known
+            return _Outcome(known.verdict, known.output)
         past = list(self._recorder.state.actor(task.name).attempts) if task.item is None else []
         refused: dict[str, Verdict] = {}
-        outcome = _Outcome(Attempt(None), Verdict(ok=False))
+        outcome = _Outcome(Verdict(ok=False))
         for number in range(1, self._setup.topology.actors[task.name].retries + 1):
             self._recorder.check_budget("attempt")
             begun = time.monotonic()
             outcome = self._try(task, self._context(task.name, task, tuple(past), number), refused)
             self._record_attempt(task, number, outcome, time.monotonic() - begun)
-            if outcome.verdict.ok and outcome.output:
-                return Done(outcome.output, outcome.verdict)
-            if outcome.hands_over:
+            if outcome.ok or outcome.hands_over:
                 break
             if outcome.output:
                 refused[outcome.output] = outcome.verdict
                 task = task._replace(last=outcome.output)
-            past.append(outcome.past(len(past) + 1))
-        return _Failure(outcome.verdict.violations, outcome.attempt.reason)
+            past.append(
+                PastAttempt(
+                    number=len(past) + 1,
+                    reason=outcome.reason,
+                    fix=outcome.fix,
+                    violations=outcome.verdict.violations,
+                )
+            )
+        return outcome
 
     def _record_attempt(self, task: _Task, number: int, outcome: _Outcome, seconds: float) -> None:
-        attempt, verdict = outcome.attempt, outcome.verdict
         about: dict[str, Any] = {
             **{"actor": task.name, "item": task.item, "output": outcome.output, "seconds": seconds},
-            **{"reason": attempt.reason, "fix": attempt.fix},
+            **{"reason": outcome.reason, "fix": outcome.fix},
         }
-        if verdict.ok and outcome.output:
+        verdict = outcome.verdict
+        if outcome.ok:
             self._recorder.record(AttemptSucceeded(**about, key=task.key, verdict=verdict))
         else:
             about |= {"violations": verdict.violations, "measurements": verdict.measurements}
@@ -195,21 +197,25 @@ class Invoker:
         """Runs the actor and applies its criterion; a crash of either becomes a violation with the trace."""
         attempt: Attempt[Any] = Attempt(None)
         digest: str | None = None
+
+        def outcome(verdict: Verdict, *, hands_over: bool = False) -> _Outcome:
+            return _Outcome(verdict, digest, attempt.reason, attempt.fix, hands_over)
+
         try:
             attempt = self._actor(task.name).run(task.input, context)
             if attempt.output is not None:
                 digest = self._store.put(self._typed(task.name, attempt.output))
             if digest is None or attempt.fix.strip() == TERMINATE:
                 violations = attempt.violations or (_gave_up(task.name, attempt),)
-                return _Outcome(attempt, Verdict(ok=False, violations=violations), digest, hands_over=True)
+                return outcome(Verdict(ok=False, violations=violations), hands_over=True)
             if digest in refused:  # a repeated output: another measurement or attempt would give the same result
-                return _Outcome(attempt, refused[digest], digest, hands_over=True)
+                return outcome(refused[digest], hands_over=True)
             stored = self.output(task.name, self._store.get(digest))
         except PalmetteError:
             raise
         except Exception as error:  # noqa: BLE001 - the process boundary to actors: what they raise is evidence
-            return _Outcome(attempt, Verdict.of([_crash(task.name, error)]), digest)
-        return _Outcome(attempt, self._measured(task.name, task.input, stored, context), digest)
+            return outcome(Verdict.of([_crash(task.name, error)]))
+        return outcome(self._measured(task.name, task.input, stored, context))
 
     def _measured(self, name: str, input: BaseModel, output: BaseModel, context: Context) -> Verdict:
         """Applies the actor's criterion; a crash becomes a violation."""
@@ -260,12 +266,12 @@ class Invoker:
         self, name: str, task: _Task | None = None, past: tuple[PastAttempt, ...] = (), number: int = 1
     ) -> Context:
         state = self._recorder.state
-        order = task.order if task else Instruction("")
+        order = task.order if task else Order(actor=name)
         return Context(
             actor=name,
             workspace=make_workspace(self._folder, state.actor(name).invocations, name, task.item if task else None),
             seed=self._setup.seed,
-            instruction=order.text,
+            instruction=order.instruction,
             evidence=order.evidence,
             attempt=number,
             attempts=past,

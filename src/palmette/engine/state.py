@@ -22,14 +22,6 @@ class Version:
     by: str  # the actor that produced it, or `given`, `person`, `environment`
 
 
-@dataclass(frozen=True)
-class Instruction:
-    """What the planner asked of an actor, not yet carried out."""
-
-    text: str
-    evidence: tuple[Violation, ...] = ()
-
-
 class SentBack(NamedTuple):
     """A violation that an actor was asked to fix."""
 
@@ -40,23 +32,6 @@ class SentBack(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Failure:
-    """A failed invocation, if it is the actor's latest."""
-
-    key: str  # digest of everything that it depended on, except the instruction
-    violations: tuple[Violation, ...]
-    reason: str
-
-
-@dataclass(frozen=True)
-class Done:
-    """A successful attempt."""
-
-    output: str  # digest of the output
-    verdict: Verdict
-
-
-@dataclass(frozen=True)
 class ActorState:
     """One actor's results and failures."""
 
@@ -64,11 +39,11 @@ class ActorState:
     key: str = ""  # of the last success; empty if there is none
     inputs: Mapping[str, str] = field(default_factory=dict)  # digests by artefact, of the last invocation
     verdict: Verdict | None = None  # of the last success, or of the edited output
-    failure: Failure | None = None
+    failure: e.ActorFailed | None = None  # of the latest invocation
     attempts: tuple[PastAttempt, ...] = ()  # all failed attempts of the run, oldest first
     measurements: tuple[Measurement, ...] = ()  # of the last measured attempt
     refused: str | None = None  # digest of the output that the criterion rejected in the last attempt
-    done: Mapping[str, Done] = field(default_factory=dict)
+    done: Mapping[str, e.AttemptSucceeded] = field(default_factory=dict)
     """Successful attempts since the last instruction, by key; they are not computed again."""
     invocations: int = 0
     reuses: int = 0
@@ -110,7 +85,7 @@ class RunState:
     """Digests of the given artefacts as the environment last supplied them."""
     actors: Mapping[str, ActorState] = field(default_factory=dict)
     position: str | None = None  # the actor visited last; None at the start
-    pending: Mapping[str, Instruction] = field(default_factory=dict)  # instructions not yet carried out, by actor
+    pending: Mapping[str, e.Order] = field(default_factory=dict)  # instructions not yet carried out, by actor
     sent_back: frozenset[SentBack] = frozenset()  # violations that actors were already asked to fix
     answer: e.HumanAnswered | None = None  # the human's last answer to the planner, until a decision uses it
     answers: Mapping[tuple[str, str], str | None] = field(default_factory=dict)
@@ -195,14 +170,12 @@ def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C90
             return _attempt_failed(state, event)
         case e.AttemptSucceeded():
             actor = state.actor(event.actor)
-            done = {**actor.done, event.key: Done(event.output, event.verdict)}
-            actor = replace(actor, done=done, seconds=actor.seconds + event.seconds)
+            actor = replace(actor, done={**actor.done, event.key: event}, seconds=actor.seconds + event.seconds)
             return _attempted(_update(state, event.actor, actor), int(not event.item))
         case e.ActorSucceeded():
             return _succeeded(state, event)
         case e.ActorFailed():
-            failure = Failure(event.key, event.violations, event.reason)
-            actor = replace(state.actor(event.actor), status="failed", failure=failure)
+            actor = replace(state.actor(event.actor), status="failed", failure=event)
             state = _carried_out(_update(state, event.actor, actor), event.actor)
             return replace(state, position=event.actor, route=())
         case e.ActorReused():
@@ -237,7 +210,7 @@ def _decided(state: RunState, event: e.Decided) -> RunState:
             _update(state, order.actor, replace(state.actor(order.actor), done={})),
             answer=None,
             sent_back=state.sent_back | sent_back,
-            pending={**state.pending, order.actor: Instruction(order.instruction, order.evidence)},
+            pending={**state.pending, order.actor: order},
         )
     return state
 

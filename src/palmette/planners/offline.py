@@ -14,9 +14,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from palmette.engine.actor import Violation
-from palmette.engine.events import Order
+from palmette.engine.events import ActorFailed, Order
 from palmette.engine.planner import Decision, Situation
-from palmette.engine.state import Failure
 from palmette.engine.topology import END, STOP
 
 RETURNS = 5
@@ -39,7 +38,7 @@ class OfflinePlanner:
         instructed = [name for name in situation.topology.actors if name in situation.state.pending]
         return situation.wiring.needed([*situation.topology.end, *invoked, *instructed])
 
-    def _is_open(self, situation: Situation, name: str, failure: Failure) -> bool:
+    def _is_open(self, situation: Situation, name: str, failure: ActorFailed) -> bool:
         """Whether a failure still holds: none of its inputs has changed or is about to."""
         if name in situation.fresh or name in situation.state.pending:
             return False
@@ -50,14 +49,14 @@ class OfflinePlanner:
             wiring.lineage[name]
         )
 
-    def _mend(self, situation: Situation, name: str, failure: Failure) -> Decision:
+    def _mend(self, situation: Situation, name: str, failure: ActorFailed) -> Decision:
         for again in (False, True):
             if advice := self._advice(situation, name, failure, again=again):
                 return self._send_back(situation, name, advice)
         return self._ask(situation, name, failure)
 
     def _advice(
-        self, situation: Situation, name: str, failure: Failure, *, again: bool
+        self, situation: Situation, name: str, failure: ActorFailed, *, again: bool
     ) -> dict[str, dict[Violation, str]]:
         """By suspect: the violations that implicate it first, and what it should do differently."""
         found, left = dict[str, dict[Violation, str]](), list(failure.violations)
@@ -73,7 +72,7 @@ class OfflinePlanner:
                 left = [violation for violation in left if violation not in advice]
         return found
 
-    def _suspects(self, situation: Situation, name: str, failure: Failure) -> list[str]:
+    def _suspects(self, situation: Situation, name: str, failure: ActorFailed) -> list[str]:
         """The actor and those upstream, first to last, those before the others that mended such failures earlier."""
         recalled = {one.fault for violation in failure.violations for one in situation.recall(violation.code)}
         return sorted((*situation.wiring.lineage[name], name), key=lambda one: one not in recalled)
@@ -99,7 +98,7 @@ class OfflinePlanner:
         decision = self._go(situation, first.actor, first.instruction, diagnosis, first.evidence)
         return replace(decision, also=tuple(others))
 
-    def _ask(self, situation: Situation, name: str, failure: Failure) -> Decision:
+    def _ask(self, situation: Situation, name: str, failure: ActorFailed) -> Decision:
         found = failure.violations
         tried = sorted(actor for actor in situation.actors if any(situation.state.returns(actor, v) for v in found))
         what = "; ".join(dict.fromkeys(f"{v.message} [{v.code}]" for v in failure.violations)) or failure.reason

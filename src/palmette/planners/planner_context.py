@@ -13,8 +13,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from palmette.engine.actor import PastAttempt, Violation
+from palmette.engine.events import ActorFailed
 from palmette.engine.planner import Situation
-from palmette.engine.state import Failure
 from palmette.llm import NEEDED, Section, section
 
 EVIDENCE = 1200
@@ -64,7 +64,7 @@ def _section(name: str, *items: str, rank: int = 1) -> Section:
     return section(name, *(_FOLDERS.sub(".../", item) for item in items), rank=rank)
 
 
-def _failures(situation: Situation) -> Iterator[tuple[str, Failure]]:
+def _failures(situation: Situation) -> Iterator[tuple[str, ActorFailed]]:
     for name in situation.topology.actors:
         actor = situation.state.actor(name)
         if actor.failure and name not in situation.fresh:
@@ -156,8 +156,8 @@ def _remarks(situation: Situation) -> Iterator[str]:
     if state.answer:
         text = state.answer.answer if state.answer.answer is not None else "(nobody is there to answer)"
         yield f"You asked: {state.answer.question}\nThe human answered: {text}"
-    for name, instruction in state.pending.items():
-        yield f"{name} has yet to carry out: {instruction.text}"
+    for name, order in state.pending.items():
+        yield f"{name} has yet to carry out: {order.instruction}"
     for name in situation.topology.actors:
         verdict = state.actor(name).verdict
         for violation in verdict.violations if verdict and name in situation.fresh else ():
