@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from palmette.engine.actor import TextFile
+from palmette.features.actors.code_template_generator.offline import write_template
 from palmette.features.actors.testcase_coder.offline import file_of_tests
 from palmette.features.actors.testcase_generator.offline import CaseSelector
 from palmette.features.artefacts import Config, Conventions, FunctionShape, Parameter, Template, TestCases, Utilities
@@ -38,7 +39,8 @@ def config_of(view: View) -> Config:
 
 def script_of(view: View) -> str:
     """The text of the script that the script writer makes for the view."""
-    template = Template(file=TextFile(path=f"{view.name}.py", text=""), conventions=CONVENTIONS)
+    text = write_template(view, CONVENTIONS, config_of(view), None, ())
+    template = Template(file=TextFile(path=f"{view.name}.py", text=text), conventions=CONVENTIONS)
     return write_script(view, template, config_of(view), Utilities())
 
 

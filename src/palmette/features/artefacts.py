@@ -123,29 +123,16 @@ class Conventions(Model):
     """Differences between the new script and its neighbours, as sentences for the reviewer."""
 
 
-class Construction(Model):
-    """How to convert a part of a document to the type that the team's class declares. Other parts stay as they are."""
-
-    kind: Literal["keywords", "model", "enum", "list", "tuple", "set", "frozenset", "mapping"]
-    """A class with keyword arguments, a Pydantic model, an enumeration, or a collection of these."""
-    class_name: str = ""
-    """`module:Class`; empty for a collection."""
-    fields: dict[str, Construction] = Field(default_factory=dict)
-    """By field: conversions before the object is created."""
-    items: Construction | None = None
-    """For a collection: conversion of its items or values."""
-    optional: bool = False
-    """For a field: whether the document may omit it, or contain another value that stays as it is, such as null."""
-
-
 class Config(Model):
     """The view's configuration in the team's own format."""
 
     file: TextFile
     class_name: str
     """The team's `module:Class`; empty if the team has none."""
-    construction: Construction | None = Field(default=None, exclude_if=lambda value: value is None)
-    """How to create an object from a document, for classes that are not Pydantic models."""
+    built_by: Literal["model_validate", "keywords", "type_adapter"] = Field(
+        default="model_validate", exclude_if=lambda value: value == "model_validate"
+    )
+    """How to create an object of the class: by its own method, its constructor, or Pydantic's adapter."""
     accessors: dict[str, str]
     """By fact: a Python expression on the parsed object `config`. Facts are `source:<table>` (path or name to read),
     `output`, `view` and `partition`, e.g. {"source:redemptions": "config.inputs['redemptions'].path"}.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from palmette.engine.actor import TextFile
+from palmette.features.actors.code_template_generator.offline import write_template
 from palmette.features.artefacts import Config, Conventions, FunctionShape, Parameter, Template, Utilities
 from palmette.features.pyspark import format_source, write_script
 from palmette.features.spec.view import View
 
 SPARK = Parameter(name="spark", annotation="SparkSession")
-CONFIG = Parameter(name="config", annotation="ViewConfig")
+CONFIG = Parameter(name="config", annotation="dict[str, Any]")
 FEATURES = Parameter(name="features", annotation="DataFrame")
 AS_OF = Parameter(name="as_of", annotation="datetime")
 TABLES = Parameter(name="tables", annotation="dict[str, DataFrame]")
@@ -27,11 +28,15 @@ CONVENTIONS = Conventions(
 )
 
 
+def template(view: View, config: Config, conventions: Conventions = CONVENTIONS) -> Template:
+    text = write_template(view, conventions, config, None, ())
+    return Template(file=TextFile(path=f"{view.name}.py", text=text), conventions=conventions)
+
+
 def script(
     view: View, conventions: Conventions = CONVENTIONS, config: Config | None = None, utilities: Utilities | None = None
 ) -> str:
     """The formatted script; without a team configuration unless one is given."""
-    template = Template(file=TextFile(path=f"{view.name}.py", text=""), conventions=conventions)
-    plain = Config(file=TextFile(path="view.yaml", text=""), class_name="", accessors={})
-    source = write_script(view, template, config or plain, utilities or Utilities())
+    config = config or Config(file=TextFile(path="view.yaml", text=""), class_name="", accessors={})
+    source = write_script(view, template(view, config, conventions), config, utilities or Utilities())
     return format_source(source, conventions.line_length)

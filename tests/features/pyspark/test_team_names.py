@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 import yaml
-from pyspark_scripts import CONVENTIONS, script
+from pyspark_scripts import CONVENTIONS, script, template
 
 from palmette.documents import read_document
 from palmette.engine.actor import TextFile
-from palmette.features.artefacts import Config, Construction, FunctionShape, Parameter, Template, Utilities, Utility
+from palmette.features.artefacts import Config, FunctionShape, Parameter, Utilities, Utility
 from palmette.features.pyspark import write_script
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import Feature, FeatureSpec
@@ -99,36 +99,19 @@ def test_the_view_is_written_as_the_run_file_says(storage: Any, called: str) -> 
     assert called in source[source.index("def write(") :]
 
 
-def test_what_the_teams_annotations_are_made_of_is_imported() -> None:
+@pytest.mark.parametrize(("built_by", "code"), [
+    ("model_validate", "Column_.Sink.model_validate({})"), ("keywords", "Column_.Sink(**{})"),
+    ("type_adapter", "TypeAdapter(Column_.Sink).validate_python({})")])  # fmt: skip
+def test_a_class_of_the_team_that_is_called_like_another_name_of_the_script_gets_its_own(
+    built_by: Any, code: str
+) -> None:
     view = load_view(OFFERS / "specs/user_offer_redemptions.yaml", OFFERS / "registry.yaml")
-    shapes = (FUNCTIONS[0].model_copy(update={"returns": "Dict[str, DataFrame]"}), *FUNCTIONS[1:])
-    imports = "from typing import Dict, List\n\nfrom team.jobs import JobSettings\n"
-    template = Template(
-        file=TextFile(path="x.py", text=imports), conventions=CONVENTIONS.model_copy(update={"functions": shapes})
-    )
-    config = Config(file=TextFile(path="x.yaml", text=""), class_name="team.jobs:JobSettings", accessors={})
-    lines = write_script(view, template, config, Utilities()).splitlines()
-    assert lines.count("from typing import Dict") == lines.count("from team.jobs import JobSettings") == 1
-
-
-def test_a_class_of_the_team_that_is_called_like_another_name_of_the_script_gets_its_own() -> None:
-    view = load_view(OFFERS / "specs/user_offer_redemptions.yaml", OFFERS / "registry.yaml")
-    inner = Construction(kind="keywords", class_name="team.parts:Column")
-    nested = Construction(kind="keywords", class_name="team.jobs:JobSettings.Sink")
-    fields = {"columns": Construction(kind="list", items=inner), "sink": nested}
-    made = Construction(kind="keywords", class_name="team.jobs:JobSettings", fields=fields)
     file = TextFile(path="x.yaml", text="")
-    config = Config(file=file, class_name="team.jobs:JobSettings", accessors={}, construction=made)
-    source = script(view, config=config)
-    lines = [line.strip() for line in source.splitlines()]
+    config = Config(file=file, class_name="team.parts:Column.Sink", accessors={}, built_by=built_by)
+    lines = [line.strip() for line in write_script(view, template(view, config), config, Utilities()).splitlines()]
     assert lines.count("from team.parts import Column as Column_") == 1
-    assert lines.count("from team.jobs import JobSettings") == 1
-    start = next(index for index, line in enumerate(lines) if line.startswith("document = yaml.safe_load("))
-    assert lines[start + 1 : start + 4] == [
-        'document["columns"] = [Column_(**item) for item in document["columns"]]',
-        'document["sink"] = JobSettings.Sink(**document["sink"])',
-        "config = JobSettings(**document)",
-    ]
+    assert "from pydantic import TypeAdapter" in lines or built_by != "type_adapter"
+    assert f"config = {code}".format('yaml.safe_load(Path(args.config).read_text(encoding="utf-8"))') in lines
 
 
 @pytest.mark.parametrize(("path", "read"), [("x.yaml", "yaml.safe_load"), ("x.json", "json.loads")])
@@ -136,8 +119,8 @@ def test_what_makes_a_configuration_of_a_mapping_is_given_the_document(path: str
     view = load_view(OFFERS / "specs/user_offer_redemptions.yaml", OFFERS / "registry.yaml")
     plan = Utility(need="load_config", name="Plan", module="team.plans", call="Plan.from_dict({document})", doc="")
     config = Config(file=TextFile(path=path, text=""), class_name="team.plans:Plan", accessors={})
-    template = Template(file=TextFile(path="x.py", text=""), conventions=CONVENTIONS)
-    lines = [line.strip() for line in write_script(view, template, config, Utilities(chosen=(plan,))).splitlines()]
+    script_lines = write_script(view, template(view, config), config, Utilities(chosen=(plan,))).splitlines()
+    lines = [line.strip() for line in script_lines]
     assert f'config = Plan.from_dict({read}(Path(args.config).read_text(encoding="utf-8")))' in lines
     assert f"import {read.partition('.')[0]}" in lines and "from team.plans import Plan" in lines
 

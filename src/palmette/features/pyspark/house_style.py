@@ -1,7 +1,7 @@
-"""Adapts generated code to the style of the team's own scripts: module names, docstrings and functions.
+"""Fills a script's template with generated code in the style of the team's own scripts.
 
 The script writer always uses the same spelling (`F`, `W`, `"bigint"`, public helpers with a one-line docstring). This
-module converts it to the team's and inserts it into the hole of a skeleton.
+module converts it to the team's, and adds the imports that it needs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ast
 import copy
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from palmette.features.artefacts import Conventions, ScriptStyle
@@ -28,6 +28,9 @@ _CANONICAL = {
     "datetime": ("datetime.datetime", "from datetime import datetime"),
     "timedelta": ("datetime.timedelta", "from datetime import timedelta"),
     "timezone": ("datetime.timezone", "from datetime import timezone"),
+    "Path": ("pathlib.Path", "from pathlib import Path"),
+    "TypeAdapter": ("pydantic.TypeAdapter", "from pydantic import TypeAdapter"),
+    **{name: (name, f"import {name}") for name in ("argparse", "json", "tomllib", "yaml")},
 }
 """Names used by the script writer: qualified name and import statement."""
 _TYPE_OBJECTS = {
@@ -37,15 +40,15 @@ _TYPE_OBJECTS = {
 
 
 class ScriptParts(NamedTuple):
-    """The generated parts that are filled into a skeleton."""
+    """The generated parts that are filled into a template."""
 
-    body: Sequence[str]
-    """The statements of the build function, unindented."""
+    bodies: Mapping[str, Sequence[str]]
+    """By function of the template: its statements, unindented. The first one is the build function."""
     helpers: Sequence[str]
-    """Source of the functions that the body calls."""
+    """Source of the functions that the build function calls."""
     constants: Sequence[str]
-    utilities: Mapping[str, str]
-    """Team functions that the code calls, each with its module."""
+    imports: Sequence[str]
+    """Statements that import functions and classes of the team."""
 
 
 def cast_to(column: str, name: str, kind: str) -> str:
@@ -62,37 +65,36 @@ def cast_to(column: str, name: str, kind: str) -> str:
     return column if bare.endswith(cast) else f"{bare}{cast}{alias if bare != column else ''}"
 
 
-def fill(skeleton: str, parts: ScriptParts, view: View, conventions: Conventions) -> str:
-    """Fills the hole of a skeleton and adds the required functions, constants and imports."""
+def fill(template: str, parts: ScriptParts, view: View, conventions: Conventions) -> str:
+    """Fills the functions of a template and adds the required functions, constants and imports."""
     style = conventions.style
-    module = ast.parse(skeleton)
-    top, builder = _holding_hole(module)
-    body = "\n".join(parts.body)
-    helpers = list(parts.helpers)
+    module = ast.parse(template)
+    bodies = {name: "\n".join(lines) for name, lines in parts.bodies.items()}
+    helpers, build = list(parts.helpers), next(iter(bodies))
     if style.helpers == "none" and helpers:
-        body, helpers = inlined(body, helpers)
+        bodies[build], helpers = inlined(bodies[build], helpers)
     if style.helpers == "private":
         for name in [_name_of(helper) for helper in helpers]:
-            body, helpers = _private(body, name), [_private(helper, name) for helper in helpers]
+            bodies[build], helpers = _private(bodies[build], name), [_private(helper, name) for helper in helpers]
     helpers = [_documented(helper, style) for helper in helpers]
-    code = "\n".join([body, *helpers])
     bound = {name: local for local, name in _bound(module).items()}
-    imports, renames = _imports(code, style, bound)
-    imports += [f"from {home} import {name}" for name, home in parts.utilities.items() if f"{home}.{name}" not in bound]
-    body, *helpers = [_respelt(text, renames, style) for text in (body, *helpers)]
-    if f"{style.imports.get('pyspark.sql.types', 'T')}." in "\n".join([body, *helpers]) and style.type_objects:
+    imports, renames = _imports("\n".join([*bodies.values(), *helpers]), style, bound)
+    bodies = {name: _respelt(body, renames, style) for name, body in bodies.items()}
+    helpers = [_respelt(helper, renames, style) for helper in helpers]
+    if f"{style.imports.get('pyspark.sql.types', 'T')}." in "\n".join([bodies[build], *helpers]) and style.type_objects:
         imports += [style.statements.get("pyspark.sql.types", _CANONICAL["T"][1])]
-    lines = skeleton.split("\n")
-    end = top.end_lineno or top.lineno
-    after = [part for helper in helpers for part in ("", "", *helper.split("\n"))]
-    lines[end:end] = after
-    hole = builder.body[-1]
-    lines[hole.lineno - 1 : hole.end_lineno] = indent(body.split("\n"), hole.col_offset // 4)
-    described = _builder_docstring(builder, view, style)
-    if described is not None:
-        start, stop, doc = described
-        lines[start:stop] = indent(doc.split("\n"), hole.col_offset // 4)
-    return _headed(lines, module, imports, [_respelt(line, renames, style) for line in parts.constants])
+    lines = template.split("\n")
+    for top, node in reversed(list(_with_holes(module))):
+        hole = node.body[-1]
+        if node.name == build:
+            end = top.end_lineno or top.lineno
+            lines[end:end] = [part for helper in helpers for part in ("", "", *helper.split("\n"))]
+        lines[hole.lineno - 1 : hole.end_lineno] = indent(bodies[node.name].split("\n"), hole.col_offset // 4)
+        if node.name == build and conventions.skeleton and ast.get_docstring(node) is not None:
+            doc = indent(_builder_docstring(node, view, style).split("\n"), hole.col_offset // 4)
+            lines[node.body[0].lineno - 1 : node.body[0].end_lineno] = doc
+    constants = [_respelt(line, renames, style) for line in parts.constants]
+    return _headed(lines, module, [*imports, *parts.imports], constants)
 
 
 def _headed(lines: list[str], module: ast.Module, imports: Sequence[str], constants: Sequence[str]) -> str:
@@ -106,13 +108,12 @@ def _headed(lines: list[str], module: ast.Module, imports: Sequence[str], consta
     return "\n".join([*lines[:at], *added, *rest, *lines[at:]])
 
 
-def _holding_hole(module: ast.Module) -> tuple[ast.stmt, ast.FunctionDef]:
-    """The function to fill, and the top-level statement that contains it."""
+def _with_holes(module: ast.Module) -> Iterator[tuple[ast.stmt, ast.FunctionDef]]:
+    """The functions to fill in file order, each with the top-level statement that contains it."""
     for top in module.body:
         for node in ast.walk(top):
             if isinstance(node, ast.FunctionDef) and ast.unparse(node.body[-1]) == HOLE:
-                return top, node
-    raise ValueError("the skeleton has no function to fill")
+                yield top, node
 
 
 def _bound(module: ast.Module) -> dict[str, str]:
@@ -218,13 +219,11 @@ def _meaning(argument: ast.arg) -> str:
     return "The Spark session." if kind.endswith("SparkSession") else "A column."
 
 
-def _builder_docstring(node: ast.FunctionDef, view: View, style: ScriptStyle) -> tuple[int, int, str] | None:
-    """The line range of the build function's docstring, and its text for this view; None if it has no docstring."""
-    if ast.get_docstring(node) is None:
-        return None
+def _builder_docstring(node: ast.FunctionDef, view: View, style: ScriptStyle) -> str:
+    """The docstring of a neighbour's build function, for this view."""
     keys = " and ".join(f"`{key}`" for key in view.grain)
     summary = f"Give one row per row of `{view.spine.table}`." if view.spine else f"Give one row per {keys}."
-    return node.body[0].lineno - 1, node.body[0].end_lineno or 0, _docstring(node, summary, style)
+    return _docstring(node, summary, style)
 
 
 def inlined(body: str, helpers: Sequence[str]) -> tuple[str, list[str]]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import textwrap
-from collections.abc import Iterable
 
 from palmette.documents import Model
 from palmette.features.artefacts import Config, Conventions, Role
-from palmette.features.pyspark.code import docstring, indent, name_arguments, quoted
-from palmette.features.pyspark.configuration import config_classes, config_lines, parsed_text
+from palmette.features.pyspark.code import indent, name_arguments, quoted
+from palmette.features.pyspark.configuration import config_object, parsed_text
 from palmette.features.pyspark.scope import ScriptScope
 from palmette.features.signature import BoundParameter, Meaning, declared, shape_of, signature
 from palmette.features.spec.dfr import Table
@@ -133,7 +131,7 @@ def main_body(scope: ScriptScope, conventions: Conventions, config: Config) -> l
     session = scope.utility_call("build_session", app_name="VIEW", name="VIEW", app="VIEW")
     lines += [
         "",
-        *_config(scope, config, f"args.{_destination(option)}"),
+        f"config = {_config(scope, config, f'args.{_destination(option)}')}",
         f"spark = {session or 'SparkSession.builder.appName(VIEW).getOrCreate()'}",
     ]
     loaded = shape_of(conventions, "load").returns.lower()
@@ -155,12 +153,12 @@ def _destination(option: str) -> str:
     return option.lstrip("-").replace("-", "_")
 
 
-def _config(scope: ScriptScope, config: Config, path: str) -> list[str]:
+def _config(scope: ScriptScope, config: Config, path: str) -> str:
     text = f'Path({path}).read_text(encoding="utf-8")'
     call = scope.utility_call("load_config", path=path, document=parsed_text(config, text))
     if call is not None:
-        return [f"config = {call}"]
-    return config_lines(config, text, scope.class_names(config_classes(config)))
+        return call
+    return config_object(config, text, scope.team_class(config.class_name) if config.class_name else "")
 
 
 def _call(view: View, conventions: Conventions, role: Role, each: dict[str, str]) -> str:
@@ -186,38 +184,6 @@ def _call(view: View, conventions: Conventions, role: Role, each: dict[str, str]
             continue
         arguments.append(value or bound.name)
     return f"{shape.name}({', '.join(arguments)})"
-
-
-_CUTOFFS = {
-    "run": "every row: only what was known before `as_of` counts",
-    "partition": "the end of the partition's day: only what was known before it counts",
-    "spine": "each row's own: only what was known before it counts",
-}
-
-
-def module_docstring(view: View, conventions: Conventions) -> str:
-    """The module's quoted docstring: the view's purpose, grain, sources and cut-off."""
-    about = docstring(" ".join(view.description.split())) or f"Feature view `{view.name}`."
-    about = about if about.endswith((".", "!", "?")) else f"{about}."
-    grain = f"one row per {_listed(view.grain)}"
-    if view.spine is not None:
-        grain = f"the rows of `{view.spine.table}`, by {_listed(view.grain)}"
-    lines = [
-        *textwrap.wrap(about, conventions.line_length - 6),
-        "",
-        *_wrapped(f"Grain: {grain}.", conventions),
-        *_wrapped(f"Sources: {', '.join(sorted(view.tables))}.", conventions),
-        *_wrapped(f"Cut-off: {_CUTOFFS[view.cutoff]}. Days and hours are counted in {view.zone}.", conventions),
-    ]
-    return '"""' + "\n".join(lines) + '\n"""'
-
-
-def _wrapped(text: str, conventions: Conventions) -> list[str]:
-    return textwrap.wrap(text, conventions.line_length, subsequent_indent="    ")
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
 
 
 def function_source(view: View, conventions: Conventions, role: Role, body: list[str]) -> str:

@@ -58,8 +58,8 @@ class ScriptScope:
     """The needs that a utility was called for."""
     constants: dict[str, str] = field(default_factory=dict)
     """Module constants that the transforms use: name to value as source."""
-    classes: dict[str, str] = field(default_factory=dict)
-    """Team classes that the script imports and instantiates: `module:Class` to the name in the script."""
+    imports: list[str] = field(default_factory=list)
+    """Import statements for classes of the team that the script creates."""
 
     @property
     def per_row(self) -> bool:
@@ -75,17 +75,13 @@ class ScriptScope:
         """Grouping keys in addition to the entity's: the cut-off if each row has its own."""
         return (AS_OF,) if self.per_row else ()
 
-    def class_names(self, wanted: Iterable[str]) -> dict[str, str]:
-        """The script's names for classes given as `module:Class`; a class is renamed only if its name is in use."""
-        found = {}
-        for class_name in wanted:
-            module, _, path = class_name.partition(":")
-            outer, *inner = path.split(".")
-            home = f"{module}:{outer}"
-            if home not in self.classes:
-                self.classes[home] = self.names.fresh(outer)
-            found[class_name] = ".".join([self.classes[home], *inner])
-        return found
+    def team_class(self, class_name: str) -> str:
+        """Imports a class given as `module:Class`; returns its name in the script, another one if its own is in use."""
+        module, _, path = class_name.partition(":")
+        outer, *inner = path.split(".")
+        name = self.names.fresh(outer)
+        self.imports.append(f"from {module} import {outer}{f' as {name}' if name != outer else ''}")
+        return ".".join([name, *inner])
 
     def write(
         self, name: str, frames: Iterable[str], doc: str, body: Iterable[str], further: Iterable[str] = ()

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection
 
 from palmette.features.artefacts import Config, Conventions, Parameter, Template, Utilities
 from palmette.features.pyspark.code import CodeFragment, chain, names, quoted, renamed, with_columns
 from palmette.features.pyspark.groups import FeatureTransform, write_group, write_lookup
 from palmette.features.pyspark.house_style import ScriptParts, cast_to, fill
-from palmette.features.pyspark.io import (
-    constant_name,
-    function_source,
-    load_body,
-    main_body,
-    module_docstring,
-    write_body,
-)
+from palmette.features.pyspark.io import constant_name, load_body, main_body, write_body
 from palmette.features.pyspark.layout import FeatureGroup, groups, lookups, own_columns
 from palmette.features.pyspark.observed_keys import observing, observing_groups, write_observed
 from palmette.features.pyspark.output import computed_code, derive_levels, finished, write_spine
@@ -45,36 +37,20 @@ def write_script(view: View, template: Template, config: Config, utilities: Util
             | {utility.name for utility in utilities.chosen}
         ),
     )
-    if conventions.skeleton:
-        build = _Build(scope, conventions)
-        body = build.body()
-        helpers = [build.with_cutoff(helper) for helper in scope.functions]
-        constants = _constants(scope, config, "\n".join([*body, *helpers]))
-        names = {one.name: one.module for one in utilities.chosen if one.need in scope.used}
-        return fill(template.file.text, ScriptParts(body, helpers, constants, names), view, conventions)
-    called = {shape.name for shape in conventions.functions} | {utility.name for utility in utilities.chosen}
-    bodies = {
-        "build": _Build(scope, conventions).body(),
-        "load": load_body(scope, conventions, config),
-        "write": write_body(scope, conventions, config),
-        "main": _avoid_shadowing(called, main_body(scope, conventions, config)),
-    }
-    blocks = []
-    for shape in conventions.functions:
-        blocks.append(function_source(view, conventions, shape.role, bodies[shape.role]))
-        blocks += scope.functions if shape.role == "build" else []
-    if not config.class_name:
-        blocks = [re.sub(r"\bconfig: [\w.]+(?=[,)])", "config: dict[str, Any]", block) for block in blocks]
-    blocks.append('if __name__ == "__main__":\n    main()'.replace("main()", f"{shape_of(conventions, 'main').name}()"))
-    code = "\n\n\n".join(blocks)
-    constants = _constants(scope, config, code)
-    head = [
-        module_docstring(view, conventions),
-        "from __future__ import annotations",
-        _imports(scope, config, template, code),
-        "\n".join(constants),
-    ]
-    return "\n\n".join(part for part in head if part) + "\n\n\n" + code + "\n"
+    build = _Build(scope, conventions)
+    bodies = {shape_of(conventions, "build").name: build.body()}
+    helpers = [build.with_cutoff(helper) for helper in scope.functions]
+    if not conventions.skeleton:
+        called = {shape.name for shape in conventions.functions} | {utility.name for utility in utilities.chosen}
+        bodies |= {
+            shape_of(conventions, "load").name: load_body(scope, conventions, config),
+            shape_of(conventions, "write").name: write_body(scope, conventions, config),
+            shape_of(conventions, "main").name: _avoid_shadowing(called, main_body(scope, conventions, config)),
+        }
+    constants = _constants(scope, config, "\n".join([*(line for body in bodies.values() for line in body), *helpers]))
+    imports = [f"from {one.module} import {one.name}" for one in utilities.chosen if one.need in scope.used]
+    parts = ScriptParts(bodies, helpers, constants, [*imports, *scope.imports])
+    return fill(template.file.text, parts, view, conventions)
 
 
 def _avoid_shadowing(called: Collection[str], lines: list[str]) -> list[str]:
@@ -96,73 +72,6 @@ def _constants(scope: ScriptScope, config: Config, code: str) -> list[str]:
     if re.search(r"\bOUTPUT_TABLE\b", code):
         lines.append(f"OUTPUT_TABLE = {quoted(scope.view.table_name)}")
     return [line for line in lines if re.search(rf"\b{line.split(' =')[0]}\b", code)]
-
-
-def _imports(scope: ScriptScope, config: Config, template: Template, code: str) -> str:
-    """Imports of what the code uses: standard library, then pyspark and yaml, then the repository.
-
-    Other names in the team's annotations are imported as in the template.
-    """
-
-    def used(name: str) -> bool:
-        return re.search(rf"(?<![\w.\"]){name}\b", code) is not None
-
-    standard = ["import argparse"] if used("argparse") else []
-    standard += [f"import {name}" for name in ("json", "tomllib") if used(rf"{name}\.loads")]
-    standard += ["from collections.abc import Sequence"] if used("Sequence") else []
-    times = [name for name in ("datetime", "timedelta", "timezone") if used(name)]
-    standard += [f"from datetime import {', '.join(times)}"] if times else []
-    standard += ["from pathlib import Path"] if used("Path") else []
-    standard += ["from typing import Any"] if used("Any") else []
-    third = ["import yaml"] if used("yaml") else []
-    frames = [name for name in ("Column", "DataFrame", "SparkSession") if used(name)]
-    third += [f"from pyspark.sql import {', '.join(frames)}"]
-    third += ["from pyspark.sql import Window as W"] if used(r"W\.") or "W." in code else []
-    third += ["from pyspark.sql import functions as F"]
-    mine = _own_imports(scope, config, used)
-    for module, name in _imported(template.file.text):
-        if used(name) and not any(re.search(rf"import .*\b{name}\b", line) for line in (*standard, *third, *mine)):
-            block = standard if module.split(".")[0] in sys.stdlib_module_names else mine
-            _import(block, module, name)
-    return "\n\n".join("\n".join(block) for block in (standard, third, mine) if block)
-
-
-def _own_imports(scope: ScriptScope, config: Config, used: Callable[[str], bool]) -> list[str]:
-    """Imports from the repository; a class whose name is taken is imported under another name."""
-    own: dict[str, set[str]] = {}
-    lines = []
-    if config.class_name:
-        module, _, path = config.class_name.partition(":")
-        name = path.split(".")[0]
-        if used(name):
-            own.setdefault(module, set()).add(name)
-    for utility in scope.utilities.chosen:
-        if utility.need in scope.used:
-            own.setdefault(utility.module, set()).add(utility.name)
-    for home, called in scope.classes.items():
-        module, _, name = home.partition(":")
-        if name == called:
-            own.setdefault(module, set()).add(name)
-        else:
-            lines.append(f"from {module} import {name} as {called}")
-    return sorted([*lines, *(f"from {module} import {', '.join(sorted(found))}" for module, found in own.items())])
-
-
-def _imported(text: str) -> Iterator[tuple[str, str]]:
-    """Module and name of everything a file imports by name, without `__future__`."""
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.ImportFrom) and node.module and node.module != "__future__":
-            yield from ((node.module, one.name) for one in node.names if one.asname is None)
-
-
-def _import(block: list[str], module: str, name: str) -> None:
-    """Adds a name to the import of its module, or adds an import."""
-    head = f"from {module} import "
-    line = next((line for line in block if line.startswith(head)), None)
-    if line is None:
-        block.append(f"{head}{name}")
-    else:
-        block[block.index(line)] = head + ", ".join(sorted([*line.removeprefix(head).split(", "), name]))
 
 
 class _Build:

@@ -32,12 +32,12 @@ EXPECTED = {
         {"load_user_offers": ["spark", "cfg"], "build_user_offers": ["tables", "as_of"], "main": ["cfg", "run_date"]}),
     "empty": (
         "features/user_offers.py",
-        '"""Redemptions of a user.\n\nGrain: one row per `user_id`.\nSources: redemptions, users.\n"""',
+        '"""Redemptions of a user.\n\nGrain: one row per `user_id`.\nSources: redemptions, users.\nCut-off: every row:',
         {"load_tables": ["spark", "config"], "build_features": ["tables", "as_of"],
          "write_features": ["features", "config"], "main": ["argv"]}),
     "untyped": (
         "features/user_offers_feature.py",
-        '"""Redemptions of a user.\n\nGrain: one row per `user_id`.\nSources: redemptions, users.\n"""',
+        '"""Redemptions of a user.\n\nGrain: one row per `user_id`.\nSources: redemptions, users.\nCut-off: every row:',
         {"read_inputs": ["spark", "conf"], "make_features": ["tables", "run_date"], "save": ["df", "conf"],
          "main": ["argv"]}),
 }  # fmt: skip

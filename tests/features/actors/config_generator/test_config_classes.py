@@ -11,7 +11,7 @@ import yaml
 from palmette.engine.actor import Context, PastAttempt, TextFile, Violation
 from palmette.features.actors.config_generator.actor import ConfigAnswer, ConfigGenerator
 from palmette.features.artefacts import Config, RunRequest
-from palmette.features.pyspark.configuration import config_lines
+from palmette.features.pyspark.configuration import config_object
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.sandbox import Sandbox
@@ -216,8 +216,7 @@ def test_configurations_in_json_are_as_good_as_in_yaml(
     assert of_json.file.text.startswith("{\n\t")
     changed = of_yaml.model_copy(update={"file": of_json.file})
     assert of_json == changed, "but for its file, it is the same"
-    lines = config_lines(of_json, "text", {of_json.class_name: "Config"})
-    assert "json.loads(text)" in lines[0] and "yaml" not in lines[0]
+    assert "json.loads(text)" in config_object(of_json, "text", "Config")
 
 
 def test_what_the_rules_would_repeat_is_handed_over(

@@ -1,7 +1,7 @@
 """What was known of the user when a decision was made.
 
 Grain: the rows of `decisions`, by `user_id`.
-Sources: decisions, profiles, transactions.
+Sources: decisions, transactions, profiles.
 Cut-off: each row's own: only what was known before it counts. Days and hours are counted in UTC.
 """
 

@@ -1,9 +1,9 @@
 """How active a user was, at the end of each day in Berlin.
 
-Grain: one row per `user_id`.
+Grain: one row per `user_id` and day.
 Sources: transactions.
 Cut-off: the end of the partition's day: only what was known before it counts. Days and hours are
-    counted in Europe/Berlin.
+counted in Europe/Berlin.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def write_template(
 def module_docstring(view: View, conventions: Conventions) -> str:
     """The docstring of the script: a description, then the same sections as the neighbours."""
     known = {
-        "grain": f"one row per {_listed(view.grain)}" + _cutoff_words(view),
+        "grain": _grain(view),
         "key": _listed(view.grain),
         "entity": ", ".join(entity.name for entity in view.spec.entities),
         "source": ", ".join(view.tables),
@@ -67,7 +67,8 @@ def module_docstring(view: View, conventions: Conventions) -> str:
             value = next((text for name, text in known.items() if _stem(head[1]).startswith(name)), "")
             sections += [f"{head[1]}: {value}{_stop(line)}"] if value else []
     if not lines:
-        sections = [f"Grain: {known['grain']}.", f"Sources: {known['source']}."]
+        cutoff = f"Cut-off: {_CUTOFFS[view.cutoff]}. Days and hours are counted in {view.zone}."
+        sections = [f"Grain: {known['grain']}.", f"Sources: {known['source']}.", cutoff]
     summary = _summary(view, lines[0] if lines else "")
     width = conventions.line_length
     wrapped = [
@@ -79,14 +80,21 @@ def module_docstring(view: View, conventions: Conventions) -> str:
     return f'"""{text}\n"""' if len(wrapped) > 1 else f'"""{text}"""'
 
 
+_CUTOFFS = {
+    "run": "every row: only what was known before `as_of` counts",
+    "partition": "the end of the partition's day: only what was known before it counts",
+    "spine": "each row's own: only what was known before it counts",
+}
+
+
 def _listed(names: Iterable[str]) -> str:
     return " and ".join(f"`{name}`" for name in names)
 
 
-def _cutoff_words(view: View) -> str:
+def _grain(view: View) -> str:
     if view.spine is not None:
-        return f", for each row of {view.spine.table}"
-    return " and day" if view.cutoff == "partition" else ""
+        return f"the rows of `{view.spine.table}`, by {_listed(view.grain)}"
+    return f"one row per {_listed(view.grain)}{' and day' * (view.cutoff == 'partition')}"
 
 
 def _stem(text: str) -> str:

@@ -146,7 +146,7 @@ class ConfigGenerator(Agent):
         return Config(
             file=TextFile(path=team.path.replace("{view}", self.view.name), text=text),
             class_name=team.schema.class_name,
-            construction=team.schema.construction,
+            built_by=team.schema.built_by,
             storage=self.run_spec.output.storage,
             accessors={key: spot.code for key, spot in sorted(placed.items())},
             places={key: spot.keys for key, spot in sorted(placed.items())},

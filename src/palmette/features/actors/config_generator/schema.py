@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from palmette.features.actors.config_generator.neighbour_configs import ANY, Pattern
-from palmette.features.artefacts import Construction
 
 Json = Mapping[str, Any]
 
@@ -32,8 +31,8 @@ class TeamSchema:
     """Models that wrap a single value in the attribute `root`."""
     mappings: frozenset[str] = frozenset()
     """Models whose values are read by key rather than by attribute."""
-    construction: Construction | None = None
-    """How to build an object of a class that is not a Pydantic model."""
+    built_by: Literal["model_validate", "keywords", "type_adapter"] = "model_validate"
+    """How to create an object of the class from a document."""
 
     @property
     def top(self) -> ResolvedSchema:

@@ -15,8 +15,8 @@ from pydantic import JsonValue, TypeAdapter
 
 from palmette.engine.actor import TextFile
 from palmette.features.actors.config_generator.schema import TeamSchema
-from palmette.features.artefacts import Config, Construction, Conventions
-from palmette.features.pyspark.configuration import config_classes, config_lines
+from palmette.features.artefacts import Config, Conventions
+from palmette.features.pyspark.configuration import config_object
 from palmette.features.repository.checkout import Checkout, Module, dotted_name
 from palmette.features.repository.neighbours import find_neighbours
 from palmette.features.signature import source_of
@@ -54,15 +54,13 @@ class TeamCode:
 
     def parse(self, config: Config) -> TeamAnswer:
         """Parses the document as scripts do: returns `facts` (the values of the accessors) or `errors`."""
-        names = {name: f"class_{number}" for number, name in enumerate(config_classes(config))}
         return self._ask(
             {
                 "ask": "parse",
                 "class": config.class_name,
                 "path": config.file.path,
                 "text": config.file.text,
-                "lines": config_lines(config, "text", names),
-                "names": names,
+                "code": config_object(config, "text", "team_class"),
                 "accessors": config.accessors,
             }
         )
@@ -128,7 +126,7 @@ def find_schema(
                     aliases=reply.answer["aliases"],
                     roots=frozenset(reply.answer["roots"]),
                     mappings=frozenset(reply.answer["mappings"]),
-                    construction=Construction.model_validate(made) if (made := reply.answer["construction"]) else None,
+                    built_by=reply.answer["built_by"],
                 ),
             )
         )

@@ -5,15 +5,12 @@ Reads `request.json` from the working directory and writes `answer.json` there. 
 
 from __future__ import annotations
 
-import collections.abc
 import dataclasses
 import importlib
 import inspect
 import json
-import re
 import tomllib
 import traceback
-import types
 import typing
 from enum import Enum
 from pathlib import Path
@@ -24,21 +21,6 @@ from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict, RootModel, 
 from pydantic.dataclasses import is_pydantic_dataclass
 from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import is_typeddict
-
-_COLLECTIONS: dict[Any, str] = {
-    list: "list",
-    collections.abc.Sequence: "list",
-    collections.abc.MutableSequence: "list",
-    collections.abc.Collection: "list",
-    collections.abc.Iterable: "list",
-    tuple: "tuple",
-    set: "set",
-    collections.abc.Set: "set",
-    frozenset: "frozenset",
-    dict: "mapping",
-    collections.abc.Mapping: "mapping",
-    collections.abc.MutableMapping: "mapping",
-}
 
 
 class _Lenient(GenerateJsonSchema):
@@ -72,7 +54,7 @@ def describe(name: str, documents: dict[str, str]) -> dict[str, Any]:
     models = models_within(cls)
     return {
         "schema": adapter(cls).json_schema(by_alias=False, schema_generator=_Lenient),
-        "construction": None if issubclass(cls, BaseModel) else _by_keywords(cls) | {"class_name": name},
+        "built_by": built_by(cls),
         "aliases": {model.__name__: aliases_of(model) for model in models if issubclass(model, BaseModel)},
         "roots": [model.__name__ for model in models if issubclass(model, RootModel)],
         "mappings": [model.__name__ for model in models if is_typeddict(model)],
@@ -123,78 +105,32 @@ def refusal(cls: Any, path: str, text: str) -> str:
     """Why a document does not parse into the class; empty if it does."""
     try:
         document = parsed(path, text)
-        cls(**document) if made_by_itself(cls) else adapter(cls).validate_python(document)
+        cls(**document) if converts_itself(cls) else adapter(cls).validate_python(document)
     except Exception as error:  # noqa: BLE001 - a validator may raise anything; its message is the answer
         return f"{type(error).__name__}: {error}"[:2000]
     return ""
 
 
-def construction(kind: Any, within: tuple[Any, ...] = ()) -> dict[str, Any] | None:
-    """Describes how to build a value of this type from a part of a document; None if no conversion is needed or known.
-
-    Not covered: a choice between several classes, a class that the document cannot name, and recursive classes.
-    """
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin in (typing.Union, types.UnionType):
-        return _of_union(arguments, within)
-    if origin in _COLLECTIONS:
-        one = arguments[0] if arguments[1:] == (...,) else arguments[-1] if origin is not tuple else None
-        items = construction(one, within)
-        return {"kind": _COLLECTIONS[origin], "items": items} if items else None
-    if not isinstance(kind, type) or kind in within or "<" in kind.__qualname__:
-        return None
-    if issubclass(kind, Enum | BaseModel):
-        return {"kind": "enum" if issubclass(kind, Enum) else "model", "class_name": _name(kind)}
-    return _by_keywords(kind, within) if dataclasses.is_dataclass(kind) else None
+def built_by(cls: Any) -> str:
+    """How scripts create an object; a constructor converts no values unless the class does so itself."""
+    if issubclass(cls, BaseModel):
+        return "model_validate"
+    is_flat = "$defs" not in adapter(cls).json_schema(schema_generator=_Lenient)
+    return "keywords" if is_flat or is_pydantic_dataclass(cls) or converts_itself(cls) else "type_adapter"
 
 
-def _by_keywords(kind: type, within: tuple[Any, ...] = ()) -> dict[str, Any]:
-    return {"kind": "keywords", "class_name": _name(kind), "fields": _fields(kind, within)}
-
-
-def _name(kind: type) -> str:
-    return f"{kind.__module__}:{kind.__qualname__}"
-
-
-def _of_union(kinds: tuple[Any, ...], within: tuple[Any, ...]) -> dict[str, Any] | None:
-    """The construction of a union, if exactly one member is constructible and the others cannot be mistaken for it."""
-    found = {kind: made for kind in kinds if (made := construction(kind, within))}
-    others = [typing.get_origin(kind) or kind for kind in kinds if kind not in found and kind is not type(None)]
-    if len(found) != 1 or any(kind in (*_COLLECTIONS, typing.Any, object) or is_typeddict(kind) for kind in others):
-        return None
-    (made,) = found.values()
-    return None if made["kind"] == "enum" and others else {**made, "optional": True}
-
-
-def _fields(kind: Any, within: tuple[Any, ...]) -> dict[str, Any]:
-    """The fields of a class that must be built before the object itself."""
-    if is_pydantic_dataclass(kind) or not dataclasses.is_dataclass(kind):
-        return {}
-    hints, own, found = typing.get_type_hints(kind), made_by_itself(kind), {}
-    for field in dataclasses.fields(kind):
-        made = construction(hints[field.name], (*within, kind)) if field.init and field.name not in own else None
-        if made:
-            required = field.default is field.default_factory is dataclasses.MISSING
-            found[field.name] = {**made, "optional": made.get("optional", False) or not required}
-    return found
-
-
-def made_by_itself(kind: Any) -> set[str]:
-    """The fields that `__post_init__` converts itself: `Sink(**self.sink)`, `[Input(**one) for one in self.inputs]`."""
-    if not hasattr(kind, "__post_init__"):
-        return set()
-    source = inspect.getsource(kind.__post_init__)
-    items = re.findall(r"\(\*\*(\w+)\).*? for \1 in self\.(\w+)", source)
-    return {*re.findall(r"\(\*\*self\.(\w+)\)", source), *(name for _, name in items)}
+def converts_itself(cls: Any) -> bool:
+    """Whether `__post_init__` creates objects from parts of the document, as in `self.sink = Sink(**self.sink)`."""
+    return hasattr(cls, "__post_init__") and "(**" in inspect.getsource(cls.__post_init__)
 
 
 def parse(request: dict[str, Any]) -> dict[str, Any]:
     """Evaluates each accessor on the parsed document, as scripts do; returns the values or the errors."""
     text = request["text"]
-    names: dict[str, Any] = {"yaml": yaml, "json": json, "tomllib": tomllib, "text": text}
-    names |= {called: load(name) for name, called in request["names"].items()}
+    names: dict[str, Any] = {"yaml": yaml, "json": json, "tomllib": tomllib, "TypeAdapter": TypeAdapter, "text": text}
     try:
-        exec("\n".join(request["lines"]), names)
+        names["team_class"] = load(request["class"]) if request["class"] else None
+        names["config"] = eval(request["code"], names)
         facts = {fact: plain(eval(expression, names)) for fact, expression in request["accessors"].items()}
     except Exception as error:  # noqa: BLE001 - the team's class may raise anything; its message is the answer
         whole = {"field": "", "message": f"{type(error).__name__}: {error}"[:2000], "value": ""}
