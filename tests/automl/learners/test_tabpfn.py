@@ -40,7 +40,7 @@ def test_it_is_fitted_with_the_places_of_categories(monkeypatch: pytest.MonkeyPa
     facts = DataFacts(60, 3, "classification", 1, 2, "roc_auc", 5)
     learner = learner_named("tabpfn")
     model = build(learner.estimator({}, TrainingSetup(facts, categorical=(False, False, True))))
-    assert model.categorical_features_indices == [2] and model.device == "cpu"
+    assert model.categorical_features_indices == [2] and model.device == "auto"
     learner.fit(model, FoldData(rows, target, rows, target), time.monotonic() + 10)
     assert (model.predict(rows) == target).mean() > 0.8
 

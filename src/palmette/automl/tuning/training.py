@@ -16,11 +16,12 @@ def train(model: Path, data: Path, out: Path, steps: int, rank: int = 16) -> dic
     """Trains adapters on `train.jsonl` and merges them into a copy of the model in `out`; returns the last losses."""
     _require(model)
     try:
-        import torch
         from datasets import Dataset
         from peft import LoraConfig
         from transformers import AutoModelForCausalLM, AutoTokenizer
         from trl import SFTConfig, SFTTrainer
+
+        from palmette.automl.encoders.trained_networks import fastest_device
     except ImportError as error:
         raise missing_extra(error, "tune") or error from error
     lines = (data / "train.jsonl").read_text("utf-8").splitlines()
@@ -32,7 +33,7 @@ def train(model: Path, data: Path, out: Path, steps: int, rank: int = 16) -> dic
         model=network,
         args=SFTConfig(
             output_dir=str(out / "checkpoints"), max_steps=steps, per_device_train_batch_size=4, report_to="none",
-            use_cpu=not torch.cuda.is_available(), bf16=torch.cuda.is_available(),
+            use_cpu=fastest_device() == "cpu", bf16=fastest_device() == "cuda",
             save_strategy="no", logging_steps=max(steps // 10, 1), seed=0,
         ),
         train_dataset=Dataset.from_list([json.loads(line) for line in lines]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from torch.nn import functional
 from palmette.automl.encoders.trained_networks import fastest_device
 from palmette.automl.learners.forecasting.ridges import VALID, last_values, windows_of
 from palmette.automl.learners.forecasting.series import Series, scales_of
-from palmette.automl.learners.neural.networks import best_epochs
+from palmette.automl.learners.neural.training import train
 
 SMOOTHED = 25  # width of the moving mean that is the trend
 BATCH, EPOCHS_WITHOUT_GAIN = 256, 3
@@ -46,16 +46,17 @@ class LinearNetwork(BaseEstimator):
             for layer in layers:
                 nn.init.zeros_(layer.weight)
             self.layers_ = nn.ModuleList(layers).to(fastest_device())
-            descent = torch.optim.AdamW(self.layers_.parameters(), lr=1e-3, weight_decay=1e-2)
 
-            def learn() -> None:
+            def losses() -> Iterator[torch.Tensor]:
                 for some in torch.split(torch.randperm(cut), BATCH):
-                    descent.zero_grad()
-                    self._loss(x[some], y[some]).backward()  # type: ignore[no-untyped-call]  # of PyTorch
-                    descent.step()
+                    yield self._loss(x[some], y[some])
 
+            descent = torch.optim.AdamW(self.layers_.parameters(), lr=1e-3, weight_decay=1e-2)
             epochs = self.epochs if cut < len(x) else 0
-            best_epochs(self.layers_, learn, lambda: self._loss(x[cut:], y[cut:]).item(), epochs, EPOCHS_WITHOUT_GAIN)
+            train(
+                self.layers_, descent, losses, lambda: self._loss(x[cut:], y[cut:]).item(),
+                epochs=epochs, patience=EPOCHS_WITHOUT_GAIN,
+            )  # fmt: skip
         self.layers_.cpu()
         return self
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,8 +15,9 @@ from sklearn.base import BaseEstimator
 from torch import nn
 from torch.nn import functional
 
+from palmette.automl.encoders.trained_networks import fastest_device
 from palmette.automl.learners.graph.nodes import Nodes
-from palmette.automl.learners.neural.networks import best_epochs
+from palmette.automl.learners.neural.training import train
 from palmette.automl.learners.wrappers import ProbabilityClassifier
 
 STEPS = 10  # steps of GPR-GNN along the edges
@@ -89,23 +90,27 @@ class GraphNetworkClassifier(ProbabilityClassifier, BaseEstimator):
         """Fits and returns the number of epochs; with validation nodes, the number that is best for them."""
         self.classes_, target = np.unique(y, return_inverse=True)
         rows, averaging = _tensors(X)
-        known, classes = torch.as_tensor(X.places), torch.as_tensor(target)
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+        device = "cuda" if fastest_device() == "cuda" else "cpu"  # others lack sparse matrices
         with torch.random.fork_rng():
             torch.manual_seed(self.random_state)
             shape = rows.shape[1], self.width, len(self.classes_), self.dropout
             network = self.networks[self.architecture](*shape).to(device)
-            rows, averaging, known, classes = (one.to(device) for one in (rows, averaging, known, classes))
-            descent = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=self.weight_decay)
+            rows, averaging, known, classes = (
+                torch.as_tensor(one).to(device) for one in (rows, averaging, X.places, target)
+            )
 
-            def learn() -> None:
-                network.train()
-                descent.zero_grad()
-                functional.cross_entropy(network(rows, averaging)[known], classes).backward()  # type: ignore[no-untyped-call]  # of PyTorch
-                descent.step()
+            def losses() -> Iterator[torch.Tensor]:
+                yield functional.cross_entropy(network(rows, averaging)[known], classes)
 
-            loss = (lambda: self._loss(network, rows, averaging, valid)) if valid and len(valid[0]) else None
-            epochs = best_epochs(network, learn, loss, self.epochs, PATIENCE, deadline)
+            epochs = train(
+                network,
+                torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=self.weight_decay),
+                losses,
+                (lambda: self._loss(network, rows, averaging, valid)) if valid and len(valid[0]) else None,
+                epochs=self.epochs,
+                patience=PATIENCE,
+                deadline=deadline,
+            )
         self.network_ = network.cpu().eval()
         return epochs
 

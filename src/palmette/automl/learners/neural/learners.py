@@ -1,16 +1,36 @@
-"""The learners of tables in the track `neural`."""
+"""Learners that train, or use, neural networks: of tables, of pixels, and networks in a folder of $PALMETTE_MODELS."""
 
 from __future__ import annotations
 
+import copy
+import os
+import sys
+import time
+import warnings
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Setting
+from palmette.automl.encoders.audio.encoders import AudioFolder
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup
+from palmette.automl.encoders.image.encoders import ImageFolder
+from palmette.automl.encoders.shared import FromFolder
+from palmette.automl.encoders.text.encoders import TextFolder
+from palmette.automl.learners.learner import (
+    Cost,
+    DefaultConfig,
+    FoldData,
+    Learner,
+    Measured,
+    Range,
+    Settings,
+    TrainingSetup,
+)
 
-MOST_EPOCHS = 200
+HERE = "palmette.automl.learners.neural"
+MOST_EPOCHS, PATIENCE = 200, 8
 MANY = 2_000_000  # work above which layers are narrower
 LAYERS: Mapping[str, Setting] = {"width": 128, "depth": 2, "dropout": 0.1, "spread": 0.1}
 FAMILIES = frozenset({"neural_network", "deep_learning", "pytorch"})
@@ -27,8 +47,7 @@ class _Neural(Learner):
         given: dict[str, Any] = {"architecture": self.name, "epochs": rounds or MOST_EPOCHS, "layers": layers}
         given |= {"descent": descent} | ({"categorical": setup.places} if setup.places else {})
         given |= {"absolute": True} if setup.is_absolute else {}
-        path = setup.path("palmette.automl.learners.neural.networks.Network")
-        return Call(path, {**given, "random_state": setup.seed})
+        return Call(setup.path(f"{HERE}.networks.Network"), {**given, "random_state": setup.seed})
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {
@@ -62,3 +81,217 @@ class ResNet(_Neural):
     measured = Measured(1.12, 1.6e-5, kilobytes=1360.0, row=0.002, milliseconds=5.2)
     rank = 14
     reason = "deeper: each block corrects those before it"
+
+
+MOST_PIXEL_EPOCHS = 80
+BESIDE_OTHERS = 60.0  # rank if there are other columns than images, because it learns mainly from pixels
+
+
+class ImageNetwork(Learner):
+    name = "image_network"
+    track = "neural"
+    layout = "dense"
+    kinds = frozenset({"image"})
+    families = FAMILIES | {"cnn", "convolutional_network"}
+    requires = ("torch",)
+    stops_early = True
+    description = "A small convolutional network that learns from the pixels alone, on changed and mirrored pictures."
+    measured = Measured(2.0, 1.5e-3, kilobytes=1000.0, milliseconds=8.0)
+
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
+        given = {**settings, "epochs": rounds or MOST_PIXEL_EPOCHS, "random_state": setup.seed}
+        return Call(setup.path(f"{HERE}.picture_networks.PictureNetwork"), given)
+
+    def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
+        rank = 3.0 if facts.is_alone("image") else BESIDE_OTHERS
+        reasons = {
+            "": "learnt from pixels, where a mirror image shows the same",
+            "-plain": "the same where left and right matter",
+        }
+        return tuple(
+            DefaultConfig(
+                f"{self.name}{end}", {"mirrored": False} if end else {}, reason, rank,
+                encoders={"image": "image_squares"},
+            )
+            for end, reason in reasons.items()
+        )  # fmt: skip
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        return {
+            "width": Range.whole(16, 64, 32, "channels of the first layer", log=True),
+            "mirrored": Range.choice(False, True, default=True, note="whether a mirror image shows the same"),
+        }
+
+
+EPOCHS, PASSES = 3, 3  # passes over the rows, and the cost of a training step in passes through the network
+FASTER = 50.0  # how much faster a GPU is than a thread
+
+
+class _FineTuning(Learner):
+    """Trains a network further; on a processor only where cells are few."""
+
+    track = "neural"
+    layout = "rows"
+    families = frozenset({"neural_network", "deep_learning", "fine_tuning", "transformer"})
+    requires = ("torch", "safetensors", "transformers")
+    folder: ClassVar[type[FromFolder]]
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        return self.folder().weights
+
+    @property
+    def has_gpu(self) -> bool:
+        from palmette.automl.encoders.trained_networks import fastest_device
+
+        return fastest_device() != "cpu"
+
+    def unavailable(self) -> str:
+        return self.folder().unavailable()
+
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
+        given = {**settings, "epochs": rounds or settings.get("epochs", EPOCHS), "random_state": setup.seed}
+        return Call(setup.path(f"{HERE}.fine_tuned.FineTuned"), {"reader": self.folder().vectors, **given})
+
+    def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
+        """Returns nothing beside columns of other kinds, which the network does not read."""
+        alone = facts.is_alone(self.folder.kind) and (self.folder.kind == "text" or len(facts.kinds) == 1)
+        return (DefaultConfig(self.name, {}, self.description, 0.9 if self.has_gpu else 40.0),) if alone else ()
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        return {"epochs": Range.whole(1, 10, EPOCHS), "lr": Range(1e-5, 2e-4, 3e-5, "learning rate", log=True)}
+
+    def cost(self, facts: DataFacts) -> Cost:
+        one = self.folder()
+        if one.network is None:
+            return Cost(0.0, 0.0, 0.0)
+        seconds = one.seconds(facts) * facts.folds / (FASTER if self.has_gpu else 1.0)  # one pass over all rows
+        size = one.network.weights.megabytes
+        return Cost(seconds * facts.folds * EPOCHS * PASSES, size, 1000 * seconds / facts.rows)
+
+
+class TextFineTuning(_FineTuning):
+    name = "text_fine_tuning"
+    kinds = frozenset({"text"})
+    folder = TextFolder
+    description = "The network of texts in a folder of $PALMETTE_MODELS, trained further on these texts."
+
+
+class ImageFineTuning(_FineTuning):
+    name = "image_fine_tuning"
+    kinds = frozenset({"image"})
+    folder = ImageFolder
+    description = "The network of images in a folder of $PALMETTE_MODELS, trained further on these images."
+
+
+class AudioFineTuning(_FineTuning):
+    name = "audio_fine_tuning"
+    kinds = frozenset({"audio"})
+    folder = AudioFolder
+    description = "The network of sounds in a folder of $PALMETTE_MODELS, trained further on these sounds."
+
+
+class TabPFN(Learner):
+    name = "tabpfn"
+    track = "pretrained"
+    families = frozenset({"neural_network", "foundation_model"})
+    requires = ("tabpfn",)
+    most_rows = 10_000
+    description = "A pretrained network that reads all training rows for each prediction: strong where they are few."
+    measured = Measured(2.0, 1e-4, kilobytes=30_000.0, milliseconds=500.0)
+    rank = 15
+    reason = "strong where rows are few, without any tuning"
+
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
+        given: dict[str, Any] = {"n_estimators": 4, **settings, "ignore_pretraining_limits": True}
+        if columns := setup.places:
+            given["categorical_features_indices"] = columns
+        return Call(setup.path("tabpfn.TabPFN"), {**given, "random_state": setup.seed})
+
+    def unavailable(self) -> str:
+        usual = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or usual) / "tabpfn"
+        folder = Path(os.environ.get("TABPFN_MODEL_CACHE_DIR") or cache)
+        if any(folder.glob("*.ckpt")):
+            return ""
+        return (
+            f"tabpfn needs its weights, and {folder} has none: download them as its documentation describes, "
+            "or name their folder in TABPFN_MODEL_CACHE_DIR."
+        )
+
+
+class Perceptron(Learner):
+    """The multilayer perceptron of scikit-learn."""
+
+    name = "mlp"
+    stops_early = True
+    layout = "dense"
+    families = frozenset({"neural_network", "perceptron", "multilayer_perceptron"})
+    description = "A neural network with two hidden layers, stopped at its best epoch."
+    measured = Measured(0.28, 3.9e-6, kilobytes=340.0)
+    rank = 7
+    reason = "smooth where trees are steps"
+
+    def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
+        width, epochs = int(settings.get("width") or 128), rounds or MOST_EPOCHS
+        given = {
+            "hidden_layer_sizes": (width, max(8, width // 2)),
+            "alpha": settings.get("alpha", 1e-3),
+            "learning_rate_init": settings.get("learning_rate", 2e-3),
+            "max_iter": epochs,
+            "n_iter_no_change": epochs,
+            "random_state": setup.seed,
+        }
+        if setup.facts.classes:
+            return Call("sklearn.neural_network.MLPClassifier", given)
+        scaled = {"transformer": Call("sklearn.preprocessing.StandardScaler")}
+        network = Call("sklearn.neural_network.MLPRegressor", given)
+        return Call("sklearn.compose.TransformedTargetRegressor", {"regressor": network, **scaled})
+
+    def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        return {
+            "width": Range.choice(32, 64, 128, 256, default=128, note="units of the first layer"),
+            "alpha": Range(1e-5, 1e-1, 1e-3, "strength of the L2 penalty", log=True),
+            "learning_rate": Range(5e-4, 5e-3, 2e-3, log=True),
+        }
+
+    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
+        """Fits epoch by epoch and keeps the network of the best epoch."""
+        network, target, valid_target = _first_epoch(estimator, fold)
+        best, lowest, rounds = copy.deepcopy(network), _loss(network, fold.valid, valid_target), 1
+        for epoch in range(2, MOST_EPOCHS + 1):
+            if epoch - rounds > PATIENCE or time.monotonic() > deadline:
+                break
+            network.partial_fit(fold.train, target, **fold.options)
+            loss = _loss(network, fold.valid, valid_target)
+            if loss < lowest:
+                best, lowest, rounds = copy.deepcopy(network), loss, epoch
+        network.__dict__.update(best.__dict__)
+        return rounds
+
+
+def _first_epoch(estimator: Any, fold: FoldData) -> tuple[Any, Any, Any]:
+    """Returns the network after one epoch, and the encoded targets of training and validation rows."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    is_class = not hasattr(estimator, "regressor")
+    estimator.set_params(**{"max_iter" if is_class else "regressor__max_iter": 1})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        estimator.fit(fold.train, fold.target, **fold.options)
+    if is_class:
+        return estimator, fold.target, fold.valid_target
+    scale = estimator.transformer_.transform
+    targets = (scale(one.reshape(-1, 1)).ravel() for one in (fold.target, fold.valid_target))
+    return estimator.regressor_, *targets
+
+
+def _loss(network: Any, rows: Any, target: Any) -> float:
+    import numpy as np
+
+    if not hasattr(network, "predict_proba"):
+        return float(np.mean((network.predict(rows) - target) ** 2))
+    places = np.searchsorted(network.classes_, target)
+    known = network.classes_[np.minimum(places, len(network.classes_) - 1)] == target
+    right = network.predict_proba(rows)[np.flatnonzero(known), places[known]]
+    return float(-np.log(np.maximum(right, 1e-9)).mean()) if len(right) else 0.0

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from torch import nn
 from torch.nn import functional
 
 from palmette.automl.encoders.transformers import SquashingScaler
-from palmette.automl.learners.wrappers import ProbabilityClassifier
+from palmette.automl.learners.neural.training import ClassOutputs, NetworkEstimator, NumberOutputs
 
 
 class Waves(nn.Module):
@@ -98,42 +93,12 @@ def residual_layers(inputs: int, outputs: int, width: int, depth: int, dropout: 
     return nn.Sequential(nn.Linear(inputs, width), *blocks, last, nn.Unflatten(1, (1, outputs)))
 
 
-STEPS_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH = 16, 64, 512
-"""Gradient steps per epoch, within these limits of the batch size."""
-ROWS_AT_ONCE = 8192  # rows per batch in prediction
 SHAPE = {"width": 128, "depth": 2, "dropout": 0.1, "spread": 0.1}
-DESCENT = {"lr": 2e-3, "weight_decay": 1e-3}
 ARCHITECTURES = {"tabm": shared_layers, "resnet": residual_layers}
 
 
-def best_epochs(
-    network: nn.Module, learn: Callable[[], None], loss: Callable[[], float] | None, epochs: int, patience: int,
-    deadline: float = math.inf,
-) -> int:  # fmt: skip
-    """Trains until the loss of validation rows stops falling, restores the best weights and returns their epochs.
-
-    Args:
-        network: The network.
-        learn: Trains it for an epoch.
-        loss: Returns the loss of validation rows; None without any, and the last weights stay.
-        epochs: Most epochs.
-        patience: Epochs without a gain after which training stops.
-        deadline: A value of time.monotonic() at which training stops.
-    """
-    best, lowest, taken = copy.deepcopy(network.state_dict()), math.inf, 0
-    for epoch in range(1, epochs + 1):
-        learn()
-        reached = loss() if loss else -epoch
-        if reached < lowest:
-            best, lowest, taken = copy.deepcopy(network.state_dict()), reached, epoch
-        if epoch - taken >= patience or time.monotonic() > deadline:
-            break
-    network.load_state_dict(best)
-    return taken
-
-
 @dataclass(eq=False, repr=False)
-class _Network(BaseEstimator):
+class _Network(NetworkEstimator):
     """A network on numbers, with NaN for missing values, in which some columns are category codes."""
 
     architecture: str = "tabm"  # `tabm`, several networks that share most weights, or `resnet`
@@ -147,39 +112,8 @@ class _Network(BaseEstimator):
     absolute: bool = False  # regression: whether to minimise the absolute error in place of the squared one
     random_state: int = 0
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        self.fit_until(X, y, sample_weight=sample_weight)
-        return self
-
-    def fit_until(
-        self, X: Any, y: Any, valid: tuple[Any, Any] | None = None, sample_weight: Any = None,
-        patience: int = 12, deadline: float = math.inf,
-    ) -> int:  # fmt: skip
-        """Fits and returns the number of epochs; with validation rows, the number that is best for them.
-
-        Training stops after `patience` epochs without improvement, or at `deadline`, a value of time.monotonic().
-        """
-        X, y = validate_data(self, X, y, dtype="float64", ensure_all_finite="allow-nan", y_numeric=not self._is_class)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.random_state)
-            weights = torch.as_tensor(_check_sample_weight(sample_weight, X)).float()
-            rows, held = self._started(X, y), valid and (self._tensors(np.asarray(valid[0], dtype="float64")), valid[1])
-            target = torch.as_tensor(self._learnt(y))
-            settings: dict[str, Any] = {**DESCENT, **(self.descent or {})}
-            descent = torch.optim.AdamW(self.network_.parameters(), **settings)
-            epochs = best_epochs(
-                self.network_,
-                lambda: self._learn(rows, target, weights / weights.mean(), descent),
-                (lambda: self._valid_loss(*held)) if held else None,
-                self.epochs,
-                patience=patience,
-                deadline=deadline,
-            )
-        self.network_.eval()
-        return epochs
-
-    def _started(self, X: np.ndarray, y: np.ndarray) -> list[torch.Tensor]:
-        """Sets up scales and network for the training rows, and returns their tensors."""
+    def _built(self, X: np.ndarray, outputs: int) -> nn.Module:
+        """Sets up the scales of numbers for the training rows, and builds the network."""
         numbers, categories = self._divided(X)
         self.scales_ = make_pipeline(
             SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True), SquashingScaler()
@@ -188,9 +122,7 @@ class _Network(BaseEstimator):
         self.counts_ = [int(column.max()) + 1 for column in categories.T]
         shape: dict[str, Any] = {**SHAPE, **(self.layers or {})}
         inputs = RowVectors(count, self.counts_, shape.pop("spread"))
-        body = ARCHITECTURES[self.architecture](inputs.size, self._outputs_of(y), **shape)
-        self.network_ = nn.ModuleList([inputs, body])
-        return self._tensors(X)
+        return nn.ModuleList([inputs, ARCHITECTURES[self.architecture](inputs.size, outputs, **shape)])
 
     def _divided(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Returns numbers, and category codes from 1; 0 is an unknown category."""
@@ -204,81 +136,13 @@ class _Network(BaseEstimator):
         return [torch.as_tensor(scaled, dtype=torch.float32), torch.as_tensor(known)]
 
     def _forward(self, rows: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Returns outputs (n, members, outputs)."""
         inputs, body = self.network_
         return body(inputs(*rows))
 
-    def _learn(self, rows: list[torch.Tensor], target: torch.Tensor, weights: torch.Tensor, descent: Any) -> None:
-        self.network_.train()
-        batch = min(LARGEST_BATCH, max(SMALLEST_BATCH, len(target) // STEPS_AN_EPOCH))
-        for some in torch.split(torch.randperm(len(target)), batch):
-            descent.zero_grad()
-            outputs = self._forward([part[some] for part in rows])
-            members = outputs.shape[1]
-            losses = self._losses(outputs.flatten(0, 1), target[some].repeat_interleave(members))
-            (losses * weights[some].repeat_interleave(members)).mean().backward()
-            nn.utils.clip_grad_norm_(self.network_.parameters(), 1.0)
-            descent.step()
 
-    def _outputs(self, rows: list[torch.Tensor]) -> torch.Tensor:
-        self.network_.eval()
-        with torch.inference_mode():
-            parts = zip(*(torch.split(part, ROWS_AT_ONCE) for part in rows), strict=True)
-            return torch.cat([self._forward(some) for some in parts])
-
-    def _asked(self, X: Any) -> torch.Tensor:
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype="float64", ensure_all_finite="allow-nan", reset=False)
-        return self._outputs(self._tensors(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-class NetworkClassifier(ProbabilityClassifier, _Network):
+class NetworkClassifier(ClassOutputs, _Network):
     """A neural network for tables that predicts probabilities."""
 
-    _is_class = True
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        return self._asked(X).softmax(dim=2).mean(dim=1).double().numpy()
-
-    def _learnt(self, y: np.ndarray) -> np.ndarray:
-        return np.searchsorted(self.classes_, y)
-
-    def _outputs_of(self, y: np.ndarray) -> int:
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        return len(self.classes_)
-
-    def _losses(self, outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        return functional.cross_entropy(outputs, target, reduction="none")
-
-    def _valid_loss(self, rows: list[torch.Tensor], y: np.ndarray) -> float:
-        probabilities = self._outputs(rows).softmax(dim=2).mean(dim=1).clamp_min(1e-9)
-        return float(functional.nll_loss(probabilities.log(), torch.as_tensor(self._learnt(y))))
-
-
-class NetworkRegressor(RegressorMixin, _Network):
+class NetworkRegressor(NumberOutputs, _Network):
     """A neural network for tables that predicts numbers."""
-
-    _is_class = False
-
-    def predict(self, X: Any) -> np.ndarray:
-        return self._asked(X)[:, :, 0].mean(dim=1).double().numpy() * self.scale_ + self.middle_
-
-    def _learnt(self, y: np.ndarray) -> np.ndarray:
-        return ((y - self.middle_) / self.scale_).astype("float32")
-
-    def _outputs_of(self, y: np.ndarray) -> int:
-        self.middle_, self.scale_ = float(y.mean()), float(y.std()) or 1.0
-        return 1
-
-    def _losses(self, outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        difference = outputs[:, 0] - target
-        return difference.abs() if self.absolute else difference.square()
-
-    def _valid_loss(self, rows: list[torch.Tensor], y: np.ndarray) -> float:
-        return float(self._losses(self._outputs(rows).mean(dim=1), torch.as_tensor(self._learnt(y))).mean())

@@ -5,18 +5,19 @@ from __future__ import annotations
 import copy
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from torch import nn
 from torch.nn import functional
 
 from palmette.automl.encoders.trained_networks import fastest_device, pooled_outputs, trained_network
-from palmette.automl.learners.wrappers import ProbabilityClassifier
+from palmette.automl.learners.neural.training import ClassOutputs, NumberOutputs, clipped, train
 
 TOGETHER, WARM_UP = 16, 0.1  # batch size, and the share of steps in which the learning rate rises
 HEAD_RATE = 30.0  # the new layer learns faster than the network by this factor
@@ -41,28 +42,27 @@ class _FineTuned(BaseEstimator):
         Raises:
             TimeoutError: the first epoch is not complete in time.
         """
-        target, device = torch.as_tensor(self._learnt(np.asarray(y))), fastest_device()
+        y = np.asarray(y)
         with torch.random.fork_rng():
             torch.manual_seed(self.random_state)
-            network = self._untrained().to(device).train()
-            rates = [self.lr, self.lr * HEAD_RATE]
+            self.outputs_ = self._outputs_of(y)
+            network, target = self._untrained().to(fastest_device()), torch.as_tensor(self._learnt(y))
+            rates, batches = [self.lr, self.lr * HEAD_RATE], math.ceil(len(X) / TOGETHER)
             layers = [{"params": one.parameters(), "lr": rate} for one, rate in zip(network, rates, strict=True)]
             descent = torch.optim.AdamW(layers, weight_decay=0.01)
-            steps = 1 + self.epochs * math.ceil(len(X) / TOGETHER)
+            steps = 1 + self.epochs * batches
             schedule = torch.optim.lr_scheduler.OneCycleLR(descent, rates, steps, pct_start=WARM_UP)
-            complete, late = 0, False
-            while complete < self.epochs and not late:
+
+            def losses() -> Iterator[torch.Tensor]:
                 for some in torch.split(torch.randperm(len(X)), TOGETHER):
-                    descent.zero_grad()
-                    self._loss(self._forward(network, X.iloc[some.numpy()]).float().cpu(), target[some]).backward()
-                    nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-                    descent.step()
+                    if time.monotonic() > deadline:
+                        return
+                    outputs = self._forward(network, X.iloc[some.numpy()]).float().cpu()
+                    yield self._losses(outputs, target[some]).mean()
                     schedule.step()
-                    late = time.monotonic() > deadline
-                    if late:
-                        break
-                else:
-                    complete += 1
+
+            train(network, clipped(descent), losses, epochs=self.epochs, deadline=deadline)
+        complete: int = schedule.last_epoch // batches
         if not complete:
             raise TimeoutError("the time was over before the network had seen all rows once")
         self.tensors_ = network.cpu().state_dict()
@@ -74,8 +74,8 @@ class _FineTuned(BaseEstimator):
         body = copy.deepcopy(trained_network(self.reader.folder, self.reader.sha256).model).float()
         return nn.ModuleList([body, nn.Linear(self.reader.size, self.outputs_)])
 
-    def _made(self, X: pd.DataFrame) -> np.ndarray:
-        """Returns outputs (n, outputs)."""
+    def _asked(self, X: pd.DataFrame) -> torch.Tensor:
+        """Returns outputs (n, 1, outputs)."""
         if "_network" not in self.__dict__:
             self._network = self._untrained()
             self._network.load_state_dict(self.tensors_)
@@ -85,7 +85,7 @@ class _FineTuned(BaseEstimator):
         with torch.inference_mode():
             starts = range(0, len(X), size)
             parts = [self._forward(self._network, X.iloc[start : start + size]).float().cpu() for start in starts]
-        return np.asarray(torch.cat(parts).double())
+        return torch.cat(parts)[:, None]
 
     def _read(self, X: pd.DataFrame) -> list[dict[str, torch.Tensor]]:
         network = trained_network(self.reader.folder, self.reader.sha256)
@@ -107,33 +107,12 @@ class _FineTuned(BaseEstimator):
         return {name: value for name, value in super().__getstate__().items() if name != "_network"}
 
 
-class FineTunedClassifier(ProbabilityClassifier, _FineTuned):
+class FineTunedClassifier(ClassOutputs, _FineTuned):
     """A fine-tuned network that predicts probabilities."""
 
-    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
-        return np.asarray(torch.as_tensor(self._made(X)).softmax(dim=1))
 
-    def _learnt(self, y: np.ndarray) -> np.ndarray:
-        self.classes_, numbers = np.unique(y, return_inverse=True)
-        self.outputs_ = len(self.classes_)
-        return numbers
-
-    def _loss(self, outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        return functional.cross_entropy(outputs, target)
-
-
-class FineTunedRegressor(RegressorMixin, _FineTuned):
+class FineTunedRegressor(NumberOutputs, _FineTuned):
     """A fine-tuned network that predicts numbers."""
-
-    def predict(self, X: pd.DataFrame) -> np.ndarray:
-        return self._made(X)[:, 0] * self.scale_ + self.middle_
-
-    def _learnt(self, y: np.ndarray) -> np.ndarray:
-        self.middle_, self.scale_, self.outputs_ = float(y.mean()), float(y.std()) or 1.0, 1
-        return ((y - self.middle_) / self.scale_).astype("float32")
-
-    def _loss(self, outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        return functional.mse_loss(outputs[:, 0], target)
 
 
 def _padded(parts: list[torch.Tensor]) -> torch.Tensor:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -13,29 +12,23 @@ from torch import nn
 from torch.nn import functional
 
 from palmette.automl.encoders.trained_networks import fastest_device
-from palmette.automl.learners.neural.networks import NetworkClassifier, NetworkRegressor
+from palmette.automl.learners.neural.training import ClassOutputs, NetworkEstimator, NumberOutputs
 
 PICTURES_AT_ONCE, SMALLEST = 256, 16  # batch size; smallest side in pixels
 TURN, ZOOM, SHIFT, LIGHT = 0.2, 0.15, 0.12, 0.2  # largest random changes of a picture in training
 
 
 @dataclass(eq=False, repr=False)
-class _PictureNetwork:
+class _PictureNetwork(NetworkEstimator):
     """Shared by both networks: rows are the pixels of square pictures, from 0 to 1."""
-
-    categorical: ClassVar[Sequence[int]] = ()
-    descent: ClassVar[Mapping[str, float] | None] = None
-    absolute: ClassVar[bool] = False
 
     epochs: int = 60  # passes over the training rows; the maximum if validation rows stop training early
     width: int = 32  # channels of the first layer
     mirrored: bool = True  # whether a mirror image shows the same
     random_state: int = 0
 
-    def _started(self, X: np.ndarray, y: np.ndarray) -> list[torch.Tensor]:
-        network: Any = convolutions(self.width, self._outputs_of(y))  # type: ignore[attr-defined]  # of the other base
-        self.network_ = network.to(fastest_device())
-        return self._tensors(X)
+    def _built(self, X: np.ndarray, outputs: int) -> nn.Module:
+        return convolutions(self.width, outputs)
 
     def _tensors(self, X: np.ndarray) -> list[torch.Tensor]:
         side = max(SMALLEST, math.ceil((X.shape[1] / 3) ** 0.5))
@@ -43,37 +36,27 @@ class _PictureNetwork:
         return [torch.as_tensor(pixels, dtype=torch.float32).reshape(len(X), side, side, 3).permute(0, 3, 1, 2) * 2 - 1]
 
     def _forward(self, rows: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Returns (n, members, outputs): in training of a changed picture, else of the picture and its mirror image."""
-        network = self.network_
-        first = next(network.parameters())
-        pixels = rows[0].to(first.device, first.dtype)
+        """Members are one changed picture in training, else the picture and its mirror image if it shows the same."""
+        (pixels,), network = rows, self.network_
         if network.training:
-            return network(changed(pixels, self.mirrored)).cpu()[:, None]
+            return network(changed(pixels, self.mirrored))[:, None]
         views = (pixels, pixels.flip(3)) if self.mirrored else (pixels,)
-        return torch.stack([network(view).cpu().float() for view in views], dim=1)
+        return torch.stack([network(view) for view in views], dim=1)
 
-    def _outputs(self, rows: list[torch.Tensor]) -> torch.Tensor:
+    def _outputs(self, rows: list[torch.Tensor], batch: int = PICTURES_AT_ONCE) -> torch.Tensor:
         """Computes in double precision if the device can, so that an output does not depend on other rows."""
-        self.network_.eval()
-        double = fastest_device() != "mps"
-        network = self.network_.double() if double else self.network_
-        with torch.inference_mode():
-            made = torch.cat([self._forward([some]) for some in torch.split(rows[0], PICTURES_AT_ONCE)])
-        network.float()
+        if fastest_device() != "mps":
+            self.network_.double()
+        made = super()._outputs(rows, batch)
+        self.network_.float()
         return made
 
-    def __getstate__(self) -> dict[str, Any]:
-        if hasattr(self, "network_"):
-            self.network_.cpu()
-        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]  # of the other base
-        return state
 
-
-class PictureNetworkClassifier(_PictureNetwork, NetworkClassifier):
+class PictureNetworkClassifier(ClassOutputs, _PictureNetwork):
     """A convolutional network that predicts probabilities."""
 
 
-class PictureNetworkRegressor(_PictureNetwork, NetworkRegressor):
+class PictureNetworkRegressor(NumberOutputs, _PictureNetwork):
     """A convolutional network that predicts numbers."""
 
 
