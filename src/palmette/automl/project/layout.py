@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import NamedTuple
 
 from palmette.automl.calls import Call, Name, Value, calls_in, mapped, paths_of, source
 from palmette.automl.problems.problem import EnsembleMember
+from palmette.automl.project.rendering import WIDTH
 from palmette.automl.project.vendoring import OWN
 
 FEATURES, MODEL = ".features.", ".model."  # prefixes of functions that the package defines itself
@@ -17,9 +19,11 @@ ENCODED = {
     "dense": "Features for networks and distances: scaled, without missing values, few columns.",
     "sparse": "Features for linear models: scaled, without missing values, any number of columns.",
 }
-SHORT = 60  # source of at most this many characters needs no function of its own
+SHORT, LONG = 60, 80
+"""Characters of a call that needs no function of its own, and from which a part of another call gets a name."""
 COMPONENTS = "components"  # the module with classes copied into the package
 PIPELINE, COLUMNS = "sklearn.pipeline.Pipeline", "sklearn.compose.ColumnTransformer"
+SHORTER = {PIPELINE: "sklearn.pipeline.make_pipeline", COLUMNS: "sklearn.compose.make_column_transformer"}
 
 
 @dataclass(frozen=True)
@@ -36,15 +40,18 @@ class ModelCalls:
 class FunctionSource(NamedTuple):
     """A function that returns the result of a call."""
 
-    name: str
+    path: str  # its name after FEATURES or MODEL
     call: Call
     doc: str
 
     @property
-    def returns(self) -> Name:
-        """The class of its result."""
-        made = {"make_pipeline": PIPELINE, "make_column_transformer": COLUMNS}
-        return Name(made.get(self.call.short, self.call.path))
+    def name(self) -> str:
+        return self.path.rpartition(".")[2]
+
+    @property
+    def body(self) -> str:
+        """The source of its statements."""
+        return "\n    ".join(_statements(self.call))
 
 
 class PackageLayout(NamedTuple):
@@ -52,8 +59,7 @@ class PackageLayout(NamedTuple):
 
     readers: Value  # readers of the columns, by kind
     features: tuple[FunctionSource, ...]
-    members: tuple[FunctionSource, ...]
-    model: Call  # the body of `build_model`
+    model: tuple[FunctionSource, ...]
 
 
 def laid_out(calls: ModelCalls, columns: Mapping[str, Sequence[str]]) -> PackageLayout:
@@ -61,25 +67,20 @@ def laid_out(calls: ModelCalls, columns: Mapping[str, Sequence[str]]) -> Package
 
     Lists of columns are replaced by their names in features.py, which `columns` holds.
     """
-    given = _reading(calls.reader)
-    readers = given["readers"]
-    typed = replaced(calls.reader, [(value, Name(FEATURES + name.upper())) for name, value in given.items()])
-    assert isinstance(typed, Call)
-    features = [FunctionSource("typed_columns", typed, "Reads columns as they are written in the file.")]
-    encoders = _encoders(calls)
-    shared = [
-        FunctionSource("_".join(names), call, "Steps that several kinds of columns share.")
-        for names, call in sorted(_shared(encoders), key=lambda one: -len(one[0]))  # the longest are used first
-    ]
-    members = _members(calls) if len(calls.members) > 1 else []
-    known = [(one.call, Call(FEATURES + one.name)) for one in encoders]
-    model = replaced(calls.estimator, [*known, *((one.call, Call(MODEL + one.name)) for one in members)])
-    return PackageLayout(
-        _named(readers, columns),
-        tuple(_readable(one, columns, shared) for one in (*features, *shared, *encoders)),
-        tuple(_readable(one, columns, ()) for one in members),
-        _compact(_after(Call(FEATURES + "typed_columns"), model)),
-    )
+    arguments = (one.arguments.get("kw_args", {}) for one in _calls(calls.reader))
+    given: dict[str, Value] = next(one for one in arguments if "readers" in one)
+    read = replaced(calls.reader, [(value, Name(FEATURES + name.upper())) for name, value in given.items()])
+    typed = FunctionSource(f"{FEATURES}typed_columns", read, "Reads columns as they are written in the file.")
+    encoders, members = _encoders(calls), _members(calls) if len(calls.members) > 1 else []
+    shared = sorted(_shared(encoders), key=lambda one: -len(one.name))  # the longest are used first
+    steps = [("model", replaced(calls.estimator, [(one.call, Call(one.path)) for one in (*encoders, *members)]))]
+    if steps[0][1].path == PIPELINE:
+        steps = steps[0][1].arguments["steps"]
+    model = Call(PIPELINE, {"steps": [("columns", Call(typed.path)), *steps]})
+    features = [one._replace(call=_with_shared(one.call, shared)) for one in (*shared, *encoders)]
+    functions = [typed, *features], [FunctionSource(f"{MODEL}build_model", model, "The unfitted model."), *members]
+    named = [tuple(one._replace(call=_named(one.call, columns)) for one in part) for part in functions]
+    return PackageLayout(_named(given["readers"], columns), *named)
 
 
 def replaced(value: Value, known: Sequence[tuple[Value, Value]]) -> Value:
@@ -91,7 +92,7 @@ def replaced(value: Value, known: Sequence[tuple[Value, Value]]) -> Value:
 
 
 def imports_of(values: Iterable[Value], own: Collection[str], here: str) -> list[str]:
-    """The import lines that values need."""
+    """The import lines that values need; those of functions that may replace a class are among them."""
     lines = set[str]()
     for path in (path for value in values for path in paths_of(value)):
         module, _, name = path.rpartition(".")
@@ -104,7 +105,8 @@ def imports_of(values: Iterable[Value], own: Collection[str], here: str) -> list
         elif path.startswith(FEATURES):
             lines.add(f"from .features import {name}")
         else:
-            lines.add(f"from {'.' * (module in own)}{module} import {name}")
+            also = f", {SHORTER[path].rpartition('.')[2]}" if path in SHORTER else ""
+            lines.add(f"from {'.' * (module in own)}{module} import {name}{also}")
     return sorted(lines)
 
 
@@ -114,20 +116,21 @@ def _encoders(calls: ModelCalls) -> list[FunctionSource]:
     for member, layout in zip(calls.members, calls.layouts, strict=True):
         if layout != "rows" and all(member.encoder != one.call for one in found):
             same = sum(one.name.startswith(layout) for one in found)
-            name = f"{layout}_features" + (f"_{same + 1}" if same else "")
+            name = f"{FEATURES}{layout}_features" + (f"_{same + 1}" if same else "")
             found.append(FunctionSource(name, member.encoder, ENCODED.get(layout, "The features.")))
     return found
 
 
-def _shared(encoders: Sequence[FunctionSource]) -> Iterator[tuple[list[str], Call]]:
-    """Pipelines that several encoder pipelines end with, each with the names of its steps."""
-    every = [one for part in encoders for one in _calls(part.call) if one.short == "Pipeline"]
+def _shared(encoders: Sequence[FunctionSource]) -> Iterator[FunctionSource]:
+    """Pipelines that several encoder pipelines end with, named by their steps."""
+    every = [one for part in encoders for one in _calls(part.call) if one.path == PIPELINE]
     done: list[Call] = []
     for one in every:
         steps = one.arguments["steps"]
         if sum(other.arguments["steps"][-len(steps) :] == steps for other in every) > 1 and one not in done:
             done.append(one)
-            yield [name for name, _ in steps], one
+            name = "_".join(name for name, _ in steps)
+            yield FunctionSource(FEATURES + name, one, "Steps that several kinds of columns share.")
 
 
 def _members(calls: ModelCalls) -> list[FunctionSource]:
@@ -140,7 +143,7 @@ def _members(calls: ModelCalls) -> list[FunctionSource]:
         if len({id(one) for one in inside}) == 1 and not encoded and not taken and len(source(call)) > SHORT:
             candidate = inside[0].candidate
             reason = candidate.reason[:1].upper() + candidate.reason[1:]
-            found.append(FunctionSource(re.sub(r"\W+", "_", candidate.name), call, reason))
+            found.append(FunctionSource(MODEL + re.sub(r"\W+", "_", candidate.name), call, reason))
     return found
 
 
@@ -148,70 +151,60 @@ def _calls(value: Value) -> Iterator[Call]:
     return (one for one in calls_in(value) if isinstance(one, Call))
 
 
-def _after(first: Call, estimator: Call) -> Call:
-    if estimator.path == PIPELINE:
-        return estimator.where(steps=[("columns", first), *estimator.arguments["steps"]])
-    return Call(PIPELINE, {"steps": [("columns", first), ("model", estimator)]})
+def _with_shared(whole: Call, shared: Sequence[FunctionSource]) -> Call:
+    """The call with calls of functions in place of the steps that they return."""
 
-
-def _readable(
-    part: FunctionSource, columns: Mapping[str, Sequence[str]], shared: Sequence[FunctionSource]
-) -> FunctionSource:
-    """The function, with calls in place of shared steps and names in place of lists of columns."""
-
-    whole = _named(part.call, columns)
-
-    def shortened(value: Value) -> Value:
-        if isinstance(value, Call) and value.path == PIPELINE and value is not whole:
+    def change(value: Value) -> Value:
+        if isinstance(value, Call) and value.path == PIPELINE:
             steps = value.arguments["steps"]
             for one in shared:
                 ending = one.call.arguments["steps"]
                 if steps[-len(ending) :] == ending:
-                    before, call = steps[: -len(ending)], Call(FEATURES + one.name)
-                    return mapped(value.where(steps=[*before, (one.name, call)]), shortened) if before else call
-        return mapped(value, shortened)
+                    before, call = steps[: -len(ending)], Call(one.path)
+                    return mapped(value.where(steps=[*before, (one.name, call)]), change) if before else call
+        return mapped(value, change)
 
-    made = shortened(whole)
-    assert isinstance(made, Call)
-    return part._replace(call=_compact(made))
-
-
-def _reading(call: Call) -> dict[str, Value]:
-    every = (one.arguments.get("kw_args", {}) for one in _calls(call))
-    return next(given for given in every if "readers" in given)
+    return mapped(whole, change)
 
 
 def _named(value: Value, columns: Mapping[str, Sequence[str]]) -> Value:
     """The value with lists of columns replaced by their names."""
     if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
-        return _by_name(value, columns) or value
+        rest, found = list(value), list[str]()
+        while fitting := [one for one, known in columns.items() if known and rest[: len(known)] == list(known)]:
+            found.append(fitting[0])
+            rest = rest[len(columns[fitting[0]]) :]
+        return value if rest else Name(FEATURES + " + ".join(found))
     return mapped(value, lambda one: _named(one, columns))
 
 
-def _by_name(names: Sequence[str], columns: Mapping[str, Sequence[str]]) -> Name | None:
-    """The sum of lists of columns that equals these names; None if there is none."""
-    rest, found = list(names), list[str]()
-    while rest:
-        fitting = [one for one, known in columns.items() if known and rest[: len(known)] == list(known)]
-        if not fitting:
-            return None
-        found.append(fitting[0])
-        rest = rest[len(columns[fitting[0]]) :]
-    return Name(FEATURES + " + ".join(found))
+def _statements(call: Call) -> list[str]:
+    """The statements that return a call; its long parts are assigned to variables first, named by step or argument."""
+    variables = dict.fromkeys((path.rpartition(".")[2] for path in paths_of(call)), "")
 
-
-def _compact(value: Call) -> Call:
-    """The call with `make_pipeline` and `make_column_transformer` in place of named steps."""
-
-    def compacted(value: Value) -> Value:
-        made = mapped(value, compacted)
-        if isinstance(made, Call) and made.path == PIPELINE and set(made.arguments) == {"steps"}:
-            return Call("sklearn.pipeline.make_pipeline", {}, tuple(step for _, step in made.arguments["steps"]))
-        if isinstance(made, Call) and made.path == COLUMNS and set(made.arguments) == {"transformers"}:
-            parts = tuple(one[1:] for one in made.arguments["transformers"])
-            return Call("sklearn.compose.make_column_transformer", {}, parts)
+    def compact(value: Value, name: str = "") -> Value:
+        """The value with `make_pipeline` and `make_column_transformer` in place of named steps."""
+        match value:
+            case Call(path=path, arguments={"steps": steps}) if path == PIPELINE and len(value.arguments) == 1:
+                made: Value = Call(SHORTER[path], {}, tuple(compact(one, step) for step, one in steps))
+            case Call(path=path, arguments={"transformers": parts}) if path == COLUMNS and len(value.arguments) == 1:
+                made = Call(SHORTER[path], {}, tuple((compact(one, part), names) for part, one, names in parts))
+            case Call(path=path, arguments=arguments, positional=positional):
+                given = {key: compact(one, key) for key, one in arguments.items()}
+                made = Call(path, given, tuple(compact(one, name) for one in positional))
+            case tuple() if len(value) == len(["name", "estimator"]) and isinstance(value[0], str):
+                made = (value[0], compact(value[1], value[0]))
+            case _:
+                made = mapped(value, compact)
+        if is_long and name and isinstance(made, Call) and len(source(made)) > LONG:
+            plain = re.sub(r"\W+", "_", name)
+            numbered = (plain if place == 1 else f"{plain}_{place}" for place in count(1))
+            name = next(one for one in numbered if one not in variables)
+            variables[name] = source(made)
+            return Name(f".{name}")
         return made
 
-    made = compacted(value)
-    assert isinstance(made, Call)
-    return made
+    is_long = False
+    is_long = len(source(compact(call))) > WIDTH - len("    return ")
+    returned = source(compact(call))
+    return [*(f"{name} = {text}" for name, text in variables.items() if text), f"return {returned}"]

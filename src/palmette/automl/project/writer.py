@@ -52,7 +52,7 @@ def write_package(
     others = _other_formats(blueprint)
     layout = laid_out(calls, {name: [one.name for one in columns] for name, columns in (groups | others).items()})
     of_features = [*([calls.target] if calls.target else []), layout.readers, *(one.call for one in layout.features)]
-    of_model = [*(one.call for one in layout.members), layout.model]
+    of_model = [one.call for one in layout.model]
     examples = _examples(blueprint, problem.examples())
     facts = {
         **_about(blueprint, selection, leaderboard),
@@ -64,8 +64,8 @@ def write_package(
         "other_formats": others,
         "own": own,
         "imports": {
-            "features": imports_of([*of_features, *(one.returns for one in layout.features)], own, FEATURES),
-            "model": imports_of([*of_model, *(one.returns for one in layout.members)], own, MODEL),
+            "features": imports_of(of_features, own, FEATURES),
+            "model": imports_of(of_model, own, MODEL),
         },
         "unconverged": any(path.startswith(UNCONVERGED) for path in paths_of(of_model)),
         "needs_openmp": any(path.startswith(("lightgbm.", "xgboost.")) for path in paths_of([of_features, of_model])),
