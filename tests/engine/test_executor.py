@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toys import Each, Gather, ListMaker, ScriptedHuman, Toy, chain, part
+from toys import Each, Gather, ListMaker, Part, ScriptedHuman, Toy, chain, part
 
 from palmette.engine import (
     END,
@@ -218,6 +218,35 @@ def test_who_resumes_may_agree_to_what_nobody_was_there_to_agree_to(tmp_path: Pa
     again = resume_run(tmp_path / "run", setup=setup, **how)
     assert again.status == "finished" and [len(toy.runs) for toy in toys] == [1, 1]
     assert resume_run(tmp_path / "run", setup=setup).status == "finished", "agreed once is agreed"
+
+
+class Unjudged(Toy):
+    """Has no criterion; takes what a person says."""
+
+    needs_person = True
+
+    def run(self, input: Any, context: Context) -> Attempt[Part]:
+        said = [one.message for past in context.attempts for one in past.violations]
+        return Attempt(part(said[-1] if said else self.name))
+
+
+def test_a_person_confirms_what_no_criterion_judges(tmp_path: Path) -> None:
+    """What the person says is the next attempt's evidence; an output that was confirmed is not asked about again."""
+    toys = [Unjudged("a"), Toy("b", ["a"], strict=True)]
+    human = ScriptedHuman(["make it blue", " Yes "])
+    result = run_topology(chain(*toys, human=human), tmp_path)
+    assert result.artefact("a_part", Part).maker == "A person asks for a change: make it blue"
+    first, second = human.questions
+    assert first.startswith("a has no success criterion") and '"maker": "a"' in first and "make it blue" in second
+    assert [one.violations[0].code for one in result.state.actor("a").attempts] == ["not-confirmed"]
+    again = ScriptedHuman()
+    assert resume_run(tmp_path, setup=chain(*toys, human=again)).status == "finished" and not again.questions
+
+
+@pytest.mark.parametrize("human", [NoHuman(), ScriptedHuman()], ids=["none", "away"])
+def test_where_nobody_can_be_asked_the_output_stands(human: Any, tmp_path: Path) -> None:
+    result = run_topology(chain(Unjudged("a"), Toy("b", ["a"], strict=True), human=human), tmp_path)
+    assert result.status == "finished" and not result.state.actor("a").attempts
 
 
 def test_a_fan_out_runs_each_element_and_keeps_its_order(tmp_path: Path) -> None:

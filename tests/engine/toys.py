@@ -62,6 +62,7 @@ class Toy(BaseActor):
     """Makes the part of its name, with a fault until it is instructed; a strict one finds faults."""
 
     description = "A toy."
+    needs_person = False
     Output = Part
 
     def __init__(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from canned import Canned, Writer, code, models
 
-from palmette.engine import Remedy, RunBudget, RunResult, Setup, Topology, resume_run, run_topology
+from palmette.engine import BaseActor, Remedy, RunBudget, RunResult, Setup, Topology, resume_run, run_topology
 from palmette.engine.topology import Node
 from palmette.errors import ModelError
 from palmette.llm import NEEDED, OFFLINE, Reply, section
@@ -40,6 +40,34 @@ def test_the_built_in_rules_and_a_model_go_the_same_way(tmp_path: Path) -> None:
     assert script(result) == 'print("hello")\n'
     ((who, cost),) = result.state.bill.items()
     assert who == ("writer", "writer") and cost.spend.calls == 1 and cost.spend.tokens == 120
+
+
+class Unjudged(Writer):
+    """Writes what nothing measures."""
+
+    check = BaseActor.check  # type: ignore[assignment]  # the default
+
+
+class Reader:
+    """A person who wants another word."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def ask(self, question: str) -> str | None:
+        self.asked += 1
+        return "yes" if "hello" in question else "Write hello."
+
+
+@pytest.mark.parametrize(("answers", "asked"), [([BAD, GOOD], 2), ([], 0)], ids=["model", "rules"])
+def test_a_person_confirms_what_a_model_wrote_where_nothing_measures_it(
+    answers: list[str], asked: int, tmp_path: Path
+) -> None:
+    provider, reader = Canned(answers), Reader()
+    models_ = models(provider) if answers else OFFLINE
+    result = run_topology(replace(setup(), actors={"writer": Unjudged(models_)}, human=reader), tmp_path)
+    assert result.status == "finished" and reader.asked == asked and "hello" in script(result)
+    assert not answers or "[not-confirmed] A person asks for a change: Write hello." in str(provider.prompts[1])
 
 
 def test_a_model_sees_what_was_tried_and_its_last_answer(tmp_path: Path) -> None:

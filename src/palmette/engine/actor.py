@@ -181,6 +181,8 @@ class BaseActor:
 
     has_criterion = False
     is_measured = False
+    needs_person = True
+    """Whether a person, where one can be asked, confirms each output if there is no criterion."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -8,6 +8,7 @@ from pathlib import Path
 from palmette.engine import events as e
 from palmette.engine.actor import Violation
 from palmette.engine.edits import Edits
+from palmette.engine.human import is_yes
 from palmette.engine.invocation import Invoker
 from palmette.engine.paid_call_cache import PaidCallCache
 from palmette.engine.planner import Decision, Situation
@@ -119,7 +120,7 @@ class Executor:
         answer = self._recorder.ask(self._setup.human, question, "approval", name)
         if self._edits.absorb():
             return False
-        if (answer or "").strip().casefold() not in {"y", "yes"}:
+        if not is_yes(answer):
             reply = f"the answer was {answer!r}" if answer else "nobody is there to ask"
             look = f"Look at {folders}; to agree, resume with --approve {name}."
             raise RunStopped(f"{name} needs a person's approval, and {reply}. {look}", code="not-approved")

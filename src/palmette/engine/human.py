@@ -27,6 +27,11 @@ class Human(Protocol):
         """The answer; None if help is not available."""
 
 
+def is_yes(answer: str | None) -> bool:
+    """Whether an answer agrees."""
+    return (answer or "").strip().casefold() in {"y", "yes"}
+
+
 class NoHuman:
     """No person is available."""
 

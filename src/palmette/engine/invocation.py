@@ -23,11 +23,14 @@ from palmette.engine.events import (
     InvocationStarted,
     Order,
 )
+from palmette.engine.human import NoHuman, is_yes
 from palmette.engine.paid_call_cache import PaidCallCache
 from palmette.engine.setup import Setup
 from palmette.engine.storage import clear_workspaces, make_workspace
 from palmette.engine.wiring import Wiring, elements
 from palmette.errors import DeveloperError, InputError, Mistake, PalmetteError, machine_error
+
+SHOWN = 2000  # characters of an output that a person is asked to confirm
 
 
 class _Task(NamedTuple):
@@ -215,7 +218,21 @@ class Invoker:
             raise
         except Exception as error:  # noqa: BLE001 - the process boundary to actors: what they raise is evidence
             return outcome(Verdict.of([_crash(task.name, error)]))
-        return outcome(self._measured(task.name, task.input, stored, context))
+        verdict = self._measured(task.name, task.input, stored, context)
+        return outcome(verdict if self._actor(task.name).has_criterion else self._confirmed(task.name, digest, verdict))
+
+    def _confirmed(self, name: str, digest: str, verdict: Verdict) -> Verdict:
+        """A person's verdict on an output that no criterion judges; `verdict` if nobody can be asked."""
+        if isinstance(self._setup.human, NoHuman) or not getattr(self._actor(name), "needs_person", False):
+            return verdict
+        text = canonical(self._store.get(digest))
+        shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}...\n"
+        made = f"{name} has no success criterion, and made this (objects/{digest}):\n{shown}"
+        answer = self._recorder.ask(self._setup.human, f"{made}Is it right? (yes, or what to change)", "actor", name)
+        if answer is None or is_yes(answer):
+            return verdict
+        message = f"A person asks for a change: {answer}"
+        return Verdict.of([Violation(code="not-confirmed", message=message, subject=name)])
 
     def _measured(self, name: str, input: BaseModel, output: BaseModel, context: Context) -> Verdict:
         """Applies the actor's criterion; a crash becomes a violation."""

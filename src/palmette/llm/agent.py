@@ -38,6 +38,7 @@ class Agent(BaseActor):
     def __init__(self, models: Models = OFFLINE) -> None:
         self.model: Answerer | None = models.of(self.name)
         """None for the built-in rules."""
+        self.needs_person = self.model is not None  # rules give the same output again
 
     def offline(self, input: Any, context: Context) -> Attempt[Any]:
         """One attempt by the built-in rules."""

@@ -29,6 +29,7 @@ class DataProfiler(BaseActor):
     produces = "profile"
     Input = ProfilerInput
     Output = Profile
+    needs_person = False
 
     def run(self, input: ProfilerInput, context: Context) -> Attempt[Profile]:
         made = compute(input.task, input.samples)

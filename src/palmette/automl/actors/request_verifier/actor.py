@@ -31,6 +31,7 @@ class RequestVerifier(BaseActor):
     produces = "verification"
     Input = VerifierInput
     Output = Verification
+    needs_person = False
 
     def run(self, input: VerifierInput, context: Context) -> Attempt[Verification]:
         reading = read_sentence(input.request.text, input.columns, input.request.files)
