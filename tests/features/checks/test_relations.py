@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from palmette.features.checks.metamorphic import relations
+from palmette.features.checks.metamorphic.check import session_zones
 from palmette.features.checks.metamorphic.inputs import MetamorphicInput, at_or_after, input_at_one_cutoff
 from palmette.features.frame import Frame
 from palmette.features.oracle.clock import timestamp_of
@@ -176,3 +177,10 @@ def test_other_entities_leave_alone_what_is_counted_by_a_key_of_a_join(ground: M
     wider = replace(view, grain={**view.grain, "country": kind}, features=by_country)
     after = relations.other_entities(replace(ground, view=wider))
     assert after is None or not added(ground, after)
+
+
+@pytest.mark.parametrize("hour", [0, 6, 12, 14, 22, 23])
+def test_the_cut_off_is_on_another_day_in_a_session_zone(hour: int) -> None:
+    """Otherwise `datediff(as_of, ...)` in the session's zone would equal the one in a view in UTC."""
+    cutoff = T.replace(hour=hour, minute=30)
+    assert any(cutoff.astimezone(ZoneInfo(zone)).date() != cutoff.date() for zone in session_zones(cutoff))

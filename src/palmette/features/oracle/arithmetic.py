@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from decimal import ROUND_DOWN, Decimal
@@ -20,25 +21,25 @@ from palmette.features.spec.values import SparkType
 Operation = Callable[[Any, Any], Any]
 
 
-def binary(operator: Operator, left: TypedExpression, right: TypedExpression, zone: ZoneInfo) -> TypedExpression:
-    """`left operator right`, where the operator is one of + - * / % div."""
+def binary(symbol: Operator, left: TypedExpression, right: TypedExpression, zone: ZoneInfo) -> TypedExpression:
+    """`left symbol right`, where the symbol is one of + - * / % div."""
     if left.kind.name == right.kind.name == "null":
         return constant(None, c.DOUBLE)
     if not (_is_number(left) and _is_number(right)):
-        return _temporal(operator, left, right, zone)
+        return _temporal(symbol, left, right, zone)
     left, right = _numeric(left, right, zone), _numeric(right, left, zone)
     names = {left.kind.name, right.kind.name}
     if "decimal" in names and not names & {"float", "double"}:
-        return _decimal(operator, _widened(left, zone), _widened(right, zone))
-    if operator == "/":
+        return _decimal(symbol, _widened(left, zone), _widened(right, zone))
+    if symbol == "/":
         return _lifted(c.DOUBLE, to(left, c.DOUBLE, zone), to(right, c.DOUBLE, zone), _divide)
     kind = common(left.kind, right.kind)
-    if operator == "div":
+    if symbol == "div":
         kind = c.BIGINT
     if kind.is_integer:
-        return _lifted(kind, left, right, _INTEGER[operator], lambda value: in_range(value, kind))
+        return _lifted(kind, left, right, _INTEGER[symbol], lambda value: in_range(value, kind))
     finish = to_single if kind.name == "float" else None
-    return _lifted(kind, to(left, kind, zone), to(right, kind, zone), _FLOAT[operator], finish)
+    return _lifted(kind, to(left, kind, zone), to(right, kind, zone), _FLOAT[symbol], finish)
 
 
 def negated(item: TypedExpression, zone: ZoneInfo) -> TypedExpression:
@@ -89,17 +90,15 @@ def _lifted(
     return lift(kind, [left, right], run, literal=True)
 
 
-def _decimal(operator: Operator, left: TypedExpression, right: TypedExpression) -> TypedExpression:
-    kind = c.arithmetic_type(operator, left.kind, right.kind)
-    if operator == "div":
-        return _lifted(
-            kind, left, right, lambda a, b: None if b == 0 else _quotient(a, b), lambda value: in_range(value, kind)
-        )
-    return _lifted(kind, left, right, _DECIMAL[operator], lambda value: to_decimal(value, kind))
+def _decimal(symbol: Operator, left: TypedExpression, right: TypedExpression) -> TypedExpression:
+    kind = c.arithmetic_type(symbol, left.kind, right.kind)
+    if symbol == "div":
+        return _lifted(kind, left, right, _quotient, lambda value: in_range(value, kind))
+    return _lifted(kind, left, right, _DECIMAL[symbol], lambda value: to_decimal(value, kind))
 
 
-def _quotient(left: Decimal, right: Decimal) -> int:
-    return int(EXACT.divide(left, right).to_integral_value(ROUND_DOWN))
+def _quotient(left: Decimal, right: Decimal) -> int | None:
+    return None if right == 0 else int(EXACT.divide(left, right).to_integral_value(ROUND_DOWN))
 
 
 def _divide(left: float, right: float) -> float | None:
@@ -119,19 +118,13 @@ def _remainder(left: float, right: float) -> float | None:
     return math.nan if math.isinf(left) else math.fmod(left, right)
 
 
+_EXACT: dict[str, Operation] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _INTEGER: dict[str, Operation] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
+    **_EXACT,
     "%": lambda a, b: None if b == 0 else abs(a) % abs(b) * (-1 if a < 0 else 1),
     "div": _whole_quotient,
 }
-_FLOAT: dict[str, Operation] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "%": _remainder,
-}
+_FLOAT: dict[str, Operation] = {**_EXACT, "%": _remainder}
 _DECIMAL: dict[str, Operation] = {
     "+": EXACT.add,
     "-": EXACT.subtract,
@@ -141,13 +134,13 @@ _DECIMAL: dict[str, Operation] = {
 }
 
 
-def _temporal(operator: str, left: TypedExpression, right: TypedExpression, zone: ZoneInfo) -> TypedExpression:  # noqa: C901 - a table of types
+def _temporal(symbol: str, left: TypedExpression, right: TypedExpression, zone: ZoneInfo) -> TypedExpression:  # noqa: C901 - a table of types
     names = left.kind.name, right.kind.name
-    if operator == "+" and names[1] in ("date", "timestamp", "timestamp_ntz"):
-        return _temporal(operator, right, left, zone)
-    if operator not in ("+", "-"):
-        return _scaled(operator, left, right)
-    sign = 1 if operator == "+" else -1
+    if symbol == "+" and names[1] in ("date", "timestamp", "timestamp_ntz"):
+        return _temporal(symbol, right, left, zone)
+    if symbol not in ("+", "-"):
+        return _scaled(symbol, left, right)
+    sign = 1 if symbol == "+" else -1
     match names:
         case ("date", "tinyint" | "smallint" | "int"):
             return _lifted(c.DATE, left, right, lambda day, n: shifted(day, sign * n))
@@ -172,15 +165,15 @@ def _temporal(operator: str, left: TypedExpression, right: TypedExpression, zone
         case ("timestamp" | "date", "timestamp" | "date") if sign < 0:
             return _lifted(c.INTERVAL, to(left, c.TIMESTAMP, zone), to(right, c.TIMESTAMP, zone), lambda a, b: a - b)
         case _:
-            raise NotCovered(f"{names[0]} {operator} {names[1]}")
+            raise NotCovered(f"{names[0]} {symbol} {names[1]}")
 
 
-def _scaled(operator: str, left: TypedExpression, right: TypedExpression) -> TypedExpression:
-    if operator == "*" and {left.kind.name, right.kind.name} & {"interval", "months"}:
+def _scaled(symbol: str, left: TypedExpression, right: TypedExpression) -> TypedExpression:
+    if symbol == "*" and {left.kind.name, right.kind.name} & {"interval", "months"}:
         number, length = (left, right) if left.kind.is_numeric else (right, left)
         if number.kind.is_integer:
             return _lifted(length.kind, length, number, lambda a, n: a * n)
-    raise NotCovered(f"{left.kind} {operator} {right.kind}")
+    raise NotCovered(f"{left.kind} {symbol} {right.kind}")
 
 
 def shifted(day: date, days: int) -> date:

@@ -7,7 +7,7 @@ import re
 import struct
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, timezone
-from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -24,7 +24,7 @@ _TIMESTAMP = re.compile(
     r"\s*(Z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?|[A-Za-z]+/[A-Za-z_/]+)?)?)?)?\Z",
     re.ASCII,
 )
-_INFINITE = ("inf", "infinity")
+_NOT_FINITE = re.compile(r"nan|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
 
@@ -69,9 +69,9 @@ def stored(value: Any, kind: SparkType) -> Any:
     """The value as stored in a column of its type: floats, also in arrays and maps, are rounded to 32 bits."""
     if value is None or not (kind.name == "float" or kind.element):
         return value
-    return (
-        to_single(value) if kind.name == "float" else _parts(value, kind, kind, lambda item, _, own: stored(item, own))
-    )
+    if kind.name == "float":
+        return to_single(value)
+    return _parts(value, kind, kind, lambda item, _, own: stored(item, own))
 
 
 def _parts(value: Any, source: SparkType, target: SparkType, change: Callable[[Any, SparkType, SparkType], Any]) -> Any:
@@ -141,12 +141,8 @@ def to_float(value: Any, source: SparkType, target: SparkType) -> float:
 
 
 def _float_of(text: str) -> float:
-    special = {"nan": math.nan} | {
-        f"{sign}{name}": float(sign + "inf") for sign in ("", "+", "-") for name in _INFINITE
-    }
-    folded = text.lower()
-    if folded in special:
-        return special[folded]
+    if _NOT_FINITE.fullmatch(text):
+        return float(text)
     plain = text[:-1] if text[-1:] in ("d", "D", "f", "F") else text
     if not _NUMBER.match(plain):
         raise WouldFail(f"{text!r} as a number")
@@ -304,21 +300,11 @@ def java_double(value: float, single: bool = False) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     if value == 0:
         return "-0.0" if math.copysign(1, value) < 0 else "0.0"
-    shortest = _shortest_single(value) if single else repr(value)
-    try:
-        sign, digits, exponent = Decimal(shortest).as_tuple()
-    except InvalidOperation as error:
-        raise NotCovered(f"the text of {value!r}") from error
-    text = "".join(map(str, digits)).rstrip("0") or "0"
-    power = len(digits) + int(exponent) - 1
-    if -3 <= power < 7:
-        plain = format(Decimal(shortest), "f")
-        body = plain.lstrip("-")
-        body = body.rstrip("0") if "." in body else body + "."
-        body = body + "0" if body.endswith(".") else body
-    else:
-        body = f"{text[0]}.{text[1:] or '0'}E{power}"
-    return ("-" if sign else "") + body
+    number = Decimal(_shortest_single(value) if single else repr(value)).normalize()
+    power = number.adjusted()
+    is_plain = -3 <= power < 7
+    whole, _, fraction = f"{number if is_plain else number.scaleb(-power):f}".partition(".")
+    return f"{whole}.{fraction or '0'}{'' if is_plain else f'E{power}'}"
 
 
 def _shortest_single(value: float) -> str:

@@ -95,20 +95,16 @@ def _differences(compare: _Comparison, expected: Frame, actual: Frame, limit: in
         if len(found) >= limit:
             return tuple(found[:limit])
     for rows in theirs.values():
-        found += [Difference({name: row[name] for name in names}, "", "no such row", _plain(row)) for row in rows]
+        found += [Difference({name: row[name] for name in names}, "", "no such row", dict(row)) for row in rows]
     return tuple(found[:limit])
 
 
 def _columns(expected: Frame, actual: Frame) -> list[Difference]:
+    mine, theirs = (dict(zip(one, map(str, one.values()), strict=True)) for one in (expected.schema, actual.schema))
     found = [
-        Difference({}, name, str(kind), str(actual.schema[name]) if name in actual.schema else "no such column")
-        for name, kind in expected.schema.items()
-        if actual.schema.get(name) != kind
-    ]
-    found += [
-        Difference({}, name, "no such column", str(kind))
-        for name, kind in actual.schema.items()
-        if name not in expected.schema
+        Difference({}, name, mine.get(name, "no such column"), theirs.get(name, "no such column"))
+        for name in {**mine, **theirs}
+        if mine.get(name) != theirs.get(name)
     ]
     if not found and list(expected.schema) != list(actual.schema):
         found.append(Difference({}, "", f"columns {', '.join(expected.schema)}", f"{', '.join(actual.schema)}"))
@@ -139,7 +135,7 @@ class _Comparison:
     def rows(self, key: Mapping[str, Any], expected: list[Any], actual: list[Any]) -> list[Difference]:
         """The differences between the rows of one key, for the pairing with the fewest."""
         if len(expected) != len(actual):
-            wanted = _plain(expected[0]) if not actual else f"{len(expected)} rows"
+            wanted = dict(expected[0]) if not actual else f"{len(expected)} rows"
             return [Difference(key, "", wanted, "no such row" if not actual else f"{len(actual)} rows")]
         if len(expected) == 1:
             return self.row(key, expected[0], actual[0])
@@ -186,26 +182,17 @@ def alike(kind: SparkType, expected: Any, actual: Any) -> bool:
         if math.isnan(expected) or math.isnan(actual):
             return math.isnan(expected) and math.isnan(actual)
         return math.isclose(expected, actual, rel_tol=RELATIVE[kind.name], abs_tol=RELATIVE[kind.name])
-    if kind.name == "array" and kind.element is not None:
-        element = kind.element
-        return len(expected) == len(actual) and all(
-            alike(element, one, other) for one, other in zip(expected, actual, strict=True)
-        )
-    if kind.name == "map" and kind.element is not None:
-        element = kind.element
-        return set(expected) == set(actual) and all(alike(element, expected[name], actual[name]) for name in expected)
+    element = kind.element
+    if element is not None and len(expected) != len(actual):
+        return False
+    if element is not None and kind.name == "array":
+        return all(alike(element, one, other) for one, other in zip(expected, actual, strict=True))
+    if element is not None:
+        return all(name in actual and alike(element, expected[name], actual[name]) for name in expected)
     return bool(expected == actual)
 
 
 def _is_approximate_count(computation: object) -> bool:
-    match computation:
-        case Aggregate(function="approx_count_distinct"):
-            return True
-        case Expression(sql=sql):
-            return "approx_count_distinct" in sql.lower()
-        case _:
-            return False
-
-
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(row)
+    if isinstance(computation, Expression):
+        return "approx_count_distinct" in computation.sql.lower()
+    return isinstance(computation, Aggregate) and computation.function == "approx_count_distinct"

@@ -8,8 +8,9 @@ Types follow Spark in ANSI mode, except that `/` and `%` give null for a zero di
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -37,6 +38,7 @@ from palmette.features.oracle.typed import (
     unify,
 )
 from palmette.features.spec import type_rules as c
+from palmette.features.spec.sql import OPERATORS
 from palmette.features.spec.type_rules import Operator
 from palmette.features.spec.values import SparkType
 
@@ -84,60 +86,46 @@ def _cast(node: Any, scope: EvaluationScope) -> TypedExpression:
     return attempted(cast) if node.args.get("safe") else cast
 
 
-def _operator(symbol: Operator) -> Callable[[Any, EvaluationScope], TypedExpression]:
-    def compiler(node: Any, scope: EvaluationScope) -> TypedExpression:
-        return binary(symbol, build(node.this, scope), build(node.expression, scope), scope.zone)
-
-    return compiler
+def _sides(node: Any, scope: EvaluationScope) -> list[TypedExpression]:
+    return _each([node.this, node.expression], scope)
 
 
-def _comparison(test: Callable[[Any, Any], bool]) -> Callable[[Any, EvaluationScope], TypedExpression]:
-    def compiler(node: Any, scope: EvaluationScope) -> TypedExpression:
-        return compare(build(node.this, scope), build(node.expression, scope), test, scope)
-
-    return compiler
+def _operator(symbol: Operator, node: Any, scope: EvaluationScope) -> TypedExpression:
+    left, right = _sides(node, scope)
+    return binary(symbol, left, right, scope.zone)
 
 
-def compare(
-    left: TypedExpression, right: TypedExpression, test: Callable[[Any, Any], bool], scope: EvaluationScope
-) -> TypedExpression:
-    """A comparison; null if either side is null."""
-    _, sides = unify([left, right], scope.zone)
+def _comparison(test: Callable[[Any, Any], bool], node: Any, scope: EvaluationScope) -> TypedExpression:
+    """Null if either side is null."""
+    _, sides = unify(_sides(node, scope), scope.zone)
     return lift(c.BOOLEAN, sides, lambda a, b: test(order_key(a), order_key(b)))
 
 
-def _null_safe(equal: bool) -> Callable[[Any, EvaluationScope], TypedExpression]:
-    def compiler(node: Any, scope: EvaluationScope) -> TypedExpression:
-        found = null_safe_equal(build(node.this, scope), build(node.expression, scope), scope.zone)
-        return lift(c.BOOLEAN, [found], lambda alike: alike is equal)
-
-    return compiler
+def _null_safe(node: Any, scope: EvaluationScope) -> TypedExpression:
+    left, right = _sides(node, scope)
+    return null_safe_equal(left, right, scope.zone)
 
 
 def _condition(node: exp.Expr, scope: EvaluationScope) -> TypedExpression:
     return to(build(node, scope), c.BOOLEAN, scope.zone)
 
 
-def _logic(decisive: bool) -> Callable[[Any, EvaluationScope], TypedExpression]:
+def _logic(decisive: bool, node: Any, scope: EvaluationScope) -> TypedExpression:
     """Compiles AND (decided by one false) or OR (decided by one true)."""
+    left, right = _condition(node.this, scope).run, _condition(node.expression, scope).run
 
-    def compiler(node: Any, scope: EvaluationScope) -> TypedExpression:
-        left, right = _condition(node.this, scope).run, _condition(node.expression, scope).run
+    def run(row: Any) -> Any:
+        one = left(row)
+        if one is decisive:
+            return decisive
+        other = right(row)
+        return decisive if other is decisive else None if one is None or other is None else not decisive
 
-        def run(row: Any) -> Any:
-            one = left(row)
-            if one is decisive:
-                return decisive
-            other = right(row)
-            return decisive if other is decisive else None if one is None or other is None else not decisive
-
-        return TypedExpression(c.BOOLEAN, run)
-
-    return compiler
+    return TypedExpression(c.BOOLEAN, run)
 
 
 def _not(node: Any, scope: EvaluationScope) -> TypedExpression:
-    return lift(c.BOOLEAN, [_condition(node.this, scope)], lambda value: not value)
+    return lift(c.BOOLEAN, [_condition(node.this, scope)], operator.not_)
 
 
 def _is(node: Any, scope: EvaluationScope) -> TypedExpression:
@@ -161,7 +149,7 @@ def _in(node: Any, scope: EvaluationScope) -> TypedExpression:
         if value is None:
             return None
         members = [other.run(row) for other in others]
-        if any(member is not None and same(member, value) for member in members):
+        if any(same(member, value) for member in members):
             return True
         return None if None in members else False
 
@@ -171,13 +159,9 @@ def _in(node: Any, scope: EvaluationScope) -> TypedExpression:
 def _between(node: Any, scope: EvaluationScope) -> TypedExpression:
     if node.args.get("symmetric"):
         raise NotCovered("BETWEEN SYMMETRIC")
-    return _logic(False)(
-        exp.And(
-            this=exp.GTE(this=node.this.copy(), expression=node.args["low"].copy()),
-            expression=exp.LTE(this=node.this.copy(), expression=node.args["high"].copy()),
-        ),
-        scope,
-    )
+    low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
+    high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
+    return build(exp.And(this=low, expression=high), scope)
 
 
 def _like(node: Any, scope: EvaluationScope, fold: bool = False, escape: str = "\\") -> TypedExpression:
@@ -261,12 +245,10 @@ def _function(node: Any, scope: EvaluationScope) -> TypedExpression:
     return FUNCTIONS[name](_each(arguments, scope), scope)
 
 
-def _named(name: str, *keys: str) -> Callable[[Any, EvaluationScope], TypedExpression]:
-    def compiler(node: Any, scope: EvaluationScope) -> TypedExpression:
-        arguments = [node.args[key] for key in keys if node.args.get(key) is not None]
-        return FUNCTIONS[name](_each(arguments, scope), scope)
-
-    return compiler
+def _named(name: str, keys: str, node: Any, scope: EvaluationScope) -> TypedExpression:
+    """A function with its own syntax; `keys` names its arguments in the tree."""
+    arguments = [node.args[key] for key in keys.split() if node.args.get(key) is not None]
+    return FUNCTIONS[name](_each(arguments, scope), scope)
 
 
 def _trim(node: Any, scope: EvaluationScope) -> TypedExpression:
@@ -293,15 +275,11 @@ def _negative(node: Any, scope: EvaluationScope) -> TypedExpression:
     return negated(item, scope.zone)
 
 
-def _bits(symbol: Callable[[int, int], int]) -> Callable[[Any, EvaluationScope], TypedExpression]:
-    def compiler(node: Any, scope: EvaluationScope) -> TypedExpression:
-        kind, sides = unify([build(node.this, scope), build(node.expression, scope)], scope.zone)
-        if not kind.is_integer:
-            raise NotCovered(f"{node.sql(dialect='spark')}")
-
-        return lift(kind, sides, lambda a, b: in_range(symbol(a, b), kind))
-
-    return compiler
+def _bits(combine: Callable[[int, int], int], node: Any, scope: EvaluationScope) -> TypedExpression:
+    kind, sides = unify(_sides(node, scope), scope.zone)
+    if not kind.is_integer:
+        raise NotCovered(f"{node.sql(dialect='spark')}")
+    return lift(kind, sides, lambda a, b: in_range(combine(a, b), kind))
 
 
 _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
@@ -316,25 +294,20 @@ _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
     exp.Cast: _cast,
     exp.TryCast: _cast,
     exp.Neg: _negative,
-    exp.Add: _operator("+"),
-    exp.Sub: _operator("-"),
-    exp.Mul: _operator("*"),
-    exp.Div: _operator("/"),
-    exp.Mod: _operator("%"),
-    exp.IntDiv: _operator("div"),
-    exp.BitwiseAnd: _bits(lambda a, b: a & b),
-    exp.BitwiseOr: _bits(lambda a, b: a | b),
-    exp.BitwiseXor: _bits(lambda a, b: a ^ b),
-    exp.EQ: _comparison(lambda a, b: bool(a == b)),
-    exp.NEQ: _comparison(lambda a, b: bool(a != b)),
-    exp.LT: _comparison(lambda a, b: bool(a < b)),
-    exp.LTE: _comparison(lambda a, b: bool(a <= b)),
-    exp.GT: _comparison(lambda a, b: bool(a > b)),
-    exp.GTE: _comparison(lambda a, b: bool(a >= b)),
-    exp.NullSafeEQ: _null_safe(True),
-    exp.NullSafeNEQ: _null_safe(False),
-    exp.And: _logic(False),
-    exp.Or: _logic(True),
+    **{kind: partial(_operator, symbol) for kind, symbol in OPERATORS.items()},
+    exp.BitwiseAnd: partial(_bits, operator.and_),
+    exp.BitwiseOr: partial(_bits, operator.or_),
+    exp.BitwiseXor: partial(_bits, operator.xor),
+    exp.EQ: partial(_comparison, operator.eq),
+    exp.NEQ: partial(_comparison, operator.ne),
+    exp.LT: partial(_comparison, operator.lt),
+    exp.LTE: partial(_comparison, operator.le),
+    exp.GT: partial(_comparison, operator.gt),
+    exp.GTE: partial(_comparison, operator.ge),
+    exp.NullSafeEQ: _null_safe,
+    exp.NullSafeNEQ: lambda node, scope: lift(c.BOOLEAN, [_null_safe(node, scope)], operator.not_),
+    exp.And: partial(_logic, False),
+    exp.Or: partial(_logic, True),
     exp.Not: _not,
     exp.Is: _is,
     exp.In: _in,
@@ -342,8 +315,8 @@ _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
     exp.Like: _like,
     exp.ILike: lambda node, scope: _like(node, scope, fold=True),
     exp.Escape: _escape,
-    exp.RegexpLike: _named("rlike", "this", "expression"),
-    exp.DPipe: _named("concat", "this", "expression"),
+    exp.RegexpLike: partial(_named, "rlike", "this expression"),
+    exp.DPipe: partial(_named, "concat", "this expression"),
     exp.Case: _case,
     exp.If: _if,
     exp.Bracket: _bracket,
@@ -351,12 +324,13 @@ _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
     exp.Anonymous: _function,
     exp.Trim: _trim,
     exp.Transform: lambda node, scope: BY_SYNTAX["transform"]([node.this, node.expression], scope, build),
-    exp.Substring: _named("substring", "this", "start", "length"),
+    exp.Substring: partial(_named, "substring", "this start length"),
     exp.Any: lambda node, scope: groups.aggregate("any", [node.this.unnest()], scope, build),
-    exp.StrPosition: _named("instr", "this", "substr"),
+    exp.StrPosition: partial(_named, "instr", "this substr"),
     exp.Extract: _extract,
     exp.Filter: _group_only,
     exp.WithinGroup: _group_only,
+    exp.GroupConcat: _group_only,
     exp.IgnoreNulls: _group_only,
     exp.RespectNulls: _group_only,
 }

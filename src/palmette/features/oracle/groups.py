@@ -1,64 +1,32 @@
-"""SQL aggregate functions over the rows of a group, which may be empty.
-
-The last digits of a sum of doubles depend on the order of the rows, which Spark does not fix. If such a sum is
-rounded, cast or compared, they can decide the result. The oracle can therefore be rerun with these sums nudged.
-"""
+"""SQL aggregate functions over the rows of a group, which may be empty."""
 
 from __future__ import annotations
 
-import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from decimal import Decimal
-from fractions import Fraction
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from palmette.features.oracle.casts import in_range, to_decimal
 from palmette.features.oracle.errors import NotCovered
+from palmette.features.oracle.summaries import (
+    asymmetry,
+    correlation,
+    covariance,
+    deviation,
+    distinct,
+    in_order,
+    line,
+    mean,
+    nth,
+    percentile,
+    total,
+)
 from palmette.features.oracle.typed import Build, EvaluationScope, TypedExpression, attempted, order_key, same, to
-from palmette.features.spec import type_rules as c
-from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DOUBLE, array_of
+from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DOUBLE, STRING, array_of
 from palmette.features.spec.values import SparkType
-
-NUDGES = (1e-12, -1e-12)
-"""Relative size; far above the effect of row order on a sum, far below the tolerance of comparisons."""
-_NUDGE: ContextVar[float] = ContextVar("nudge", default=0.0)
-_EXACT = 1 << 53
-
-
-@contextmanager
-def nudged(by: float) -> Iterator[None]:
-    """Within this context, sums that depend on the order of the rows are larger by this fraction."""
-    token = _NUDGE.set(by)
-    try:
-        yield
-    finally:
-        _NUDGE.reset(token)
-
-
-def sum_of(values: Sequence[float]) -> float:
-    """The exact sum, rounded once, and nudged if it depends on the order of the rows."""
-    if not all(map(math.isfinite, values)):
-        return sum(values)
-    found = math.fsum(values)
-    return found if not _NUDGE.get() or _is_exact(values) else inexact(found)
-
-
-def inexact(value: float) -> float:
-    """Applies the nudge to a value whose last digits depend on the order of the rows."""
-    return value * (1 + _NUDGE.get())
-
-
-def _is_exact(values: Sequence[float]) -> bool:
-    """Whether the sum is the same for every order of adding, because no partial sum is ever rounded."""
-    fractions = [abs(Fraction(value)) for value in values]
-    return sum(fractions) * max((item.denominator for item in fractions), default=1) <= _EXACT
 
 
 class AggregateCall(NamedTuple):
@@ -68,87 +36,6 @@ class AggregateCall(NamedTuple):
     """Row-wise expressions, evaluated for each row of the group."""
     scope: EvaluationScope
     distinct: bool
-
-
-def total(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
-    """Spark's sum: bigint for integers, a decimal ten digits wider for decimals, else double."""
-    if kind.is_integer:
-        return BIGINT, in_range(sum(values), BIGINT) if values else None
-    if kind.name == "decimal":
-        wide = c.bounded(kind.precision + 10, kind.scale)
-        return wide, to_decimal(sum(values, Decimal(0)), wide) if values else None
-    return DOUBLE, sum_of(values) if values else None
-
-
-def mean(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
-    """Spark's avg: a decimal four digits wider for decimals, else double."""
-    if kind.name == "decimal":
-        narrow = c.bounded(kind.precision + 4, kind.scale + 4)
-        exact = to_decimal(sum(values, Decimal(0)) / len(values), narrow) if values else None
-        return narrow, exact
-    if not values:
-        return DOUBLE, None
-    return DOUBLE, float(Fraction(sum(values), len(values))) if kind.is_integer else total(values, kind)[1] / len(
-        values
-    )
-
-
-def deviation(values: Sequence[Any], sample: bool = True, square: bool = False) -> float | None:
-    """Standard deviation, or variance if `square`; null for no values, and for one value if `sample`."""
-    if len(values) < (2 if sample else 1):
-        return None
-    if not all(math.isfinite(value) for value in values):
-        return math.nan
-    numbers = [Fraction(value) for value in values]
-    middle = sum(numbers) / len(numbers)
-    spread = inexact(float(sum((number - middle) ** 2 for number in numbers) / (len(numbers) - sample)))
-    return spread if square else math.sqrt(spread)
-
-
-def percentile(values: Sequence[Any], p: float) -> float | None:
-    """Interpolates linearly between the two nearest values."""
-    if not values:
-        return None
-    ordered = sorted(map(float, values), key=order_key)
-    place = p * (len(ordered) - 1)
-    low, high = math.floor(place), math.ceil(place)
-    if low == high:
-        return ordered[low]
-    return (high - place) * ordered[low] + (place - low) * ordered[high]
-
-
-def nth(values: Sequence[Any], p: float) -> Any:
-    """The smallest value such that at least the share `p` of the values is at or below it; null for no values."""
-    ordered = sorted(values, key=order_key)
-    return ordered[max(math.ceil(p * len(ordered)) - 1, 0)] if ordered else None
-
-
-def ranked(pairs: Iterable[tuple[Any, Any]], rank: Callable[[list[Any]], Any] = len) -> list[Any]:
-    """Distinct values of pairs of a row and a value, by the rank of their rows.
-
-    The highest rank comes first, ties are sorted by value, and values without a rank are left out.
-    """
-    rows: dict[Any, list[Any]] = {}
-    first: dict[Any, Any] = {}
-    for row, value in pairs:
-        key = _hashable(value)
-        rows.setdefault(key, []).append(row)
-        first.setdefault(key, value)
-    ranks = {key: found for key, members in rows.items() if (found := rank(members)) is not None}
-    return [first[key] for key in sorted(ranks, key=lambda key: (order_key(-ranks[key]), order_key(first[key])))]
-
-
-def mode(values: Sequence[Any]) -> Any:
-    """The most frequent value; the smallest one in case of a tie."""
-    return next(iter(ranked((value, value) for value in values)), None)
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else order_key(value)
-
-
-def distinct(values: Sequence[Any]) -> list[Any]:
-    return list({_hashable(value): value for value in reversed(values)}.values())[::-1]
 
 
 def _values(call: AggregateCall, rows: Sequence[Any], index: int = 0) -> list[Any]:
@@ -163,7 +50,7 @@ def _count(call: AggregateCall) -> TypedExpression:
     def run(rows: Any) -> int:
         found = [tuple(each(row) for each in runs) for row in rows]
         known = [values for values in found if all(value is not None for value in values)]
-        return len({_hashable(list(values)) for values in known}) if call.distinct else len(known)
+        return len(distinct(known) if call.distinct else known)
 
     return TypedExpression(BIGINT, run)
 
@@ -189,10 +76,6 @@ def _plain(
     return TypedExpression(kind or call.arguments[0].kind, lambda rows: function(_values(call, rows)))
 
 
-def _extreme(pick: Any, values: Sequence[Any]) -> Any:
-    return pick(values, key=order_key) if values else None
-
-
 def _by(pick: Any, call: AggregateCall) -> TypedExpression:
     """max_by and min_by; a tie between different values is unsupported because Spark may return either."""
     if len(call.arguments) > 2:
@@ -205,15 +88,11 @@ def _by(pick: Any, call: AggregateCall) -> TypedExpression:
             return None
         best = pick(place for place, _ in ranked)
         winners = [found for place, found in ranked if place == best]
-        if any(not _alike(found, winners[0]) for found in winners):
+        if any(not same(found, winners[0]) for found in winners):
             raise NotCovered("a tie, which leaves max_by or min_by undetermined")
         return winners[0]
 
     return TypedExpression(call.arguments[0].kind, run)
-
-
-def _alike(one: Any, other: Any) -> bool:
-    return (one is None and other is None) if one is None or other is None else same(one, other)
 
 
 def _undetermined(call: AggregateCall) -> TypedExpression:
@@ -223,7 +102,7 @@ def _undetermined(call: AggregateCall) -> TypedExpression:
 
     def run(rows: Any) -> Any:
         values = [value for value in map(run_value, rows) if value is not None or not skip]
-        if any(not _alike(value, values[0]) for value in values):
+        if any(not same(value, values[0]) for value in values):
             raise NotCovered("first, last or any_value, which depend on the order of the rows")
         return values[0] if values else None
 
@@ -240,6 +119,26 @@ def _collected(call: AggregateCall, as_set: bool) -> TypedExpression:
     return TypedExpression(array_of(call.arguments[0].kind), run)
 
 
+def _listed(node: exp.GroupConcat, scope: EvaluationScope, build: Build) -> TypedExpression:
+    """listagg, in the order of WITHIN GROUP; null for no values."""
+    rows, order = replace(scope, groups=False), node.this if isinstance(node.this, exp.Order) else None
+    inner = order.this if order else node.this
+    unique = isinstance(inner, exp.Distinct)
+    text = to(build(inner.expressions[0] if unique else inner, rows), STRING, scope.zone).run
+    separator = build(node.args.get("separator") or exp.Literal.string(""), rows).value()
+    entries = order.expressions if order else []
+    if any(each.args.get("nulls_first") is bool(each.args.get("desc")) for each in entries):
+        raise NotCovered("an order with its own place for nulls")
+    keys = [(build(each.this, rows).run, bool(each.args.get("desc"))) for each in entries]
+
+    def run(group: Any) -> str | None:
+        pairs = [(row, value) for row in group if (value := text(row)) is not None]
+        values = in_order(pairs, keys, "listagg")
+        return separator.join(distinct(values) if unique else values) if values else None
+
+    return TypedExpression(STRING, run)
+
+
 def _quantile(approximate: bool, call: AggregateCall) -> TypedExpression:
     if len(call.arguments) > 2 and not approximate:
         raise NotCovered("percentile with frequencies")
@@ -253,33 +152,6 @@ def _quantile(approximate: bool, call: AggregateCall) -> TypedExpression:
         )
     p = float(share.value())
     return TypedExpression(kind, lambda rows: find(_values(call, rows), p))
-
-
-def _asymmetry(values: Sequence[float], power: int) -> float | None:
-    """Skewness (`power` 3) or excess kurtosis (4) of the population; null if all values are equal."""
-    if not all(map(math.isfinite, values)):
-        return math.nan
-    middle = Fraction(sum(map(Fraction, values)), max(len(values), 1))
-    square, moment = (sum((Fraction(value) - middle) ** n for value in values) for n in (2, power))
-    if not square:
-        return None
-    found = float(moment) * len(values) ** (power / 2 - 1) / float(square) ** (power / 2)
-    return inexact(found - 3 if power == 4 else found)
-
-
-def _line(pairs: list[tuple[float, float]], wanted: str) -> float | None:
-    """Slope, intercept or r2 of the line through pairs of y and x; null if all x are equal."""
-    ys, xs = zip(*pairs, strict=True) if pairs else ((), ())
-    spread, together = deviation(xs, sample=False, square=True), _covariance(pairs, False)
-    if not spread or together is None:
-        return None
-    slope = together / spread
-    if wanted == "intercept":
-        return math.fsum(ys) / len(ys) - slope * math.fsum(xs) / len(xs)
-    if wanted == "slope":
-        return slope
-    correlation = _correlation(pairs)
-    return 1.0 if correlation is None else correlation**2
 
 
 def _bits(combine: Callable[[int, int], int], call: AggregateCall) -> TypedExpression:
@@ -300,65 +172,41 @@ def _pairs(function: Callable[[list[tuple[float, float]]], Any], call: Aggregate
     return TypedExpression(DOUBLE, run)
 
 
-def _covariance(pairs: list[tuple[float, float]], sample: bool) -> float | None:
-    if len(pairs) < (2 if sample else 1):
-        return None
-    a, b = (math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True))
-    return inexact(math.fsum((x - a) * (y - b) for x, y in pairs) / (len(pairs) - sample))
-
-
-def _correlation(pairs: list[tuple[float, float]]) -> float | None:
-    if len(pairs) < 2:
-        return None
-    together = _covariance(pairs, False)
-    one, other = (deviation(column, sample=False) for column in zip(*pairs, strict=True))
-    return None if not one or not other or together is None else together / (one * other)
-
-
-AGGREGATES: dict[str, Callable[[AggregateCall], TypedExpression]] = {
+_COMPILERS: dict[str, Callable[[AggregateCall], TypedExpression]] = {
     "count": _count,
-    "count_if": partial(_truth, BIGINT, lambda values: sum(values)),
+    "count_if": partial(_truth, BIGINT, sum),
     "approx_count_distinct": lambda call: _count(call._replace(arguments=call.arguments[:1], distinct=True)),
     "sum": partial(_summary, total),
-    "avg": partial(_summary, mean),
-    "mean": partial(_summary, mean),
-    "min": partial(_plain, None, partial(_extreme, min)),
-    "max": partial(_plain, None, partial(_extreme, max)),
-    "stddev": partial(_numbers, deviation),
-    "stddev_samp": partial(_numbers, deviation),
-    "std": partial(_numbers, deviation),
-    "stddev_pop": partial(_numbers, partial(deviation, sample=False)),
-    "variance": partial(_numbers, partial(deviation, square=True)),
-    "var_samp": partial(_numbers, partial(deviation, square=True)),
-    "var_pop": partial(_numbers, partial(deviation, sample=False, square=True)),
-    "percentile": partial(_quantile, False),
-    "percentile_approx": partial(_quantile, True),
-    "approx_percentile": partial(_quantile, True),
-    "median": partial(_numbers, partial(percentile, p=0.5)),
-    "bool_or": partial(_truth, BOOLEAN, lambda values: any(values) if values else None),
-    "bool_and": partial(_truth, BOOLEAN, lambda values: all(values) if values else None),
-    "max_by": partial(_by, max),
-    "min_by": partial(_by, min),
-    "first": _undetermined,
-    "first_value": _undetermined,
-    "last": _undetermined,
-    "last_value": _undetermined,
-    "any_value": _undetermined,
-    "collect_list": partial(_collected, as_set=False),
-    "array_agg": partial(_collected, as_set=False),
-    "collect_set": partial(_collected, as_set=True),
-    "covar_samp": partial(_pairs, partial(_covariance, sample=True)),
-    "covar_pop": partial(_pairs, partial(_covariance, sample=False)),
-    "corr": partial(_pairs, _correlation),
-    "skewness": partial(_numbers, partial(_asymmetry, power=3)),
-    "kurtosis": partial(_numbers, partial(_asymmetry, power=4)),
-    **{f"regr_{name}": partial(_pairs, partial(_line, wanted=name)) for name in ("slope", "intercept", "r2")},
-    **{f"bit_{name}": partial(_bits, getattr(operator, f"{name}_")) for name in ("and", "or")},
-    "bit_xor": partial(_bits, operator.xor),
+    "avg mean": partial(_summary, mean),
     "try_sum": lambda call: attempted(_summary(total, call)),
     "try_avg": lambda call: attempted(_summary(mean, call)),
+    "min": partial(_plain, None, partial(min, key=order_key, default=None)),
+    "max": partial(_plain, None, partial(max, key=order_key, default=None)),
+    "stddev stddev_samp std": partial(_numbers, deviation),
+    "stddev_pop": partial(_numbers, partial(deviation, sample=False)),
+    "variance var_samp": partial(_numbers, partial(deviation, square=True)),
+    "var_pop": partial(_numbers, partial(deviation, sample=False, square=True)),
+    "percentile": partial(_quantile, False),
+    "percentile_approx approx_percentile": partial(_quantile, True),
+    "median": partial(_numbers, partial(percentile, p=0.5)),
+    "bool_or some any": partial(_truth, BOOLEAN, lambda values: any(values) if values else None),
+    "bool_and every": partial(_truth, BOOLEAN, lambda values: all(values) if values else None),
+    "max_by": partial(_by, max),
+    "min_by": partial(_by, min),
+    "first first_value last last_value any_value": _undetermined,
+    "collect_list array_agg": partial(_collected, as_set=False),
+    "collect_set": partial(_collected, as_set=True),
+    "covar_samp": partial(_pairs, partial(covariance, sample=True)),
+    "covar_pop": partial(_pairs, partial(covariance, sample=False)),
+    "corr": partial(_pairs, correlation),
+    "skewness": partial(_numbers, partial(asymmetry, power=3)),
+    "kurtosis": partial(_numbers, partial(asymmetry, power=4)),
+    **{f"regr_{name}": partial(_pairs, partial(line, wanted=name)) for name in ("slope", "intercept", "r2")},
+    "bit_and": partial(_bits, operator.and_),
+    "bit_or": partial(_bits, operator.or_),
+    "bit_xor": partial(_bits, operator.xor),
 }
-AGGREGATES |= {"some": AGGREGATES["bool_or"], "any": AGGREGATES["bool_or"], "every": AGGREGATES["bool_and"]}
+AGGREGATES = {name: compiler for names, compiler in _COMPILERS.items() for name in names.split()}
 
 
 def aggregate(name: str, nodes: Sequence[exp.Expr], scope: EvaluationScope, build: Build) -> TypedExpression:
@@ -374,13 +222,15 @@ def aggregate(name: str, nodes: Sequence[exp.Expr], scope: EvaluationScope, buil
 
 
 def modified(node: Any, scope: EvaluationScope, build: Build) -> TypedExpression:
-    """FILTER (WHERE ...), IGNORE NULLS and WITHIN GROUP around an aggregate function."""
+    """FILTER (WHERE ...), IGNORE NULLS and WITHIN GROUP around an aggregate function, and listagg."""
     if isinstance(node, exp.Filter):
         inner, rows = build(node.this, scope), replace(scope, groups=False)
         test = to(build(node.expression.this, rows), BOOLEAN, scope.zone).run
         return TypedExpression(inner.kind, lambda group: inner.run([row for row in group if test(row) is True]))
     if isinstance(node, exp.IgnoreNulls) and isinstance(node.this, exp.Anonymous):
         return aggregate(str(node.this.this).lower(), [*node.this.expressions, exp.true()], scope, build)
+    if isinstance(node, exp.GroupConcat):
+        return _listed(node, scope, build)
     if isinstance(node, exp.WithinGroup):
         return _within_group(node, scope, build)
     raise NotCovered(f"{node.sql(dialect='spark')}")

@@ -20,9 +20,9 @@ from palmette.features.oracle.clock import MICROSECOND, day_of, window_start
 from palmette.features.oracle.compare import ExpectedFrame, skipped_text
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.expression import compile_group, compile_row
-from palmette.features.oracle.groups import NUDGES, nudged
 from palmette.features.oracle.states import Row, Times, sort_key, state
 from palmette.features.oracle.steps import StepState, literal, run_steps
+from palmette.features.oracle.summaries import NUDGES, nudged
 from palmette.features.oracle.syntax import columns_of
 from palmette.features.oracle.typed import PartialSchema
 from palmette.features.oracle.vocabulary import AggregatedRows, compile_aggregate

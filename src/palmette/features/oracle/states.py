@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from palmette.features.oracle.clock import timestamp_of
 from palmette.features.oracle.errors import NotCovered
-from palmette.features.oracle.typed import order_key
+from palmette.features.oracle.typed import nulls_first
 from palmette.features.spec.dfr import Table
 
 Row = dict[str, Any]
@@ -81,4 +81,4 @@ def _rank(times: Times, row: Row) -> tuple[Any, ...]:
 
 def sort_key(values: Iterable[Any]) -> tuple[Any, ...]:
     """A sort key for ascending order with nulls first."""
-    return tuple((value is not None, order_key(value) if value is not None else None) for value in values)
+    return tuple(map(nulls_first, values))

@@ -15,7 +15,7 @@ from palmette.features.oracle.clock import MICROSECOND, timestamp_of
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.expression import compile_row
 from palmette.features.oracle.functions.nested import get_json_object
-from palmette.features.oracle.functions.times import day_parts
+from palmette.features.oracle.functions.times import DAY_PARTS
 from palmette.features.oracle.patterns import format_clock, java_regex, parse_clock, parse_day
 from palmette.features.oracle.states import Row, Times, sort_key, state
 from palmette.features.oracle.typed import PartialSchema, TypedExpression, common, constant, order_key, same, unify
@@ -233,7 +233,7 @@ def _date_part(reading: datetime, part: str) -> int:
     if part in ("hour", "minute"):
         return int(getattr(reading, part))
     names = {"day_of_week": "dayofweek_iso", "day_of_year": "dayofyear"}
-    return day_parts(reading.date())[names.get(part, part)]
+    return DAY_PARTS[names.get(part, part)](reading.date())
 
 
 class _OtherTable:

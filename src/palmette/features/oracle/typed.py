@@ -72,19 +72,10 @@ def to(item: TypedExpression, target: SparkType, zone: ZoneInfo) -> TypedExpress
     return TypedExpression(target, lambda row: cast(run(row), source, target, zone), item.literal)
 
 
-_TIMES = ("date", "timestamp_ntz", "timestamp")
-
-
 def common(left: SparkType, right: SparkType) -> SparkType:
     """The type in which two values are compared, and the result type of a choice between them."""
-    if left == right or right.name == "null":
-        return left
-    if left.name == "null":
-        return right
-    if left.is_numeric and right.is_numeric:
-        return c.wider(left, right)
-    if left.name in _TIMES and right.name in _TIMES:
-        return SparkType(max(left.name, right.name, key=_TIMES.index))
+    if (found := c.common_type(left, right)) is not None:
+        return found
     if "string" in (left.name, right.name):
         return _with_string(right if left.name == "string" else left)
     if left.name == right.name and left.element and right.element:
@@ -100,7 +91,7 @@ def _with_string(other: SparkType) -> SparkType:
         return c.BIGINT
     if other.is_numeric:
         return c.DOUBLE
-    if other.name in ("boolean", "binary", *_TIMES):
+    if other.is_temporal or other.name in ("boolean", "binary"):
         return other
     raise NotCovered(f"a common type of string and {other}")
 
@@ -122,11 +113,7 @@ def null_safe_equal(one: TypedExpression, other: TypedExpression, zone: ZoneInfo
     """Equality for which null equals null."""
     _, (left, right) = unify([one, other], zone)
 
-    def run(row: Any) -> bool:
-        a, b = left.run(row), right.run(row)
-        return (a is None and b is None) if a is None or b is None else same(a, b)
-
-    return TypedExpression(c.BOOLEAN, run)
+    return TypedExpression(c.BOOLEAN, lambda row: same(left.run(row), right.run(row)))
 
 
 def attempted(item: TypedExpression) -> TypedExpression:
@@ -150,19 +137,27 @@ def unify(items: list[TypedExpression], zone: ZoneInfo) -> tuple[SparkType, list
 
 
 def order_key(value: Any) -> Any:
-    """A key for Spark's order: NaN equals itself and is the largest number, -0.0 equals 0.0, arrays go by element."""
+    """A key for Spark's order: NaN equals itself and is the largest number, -0.0 equals 0.0, arrays go by element.
+
+    Null is equal to itself, and only sortable by `nulls_first`.
+    """
     if isinstance(value, float):
         return (1, 0.0) if math.isnan(value) else (0, value + 0.0)
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, list | tuple):
-        return [(item is not None, order_key(item) if item is not None else None) for item in value]
+        return tuple(map(nulls_first, value))
     if isinstance(value, bool | int) or hasattr(value, "as_tuple"):
         return (0, value)
     return value
 
 
+def nulls_first(value: Any) -> tuple[bool, Any]:
+    return value is not None, order_key(value)
+
+
 def same(left: Any, right: Any) -> bool:
+    """Whether two values are equal, or both null."""
     return bool(order_key(left) == order_key(right))
 
 
@@ -188,6 +183,13 @@ def builder(*names: str) -> Callable[[Builder], Builder]:
 ANY = SparkType("any")
 """In a signature: one type, the same wherever it occurs."""
 ARRAY = c.array_of(ANY)
+
+
+def element_of(item: TypedExpression, collection: str = "array") -> SparkType:
+    """The type of the elements of an array, or of the values of a map."""
+    if item.kind.name != collection or item.kind.element is None:
+        raise NotCovered(f"{'an array' if collection == 'array' else 'a map'} function of {item.kind}")
+    return item.kind.element
 
 
 def function(

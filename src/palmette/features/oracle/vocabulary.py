@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from palmette.features.oracle.clock import MICROSECOND
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.expression import compile_group, compile_row
-from palmette.features.oracle.groups import deviation, distinct, mean, nth, percentile, ranked, total
-from palmette.features.oracle.states import Row, sort_key
-from palmette.features.oracle.typed import TypedExpression, order_key, same, to
+from palmette.features.oracle.states import Row
+from palmette.features.oracle.summaries import deviation, distinct, in_order, mean, nth, percentile, ranked, total
+from palmette.features.oracle.typed import TypedExpression, order_key, to
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.aggregates import result_type
 from palmette.features.spec.fsc import Aggregate
@@ -81,17 +81,11 @@ def _share(terms: CompiledAggregate, group: AggregatedRows) -> float | None:
 
 def _ordered(terms: CompiledAggregate, group: AggregatedRows) -> list[Any]:
     """The non-null values in the aggregation's order; raises NotCovered for ties between different values."""
-    found = terms.pairs(group)
     orders = [entry.split() for entry in terms.aggregate.order or ()]
     if not orders:
         raise NotCovered(f"{terms.aggregate.function} without an order")
-    for name, *direction in reversed(orders):
-        found.sort(key=lambda pair: sort_key([pair[0][name]]), reverse=bool(direction and direction[0] == "desc"))
-    for (one, value), (other, next_value) in pairwise(found):
-        tie = all(sort_key([one[name]]) == sort_key([other[name]]) for name, *_ in orders)
-        if tie and not same(value, next_value):
-            raise NotCovered(f"a tie in the order of {terms.aggregate.function}")
-    return [value for _, value in found]
+    keys = [(itemgetter(name), direction == ["desc"]) for name, *direction in orders]
+    return in_order(terms.pairs(group), keys, terms.aggregate.function)
 
 
 def _latest_first(terms: CompiledAggregate, group: AggregatedRows) -> list[Any]:

@@ -14,17 +14,8 @@ from palmette.errors import Mistake
 from palmette.features.spec import functions
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.problems import fault
-from palmette.features.spec.sql import COMPARISONS, field_name, function_name
+from palmette.features.spec.sql import COMPARISONS, OPERATORS, field_name, function_name
 from palmette.features.spec.values import SparkType
-
-_OPERATORS: dict[type[exp.Expression], c.Operator] = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.Mod: "%",
-    exp.IntDiv: "div",
-}
 
 
 class Typer:
@@ -61,7 +52,7 @@ class Typer:
             (*COMPARISONS, exp.NullSafeEQ, exp.NullSafeNEQ): lambda node: self._compare(node.this, node.expression),
             exp.In: lambda node: self._compare(node.this, *node.expressions),
             exp.Between: lambda node: self._compare(node.this, node.args["low"], node.args["high"]),
-            tuple(_OPERATORS): self._arithmetic,
+            tuple(OPERATORS): self._arithmetic,
             exp.DPipe: self._concatenation,
             exp.Case: self._case,
             exp.If: lambda node: self._common(node, [node.args.get("true"), node.args.get("false")]),
@@ -137,7 +128,7 @@ class Typer:
             return right if left == c.NULL else left
         if left.is_numeric and right.is_numeric:
             sides = _exactly(node.this, left, right), _exactly(node.expression, right, left)
-            return c.arithmetic_type(_OPERATORS[type(node)], *sides)
+            return c.arithmetic_type(OPERATORS[type(node)], *sides)
         result = _time_arithmetic(node, left, right)
         if result is None:
             self._fault("arithmetic", node, left=_a(left), right=_a(right))

@@ -6,7 +6,7 @@ Expressions are only read, never rewritten: generated and executed code contains
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -18,6 +18,7 @@ from sqlglot.errors import SqlglotError
 from palmette.errors import Mistake
 from palmette.features.spec import functions
 from palmette.features.spec.problems import fault
+from palmette.features.spec.type_rules import Operator
 
 _OWN_SYNTAX = (
     "CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "POSITION", "OVERLAY", "LISTAGG", "STRING_AGG",
@@ -67,6 +68,9 @@ _MAX_DEPTH = 200
 """Maximum nesting depth; a chain of conditions has one level for each."""
 _MAX_DIGITS = 38
 """Maximum number of digits in a number: the precision of Spark's decimals."""
+OPERATORS: Mapping[type[exp.Expression], Operator] = {
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div",
+}  # fmt: skip
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _EXPRESSIONS = (
     exp.Condition, exp.Paren, exp.Not, exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls, exp.Any,

@@ -119,9 +119,9 @@ class ViewFeature:
         return self.computation.window if isinstance(self.computation, Aggregate | Expression) else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class View:
-    """A resolved feature view, ready to be built and checked."""
+    """A resolved feature view, ready to be built and checked; equal only to itself."""
 
     name: str
     description: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import ClassVar
 from zoneinfo import ZoneInfo
@@ -29,8 +29,10 @@ RELATIONS: Mapping[str, Relation] = {
     "row-order": relations.shuffled_rows,
 }
 """Violation code to a relation, which changes the input without changing the output."""
-ZONES = ("Asia/Kolkata", "Europe/Berlin")
-"""Session zones that must give the same result as UTC: one with a half-hour offset, one with daylight saving."""
+ZONE_OF_CHANGES = "Europe/Berlin"
+"""A session zone whose clocks change when those of the frames do."""
+FAR_ZONES = ("Pacific/Chatham", "Pacific/Marquesas")
+"""Session zones that are far from UTC, by hours and a part of one: most times are on another day in one of them."""
 MANY_ROWS = 250
 SPINE, REPEAT, ZONE = "spine-rows", "run-twice", "session-zone"
 _PROMISES = {
@@ -119,29 +121,33 @@ def _size_score(ground: MetamorphicInput) -> int:
 
 
 def _clock_changes_covered(ground: MetamorphicInput) -> int:
-    """Number of events near the start of a window that contains a clock change of any zone."""
-    count = 0
+    """Number of events near the start of a window that contains a clock change."""
+    count, zone = 0, ZoneInfo(ZONE_OF_CHANGES)
+    offset = ground.cutoff.astimezone(zone).utcoffset()
     for feature in ground.view.features:
         length = feature.window.timedelta if feature.window is not None else None
-        if not length or feature.source is None or not _clocks_change(ground.cutoff - length, ground.cutoff):
+        start = ground.cutoff - (length or timedelta(0))
+        if not length or feature.source is None or start.astimezone(zone).utcoffset() == offset:
             continue
-        table, start = ground.view.source(feature.source).table, ground.cutoff - length
+        table = ground.view.source(feature.source).table
         rows = ground.frames[table.name].rows if table.event_time else ()
         times = map(Times(table, ground.zone).event, rows)
         count += sum(time is not None and abs(time - start) <= timedelta(hours=1) for time in times)
     return count
 
 
-def _clocks_change(start: datetime, end: datetime) -> bool:
-    zones = [ZoneInfo(zone) for zone in ZONES]
-    return any(start.astimezone(zone).utcoffset() != end.astimezone(zone).utcoffset() for zone in zones)
+def session_zones(cutoff: datetime) -> tuple[str, str]:
+    """Session zones that must give the same result as UTC; the cut-off is on another day in the first, if possible."""
+    days = {zone: cutoff.astimezone(ZoneInfo(zone)).date() for zone in FAR_ZONES}
+    far = next((zone for zone, day in days.items() if day != cutoff.astimezone(UTC).date()), FAR_ZONES[0])
+    return far, ZONE_OF_CHANGES
 
 
 def _trials(name: str, ground: MetamorphicInput, *, everything: bool) -> list[MetamorphicCase]:
     """All trials, or only those for session zones."""
     trials = [
         MetamorphicCase(ZONE, ScriptCase(f"{name}/{zone}", ground.frames, ground.as_of, session_zone=zone))
-        for zone in ZONES
+        for zone in session_zones(ground.cutoff)
     ]
     if not everything:
         return trials

@@ -1,19 +1,14 @@
 """The row-wise functions of Spark SQL that the oracle supports, by topic; importing the modules registers them."""
 
-from palmette.features.oracle.functions import by_duckdb, choices, lambdas, nested, numbers, strings, times
+from palmette.features.oracle.functions import (  # noqa: F401 - to register them
+    choices,
+    hashes,
+    lambdas,
+    numbers,
+    strings,
+)
 from palmette.features.oracle.functions.arrays import subscript
 from palmette.features.oracle.functions.nested import field_of
 from palmette.features.oracle.functions.times import WITH_UNIT
 
-__all__ = [
-    "WITH_UNIT",
-    "by_duckdb",
-    "choices",
-    "field_of",
-    "lambdas",
-    "nested",
-    "numbers",
-    "strings",
-    "subscript",
-    "times",
-]
+__all__ = ["WITH_UNIT", "field_of", "subscript"]

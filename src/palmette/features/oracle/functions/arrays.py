@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import operator
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from palmette.features.oracle.casts import to_single
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.typed import (
     ANY,
@@ -14,21 +17,16 @@ from palmette.features.oracle.typed import (
     EvaluationScope,
     TypedExpression,
     builder,
+    element_of,
     function,
     lift,
+    nulls_first,
     order_key,
     same,
     to,
     unify,
 )
-from palmette.features.spec.type_rules import BIGINT, BOOLEAN, INT, STRING, array_of
-from palmette.features.spec.values import SparkType
-
-
-def element_of(item: TypedExpression) -> SparkType:
-    if item.kind.name != "array" or item.kind.element is None:
-        raise NotCovered(f"an array function of {item.kind}")
-    return item.kind.element
+from palmette.features.spec.type_rules import BIGINT, BOOLEAN, FLOAT, INT, STRING, array_of
 
 
 def subscript(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
@@ -65,27 +63,23 @@ FUNCTIONS["try_element_at"] = partial(_element_at, True)
 
 
 def _distinct(values: list[Any]) -> list[Any]:
-    kept: list[Any] = []
+    kept: dict[Any, Any] = {}
     for value in values:
-        if not _among(value, kept):
-            kept.append(value)
-    return kept
-
-
-def _key(value: Any) -> tuple[Any, ...]:
-    """A sort key that puts nulls first."""
-    return (value is not None, order_key(value) if value is not None else None)
+        kept.setdefault(order_key(value), value)
+    return list(kept.values())
 
 
 def _among(value: Any, values: list[Any]) -> bool:
-    return any(_key(value) == _key(other) for other in values)
+    return any(same(value, other) for other in values)
 
 
 function("size cardinality array_size", (ANY,), INT)(len)
 function("array", (ANY,), ARRAY, optional=1, repeated=True, nulls=True)(lambda *values: list(values))
 function("array_distinct", (ARRAY,), ARRAY)(_distinct)
 function("array_compact", (ARRAY,), ARRAY)(lambda values: [value for value in values if value is not None])
-function("array_sort", (ARRAY,), ARRAY)(lambda values: sorted(values, key=lambda value: (value is None, _key(value))))
+function("array_sort", (ARRAY,), ARRAY)(
+    lambda values: sorted(values, key=lambda value: (value is None, order_key(value)))
+)
 function("array_union", (ARRAY, ARRAY), ARRAY)(lambda one, other: _distinct(one + other))
 function("array_intersect", (ARRAY, ARRAY), ARRAY)(
     lambda one, other: _distinct([value for value in one if _among(value, other)])
@@ -99,9 +93,7 @@ function("array_append", (ARRAY, ANY), ARRAY, nulls=True)(
 function("array_prepend", (ARRAY, ANY), ARRAY, nulls=True)(
     lambda values, value: None if values is None else [value, *values]
 )
-function("array_remove", (ARRAY, ANY), ARRAY)(
-    lambda values, one: [each for each in values if each is None or not same(each, one)]
-)
+function("array_remove", (ARRAY, ANY), ARRAY)(lambda values, one: [each for each in values if not same(each, one)])
 function("array_repeat", (ANY, INT), ARRAY, nulls=True)(lambda value, times: None if times is None else [value] * times)
 function("flatten", (array_of(ARRAY),), ARRAY)(
     lambda values: None if None in values else [item for value in values for item in value]
@@ -116,14 +108,12 @@ def get(values: list[Any], index: int) -> Any:
 
 @function("array_contains", (ARRAY, ANY), BOOLEAN)
 def array_contains(values: list[Any], wanted: Any) -> bool | None:
-    if any(value is not None and same(value, wanted) for value in values):
-        return True
-    return None if None in values else False
+    return True if _among(wanted, values) else None if None in values else False
 
 
 @function("array_position", (ARRAY, ANY), BIGINT)
 def array_position(values: list[Any], wanted: Any) -> int:
-    return next((i for i, value in enumerate(values, 1) if value is not None and same(value, wanted)), 0)
+    return next((i for i, value in enumerate(values, 1) if same(value, wanted)), 0)
 
 
 @function("arrays_overlap", (ARRAY, ARRAY), BOOLEAN)
@@ -162,18 +152,37 @@ def backwards(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
 @function("sort_array", (ARRAY, BOOLEAN), ARRAY, optional=1)
 def sort_array(values: list[Any], ascending: bool = True) -> list[Any]:
     """Ascending with nulls first, or descending with nulls last."""
-    return sorted(values, key=_key, reverse=not ascending)
+    return sorted(values, key=nulls_first, reverse=not ascending)
 
 
 def _extreme(pick: Any, values: Sequence[Any]) -> Any:
-    known = [value for value in values if value is not None]
-    return pick(known, key=order_key) if known else None
+    return pick((value for value in values if value is not None), key=order_key, default=None)
 
 
 function("array_max", (ARRAY,), ANY)(partial(_extreme, max))
 function("array_min", (ARRAY,), ANY)(partial(_extreme, min))
 function("greatest", (ANY,), ANY, repeated=True, nulls=True)(lambda *values: _extreme(max, values))
 function("least", (ANY,), ANY, repeated=True, nulls=True)(lambda *values: _extreme(min, values))
+
+
+def _of_vectors(combine: Callable[[list[float], list[float]], float], one: list[Any], other: list[Any]) -> float:
+    if len(one) != len(other) or None in (*one, *other):
+        raise NotCovered("vectors of different lengths, or with nulls")
+    return to_single(combine(one, other))
+
+
+def _inner_product(one: list[float], other: list[float]) -> float:
+    return math.fsum(map(operator.mul, one, other))
+
+
+def _cosine(one: list[float], other: list[float]) -> float:
+    if not any(one) or not any(other):
+        raise NotCovered("the cosine of a vector of zeros")
+    return _inner_product(one, other) / math.hypot(*one) / math.hypot(*other)
+
+
+for _name, _function in (("inner_product", _inner_product), ("cosine_similarity", _cosine), ("l2_distance", math.dist)):
+    function(f"vector_{_name}", (array_of(FLOAT), array_of(FLOAT)), FLOAT)(partial(_of_vectors, _function))
 
 
 @function("slice", (ARRAY, INT, INT), ARRAY)

@@ -16,7 +16,6 @@ from palmette.features.oracle.typed import (
     function,
     null_safe_equal,
     same,
-    to,
     unify,
 )
 from palmette.features.spec import type_rules as c
@@ -46,17 +45,9 @@ def nullif(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExp
     first = arguments[0]
 
     def run(row: Any) -> Any:
-        a, b = one.run(row), other.run(row)
-        return None if a is None or (b is not None and same(a, b)) else first.run(row)
+        return None if same(one.run(row), other.run(row)) else first.run(row)
 
     return TypedExpression(first.kind, run)
-
-
-@builder("if", "iff")
-def choose(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    kind, (yes, no) = unify(arguments[1:], scope.zone)
-    test = to(arguments[0], c.BOOLEAN, scope.zone).run
-    return TypedExpression(kind, lambda row: yes.run(row) if test(row) is True else no.run(row))
 
 
 function("nullifzero", (ANY,), ANY)(lambda value: value if value != 0 else None)

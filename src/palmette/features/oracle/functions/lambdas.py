@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.functions.arrays import element_of
 from palmette.features.oracle.functions.nested import from_pairs
-from palmette.features.oracle.typed import BY_SYNTAX, FUNCTIONS, Build, EvaluationScope, TypedExpression
+from palmette.features.oracle.typed import BY_SYNTAX, FUNCTIONS, Build, EvaluationScope, TypedExpression, element_of
 from palmette.features.spec.type_rules import BOOLEAN, INT, STRING, array_of
 from palmette.features.spec.values import SparkType
 
@@ -123,9 +122,7 @@ def _element_and_place(item: TypedExpression) -> list[SparkType]:
 
 
 def _entry(item: TypedExpression) -> list[SparkType]:
-    if item.kind.name != "map" or item.kind.element is None:
-        raise NotCovered(f"a map function of {item.kind}")
-    return [STRING, item.kind.element]
+    return [STRING, element_of(item, "map")]
 
 
 def _with_keys(kind: SparkType, key: SparkType) -> SparkType:

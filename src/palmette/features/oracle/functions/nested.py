@@ -15,7 +15,6 @@ from sqlglot import exp
 
 from palmette.features.oracle.casts import cast, in_range, java_double, to_single
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.functions.arrays import element_of
 from palmette.features.oracle.typed import (
     ANY,
     ARRAY,
@@ -24,6 +23,7 @@ from palmette.features.oracle.typed import (
     EvaluationScope,
     TypedExpression,
     builder,
+    element_of,
     function,
     lift,
     to,
@@ -97,10 +97,7 @@ function("map_concat", (_MAP,), _MAP, repeated=True)(
 
 @builder("map_entries")
 def map_entries(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    element = arguments[0].kind.element
-    if arguments[0].kind.name != "map" or element is None:
-        raise NotCovered(f"a map function of {arguments[0].kind}")
-    entry = SparkType("struct", fields=(("key", STRING), ("value", element)))
+    entry = SparkType("struct", fields=(("key", STRING), ("value", element_of(arguments[0], "map"))))
     return lift(array_of(entry), arguments, lambda items: [*items.items()])
 
 

@@ -86,6 +86,20 @@ for _name, _mode in (("floor", ROUND_FLOOR), ("ceil", ROUND_CEILING), ("ceiling"
     FUNCTIONS[_name] = partial(_stepped, _mode, _name)
 
 
+@builder("format_number")
+def format_number(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
+    """With commas between thousands, rounded half to even."""
+    if arguments[1].kind.name == "string":
+        raise NotCovered("format_number with a pattern")
+
+    def text(value: Any, digits: int) -> str | None:
+        if not math.isfinite(value):
+            raise NotCovered(f"format_number of {value}")
+        return f"{value:,.{digits}f}" if digits >= 0 else None
+
+    return lift(c.STRING, [_number(arguments[0], scope), to(arguments[1], c.INT, scope.zone)], text)
+
+
 @builder("abs")
 def absolute(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     item = _number(arguments[0], scope)
@@ -134,7 +148,7 @@ def _guarded(function: Callable[[float], float]) -> Callable[[float], float]:
     return call
 
 
-_WAVES = (math.sin, math.cos, math.tan, math.sinh, math.cosh, math.tanh, math.asin, math.acos, math.atan)
+_WAVES = (math.sin, math.cos, math.tan, math.sinh, math.cosh, math.tanh, math.asin, math.acos, math.atan, math.asinh)
 for _function in (math.sqrt, math.cbrt, math.exp, math.expm1, math.degrees, math.radians, *_WAVES):
     function(_function.__name__, (c.DOUBLE,), c.DOUBLE)(_guarded(_function))
 function("sign signum", (c.DOUBLE,), c.DOUBLE)(
@@ -175,6 +189,8 @@ def power(base: float, exponent: float) -> float:
     return math.nan if isinstance(result, complex) else float(result)
 
 
+function("bin", (c.BIGINT,), c.STRING)(lambda value: f"{value % (1 << 64):b}")
+function("bit_count", (c.BIGINT,), c.INT)(lambda value: (value % (1 << 64)).bit_count())
 function("atan2", (c.DOUBLE, c.DOUBLE), c.DOUBLE)(math.atan2)
 function("hypot", (c.DOUBLE, c.DOUBLE), c.DOUBLE)(math.hypot)
 function("rint", (c.DOUBLE,), c.DOUBLE)(lambda value: float(round(value)) if math.isfinite(value) else value)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import zlib
-from functools import partial
+import operator
+from functools import partial, reduce
 from typing import Any
 
 from palmette.features.oracle.errors import WouldFail
 from palmette.features.oracle.patterns import java_regex, java_replacement
-from palmette.features.oracle.typed import EvaluationScope, TypedExpression, builder, function, to
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression, builder, function, lift, to
 from palmette.features.spec import type_rules as c
-from palmette.features.spec.type_rules import BIGINT, BINARY, BOOLEAN, INT, STRING
+from palmette.features.spec.type_rules import BOOLEAN, INT, STRING
 
 function("lower lcase", (STRING,), STRING)(str.lower)
 function("upper ucase", (STRING,), STRING)(str.upper)
@@ -28,10 +26,6 @@ function("space", (INT,), STRING)(lambda times: " " * max(times, 0))
 function("initcap", (STRING,), STRING)(
     lambda text: " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
 )
-function("md5", (BINARY,), STRING)(lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest())
-function("sha sha1", (BINARY,), STRING)(lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest())
-function("crc32", (BINARY,), BIGINT)(zlib.crc32)
-function("base64", (BINARY,), STRING)(lambda data: base64.b64encode(data).decode())
 function("left", (STRING, INT), STRING)(lambda text, length: text[: max(length, 0)])
 function("right", (STRING, INT), STRING)(lambda text, length: text[-length:] if length > 0 else "")
 function("ascii", (STRING,), INT)(lambda text: ord(text[0]) if text else 0)
@@ -104,20 +98,9 @@ def locate(part: str, text: str, start: int = 1) -> int:
 
 @builder("concat")
 def concat(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    if any(item.kind.name == "array" for item in arguments):
-        kind = next(item.kind for item in arguments if item.kind.name == "array")
-        items = [to(item, kind, scope.zone).run for item in arguments]
-        return TypedExpression(kind, lambda row: _joined([item(row) for item in items], []))
-    texts = [to(item, STRING, scope.zone).run for item in arguments]
-    return TypedExpression(STRING, lambda row: _joined([text(row) for text in texts], ""))
-
-
-def _joined(parts: list[Any], start: Any) -> Any:
-    if any(part is None for part in parts):
-        return None
-    for part in parts:
-        start = start + part
-    return start
+    kind = next((item.kind for item in arguments if item.kind.name == "array"), STRING)
+    items = [to(item, kind, scope.zone) for item in arguments]
+    return lift(kind, items, lambda *parts: reduce(operator.add, parts))
 
 
 @builder("concat_ws")
@@ -145,11 +128,15 @@ function("rlike regexp regexp_like", (STRING, STRING), BOOLEAN)(
 @function("regexp_extract", (STRING, STRING, INT), STRING, optional=1)
 def regexp_extract(text: str, pattern: str, group: int = 1) -> str:
     """Returns the empty string if nothing matches."""
+    return next(iter(regexp_extract_all(text, pattern, group)), "")
+
+
+@function("regexp_extract_all", (STRING, STRING, INT), c.array_of(STRING), optional=1)
+def regexp_extract_all(text: str, pattern: str, group: int = 1) -> list[str]:
     regex = java_regex(pattern)
     if not 0 <= group <= regex.groups:
         raise WouldFail(f"{pattern!r} has no group {group}")
-    match = regex.search(text)
-    return (match[group] or "") if match else ""
+    return [match[group] or "" for match in regex.finditer(text)]
 
 
 @function("regexp_replace", (STRING, STRING, STRING), STRING)
@@ -183,12 +170,6 @@ def split(text: str, pattern: str, limit: int = -1) -> list[str]:
         parts.append(text[begin : match.start()])
         begin = match.end()
     return [*parts, text[begin:]]
-
-
-@function("sha2", (BINARY, INT), STRING)
-def sha2(data: bytes, bits: int) -> str | None:
-    algorithm = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}.get(bits)
-    return hashlib.new(algorithm, data).hexdigest() if algorithm else None
 
 
 @function("elt", (INT, STRING), STRING, repeated=True, nulls=True)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import partial
@@ -42,39 +43,28 @@ WITH_UNIT = ("dateadd", "date_add", "date_diff", "datediff", "timestampdiff", "t
 """Functions that, with three arguments, take a unit as a bare word first."""
 SECOND = timedelta(seconds=1)
 _WEEKDAYS = ("mo", "tu", "we", "th", "fr", "sa", "su")
-
-
-def day_parts(day: date) -> dict[str, int]:
-    iso = day.isocalendar()
-    return {
-        "year": day.year,
-        "quarter": (day.month + 2) // 3,
-        "month": day.month,
-        "day": day.day,
-        "week": iso.week,
-        "yearofweek": iso.year,
-        "dayofweek": day.isoweekday() % 7 + 1,
-        "weekday": day.weekday(),
-        "dayofyear": day.timetuple().tm_yday,
-        "dayofweek_iso": day.isoweekday(),
-    }
-
-
-_PARTS = {
-    "year": "year years yr yrs y",
-    "quarter": "quarter qtr",
-    "month": "month months mon mons",
-    "week": "week weeks w weekofyear",
-    "day": "day days d dayofmonth",
-    "dayofweek": "dayofweek dow",
-    "dayofweek_iso": "dayofweek_iso dow_iso",
-    "dayofyear": "dayofyear doy",
-    "yearofweek": "yearofweek",
-    "weekday": "weekday",
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_MICROSECONDS = {
+    "microsecond": 1, "millisecond": 1000, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6,
+    "day": 86400 * 10**6, "week": 7 * 86400 * 10**6,
+}  # fmt: skip
+_DAY_PARTS: dict[str, Callable[[date], int]] = {
+    "year years yr yrs y": lambda day: day.year,
+    "quarter qtr": lambda day: (day.month + 2) // 3,
+    "month months mon mons": lambda day: day.month,
+    "week weeks w weekofyear": lambda day: day.isocalendar().week,
+    "day days d dayofmonth": lambda day: day.day,
+    "dayofweek dow": lambda day: day.isoweekday() % 7 + 1,
+    "dayofweek_iso dow_iso": date.isoweekday,
+    "dayofyear doy": lambda day: day.timetuple().tm_yday,
+    "yearofweek": lambda day: day.isocalendar().year,
+    "weekday": date.weekday,
 }
-_PART_OF = {alias: part for part, aliases in _PARTS.items() for alias in aliases.split()}
+DAY_PARTS = {name: part for names, part in _DAY_PARTS.items() for name in names.split()}
+
+
 for _alias in ("year", "quarter", "month", "day", "dayofmonth", "weekofyear", "dayofweek", "weekday", "dayofyear"):
-    function(_alias, (DATE,), INT)(lambda day, part=_PART_OF[_alias]: day_parts(day)[part])
+    function(_alias, (DATE,), INT)(DAY_PARTS[_alias])
 
 
 def clock(item: TypedExpression, scope: EvaluationScope) -> TypedExpression:
@@ -95,8 +85,8 @@ for _part in ("hour", "minute", "second"):
 @builder("date_part", "datepart")
 def date_part(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     part = str(arguments[0].value()).lower()
-    if part in _PART_OF:
-        return lift(INT, [to(arguments[1], DATE, scope.zone)], lambda day: day_parts(day)[_PART_OF[part]])
+    if part in DAY_PARTS:
+        return lift(INT, [to(arguments[1], DATE, scope.zone)], DAY_PARTS[part])
     if part in ("hour", "hours", "minute", "minutes"):
         return _clock_part(part.rstrip("s"), arguments[1:], scope)
     if part in ("second", "seconds"):
@@ -120,18 +110,18 @@ def date_add(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedE
 
 
 def _unit(argument: TypedExpression) -> str:
-    return str(argument.value()).lower().rstrip("s")
+    unit = str(argument.value()).lower().rstrip("s")
+    if unit not in {**_MONTHS, **_MICROSECONDS}:
+        raise NotCovered(f"the unit {unit!r}")
+    return unit
 
 
 def _moved(at: datetime, unit: str, amount: int, zone: ZoneInfo) -> datetime:
-    months = {"month": 1, "quarter": 3, "year": 12}
-    if unit in months:
-        return months_later(at, amount * months[unit], zone)
+    if unit in _MONTHS:
+        return months_later(at, amount * _MONTHS[unit], zone)
     if unit in ("day", "week"):
         return plus_days(at, amount * (7 if unit == "week" else 1), zone)
-    if unit in ("hour", "minute", "second", "microsecond", "millisecond"):
-        return at + timedelta(**{unit + "s": amount})
-    raise NotCovered(f"the unit {unit!r}")
+    return at + amount * _MICROSECONDS[unit] * MICROSECOND
 
 
 function("date_sub", (DATE, INT), DATE)(lambda day, days: shifted(day, -days))
@@ -152,16 +142,10 @@ def date_diff(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
 
 def _units_between(unit: str, start: datetime, end: datetime, zone: ZoneInfo) -> int:
     """Whole units between two timestamps in local time, rounded towards zero."""
-    lengths = {"microsecond": 1, "millisecond": 1000, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
-    if unit in lengths:
-        return _towards_zero((wall(end, zone) - wall(start, zone)) // MICROSECOND, lengths[unit])
     one, other = wall(start, zone), wall(end, zone)
-    if unit in ("day", "week"):
-        return _towards_zero((other - one) // MICROSECOND, 86400 * 10**6 * (7 if unit == "week" else 1))
-    months = {"month": 1, "quarter": 3, "year": 12}
-    if unit not in months:
-        raise NotCovered(f"the unit {unit!r}")
-    return _towards_zero(_whole_months(one, other), months[unit])
+    if unit in _MONTHS:
+        return _towards_zero(_whole_months(one, other), _MONTHS[unit])
+    return _towards_zero((other - one) // MICROSECOND, _MICROSECONDS[unit])
 
 
 def _towards_zero(amount: int, length: int) -> int:
@@ -222,19 +206,12 @@ def trunc(day: date, unit: str) -> date | None:
 @function("date_trunc", (STRING, TIMESTAMP), TIMESTAMP, zoned=True)
 def date_trunc(zone: ZoneInfo, unit: str, at: datetime) -> datetime | None:
     unit = unit.lower()
-    if unit in ("microsecond", "millisecond", "second"):
-        size = {"microsecond": 1, "millisecond": 1000, "second": 10**6}[unit]
-        return at - micros(at) % size * MICROSECOND
-    if unit in ("minute", "hour"):
-        return _floor_clock(at, 60 if unit == "minute" else 3600, zone)
+    if unit in _MICROSECONDS and unit not in ("day", "week"):
+        offset = at.astimezone(zone).utcoffset() or timedelta()
+        return at - (micros(at) + offset // MICROSECOND) % _MICROSECONDS[unit] * MICROSECOND
     reading = wall(at, zone)
     day = reading.date() if unit in ("day", "dd") else _floor_day(reading.date(), unit)
     return None if day is None else midnight(day, zone)
-
-
-def _floor_clock(at: datetime, seconds: int, zone: ZoneInfo) -> datetime:
-    offset = at.astimezone(zone).utcoffset() or timedelta()
-    return at - (micros(at) + offset // MICROSECOND) % (seconds * 10**6) * MICROSECOND
 
 
 def _parsed(target: SparkType, safe: bool, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
