@@ -161,7 +161,7 @@ def test_a_column_that_a_step_cannot_compute_takes_only_its_users_along(user_off
 
 
 def test_a_step_that_decides_about_rows_or_times_must_be_covered(user_offers: Make) -> None:
-    for step in ({"filter": "soundex(cast(amount AS string)) = 'A'"}, {"compute": {"user_id": "hash(user_id)"}}):
+    for step in ({"filter": "soundex(cast(amount AS string)) = 'A'"}, {"compute": {"user_id": "xxhash64(user_id)"}}):
         source = {"name": "redemptions", "steps": [step]}
         with pytest.raises(NotCovered):
             found = user_offers(sources=[source], features=[{**COUNT, "dtype": "bigint"}])

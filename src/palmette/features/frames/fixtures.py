@@ -245,7 +245,7 @@ class ScenarioBuilder:
     ) -> None:
         """Adds the fixture's rows for the entity, but with `rows` in `table`; `about` is theme and note."""
         factory, spine = self.factory, self.factory.spine
-        given = {name: list(each) for name, each in fixture.rows(factory, entity, self.cutoff).items()}
+        given = fixture.rows(factory, entity, self.cutoff)
         given[table.name] = list(rows)
         if table == spine and table in factory.events():
             given[table.name].append(factory.row(table, entity, fixture.values[table.name], self.cutoff))

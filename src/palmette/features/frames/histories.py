@@ -130,7 +130,7 @@ def _meanwhile(builder: ScenarioBuilder, table: Table) -> None:
         if events.available_time is None:
             continue
         entity, unit = builder.entity(), max(builder.factory.soon / 4, factory.step(table), factory.step(events))
-        given = {name: list(each) for name, each in fixture.rows(factory, entity, builder.cutoff).items()}
+        given = fixture.rows(factory, entity, builder.cutoff)
         at, change, known = (builder.cutoff - units * unit for units in (4, 2, 1))
         given[events.name] = [factory.row(events, entity, fixture.values[events.name], at, available=known)]
         given[table.name] = _successive(builder, table, entity, (at - 10 * DAY, change), None)

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from palmette.features.frame import Frame
 from palmette.features.frames.calendar import as_value, partition_value, resolution
 from palmette.features.frames.keys import ColumnRef, KeyFactory
-from palmette.features.frames.predicate_values import PredicateValues, predicate_values_of
+from palmette.features.frames.predicate_values import PredicateValues
 from palmette.features.frames.value_pool import value_pool
 from palmette.features.oracle.clock import timestamp_of
 from palmette.features.spec.dfr import RegisteredColumn, Table
@@ -65,7 +65,7 @@ class RowFactory:
         self.random = random.Random(seed)
         self.zone = ZoneInfo(view.zone)
         self.keys = KeyFactory(view)
-        self.predicate_values: PredicateValues = predicate_values_of(view)
+        self.predicate_values = PredicateValues(view)
         self.value_pools = {
             (table.name, column.name): value_pool(column, self.predicate_values)
             for table in view.tables.values()

@@ -130,7 +130,7 @@ def _more_cutoffs(builder: ScenarioBuilder) -> None:
     for fixture in builder.fixtures:
         for later in (DAY, MICROSECOND, -DAY, 40 * DAY):
             entity = builder.entity()
-            rows = {name: list(each) for name, each in fixture.rows(factory, entity, builder.cutoff).items()}
+            rows = fixture.rows(factory, entity, builder.cutoff)
             rows[spine.name].append(factory.row(spine, entity, fixture.values[spine.name], builder.cutoff + later))
             builder.add("several_cut_offs", "one entity with several cut-offs", rows)
 
@@ -272,7 +272,7 @@ def _found_by(
 ) -> Rows:
     """Events of one entity, each with its own rows in the tables that it matches on the links."""
     factory, entity = builder.factory, builder.entity()
-    rows = {name: list(each) for name, each in fixture.rows(factory, entity, builder.cutoff, changes[0]).items()}
+    rows = fixture.rows(factory, entity, builder.cutoff, changes[0])
     alone = [each.name for each in factory.view.tables.values() if not factory.keys.links_of(each) & links]
     for number, changed in enumerate(changes[1:], 1):
         other = entity.stranger(links, number)

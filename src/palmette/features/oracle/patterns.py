@@ -95,32 +95,30 @@ def format_clock(reading: datetime, offset: timedelta, pattern: str) -> str:
     return "".join(text if kind == "'" else _field(reading, offset, kind, len(text)) for kind, text in _tokens(pattern))
 
 
+def _names(kind: str, width: int) -> list[str]:
+    """Names of months or weekdays, whole or as three letters."""
+    return [name if width > 3 else name[:3] for name in (_MONTHS if kind == "M" else _DAYS)]
+
+
 def _field(at: datetime, offset: timedelta, kind: str, width: int) -> str:
     match kind:
-        case "y":
-            return f"{at.year % 100:02d}" if width == 2 else f"{at.year:0{width}d}"
+        case "y" if width == 2:
+            return f"{at.year % 100:02d}"
         case "M" if width >= 3:
-            return _MONTHS[at.month - 1][: 3 if width == 3 else None]
+            return _names(kind, width)[at.month - 1]
         case "E":
-            return _DAYS[at.weekday()][: 3 if width <= 3 else None]
+            return _names(kind, width)[at.weekday()]
         case "a":
             return "AM" if at.hour < 12 else "PM"
         case "S":
             return f"{at.microsecond:06d}".ljust(9, "0")[:width]
         case "X" | "x" | "Z":
             return _offset_text(offset, kind, width)
-        case _:
-            number = {
-                "M": at.month,
-                "d": at.day,
-                "H": at.hour,
-                "h": at.hour % 12 or 12,
-                "m": at.minute,
-                "s": at.second,
-                "D": at.timetuple().tm_yday,
-                "Q": (at.month + 2) // 3,
-            }[kind]
-            return f"{number:0{width}d}"
+    numbers = {
+        "y": at.year, "M": at.month, "d": at.day, "H": at.hour, "h": at.hour % 12 or 12, "m": at.minute, "s": at.second,
+        "D": at.timetuple().tm_yday, "Q": (at.month + 2) // 3,
+    }  # fmt: skip
+    return f"{numbers[kind]:0{width}d}"
 
 
 def _offset_text(offset: timedelta, kind: str, width: int) -> str:
@@ -152,10 +150,10 @@ def _shape(kind: str, width: int) -> str:
     match kind:
         case "y":
             return r"\d{2}" if width == 2 else rf"\d{{{max(width, 1)},6}}"
-        case "M" if width >= 3:
-            return "|".join(name[: 3 if width == 3 else None] for name in _MONTHS)
         case "E":
-            return "|".join(name[: 3 if width <= 3 else None] for name in _DAYS)
+            return "|".join(_names(kind, width))
+        case "M" if width >= 3:
+            return "|".join(_names(kind, width))
         case "a":
             return "AM|PM"
         case "S":
@@ -183,34 +181,21 @@ def _reading(text: str, pattern: str) -> tuple[datetime, timezone | ZoneInfo | N
     match = regex.fullmatch(text)
     if match is None:
         raise WouldFail(f"{text!r} does not fit the pattern {pattern!r}")
-    found = {kind: (value, len(token)) for (kind, token), value in zip(tokens, match.groups(), strict=True)}
+    found = {kind: value for (kind, _), value in zip(tokens, match.groups(), strict=True)}
+    number = {kind: int(value) for kind, value in found.items() if value.isdigit()}
+    if ("y", "yy") in tokens:
+        number["y"] += 2000
+    if "M" in found and "M" not in number:
+        number["M"] = 1 + next(i for i, name in enumerate(_MONTHS) if name.startswith(found["M"]))
+    if not 1 <= number.get("h", 12) <= 12:
+        raise WouldFail(f"{number['h']} is not an hour of the clock")
+    hour = number["h"] % 12 + 12 * (found.get("a") == "PM") if "h" in number else number.get("H", 0)
+    fraction = int(found.get("S", "0").ljust(6, "0")[:6])
     try:
-        day = date(_year(found), _month(found), int(found.get("d", ("1", 1))[0]))
-        minute, second = int(found.get("m", ("0", 1))[0]), int(found.get("s", ("0", 1))[0])
-        fraction = int(found.get("S", ("0", 1))[0].ljust(6, "0")[:6])
-        reading = datetime.combine(day, time(_hour(found), minute, second, fraction))
+        day = date(number.get("y", 1970), number.get("M", 1), number.get("d", 1))
+        reading = datetime.combine(day, time(hour, number.get("m", 0), number.get("s", 0), fraction))
     except ValueError as error:
         raise WouldFail(f"{text!r} does not fit the pattern {pattern!r}") from error
-    if "E" in found and not _DAYS[reading.weekday()].startswith(found["E"][0]):
+    if "E" in found and not _DAYS[reading.weekday()].startswith(found["E"]):
         raise WouldFail(f"{text!r} names another weekday")
-    offset = next((found[kind][0] for kind in "XxZ" if kind in found), None)
-    return reading, zone_of(offset)
-
-
-def _year(found: dict[str, tuple[str, int]]) -> int:
-    value, width = found.get("y", ("1970", 4))
-    return int(value) + (2000 if width == 2 else 0)
-
-
-def _month(found: dict[str, tuple[str, int]]) -> int:
-    value, width = found.get("M", ("1", 1))
-    return int(value) if width < 3 else 1 + next(i for i, name in enumerate(_MONTHS) if name.startswith(value))
-
-
-def _hour(found: dict[str, tuple[str, int]]) -> int:
-    if "h" in found:
-        hour = int(found["h"][0])
-        if not 1 <= hour <= 12:
-            raise WouldFail(f"{hour} is not an hour of the clock")
-        return hour % 12 + (12 if found.get("a", ("AM", 1))[0] == "PM" else 0)
-    return int(found.get("H", ("0", 1))[0])
+    return reading, zone_of(next((found[kind] for kind in "XxZ" if kind in found), None))

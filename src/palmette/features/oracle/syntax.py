@@ -14,6 +14,7 @@ from sqlglot import exp
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.typed import EvaluationScope, TypedExpression, constant
 from palmette.features.spec import type_rules as c
+from palmette.features.spec.expression_types import literal_type
 from palmette.features.spec.sql import ExpressionError
 from palmette.features.spec.sql import parse as read
 from palmette.features.spec.values import SparkType
@@ -33,20 +34,10 @@ def columns_of(sql: str) -> frozenset[str]:
 
 
 def literal(node: Any, scope: EvaluationScope) -> TypedExpression:
-    """A number or text; integers are int, or bigint or decimal if they need more digits."""
-    text = node.this
-    if node.is_string:
-        return constant(text, c.STRING)
-    if re.fullmatch(r"\d+", text):
-        number = int(text)
-        if number >= 1 << 63:
-            return constant(Decimal(text), SparkType("decimal", len(text), 0))
-        return constant(number, c.INT if number < 1 << 31 else c.BIGINT)
-    if "e" in text.lower():
-        return constant(float(text), c.DOUBLE)
-    value = Decimal(text)
-    scale = -int(value.as_tuple().exponent)
-    return constant(value, SparkType("decimal", max(len(value.as_tuple().digits), scale), scale))
+    """A number or text."""
+    kind = literal_type(node)
+    read = {"string": str, "double": float, "decimal": Decimal}.get(kind.name, int)
+    return constant(read(node.this), kind)
 
 
 def interval(node: Any, scope: EvaluationScope) -> TypedExpression:

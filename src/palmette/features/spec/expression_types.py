@@ -40,7 +40,7 @@ class Typer:
             (exp.Paren, exp.Alias): lambda node: self.of(node.this),
             exp.Column: lambda node: self.schema.get(node.name),
             exp.Identifier: lambda node: self._local.get(node.name),
-            exp.Literal: _literal,
+            exp.Literal: literal_type,
             (exp.Boolean, exp.Any): lambda _: c.BOOLEAN,
             exp.Null: lambda _: c.NULL,
             exp.Interval: lambda _: c.INTERVAL,
@@ -275,7 +275,7 @@ def _nested(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[ex
     if name == "from_json":
         schema = arguments[-1].name if len(arguments) == 2 else ""
         try:
-            return SparkType.parse(schema) if "<" in schema.split(" ")[0] else SparkType.of_fields(schema)
+            return SparkType.of_schema(schema)
         except ValueError:
             return None
     if name == "named_struct":
@@ -304,12 +304,7 @@ def _time_arithmetic(node: exp.Expression, left: SparkType, right: SparkType) ->
     if left == right == c.INTERVAL:
         return c.INTERVAL
     if left.is_temporal and right == c.INTERVAL:
-        interval = node.expression
-        unit = (
-            interval.args["unit"].name.upper()
-            if isinstance(interval, exp.Interval) and interval.args.get("unit")
-            else ""
-        )
+        unit = node.expression.text("unit").upper()
         return left if left != c.DATE or unit.startswith(("DAY", "MONTH", "YEAR", "WEEK", "QUARTER")) else c.TIMESTAMP
     if isinstance(node, exp.Add) and left == c.INTERVAL and right.is_temporal:
         return right
@@ -320,7 +315,8 @@ def _time_arithmetic(node: exp.Expression, left: SparkType, right: SparkType) ->
     return None
 
 
-def _literal(node: exp.Expression) -> SparkType:
+def literal_type(node: exp.Expression) -> SparkType:
+    """The type of a number or text: int, or bigint or decimal if an integer needs more digits."""
     text = node.name
     if node.args.get("is_string"):
         return c.STRING

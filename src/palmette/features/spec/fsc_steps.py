@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
@@ -248,6 +248,23 @@ def set_by(step: Any) -> frozenset[str]:
     if isinstance(body, str):
         return frozenset()
     return frozenset(body if isinstance(body, dict) else getattr(body, "columns", None) or [body.column])
+
+
+def expressions_of(step: Any) -> Iterator[tuple[str, str]]:
+    """The SQL of a step, each with the column that it decides on; an empty name for conditions on rows."""
+    match step:
+        case FilterStep():
+            yield "", step.filter
+        case ComputeStep():
+            yield from step.compute.items()
+        case CategoriseStep(categorise=rule):
+            yield from ((rule.column, case.when) for case in rule.cases)
+            if rule.of is not None:
+                yield rule.column, rule.of
+        case PreviousStep(previous=rule):
+            yield rule.column, rule.of
+        case MemberStep(member=rule) if rule.where is not None:
+            yield "", rule.where
 
 
 def pairs(names: Mapping[str, str] | tuple[str, ...]) -> dict[str, str]:

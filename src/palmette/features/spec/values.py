@@ -24,7 +24,7 @@ _ALIASES = {
 _DEEPEST = 20
 """Maximum nesting depth of arrays and maps."""
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
-_NESTED = re.compile(r"(array|map|struct)<(.*)>", re.IGNORECASE | re.DOTALL)
+_NESTED = re.compile(r"(array|map|struct)\s*<(.*)>", re.IGNORECASE | re.DOTALL)
 
 
 class NotATypeError(ValueError):
@@ -76,6 +76,11 @@ class SparkType(NamedTuple):
         if key.strip().lower() != "string":
             raise NotATypeError(text)
         return cls(name, element=cls.parse(value))
+
+    @classmethod
+    def of_schema(cls, text: str) -> SparkType:
+        """Parses the schema of `from_json`: a nested type, or the fields of a struct."""
+        return cls.parse(text) if _NESTED.match(text.strip()) else cls.of_fields(text)
 
     @classmethod
     def of_fields(cls, text: str) -> SparkType:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Expression, FeatureSpec, Lookup, Spine, UnitTest
-from palmette.features.spec.fsc_steps import CategoriseStep, ComputeStep, FilterStep, Step
+from palmette.features.spec.fsc_steps import MemberStep, Step, expressions_of
 from palmette.features.spec.sql import ExpressionError, parse
 from palmette.features.spec.values import SparkType, Window
 
@@ -69,16 +69,8 @@ class ViewSource:
 
 
 def mentions_cutoff(step: Step) -> bool:
-    """Whether an expression of a step names `as_of`."""
-    match step:
-        case FilterStep():
-            texts = [step.filter]
-        case ComputeStep():
-            texts = list(step.compute.values())
-        case CategoriseStep():
-            texts = [case.when for case in step.categorise.cases] + [step.categorise.of or ""]
-        case _:
-            return False
+    """Whether an expression over the rows of a step names `as_of`."""
+    texts = [text for _, text in expressions_of(step) if not isinstance(step, MemberStep)]
     return any(re.search(rf"\b{AS_OF}\b", text) and AS_OF in _columns(text) for text in texts)
 
 

@@ -173,8 +173,7 @@ def from_json(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
         raise NotCovered("from_json with options")
     schema = str(arguments[1].value())
     try:
-        is_type = re.match(r"\s*(struct|array|map)\s*<", schema, re.I)
-        kind = SparkType.parse(schema) if is_type else SparkType.of_fields(schema)
+        kind = SparkType.of_schema(schema)
     except ValueError as error:
         raise NotCovered(f"the JSON schema {schema!r}") from error
     nothing = tuple(None for _ in kind.fields) or None
