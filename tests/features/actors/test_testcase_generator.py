@@ -13,9 +13,9 @@ import yaml
 from palmette.engine.actor import Context, TextFile, Violation
 from palmette.features.actors.testcase_coder.stub_script import stand_in
 from palmette.features.actors.testcase_generator.actor import GeneratorInput, TestcaseGenerator
+from palmette.features.actors.testcase_generator.changes import expression_changes
 from palmette.features.actors.testcase_generator.cover import cover
 from palmette.features.actors.testcase_generator.deviations import deviants
-from palmette.features.actors.testcase_generator.expression_changes import text_deviations
 from palmette.features.actors.testcase_generator.offline import CaseSelector
 from palmette.features.artefacts import Conventions, FunctionShape, Parameter, RunRequest, TestCases
 from palmette.features.oracle import expected
@@ -95,8 +95,8 @@ def test_surviving_mutants_bring_more_rows() -> None:
     assert rows(again) > rows(CASES)
 
 
-def test_text_deviations() -> None:
-    found = {each.sql for each in text_deviations("a > 1 AND b = 'x'")}
+def test_changes_of_an_expression() -> None:
+    found = {sql for _, sql in expression_changes("a > 1 AND b = 'x'")}
     assert {"a >= 1 AND b = 'x'", "a > 2 AND b = 'x'", "a > 1", "b = 'x'", "a > 1 OR b = 'x'"} <= found
 
 
@@ -197,8 +197,8 @@ def test_looking_back_is_told_apart() -> None:
     before = {"previous": {"column": "before", "of": "coalesce(amount, 0)", "by": ["user_id", "offer_id"]}}
     mean = {"function": "avg", "source": "redemptions", "of": "before", "window": "7d"}
     suite = suite_of(before, {"name": "amount_before", "dtype": "double", "aggregate": mean})
-    names = ("in before, coalesce was dropped", "user_id is not a key of previous", "offer_id is not a key of previous")
-    assert {f"redemptions: {name}" for name in names} <= suite.detected(suite.cases())
+    names = ("in of, coalesce was dropped", "user_id is not a key", "offer_id is not a key")
+    assert {f"redemptions: before: {name}" for name in names} <= suite.detected(suite.cases())
 
 
 def test_the_edges_of_the_longest_window_are_told_apart_by_values() -> None:

@@ -6,27 +6,26 @@ never from a script.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
-from palmette.features.actors.testcase_generator.expression_changes import text_deviations
-from palmette.features.actors.testcase_generator.step_changes import step_deviations, when_known
+from palmette.features.actors.testcase_generator.changes import (
+    COLUMN,
+    WINDOW,
+    aggregate_changes,
+    changes,
+    expression_changes,
+    step_changes,
+)
 from palmette.features.actors.testcase_generator.time_misreadings import AGES, READINGS, STATES, beside
 from palmette.features.frame import Frame
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import Reference, ReferenceCache
 from palmette.features.spec import fsc, fsc_steps
-from palmette.features.spec.values import Duration, Window
+from palmette.features.spec.dfr import Table
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
-
-WINDOW = "the window is"
-"""Prefix of deviations in the length of a window."""
-COLUMN = "the column is"
-"""Prefix of deviations that use another column of the same type."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,7 @@ def _rows(view: View) -> Iterator[DeviatingView]:
                     )
     elif view.spine.where is not None:
         names = tuple(feature.name for feature in view.features)
-        for what, where in (("where was dropped", None), *text_deviations(view.spine.where)):
+        for what, where in (("where was dropped", None), *expression_changes(view.spine.where)):
             spine = view.spine.model_copy(update={"where": where})
             yield DeviatingView(f"the spine: {what}", names, replace(view, spine=spine))
 
@@ -197,126 +196,19 @@ def _with(view: View, changed: ViewFeature) -> View:
 def _changed(view: View, feature: ViewFeature) -> Iterator[tuple[str, ViewFeature]]:
     match feature.computation:
         case fsc.Aggregate() as aggregate:
-            for what, update in _aggregates(view, aggregate):
-                yield what, replace(feature, computation=aggregate.model_copy(update=update))
+            found = aggregate_changes(aggregate, view.source(aggregate.source))
+            yield from ((what, replace(feature, computation=changed)) for what, changed in found)
         case fsc.Expression() as expression:
-            for what, update in _expressions(view, expression):
-                yield what, replace(feature, computation=expression.model_copy(update=update))
+            yield from ((what, replace(feature, computation=changed)) for what, changed in changes(expression))
         case fsc.Lookup():
             yield "nothing is found", replace(feature, computation=None, derive="null")
         case None:
-            for what, sql in text_deviations(feature.derive or "null"):
+            for what, sql in expression_changes(feature.derive or "null"):
                 yield what, replace(feature, derive=sql)
     if feature.default is not None:
         yield "the default is missing", replace(feature, default=None)
     elif feature.dtype.is_numeric:
         yield "null became 0", replace(feature, default=0)
-
-
-def _windows(window: Window) -> Iterator[tuple[str, dict[str, Any]]]:
-    others = [Window(30)] if window == Window.ALL else [window.stepped(1), window.stepped(-1)]
-    if window.days and not window.seconds:
-        others.append(Window(0, window.days * 86400))
-    for other in others:
-        if other not in (window, Window.ALL):
-            yield f"{WINDOW} {other}", {"window": other}
-    if window == Window.ALL:
-        return
-    yield f"{WINDOW} all history", {"window": Window.ALL}
-
-
-def _where(text: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    if text is not None:
-        yield "where was dropped", {"where": None}
-        for what, sql in text_deviations(text):
-            yield f"in where, {what}", {"where": sql}
-
-
-def _expressions(view: View, expression: fsc.Expression) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield from _windows(expression.window)
-    yield from _where(expression.where)
-    yield from _keys(view, expression.by)
-    for what, sql in text_deviations(expression.sql):
-        yield what, {"sql": sql}
-
-
-def _keys(view: View, by: tuple[str, ...] | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    keys = by or tuple(view.grain)
-    if len(keys) > 1:
-        for key in keys:
-            yield f"{key} is not a key", {"by": tuple(each for each in keys if each != key)}
-
-
-_INSTEAD: dict[str, tuple[str, ...]] = {
-    "count": ("exists",),
-    "count_distinct": ("count",),
-    "approx_count_distinct": ("count",),
-    "sum": ("avg", "max"),
-    "avg": ("sum", "max"),
-    "min": ("max", "avg"),
-    "max": ("min", "avg"),
-    "first": ("last",),
-    "last": ("first",),
-    "mode": ("min", "max"),
-    "stddev": ("avg", "max"),
-    "percentile": ("avg", "max"),
-    "exists": ("count",),
-    "vector_mean": ("vector_sum",),
-    "vector_sum": ("vector_mean",),
-    "vector_weighted_mean": ("vector_mean",),
-}
-
-
-def _aggregates(view: View, aggregate: fsc.Aggregate) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield from _windows(aggregate.window)
-    yield from _where(aggregate.where)
-    yield from _keys(view, aggregate.by)
-    for function in _INSTEAD.get(aggregate.function, ()):
-        yield f"{aggregate.function} became {function}", {"function": function}
-    if aggregate.k is not None:
-        yield f"k is {aggregate.k + 1}", {"k": aggregate.k + 1}
-        yield f"k is {max(aggregate.k - 1, 1)}", {"k": max(aggregate.k - 1, 1)}
-    if aggregate.rank_by is not None:
-        yield "the number of rows ranks", {"rank_by": None}
-        for one, other in (("sum", "max"), ("avg", "max"), ("max", "min"), ("min", "max")):
-            if aggregate.rank_by.startswith(f"{one}("):
-                yield f"{other} ranks", {"rank_by": other + aggregate.rank_by.removeprefix(one)}
-        for what, sql in text_deviations(aggregate.rank_by):
-            yield f"in the rank, {what}", {"rank_by": sql}
-    if aggregate.p is not None:
-        yield "p is another", {"p": abs(aggregate.p - 0.25)}
-    if aggregate.function in ("collect", "last_k"):
-        yield "distinct is not distinct", {"distinct": not aggregate.distinct}
-    if aggregate.half_life is not None:
-        longer = Duration(aggregate.half_life.days * 2, aggregate.half_life.seconds * 2)
-        yield "the half-life is twice as long", {"half_life": longer}
-    yield from _operand(aggregate)
-    yield from _columns(view.source(aggregate.source), aggregate.of or "")
-
-
-def _columns(source: ViewSource, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Replaces each column of the table in an expression by the next of the same type, as it is after all steps."""
-    schema = {name: source.schema[name] for name in source.table_schema if name in source.schema}
-    for name in (each for each in schema if re.search(rf"\b{each}\b", text)):
-        alike = [other for other, kind in schema.items() if kind == schema[name]]
-        if len(alike) > 1:
-            other = alike[(alike.index(name) + 1) % len(alike)]
-            yield f"{COLUMN} {other}", {"of": re.sub(rf"\b{name}\b", other, text)}
-
-
-def _operand(aggregate: fsc.Aggregate) -> Iterator[tuple[str, dict[str, Any]]]:
-    if aggregate.of is None:
-        return
-    if aggregate.function in ("count", "exists", "days_since_last"):
-        yield "nulls count too", {"of": None}
-    if aggregate.function in ("avg", "min", "max", "stddev", "percentile", "first", "last"):
-        yield "nulls are 0", {"of": f"coalesce({aggregate.of}, 0)"}
-    if aggregate.function == "share":
-        yield "nulls are false", {"of": f"coalesce({aggregate.of}, false)"}
-        yield "one row for it is enough", {"function": "max", "of": f"cast({aggregate.of} as double)"}
-        yield "one row against it is enough", {"function": "min", "of": f"cast({aggregate.of} as double)"}
-    for what, sql in text_deviations(aggregate.of):
-        yield f"in of, {what}", {"of": sql}
 
 
 def _sources(view: View) -> Iterator[DeviatingView]:
@@ -328,7 +220,7 @@ def _sources(view: View) -> Iterator[DeviatingView]:
         for index, step in enumerate(steps):
             if isinstance(step, fsc_steps.JoinStep | fsc_steps.MemberStep):
                 yield from _joined_states(small, names, source, index, step)
-            for what, changed in step_deviations(step):
+            for what, changed in step_changes(step):
                 other = _with_steps(source, index, changed)
                 sources = tuple(other if each is source else each for each in small.sources)
                 yield DeviatingView(f"{source.name}: {what}", names, replace(small, sources=sources))
@@ -353,11 +245,20 @@ def _joined_states(
         changed = replace(view, sources=sources, tables=tables)
         found = f"{table.name} at the {read.at}: {what}"
         yield DeviatingView(f"{source.name}: {found}", names, changed, beside(table, wrong.name, by), is_listed=False)
-    if isinstance(step, fsc_steps.JoinStep) and (late := when_known(source.table, step)):
+    if isinstance(step, fsc_steps.JoinStep) and (late := _when_known(source.table, step)):
         other = _with_steps(source, index, late)
         sources = tuple(other if each is source else each for each in view.sources)
         what = f"{table.name} at the time when the event was known"
         yield DeviatingView(f"{source.name}: {what}", names, replace(view, sources=sources), is_listed=False)
+
+
+def _when_known(table: Table, step: fsc_steps.JoinStep) -> tuple[fsc_steps.Step, ...]:
+    """The steps that look up the state at the time a row became available; none if the table has no such time."""
+    event, known = (table.column(name) if name else None for name in (table.event_time, table.available_time))
+    if step.join.at != "event" or not event or not known or (event.type, event.unit) != (known.type, known.unit):
+        return ()
+    aside = fsc_steps.ComputeStep(compute={"event_time_aside": f"`{event.name}`", event.name: f"`{known.name}`"})
+    return aside, step, fsc_steps.ComputeStep(compute={event.name: "event_time_aside"})
 
 
 def _with_steps(source: ViewSource, index: int, changed: tuple[fsc_steps.Step, ...]) -> ViewSource:
