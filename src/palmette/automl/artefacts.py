@@ -5,7 +5,8 @@ The `task` (`TaskSpec`), the `samples`, the `profile` and the `blueprint` have t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Literal
 
 from pydantic import Field
@@ -196,13 +197,11 @@ class WrittenCode(Model):
     candidates: tuple[Candidate, ...] = ()
     repairs: tuple[CodeRepair, ...] = ()
 
-
-class TrackCode(WrittenCode):
-    """Own learners of a track, and whether the track is usable."""
-
-    track: Track
-    unavailable: str = ""
-    """Why the track is unusable, and a remedy; empty if it is usable."""
+    @classmethod
+    def joined(cls, parts: Sequence[WrittenCode]) -> WrittenCode:
+        """Returns all code of several writers."""
+        fields = {name: tuple(chain.from_iterable(getattr(one, name) for one in parts)) for name in cls.model_fields}
+        return cls.model_validate(fields)
 
 
 class TrackRun(Model):

@@ -20,7 +20,7 @@ from palmette.automl.actors.debugger.actor import Debugger, DebuggerInput
 from palmette.automl.actors.modeling_coder.actor import ModelingCoder
 from palmette.automl.actors.pipeline_coder.actor import PipelineCoder
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
-from palmette.automl.artefacts import TrackCode, WrittenCode
+from palmette.automl.artefacts import WrittenCode
 from palmette.automl.own_code import composed, module_of, track_of
 from palmette.automl.search.results import CandidateLoad
 from palmette.automl.search.runs import Search
@@ -49,7 +49,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 def test_by_the_rules_there_is_no_own_code(shop: Shop) -> None:
     before = shop.sandbox.started
     assert shop.made(PreprocessingCoder) == WrittenCode()
-    assert shop.made(ModelingCoder) == TrackCode(track="traditional")
+    assert shop.made(ModelingCoder) == WrittenCode()
     assert shop.sandbox.started == before
 
 
@@ -164,7 +164,7 @@ def assembling(shop: Shop) -> Any:
     """The input of an assembler whose features fail in the search."""
     wrong = FEATURES.replace('X["total"] /', 'X["price"] /')
     features = shop.make(PreprocessingCoder, own(wrong)).run(shop.input(PreprocessingCoder), shop.context()).output
-    return shop.input(Assembler, preprocessing=features, models=(TrackCode(track="traditional"),))
+    return shop.input(Assembler, preprocessing=features, models=(WrittenCode(),))
 
 
 PATCH = '<<<<<<< old\nX["price"] /\n=======\nX["total"] /\n>>>>>>> new'

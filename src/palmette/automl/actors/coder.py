@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -11,9 +11,9 @@ from pydantic import Field
 from palmette.automl import context as shown
 from palmette.automl.actors import verdict
 from palmette.automl.actors.rules import PlanningInput
-from palmette.automl.artefacts import Plans, TrackCode, WrittenCode
+from palmette.automl.artefacts import Plans, WrittenCode
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, Setting, Strategy
-from palmette.automl.composition import facts_of, usable_learners
+from palmette.automl.composition import facts_of, unavailable, usable_learners
 from palmette.automl.import_policy import objections
 from palmette.automl.kinds import Track
 from palmette.automl.own_code import (
@@ -28,6 +28,7 @@ from palmette.automl.own_code import (
     with_features,
 )  # fmt: skip
 from palmette.automl.planning.insights import setting_objections
+from palmette.automl.search.job import uses_own_code
 from palmette.documents import Model
 from palmette.engine import Attempt, Context, Verdict, Violation
 from palmette.llm import OFFLINE, Agent, Answer, Models, Python, Section, section
@@ -75,6 +76,7 @@ class CoderInput(PlanningInput):
 class Coder(Agent):
     """An agent whose model may write own code, to be trained beside the plan's candidates; its rules write none."""
 
+    Output = WrittenCode
     owns: ClassVar[tuple[str, ...]]
     """Codes of the violations that it answers for if the subject is its module."""
 
@@ -82,30 +84,14 @@ class Coder(Agent):
         super().__init__(models)
         self.sandbox = sandbox
 
-    def track(self, input: Any) -> Track:
-        """Returns the track that candidates are proposed for."""
-        raise NotImplementedError
-
-    def path(self, input: Any) -> str:
-        """Returns the path of its module."""
-        return FEATURES
-
-    def tried(self, output: Any) -> Iterable[Candidate]:
-        """Returns candidates to test its module with."""
-        return output.candidates if output.modules else ()
-
-    def nothing(self, input: Any) -> WrittenCode:
-        """Returns the output without own code."""
-        return WrittenCode()
-
-    def offline(self, input: Any, context: Context) -> Attempt[Any]:
+    def offline(self, input: Any, context: Context) -> Attempt[WrittenCode]:
         failed = retries_exhausted(context) if self.model else None
-        repairs = (left_out(self.path(input), failed),) if failed else ()
-        return Attempt(self.nothing(input).model_copy(update={"repairs": repairs}))
+        return Attempt(WrittenCode(repairs=(left_out(self._path(input), failed),) if failed else ()))
 
     def is_settled(self, input: Any, context: Context) -> bool:
-        """Returns whether the model's answers were refused as often as allowed."""
-        return retries_exhausted(context) is not None
+        """Returns whether the track is not installed, or the model's answers were refused as often as allowed."""
+        lacking = issubclass(self.Answer, ModelsAnswer) and bool(unavailable(input.track))
+        return lacking or retries_exhausted(context) is not None
 
     def sections(self, input: Any, context: Context) -> tuple[Section, ...]:
         found = [
@@ -115,60 +101,39 @@ class Coder(Agent):
             shown.measured(input.plans),
         ]
         if issubclass(self.Answer, ModelsAnswer):
-            track = self.track(input)
-            found += [shown.learners(usable_learners(input.blueprint, track)), section("module", learner_module(track))]
+            usable = usable_learners(input.blueprint, input.track)
+            found += [shown.learners(usable), section("module", learner_module(input.track))]
         return tuple(found)
 
-    def objection(self, answer: Any, input: Any) -> str:
+    def objection(self, answer: Answer, input: Any) -> str:
         found = list[str]()
         text = answer.own_features if isinstance(answer, FeaturesAnswer) else ""
         if text.strip() and len(module_of(FEATURES, text, "transform").classes) != 1:
             found.append("The module needs exactly one public class with a method `transform`.")
         if isinstance(answer, ModelsAnswer):
-            found += _models_objections(answer, input.blueprint, self.track(input))
+            found += _models_objections(answer, input.blueprint, input.track)
         return " ".join(found)
 
-    def features(self, answer: FeaturesAnswer, input: Any) -> WrittenCode:
-        """Returns the module of features with the candidates that use it; nothing for no text."""
-        if not answer.own_features.strip():
-            return WrittenCode()
-        module = module_of(FEATURES, answer.own_features, "transform")
-        candidates = with_features(input.blueprint, module, answer.reason or "features from meaning")
-        return WrittenCode(modules=(module,), candidates=candidates)
-
-    def models(self, answer: ModelsAnswer, input: Any, features: WrittenCode) -> TrackCode:
-        """Returns the proposed candidates, and the module of an own learner."""
-        track, modules = self.track(input), _modules(answer, self.track(input))
-        own = {name: f"{Path(one.path).stem}.{name}" for one in modules for name in one.classes}
-        with_own = next((one.features for one in features.candidates if one.features), "")
-        candidates = tuple(
-            Candidate(
-                name=f"{own[one.learner].partition('.')[0] if one.learner in own else one.learner}-own-{number}",
-                learner=own.get(one.learner, one.learner),
-                settings=one.settings,
-                strategy=Strategy(target_transform=one.target_transform, class_weights=one.class_weights),
-                features=with_own if one.own_features else "",
-                tuned=one.tuned and one.learner not in own,
-                reason=one.reason,
-            )
-            for number, one in enumerate(answer.candidates, start=1)
-        )
-        return TrackCode(track=track, modules=modules, candidates=candidates)
+    def read(self, answer: Answer, input: Any, context: Context) -> Attempt[WrittenCode]:
+        written = [_features(answer, input.blueprint)] if isinstance(answer, FeaturesAnswer) else []
+        if isinstance(answer, ModelsAnswer):
+            written.append(_models(answer, input.track, written[0] if written else input.preprocessing))
+        return Attempt(WrittenCode.joined(written), answer.reason, answer.fix)
 
     def recalled(self, output: WrittenCode) -> str:
         listed = [fenced("\n".join(map(shown.described, output.candidates)))] if output.candidates else []
         return "\n\n".join([*listed, *(f"{one.path}:\n{fenced(one.text, 'python')}" for one in output.modules)])
 
-    def check(self, input: Any, output: Any, context: Context) -> Verdict:
+    def check(self, input: Any, output: WrittenCode, context: Context) -> Verdict:
         """Modules use what they may, and keep the estimator contract on a sample of training rows."""
         if not output.modules and not output.candidates:
             return Verdict(ok=True)  # nothing was written, so nothing is shown as checked
         wrong = objections(output.modules)
-        candidate = next(iter(self.tried(output)), None)
+        candidate = _tried(output)
         if candidate and input.executed and not wrong:
             rows, folder = sampled(input.blueprint, input.splits).train, context.workspace / "trial"
             given = (input.blueprint, rows, self.sandbox, folder, output.modules)
-            wrong = contract_violations(*given, candidate, self.path(input))
+            wrong = contract_violations(*given, candidate, self._path(input))
         return verdict("own candidates", wrong, ", ".join(one.name for one in output.candidates))
 
     def implicated(self, violation: Violation, output: WrittenCode) -> str | None:
@@ -176,6 +141,45 @@ class Coder(Agent):
         if not answers_for(violation, {one.path for one in output.modules}, self.owns):
             return None
         return f"Own code fails: {violation.message}"
+
+    def _path(self, input: Any) -> str:
+        return FEATURES if issubclass(self.Answer, FeaturesAnswer) else learner_module(input.track)
+
+
+def _features(answer: FeaturesAnswer, blueprint: Blueprint) -> WrittenCode:
+    """Returns the module of features with the candidates that use it; nothing for no text."""
+    if not answer.own_features.strip():
+        return WrittenCode()
+    module = module_of(FEATURES, answer.own_features, "transform")
+    candidates = with_features(blueprint, module, answer.reason or "features from meaning")
+    return WrittenCode(modules=(module,), candidates=candidates)
+
+
+def _models(answer: ModelsAnswer, track: Track, features: WrittenCode) -> WrittenCode:
+    """Returns the proposed candidates, and the module of an own learner."""
+    modules = _modules(answer, track)
+    own = {name: f"{Path(one.path).stem}.{name}" for one in modules for name in one.classes}
+    with_own = next((one.features for one in features.candidates if one.features), "")
+    candidates = tuple(
+        Candidate(
+            name=f"{own[one.learner].partition('.')[0] if one.learner in own else one.learner}-own-{number}",
+            learner=own.get(one.learner, one.learner),
+            settings=one.settings,
+            strategy=Strategy(target_transform=one.target_transform, class_weights=one.class_weights),
+            features=with_own if one.own_features else "",
+            tuned=one.tuned and one.learner not in own,
+            reason=one.reason,
+        )
+        for number, one in enumerate(answer.candidates, start=1)
+    )
+    return WrittenCode(modules=modules, candidates=candidates)
+
+
+def _tried(code: WrittenCode) -> Candidate | None:
+    """Returns the first candidate that uses a class of the modules, without features from elsewhere."""
+    features = {FEATURES} & {one.path for one in code.modules}
+    alone = (one if features else one.model_copy(update={"features": ""}) for one in code.candidates)
+    return next((one for one in alone if uses_own_code(one)), None) if code.modules else None
 
 
 def _modules(answer: ModelsAnswer, track: Track) -> tuple[OwnCode, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from palmette.automl.actors import Accountable, failed
 from palmette.automl.actors.debugger.actor import Debugger, DebuggerInput
 from palmette.automl.actors.rules import SampleInput
-from palmette.automl.artefacts import Assembly, CodeRepair, Plans, TrackCode, TrackRun, WrittenCode
+from palmette.automl.artefacts import Assembly, CodeRepair, Plans, TrackRun, WrittenCode
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, substance
 from palmette.automl.import_policy import objections
 from palmette.automl.own_code import SIDES, composed, failure_of, left_out, sampled, side_of, track_of
@@ -40,7 +40,7 @@ class AssemblerInput(SampleInput):
     plans: Plans | None = None
     blueprint: Blueprint
     preprocessing: WrittenCode = WrittenCode()
-    models: tuple[TrackCode, ...] = ()
+    models: tuple[WrittenCode, ...] = ()
     sampled: bool = True
     """False: the search begins at once, and what fails of own code is only reported."""
     repairs: int = 9
@@ -49,12 +49,7 @@ class AssemblerInput(SampleInput):
     @property
     def code(self) -> WrittenCode:
         """Own code, features first."""
-        parts = (self.preprocessing, *self.models)
-        return WrittenCode(
-            modules=tuple(one for part in parts for one in part.modules),
-            candidates=tuple(one for part in parts for one in part.candidates),
-            repairs=tuple(one for part in parts for one in part.repairs),
-        )
+        return WrittenCode.joined((self.preprocessing, *self.models))
 
 
 class Assembler(Accountable, BaseActor):

@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from palmette.automl.actors.coder import Coder, CoderInput, FeaturesAnswer, ModelsAnswer
-from palmette.automl.artefacts import WrittenCode
 from palmette.automl.composition import unavailable
 from palmette.automl.kinds import Track
 from palmette.automl.own_code import SIDES
-from palmette.engine import Attempt, Context
 from palmette.llm.prompt import load_prompt
 
 
 class PipelineInput(CoderInput):
     tracks: tuple[Track, ...]
     executed: bool = False
+
+    @property
+    def track(self) -> Track:
+        """The first track that can be used here."""
+        return next((track for track in self.tracks if not unavailable(track)), self.tracks[0])
 
 
 class PipelineAnswer(ModelsAnswer, FeaturesAnswer):
@@ -30,16 +33,8 @@ class PipelineCoder(Coder):
     description = "Writes features and candidates as one."
     produces = "preprocessing"
     Input = PipelineInput
-    Output = WrittenCode
     Answer = PipelineAnswer
     owns = (*SIDES, "reaches-outside")
-
-    def track(self, input: PipelineInput) -> Track:
-        """The first track that can be used here."""
-        return next((track for track in input.tracks if not unavailable(track)), "traditional")
-
-    def is_settled(self, input: PipelineInput, context: Context) -> bool:
-        return all(map(unavailable, input.tracks)) or super().is_settled(input, context)
 
     def parts(self, input: PipelineInput) -> Mapping[str, str]:
         folders = ("preprocessing_coder", "modeling_coder")
@@ -51,11 +46,3 @@ class PipelineCoder(Coder):
             "features_example": code,
             "models_example": models.example,
         }
-
-    def read(self, answer: PipelineAnswer, input: PipelineInput, context: Context) -> Attempt[WrittenCode]:
-        features = self.features(answer, input)
-        models = self.models(answer, input, features)
-        made = WrittenCode(
-            modules=(*features.modules, *models.modules), candidates=(*features.candidates, *models.candidates)
-        )
-        return Attempt(made, answer.reason, answer.fix)

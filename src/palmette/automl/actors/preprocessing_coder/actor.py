@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from palmette.automl.actors.coder import Coder, CoderInput, FeaturesAnswer
-from palmette.automl.artefacts import WrittenCode
-from palmette.engine import Attempt, Context
 
 
 class PreprocessingCoder(Coder):
@@ -14,9 +12,5 @@ class PreprocessingCoder(Coder):
     description = "Writes features that follow from the meaning of the columns, and runs them against the contract."
     produces = "preprocessing"
     Input = CoderInput
-    Output = WrittenCode
     Answer = FeaturesAnswer
     owns = ("contract-unfulfilled", "reaches-outside")
-
-    def read(self, answer: FeaturesAnswer, input: CoderInput, context: Context) -> Attempt[WrittenCode]:
-        return Attempt(self.features(answer, input), answer.reason, answer.fix)
