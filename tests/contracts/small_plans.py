@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,8 +16,17 @@ from palmette.automl.actors.guideline_writer.actor import GuidelineWriter
 from palmette.automl.actors.knowledge_retriever.actor import KnowledgeRetriever
 from palmette.automl.actors.model_planner.actor import ModelPlanner
 from palmette.automl.actors.plan_writer.actor import PlanWriter
-from palmette.automl.artefacts import Choice, DataPlans, Knowledge, Plans, Proposals
-from palmette.automl.candidates import Blueprint
+from palmette.automl.artefacts import (
+    Choice,
+    DataPlans,
+    Knowledge,
+    MeasuredCandidate,
+    MeasuredRound,
+    Plan,
+    Plans,
+    Proposals,
+)
+from palmette.automl.candidates import Blueprint, Candidate, ChosenMember, Selection
 from palmette.automl.profile import Profile
 from palmette.automl.samples import Samples
 from palmette.automl.samples.load import load
@@ -118,6 +127,32 @@ def chain(given: Given, **before: Any) -> Chain:
         if name not in before:
             found[name] = made(cls, known(given, cls, **found))
     return Chain(**found)
+
+
+LINEAR = Candidate(name="linear", learner="linear")
+
+
+def round_of(
+    trained: Sequence[Candidate] = (), members: int = 1, plan: Plan | None = None, score: float = 0.9, **fields: Any
+) -> MeasuredRound:
+    """An executed plan whose candidates were scored downwards; the first of them are delivered together."""
+    chosen = tuple(ChosenMember(candidate=one, weight=1.0) for one in trained[:members])
+    return MeasuredRound.model_validate(
+        {
+            "plan": plan or Plan(name="p", idea="?", candidates=tuple(trained) or (LINEAR,)),
+            "candidates": [
+                MeasuredCandidate(candidate=one, score=score - number / 100, seconds=1.0)
+                for number, one in enumerate(trained)
+            ],
+            "selection": Selection(
+                metric="rmse", score=score, apparent_score=score, members=chosen, best_single="linear"
+            ),
+            "store": "search-a-1",
+            "megabytes": 1.0,
+            "seconds": 1.0,
+            **fields,
+        }
+    )
 
 
 def answered(cls: type[Agent], input: Any, answer: Mapping[str, Any], **fields: Any) -> Attempt[Any]:

@@ -71,25 +71,34 @@ class MeasuredCandidate(Model):
 
 
 class MeasuredRound(Model):
-    """Measurements of an executed plan, made by `planning.rounds.measured_round`.
+    """Measurements of an executed plan.
 
     As JSON they are the evidence of the violation `constraint-missed` or `score-missed` that leads to new plans.
     """
 
-    plan: str
+    plan: Plan
     candidates: tuple[MeasuredCandidate, ...]
-    members: tuple[str, ...]
+    selection: Selection
+    """The delivered model, so that a later round can restore it."""
+    store: str
+    """Of its out-of-fold outputs."""
     milliseconds: float | None = None
     """Median time to answer a one-row request; None if the endpoint did not start."""
     megabytes: float
     seconds: float
+    """Of search and final fit."""
+    fit_seconds: float = 0.0
     missed: tuple[Constraint, ...] = ()
-    score: float | None = None
-    """Out-of-fold score of the delivered model."""
-    selection: Selection | None = None
-    """The delivered model, so that a later round can restore it."""
-    store: str = ""
-    """Of its out-of-fold outputs."""
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Names of the delivered candidates."""
+        return tuple(one.candidate.name for one in self.selection.members)
+
+    @property
+    def misses_limit(self) -> bool:
+        """Whether a limit is missed, rather than only a score."""
+        return any(one.quantity != "score" for one in self.missed)
 
     @property
     def excess(self) -> float:

@@ -10,19 +10,18 @@ import pytest
 pytest.importorskip("pandas", reason="pandas is not installed")
 
 from canned import Canned, models
-from small_plans import Chain, Given, chain, context, faults, known, made
+from small_plans import Chain, Given, chain, context, faults, known, made, round_of
 
 from palmette.automl.actors.data_planner.actor import DataPlanner
 from palmette.automl.actors.execution_verifier.actor import ExecutionVerifier
 from palmette.automl.actors.guideline_writer.actor import GuidelineWriter
 from palmette.automl.actors.plan_writer.actor import PlanWriter
-from palmette.automl.artefacts import Choice, MeasuredCandidate, MeasuredRound, Plan, Plans
+from palmette.automl.artefacts import Choice, MeasuredRound, Plan, Plans
 from palmette.automl.candidates import Blueprint
 from palmette.automl.planning.costs import digest
 from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.planning.rounds import can_revise
 from palmette.automl.profile import Leak, LeakDecision
-from palmette.automl.task_spec.spec import Constraint
 from palmette.engine import TERMINATE, PastAttempt, Setup, Violation, build_actors, load_topology, run_topology
 from palmette.errors import UserError
 from palmette.planners.offline import OfflinePlanner
@@ -177,21 +176,17 @@ def measured(
     plan: Plan, missed: list[dict[str, Any]], seconds: float = 10.0, milliseconds: float = 31.0, members: int = 3
 ) -> Violation:
     """What `implementation_verifier` sends back: the first candidates scored downwards, some delivered together."""
-    trained = plan.candidates[:3]
-    done = MeasuredRound(
-        plan=plan.name,
-        candidates=tuple(
-            MeasuredCandidate(candidate=one, score=0.9 - number / 100, seconds=1.0)
-            for number, one in enumerate(trained)
-        ),
-        members=tuple(one.name for one in trained[:members]),
-        milliseconds=milliseconds,
-        megabytes=1.0,
-        seconds=seconds,
-        missed=tuple(Constraint.model_validate(one) for one in missed),
+    done = round_of(
+        plan.candidates[:3], members, plan, milliseconds=milliseconds, seconds=seconds, missed=missed
     )
     code = "score-missed" if missed[0]["quantity"] == "score" else "constraint-missed"
     return Violation(code=code, message=f"{missed[0]['quantity']} was missed.", evidence=done.model_dump_json())
+
+
+def revisable(given: Given, plans: Plans, found: Violation) -> bool:
+    """Whether other plans may follow what was sent back."""
+    done = MeasuredRound.model_validate_json(found.evidence)
+    return can_revise(PlanContext.of(*given, rounds=(*plans.rounds, done)), plans)
 
 
 def test_a_missed_limit_narrows_the_plan_by_what_was_measured(deals: Given) -> None:
@@ -230,7 +225,7 @@ def test_the_first_round_has_the_whole_budget(limits: list[tuple[str, float]], s
 @pytest.mark.parametrize(("spent", "due"), [(20.0, 40.0), (60.0, 6.0)])
 def test_a_revision_has_what_is_left_and_a_reserve(spent: float, due: float, deals: Given) -> None:
     given = deals.asking(budget=60)
-    done = MeasuredRound(plan="p", candidates=(), members=(), megabytes=1.0, seconds=spent)
+    done = round_of(seconds=spent)
     assert PlanContext.of(*given, rounds=(done,)).blueprint.seconds == due
 
 
@@ -250,11 +245,13 @@ def test_revision_ends_with_the_time_and_with_the_plans(deals: Given) -> None:
     wanted = [limit("score", 2.0, ">=")]
     given = deals.asking(constraints=wanted, learners=[wish("linear")], plans=2)
     plans: Plans = made(PlanWriter, known(given, PlanWriter))
-    late = MeasuredRound.model_validate_json(measured(plans.plans[0], wanted, seconds=1000.0).evidence)
-    assert not can_revise(*given, plans, late)
+    assert not revisable(given, plans, measured(plans.plans[0], wanted)), "nothing new can be trained"
+    given = deals.asking(constraints=wanted, learners=[], plans=2)
+    plans = made(PlanWriter, known(given, PlanWriter))
+    assert not revisable(given, plans, measured(plans.plans[0], wanted, seconds=1000.0))
     for rounds in range(9):
         found = measured(plans.plans[0], wanted, seconds=1.0)
-        if not can_revise(*given, plans, MeasuredRound.model_validate_json(found.evidence)):
+        if not revisable(given, plans, found):
             assert 0 < rounds <= 3
             break
         plans = made(PlanWriter, known(given, PlanWriter), evidence=(found,), last=plans)
@@ -281,7 +278,7 @@ def test_plans_are_revised_until_the_limit_is_kept_or_nothing_is_left(
         if latencies[-1] <= milliseconds:
             break
         found = measured(plan, wanted, milliseconds=latencies[-1], members=len(members))
-        if not can_revise(*given, done.plans, MeasuredRound.model_validate_json(found.evidence)):
+        if not revisable(given, done.plans, found):
             break
         plans = made(PlanWriter, known(given, PlanWriter), evidence=(found,), last=done.plans)
         done = chain(given, knowledge=done.knowledge, plans=plans)

@@ -10,10 +10,10 @@ import pytest
 pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed")
 
 from small_coding import Shop, candidate
-from small_plans import context
+from small_plans import context, round_of
 
 from palmette.automl.actors.assembler.actor import Assembler, store_name, with_earlier
-from palmette.automl.artefacts import Assembly, MeasuredRound, Plans
+from palmette.automl.artefacts import Assembly, Plans
 from palmette.automl.candidates import Trial
 from palmette.automl.search.results import CandidateLoad, CandidateResult, write_results
 from palmette.automl.task_spec.spec import Constraint
@@ -35,7 +35,7 @@ def load(shop: Shop, *names: str, **fields: Any) -> CandidateLoad:
 
 def revision(shop: Shop, missed: list[str], **changes: Any) -> Any:
     limits = tuple(Constraint.model_validate({"quantity": one, "comparison": ">=", "value": 1}) for one in missed)
-    done = MeasuredRound(plan="p", candidates=(), members=(), megabytes=1.0, seconds=1.0, missed=limits)
+    done = round_of(missed=limits)
     plans: Plans = shop.known["plans"].model_copy(update={"rounds": (done,) if missed else ()})
     blueprint = shop.known["blueprint"].model_copy(update={"candidates": (candidate("knn"),), **changes})
     return shop.input(Assembler, plans=plans, blueprint=blueprint)

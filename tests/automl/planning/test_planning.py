@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,20 +11,20 @@ pytest.importorskip("pandas", reason="pandas is not installed")
 import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
+from small_plans import round_of
 
-from palmette.automl.artefacts import DataPlan, MeasuredCandidate, MeasuredRound, Plan, Plans, Treatment
-from palmette.automl.candidates import Candidate, Derived, Selection
+from palmette.automl.artefacts import DataPlan, MeasuredCandidate, MeasuredRound, Plan, Treatment
+from palmette.automl.candidates import Candidate, Derived
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.learners.learner import Cost
 from palmette.automl.planning.columns import ColumnEdits, ColumnNote, KindEdit, edited, objections
 from palmette.automl.planning.constraints import constraints_of, needs
 from palmette.automl.planning.costs import REQUEST, Costs, digest
-from palmette.automl.planning.rounds import better_before, revised
+from palmette.automl.planning.rounds import better_before
 from palmette.automl.planning.strategies import shares
 from palmette.automl.planning.timestamps import drift_of, elapsed, parts_of
 from palmette.automl.samples import DataFile, Reading, SampleColumn, Samples
 from palmette.automl.task_spec.spec import Constraint, TaskSpec
-from palmette.engine import Context, Violation
 
 FACTS = DataFacts(1000, 10, "regression", 1, 0, "rmse", 5, ("number",))
 LEARNERS = ("lightgbm", "linear", "extra_trees", "knn", "mlp")
@@ -56,10 +55,9 @@ def test_more_rows_or_columns_never_cost_less(name: str, rows: int, columns: int
 def test_measured_numbers_take_the_place_of_estimates() -> None:
     light, linear = candidate("lightgbm"), candidate("linear")
     before = Costs(FACTS)
-    done = MeasuredRound(
-        plan="a-plan",
+    done = round_of(
+        [light],
         candidates=(MeasuredCandidate(candidate=light, score=1.0, seconds=7.0),),
-        members=("lightgbm",),
         milliseconds=3 * before.of(light).milliseconds,
         megabytes=2 * before.of(light).megabytes,
         seconds=9.0,
@@ -73,7 +71,7 @@ def test_measured_numbers_take_the_place_of_estimates() -> None:
 
 def test_one_slow_candidate_does_not_change_the_estimates_of_others() -> None:
     slow = MeasuredCandidate(candidate=candidate("mlp"), score=1.0, seconds=1000.0)
-    done = MeasuredRound(plan="p", candidates=(slow,), members=("mlp",), megabytes=1, seconds=1)
+    done = round_of([slow.candidate], candidates=(slow,))
     costs, before = Costs(FACTS, (done,)), Costs(FACTS)
     assert costs.of(candidate("linear")).seconds == before.of(candidate("linear")).seconds
     assert costs.of(candidate("mlp", settings={"width": 8})).seconds > 100 * before.of(candidate("mlp")).seconds
@@ -135,12 +133,9 @@ def test_tracks_share_the_time() -> None:
 
 
 def finished(plan: str, missed: int, score: float, store: str = "search-a-1") -> MeasuredRound:
-    selection = Selection(metric="rmse", score=score, members=(), best_single="linear", apparent_score=score)
     limits = (limit("latency", 0.01), limit("size", 1.0))[:missed]
-    return MeasuredRound(
-        plan=plan, candidates=(), members=(), megabytes=1, seconds=1, missed=limits, score=score, selection=selection,
-        store=store,
-    )  # fmt: skip
+    named = Plan(name=plan, idea="?", candidates=(candidate("linear"),))
+    return round_of(plan=named, missed=limits, score=score, store=store)
 
 
 @pytest.mark.parametrize(("before", "best"), [
@@ -150,14 +145,7 @@ def finished(plan: str, missed: int, score: float, store: str = "search-a-1") ->
 ])  # fmt: skip
 def test_an_earlier_round_is_better_by_limits_then_by_score(before: list[MeasuredRound], best: str) -> None:
     found = better_before(before, finished("last", 2, 4.0), greater=False)
-    assert (found.plan if found else "") == best
-
-
-def test_evidence_without_a_round_rejects_all_plans() -> None:
-    plan = Plan(name="a", idea="?", candidates=(candidate("linear"),))
-    found = Violation(code="constraint-missed", message="It was missed.", evidence="no JSON")
-    start = revised(Context("plan_writer", Path("/nowhere"), evidence=(found,), last=Plans(plans=(plan,))))
-    assert start.revision.tried == (digest(plan),) and start.revision.number == 1 and start.rounds == ()
+    assert (found.plan.name if found else "") == best
 
 
 # Columns

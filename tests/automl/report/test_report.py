@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from report_cases import METRICS, ROWS, Page, findings_for
 
-from palmette.automl.artefacts import Assembly, Assessment, FeatureImportance, Score
+from palmette.automl.artefacts import Assembly, Assessment, FeatureImportance, MeasuredRound, Score
 from palmette.automl.measure import Predictions
 from palmette.automl.report import ReportFindings, pages
 from palmette.automl.report.page import SECTIONS
@@ -114,6 +114,20 @@ def test_what_was_not_measured_is_reported_with_its_reason(what: Measured) -> No
     page, source, _ = written(replace(findings, data=data, assessment=assessment))
     require_whole(page, source)
     assert "Not measured: The <time> was up." in page.sections[section]
+
+
+def test_the_chosen_plan_is_that_of_the_delivered_model() -> None:
+    findings = findings_for("regression")
+    earlier = findings.plans.plans[0].model_copy(update={"name": "first-plan"})
+    done = MeasuredRound(
+        plan=earlier, candidates=(), selection=findings.comparison.selection, store="search-1", megabytes=1, seconds=1
+    )
+    plans = findings.plans.model_copy(update={"rounds": (done,)})
+    comparison = findings.comparison.model_copy(update={"store": "search-1"})
+    page, _, _ = written(replace(findings, plans=plans, comparison=comparison))
+    shown = page.sections["plans"]
+    assert re.search(r"first-plan\W+chosen", shown) and shown.count("chosen") == 1
+    assert "Its model was measured to be better than" in shown
 
 
 def test_a_run_without_plans_and_hold_out_is_a_page() -> None:

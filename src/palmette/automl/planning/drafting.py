@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from itertools import count, product, zip_longest
 from typing import NamedTuple
 
-from palmette.automl.artefacts import Knowledge, MeasuredRound, Plan, Plans
+from palmette.automl.artefacts import Knowledge, MeasuredCandidate, MeasuredRound, Plan, Plans
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Strategy, substance
 from palmette.automl.composition import candidate_track, encoder_starts, facts_of, learner_named, meant
 from palmette.automl.encoders.encoder import DataFacts
@@ -33,7 +33,8 @@ ENSEMBLE_TOLERANCE = 1.5
 """Factor by which a single model's estimate may exceed a limit if only an ensemble was measured."""
 NEAR = 2.0  # after a round, factor by which the closest candidate's estimate may exceed a limit and still be tried
 RESERVE = 0.1  # share of the budget that revisions may use beyond it, because the first round may use all of it
-LEAST = 0.04  # least share of the budget, reserve included, that another round needs
+LIMIT = 1.15  # share of the budget within which training ends, except for the fit under way
+LEAST, LEAST_SEARCH = 0.04, 5.0  # share of the budget, and seconds, that another search needs
 TRAINING_SHARE = 0.9  # share of a limit on training time that search and final fit may use
 NOTHING_KNOWN = Knowledge()
 VARIATIONS: tuple[tuple[bool, Ensembling], ...] = tuple(product((True, False), ("best", "stacking", "single")))
@@ -96,12 +97,26 @@ class PlanContext:
     @property
     def too_large(self) -> frozenset[str]:
         """Digests of candidates that missed a limit when delivered alone."""
-        alone = (
-            done for done in self.rounds if len(done.members) == 1 and {one.quantity for one in done.missed} - {"score"}
-        )
-        return frozenset(
-            substance(one.candidate) for done in alone for one in done.candidates if one.candidate.name in done.members
-        )
+        alone = (done.selection for done in self.rounds if done.misses_limit and len(done.members) == 1)
+        return frozenset(substance(one.members[0].candidate) for one in alone)
+
+    @cached_property
+    def measured(self) -> dict[str, MeasuredCandidate]:
+        """The trained candidates of all rounds, by `substance`."""
+        return {substance(one.candidate): one for done in self.rounds for one in done.candidates}
+
+    def may_improve(self, plan: Plan) -> bool:
+        """Returns whether a revised plan can deliver another model in the time that is left.
+
+        A plan without a new candidate repeats an earlier one, unless a single model may keep a limit that was missed.
+        """
+        if not self.rounds:
+            return True
+        last, spent = self.rounds[-1], sum(one.seconds for one in self.rounds)
+        left = LIMIT * self.task.budget - spent - last.fit_seconds
+        if self.measured.keys() >= {substance(one) for one in plan.candidates}:
+            return left >= 0 and last.misses_limit and plan.ensembling == "single"
+        return left >= max(LEAST * self.task.budget, LEAST_SEARCH)
 
     @cached_property
     def portfolio(self) -> tuple[Candidate, ...]:
@@ -170,6 +185,7 @@ class Revision(NamedTuple):
     """The failures that lead to new plans; empty for the first draft."""
 
     number: int = 0  # number of revisions, including this one
+    rounds: tuple[MeasuredRound, ...] = ()
     missed: tuple[str, ...] = ()  # quantities of the missed constraints
     why: str = ""  # what failed, as a sentence
     tried: tuple[str, ...] = ()  # digests of plans that are not drafted again
@@ -184,7 +200,7 @@ def draft(context: PlanContext, revision: Revision = FIRST_DRAFT) -> Plans | Non
     tried, names = {*revision.tried}, {*revision.names}
     made: list[Plan] = []
     for one in _plans(context, revision):
-        if digest(one) in tried or len(made) == context.task.plans:
+        if digest(one) in tried or len(made) == context.task.plans or not context.may_improve(one):
             continue
         name = next(name for name in _numbered(one.name) if name not in names)
         made.append(one.model_copy(update={"name": name, "revision": revision.number}))
@@ -254,8 +270,7 @@ def _from_measured(
     context: PlanContext, aim: Aim, fitting: Sequence[Candidate], asked: tuple[str, ...]
 ) -> Iterator[Plan]:
     """Yields plans made of measured candidates: fewer of them after a missed limit, more after a missed score."""
-    known = {substance(one.candidate): one for done in context.rounds for one in done.candidates}
-    greater = problem_of(context.blueprint).metric.greater_is_better
+    known, greater = context.measured, problem_of(context.blueprint).metric.greater_is_better
     leaders = [one.candidate for one in sorted(known.values(), key=lambda one: one.score, reverse=greater)]
     if aim == "limited":
         limits = context.constraints.limits

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 from pydantic import BaseModel
 
-from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Occlusion, Plans
+from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Occlusion, Plan, Plans
 from palmette.automl.candidates import Blueprint
 from palmette.automl.kinds import FileKind, file_kind
 from palmette.automl.problems.explanations import telling_rows
@@ -57,6 +57,13 @@ class ReportFindings:
     @property
     def verdict(self) -> VerdictText:
         return verdict_text(self.assessment, self.comparison.measured)
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan of the delivered model, which may be one of an earlier round; None without plans."""
+        rounds = self.plans.rounds if self.plans and self.comparison.store else ()
+        earlier = next((one.plan for one in rounds if one.store == self.comparison.store), None)
+        return earlier or (self.choice.proposal.plan if self.choice else None)
 
     @property
     def delivered(self) -> str:

@@ -19,6 +19,7 @@ from palmette.automl.measure import error_reduction
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.measure.scorer import Scorer
 from palmette.automl.own_code import located, track_of, used_modules
+from palmette.automl.planning.drafting import LIMIT
 from palmette.automl.planning.rounds import EARLIER
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.project import MODEL, BuiltPackage, write_package
@@ -33,7 +34,7 @@ from palmette.sandbox import Sandbox
 
 SHOWN = 12  # the best candidates on the leaderboard; of the others, all but those whose settings were searched
 OVERRUN = 1.1  # share of the training time after which the final fit is expected to have ended
-LIMIT, SHORTEST = 1.15, 10.0  # share of the training time after which the final fit is stopped; its least seconds
+SHORTEST = 10.0  # seconds before which no final fit is stopped
 STARTS = 2.5  # seconds that the program of the final fit takes beside the fit
 UPPER = ("<", "<=")
 MOST_SECONDS, PATIENCE = 600.0, 5.0  # limit of a fit that has to end: in seconds, or a multiple of those expected
@@ -101,10 +102,11 @@ class Comparator(Accountable, BaseActor):
         left = OVERRUN * input.blueprint.seconds - input.assembly.seconds - STARTS
         allowed = compared.allowed(input.task)
         taken = _taken(allowed, input, left)
-        folds = problem_of(input.blueprint).folds(compared.splits)
-        chosen = select(allowed, compared.scorer, input.blueprint.ensembling, taken, folds)
-        if earlier and earlier.selection:
+        if earlier:
             chosen = earlier.selection
+        else:
+            folds = problem_of(input.blueprint).folds(compared.splits)
+            chosen = select(allowed, compared.scorer, input.blueprint.ensembling, taken, folds)
         context.progress(f"final fit of {_names(chosen)}")
         expected = sum(taken.get(one.candidate.name, 0.0) for one in chosen.members) * max(left, 1.0)
         limit = LIMIT * input.blueprint.seconds - input.assembly.seconds - (time.monotonic() - started)

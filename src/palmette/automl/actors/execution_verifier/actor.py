@@ -117,7 +117,7 @@ def _eligible(input: ChoiceInput, context: Context) -> list[Judgement]:
     if fine := [one for one in judgements if not one.problems]:
         return fine
     before = any(violation.code == REJECTED for past in context.attempts for violation in past.violations)
-    final = before or not can_revise(input.task, input.samples, input.profile, input.plans)
+    final = before or not can_revise(input.known(rounds=input.plans.rounds), input.plans)
     return judgements if final else []
 
 

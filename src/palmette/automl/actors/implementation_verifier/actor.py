@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Literal
+
 from palmette.automl import formatting
 from palmette.automl.actors import failed
 from palmette.automl.actors.implementation_verifier.evaluation import Evaluator, ImplementationInput, endpoint_measured
@@ -12,9 +15,10 @@ from palmette.automl.actors.implementation_verifier.judging import (
     overall,
     parameters_of,
 )
-from palmette.automl.artefacts import Assessment, ConstraintResult, Score
+from palmette.automl.artefacts import Assessment, ConstraintResult, Score, Status
 from palmette.automl.endpoint.service import Service
 from palmette.automl.own_code import located
+from palmette.automl.planning.drafting import LIMIT
 from palmette.automl.planning.rounds import EARLIER, better_before, can_revise, measured_round
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.project import MODEL
@@ -22,7 +26,9 @@ from palmette.automl.store import Store
 from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.sandbox import ExecutionResult, Sandbox
 
-OVERRUN = 1.15  # share of the budget beyond which training is reported as too long
+CHECKED: Mapping[Status, Literal["passed", "warning", "failed"]] = {
+    "pass": "passed", "partly": "warning", "fail": "failed",
+}  # fmt: skip
 
 
 class ImplementationVerifier(BaseActor):
@@ -57,7 +63,7 @@ class ImplementationVerifier(BaseActor):
         size = sum(file.stat().st_size for file in (package.folder / MODEL).rglob("*") if file.is_file())
         made = found.assessment.model_copy(
             update={
-                "training_seconds": round(_round_seconds(input) + _earlier_seconds(input), 1),
+                "training_seconds": round(_training_seconds(input), 1),
                 "megabytes": round(size / 1e6, 3),
                 "latency": latency,
                 "parameters": parameters_of(package, context.workspace / "parameters") if counted else None,
@@ -74,11 +80,11 @@ class ImplementationVerifier(BaseActor):
         measured = [_of_score(one, where, output.better) for one in output.scores[: not output.unmeasured]]
         if output.unmeasured:
             measured.append(Measurement(name=where, status="warning", detail=output.unmeasured))
-        if output.training_seconds > OVERRUN * input.task.budget:
+        if output.training_seconds > LIMIT * input.task.budget:
             detail = f"{output.training_seconds:.0f} s of training, with a budget of {input.task.budget:.0f} s"
             measured.append(Measurement(name="budget", status="warning", detail=detail))
         measured += [
-            Measurement(name=one.wish, status="passed" if one.status == "pass" else "warning", detail=one.measured)
+            Measurement(name=one.wish, status=CHECKED[one.status], detail=one.measured)
             for one in output.results
         ]
         return Verdict.of(self._revisions(input, output), measured)
@@ -89,26 +95,23 @@ class ImplementationVerifier(BaseActor):
         if not missed or not input.revises or input.plans is None or input.choice is None:
             return []
         limits = [one.constraint for one in missed if one.constraint]
-        plan = input.choice.proposal.plan.name
-        done = measured_round(plan, input.assembly.store, input.comparison, output, limits)
-        done = done.model_copy(update={"seconds": round(_round_seconds(input), 1)})
-        if can_revise(input.task, input.samples, input.profile, input.plans, done):
+        plan = input.choice.proposal.plan
+        done = measured_round(plan, input.assembly, input.comparison, output, limits)
+        if can_revise(input.known(rounds=(*input.plans.rounds, done)), input.plans):
             return [_revision(one, done.model_dump_json()) for one in missed]
         greater = problem_of(input.blueprint).metric.greater_is_better
         best = better_before(input.plans.rounds, done, greater)
         if best is None or input.comparison.store:
             return []
-        message = f"The plan {best.plan!r} of an earlier round misses less, or scores better, than {plan!r}."
-        return [Violation(code=EARLIER, message=message, evidence=best.model_dump_json(), subject=best.plan)]
+        name = best.plan.name
+        message = f"The plan {name!r} of an earlier round misses less, or scores better, than {plan.name!r}."
+        return [Violation(code=EARLIER, message=message, evidence=best.model_dump_json(), subject=name)]
 
 
-def _round_seconds(input: ImplementationInput) -> float:
-    return input.assembly.seconds + input.comparison.fit_seconds
-
-
-def _earlier_seconds(input: ImplementationInput) -> float:
-    """Training in the rounds that this one revises."""
-    return sum(one.seconds for one in input.plans.rounds) if input.plans else 0.0
+def _training_seconds(input: ImplementationInput) -> float:
+    """The time of this round and of those that it revises."""
+    earlier = sum(one.seconds for one in input.plans.rounds) if input.plans else 0.0
+    return input.assembly.seconds + input.comparison.fit_seconds + earlier
 
 
 def _of_score(score: Score, where: str, better: bool) -> Measurement:

@@ -124,9 +124,8 @@ def encoded(candidate: Candidate, data: DataPlan) -> Candidate:
 
 def estimate(candidate: Candidate, context: PlanContext) -> Estimate:
     """Estimates the cost of a candidate; uses measured numbers if it was trained in an earlier round."""
-    known = {substance(one.candidate): one.score for done in context.rounds for one in done.candidates}
-    cost = context.costs.of(candidate)._asdict()
-    return Estimate(candidate=candidate, score=known.get(substance(candidate)), **cost)
+    known, cost = context.measured.get(substance(candidate)), context.costs.of(candidate)._asdict()
+    return Estimate(candidate=candidate, score=known.score if known else None, **cost)
 
 
 def proposal(plan: Plan, data: DataPlan, context: PlanContext) -> Proposal:

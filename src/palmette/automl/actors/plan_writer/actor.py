@@ -124,8 +124,8 @@ class PlanWriter(RuledAgent):
 
 
 def _begin(input: PlanWriterInput, context: Context) -> tuple[PlanContext, Revision]:
-    start = revised(context)
-    return input.known(rounds=start.rounds, knowledge=input.knowledge), start.revision
+    revision = revised(context)
+    return input.known(rounds=revision.rounds, knowledge=input.knowledge), revision
 
 
 def _outlined(known: PlanContext) -> Iterator[str]:
