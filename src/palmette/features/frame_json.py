@@ -61,10 +61,7 @@ def frame_of(schema: Schema, rows: Iterable[Mapping[str, Any]]) -> Frame:
 
 def frame_of_unit_test(view: View, given: Mapping[str, Iterable[Mapping[str, Any]]]) -> dict[str, Frame]:
     """All tables of the view by name; tables missing from `given` are empty."""
-    return {
-        name: frame_of({column.name: column.type.parsed for column in table.columns}, given.get(name, ()))
-        for name, table in view.tables.items()
-    }
+    return {name: frame_of(table.column_types, given.get(name, ())) for name, table in view.tables.items()}
 
 
 def expected_of_unit_test(view: View, test: UnitTest) -> Frame:

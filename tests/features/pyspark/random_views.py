@@ -57,56 +57,49 @@ class Maker:
         if self.time_kind == "bigint":
             at["unit"] = self.pick(("s", "ms", "us"))
         columns: list[dict[str, Any]] = [
-            _column("click_id", "bigint", nullable=False), _column("user_id", "bigint"), _column("item_id",
-                "string"), at,
-            _column("amount", "double"), _column("qty", "int"), _column("price", "decimal(10,2)"),
-            _column("kind", "string"), _column("text", "string"), _column("payload", "string"), _column("flag",
-                "boolean"),
+            *_columns("click_id! bigint", "user_id bigint", "item_id string"), at,
+            *_columns("amount double", "qty int", "price decimal(10,2)", "kind string", "text string",
+                      "payload string", "flag boolean"),
             {"name": "vec", "type": "array<float>", **({"length": 3} if self.chance(0.7) else {})}]
         table: dict[str, Any] = {"name": "clicks", "kind": "event", "path": "clicks", "keys": ["click_id"],
                                  "event_time": "at", "columns": columns}
         if self.has_available:
             table["available_time"] = "loaded_at"
-            columns.append(_column("loaded_at", "timestamp"))
+            columns += _columns("loaded_at timestamp")
         if self.has_partition:
             of = self.pick(("event_time", "available_time")) if self.has_available else "event_time"
             table["partitions"] = [{"column": "day", "of": of}]
-            columns.append(_column("day", self.pick(("date", "string"))))
+            columns += _columns(self.pick(("day date", "day string")))
         return table
 
     def _orders(self) -> dict[str, Any]:
         return {"name": "orders", "kind": "event", "path": "orders", "keys": ["order_id"], "event_time": "ordered_at",
-                "columns": [_column("order_id", "bigint", nullable=False), _column("user_id", "bigint"),
-                            _column("item_id", "string"), _column("ordered_at", "timestamp"), _column("total",
-                                "double"),
-                            _column("status", "string")]}
+                "columns": _columns("order_id! bigint", "user_id bigint", "item_id string", "ordered_at timestamp",
+                                    "total double", "status string")}
 
     def _items(self) -> dict[str, Any]:
-        table: dict[str, Any] = {"name": "items", "kind": "dimension", "path": "items", "keys": ["id"], "columns": [
-            _column("id", "string", nullable=False), _column("category", "string"), _column("list_price", "double")]}
-        return table
+        return {"name": "items", "kind": "dimension", "path": "items", "keys": ["id"],
+                "columns": _columns("id! string", "category string", "list_price double")}
 
     def _profiles(self) -> dict[str, Any]:
         table: dict[str, Any] = {
             "name": "profiles", "kind": "snapshot", "path": "profiles", "keys": ["user_id"], "event_time": "seen_at",
-            "columns": [_column("user_id", "bigint", nullable=False), _column("seen_at", "timestamp"),
-                        _column("country", "string"), _column("score", "int")]}
+            "columns": _columns("user_id! bigint", "seen_at timestamp", "country string", "score int")}
         if self.chance(0.4):
             table["available_time"] = "arrived_at"
-            table["columns"].append(_column("arrived_at", "timestamp"))
+            table["columns"] += _columns("arrived_at timestamp")
         return table
 
     def _tiers(self) -> dict[str, Any]:
         return {"name": "tiers", "kind": "scd2", "path": "tiers", "keys": ["user_id"], "valid_from": "valid_from",
-                "valid_to": "valid_to", "columns": [
-                    _column("user_id", "bigint", nullable=False), _column("valid_from", "timestamp"),
-                    _column("valid_to", "timestamp"), _column("tier", "string"), _column("fee", "double")]}
+                "valid_to": "valid_to", "columns": _columns(
+                    "user_id! bigint", "valid_from timestamp", "valid_to timestamp", "tier string", "fee double")}
 
     def _requests(self) -> dict[str, Any]:
         return {"name": "requests", "kind": "event", "path": "requests", "keys": ["request_id"],
                 "event_time": "asked_at",
-                "columns": [_column("request_id", "bigint", nullable=False), _column("user_id", "bigint"),
-                            _column("item_id", "string"), _column("asked_at", "timestamp"), _column("label", "int")]}
+                "columns": _columns("request_id! bigint", "user_id bigint", "item_id string", "asked_at timestamp",
+                                    "label int")}
 
     # specification
 
@@ -381,8 +374,10 @@ _CONDITIONS = ("kind = 'a'", "amount > 2", "qty between 1 and 2", "flag", "kind 
                "not (amount > 2)", "qty % 2 = 1", "amount / qty > 1")
 
 
-def _column(name: str, kind: str, nullable: bool = True) -> dict[str, Any]:
-    return {"name": name, "type": kind, "nullable": nullable}
+def _columns(*texts: str) -> list[dict[str, Any]]:
+    """Columns as `name type`; `!` marks a name whose values are never null."""
+    pairs = (text.split() for text in texts)
+    return [{"name": name.rstrip("!"), "type": kind, "nullable": name[-1] != "!"} for name, kind in pairs]
 
 
 def _flat(step: Any) -> list[Any]:

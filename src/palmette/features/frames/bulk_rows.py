@@ -7,9 +7,9 @@ from datetime import timedelta
 from palmette.features.frames.fixtures import LONG_AGO, ScenarioBuilder
 from palmette.features.frames.row_factory import EntityNumbers, Row
 from palmette.features.frames.table_usage import windows_of
+from palmette.features.frames.test_scenarios import DAY, HOUR
 from palmette.features.spec.dfr import Table
 
-DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 EVENTS = 250
 ENTITIES = 6
 

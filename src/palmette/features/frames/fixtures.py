@@ -12,6 +12,7 @@ from typing import Any
 from palmette.features.frames.keys import GRAIN, ColumnRef
 from palmette.features.frames.row_factory import EntityNumbers, Event, Row, RowFactory, Values
 from palmette.features.frames.table_usage import state_moments
+from palmette.features.oracle.compare import ExpectedFrame
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
 from palmette.features.spec.dfr import RegisteredColumn, Table
@@ -152,7 +153,7 @@ def _scores(factory: RowFactory, rows: dict[str, list[Row]], cutoff: datetime) -
     """By grain: the features with a value. 0, false and empty count only if no entity has another value."""
     view = factory.view
     try:
-        output = expected(view, factory.frames(rows, cutoff), None if view.cutoff == "spine" else cutoff)
+        output = _output(factory, rows, cutoff)
     except (NotCovered, WouldFail):
         return {}
     found = [
@@ -172,35 +173,34 @@ def prune(factory: RowFactory, cutoff: datetime) -> None:
     """Removes values that make Spark fail from the pools, such as text that cannot be cast to a number."""
     for table in factory.view.tables.values():
         usual = {
-            column.name: next(iter(factory.value_pools[table.name, column.name]), None)
-            for column in factory.free(table)
+            each.name: next(iter(factory.value_pools[table.name, each.name]), None) for each in factory.free(table)
         }
         for column in factory.free(table):
-            values = factory.value_pools[table.name, column.name]
-            if column.type.parsed.name in ("boolean", "array", "map") or not _fails(
-                factory, table, [{**usual, column.name: value} for value in values], cutoff
-            ):
-                continue
-            factory.value_pools[table.name, column.name] = [
-                value for value in values if not _fails(factory, table, [{**usual, column.name: value}], cutoff)
-            ]
-            usual[column.name] = next(iter(factory.value_pools[table.name, column.name]), None)
+            pool = factory.value_pools[table.name, column.name]
+            changed = [{**usual, column.name: value} for value in pool]
+            if column.type.parsed.name not in ("boolean", "array", "map") and _fails(factory, table, changed, cutoff):
+                pool[:] = [each[column.name] for each in changed if not _fails(factory, table, [each], cutoff)]
+                usual[column.name] = next(iter(pool), None)
 
 
-def _fails(factory: RowFactory, table: Table, values: list[Values], cutoff: datetime) -> bool:
+def _fails(factory: RowFactory, table: Table, values: Sequence[Values], cutoff: datetime) -> bool:
     rows: dict[str, list[Row]] = {name: [] for name in factory.view.tables}
     for number, chosen in enumerate(values):
         for name, each in factory.view.tables.items():
             given = chosen if each == table else {}
             rows[name].append(usual_row(factory, each, EntityNumbers(number), given, cutoff))
-    view = factory.view
     try:
-        expected(view, factory.frames(rows, cutoff), None if view.cutoff == "spine" else cutoff)
+        _output(factory, rows, cutoff)
     except WouldFail:
         return True
     except NotCovered:
-        return False
+        pass
     return False
+
+
+def _output(factory: RowFactory, rows: dict[str, list[Row]], cutoff: datetime) -> ExpectedFrame:
+    view = factory.view
+    return expected(view, factory.frames(rows, cutoff), None if view.cutoff == "spine" else cutoff)
 
 
 Rows = Mapping[str, Sequence[Row]]

@@ -100,8 +100,7 @@ class RowFactory:
 
     def free(self, table: Table) -> list[RegisteredColumn]:
         """Columns that are neither keys, nor times, nor partitions by time."""
-        times = (table.event_time, table.available_time, table.valid_from, table.valid_to)
-        taken = {*times, *table.keys, *(part.column for part in table.partitions if part.of)}
+        taken: set[str | None] = {*table.times, *table.keys, *(part.column for part in table.partitions if part.of)}
         if self.view.spine is not None and self.view.spine.table == table.name:
             taken.add(self.view.spine.cutoff)
         return [
@@ -182,9 +181,8 @@ class RowFactory:
         """All tables of the view; drops rows that violate retention or unique keys."""
         frames = {}
         for name, table in self.view.tables.items():
-            schema = {column.name: column.type.parsed for column in table.columns}
             kept = self._unique(table, [row for row in rows.get(name, ()) if self._recent(table, row, cutoff)])
-            frames[name] = Frame.of(schema, kept)
+            frames[name] = Frame.of(table.column_types, kept)
         return frames
 
     def _recent(self, table: Table, row: Row, cutoff: datetime) -> bool:

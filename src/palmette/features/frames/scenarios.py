@@ -13,9 +13,8 @@ from palmette.features.frames import test_scenarios
 from palmette.features.frames.bulk_rows import bulk_rows
 from palmette.features.frames.calendar import CutOffs, cut_offs, years_around
 from palmette.features.frames.fixtures import Fixture, ScenarioBuilder, find_fixtures
-from palmette.features.frames.histories import histories, states
+from palmette.features.frames.histories import histories, states, thresholds
 from palmette.features.frames.row_factory import RowFactory
-from palmette.features.frames.thresholds import thresholds
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
 from palmette.features.spec.view import View

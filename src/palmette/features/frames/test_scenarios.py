@@ -12,18 +12,13 @@ from palmette.features.frames.fixtures import LONG_AGO, Fixture, Rows, ScenarioB
 from palmette.features.frames.keys import GRAIN, ColumnRef
 from palmette.features.frames.row_factory import EntityNumbers, Event, Row, Values
 from palmette.features.frames.table_usage import columns_joined, windows_of
-from palmette.features.oracle.clock import day_of, midnight, window_start
+from palmette.features.oracle.clock import MICROSECOND, day_of, midnight, window_start
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate
 from palmette.features.spec.literals import to_python
 from palmette.features.spec.sql import parse
 
-DAY, HOUR, SECOND, MICROSECOND = (
-    timedelta(days=1),
-    timedelta(hours=1),
-    timedelta(seconds=1),
-    timedelta(microseconds=1),
-)
+DAY, HOUR, SECOND = timedelta(days=1), timedelta(hours=1), timedelta(seconds=1)
 
 
 class EventTiming(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -15,6 +15,11 @@ from palmette.features.spec.dfr import RegisteredColumn
 from palmette.features.spec.type_rules import BITS
 from palmette.features.spec.values import SparkType
 
+_FROM_TEXT: dict[str, Callable[[str], Any]] = {
+    "string": str,
+    "date": date.fromisoformat,
+    "timestamp": lambda text: datetime.fromisoformat(text).replace(tzinfo=UTC),
+}
 _DAYS = (date(2024, 2, 29), date(2023, 12, 31), date(2024, 1, 1), date(2024, 3, 31), date(2023, 6, 15))
 
 
@@ -48,25 +53,16 @@ def _fits(kind: SparkType, value: Any) -> bool:
 
 def _typed(kind: SparkType, value: Literal) -> Any:
     """Converts a literal to the type; None if that fails."""
+    if isinstance(value, bool) or kind.name == "boolean":
+        return value if isinstance(value, bool) and kind.name == "boolean" else None
     try:
-        match kind.name:
-            case "string":
-                return value if isinstance(value, str) else None
-            case "boolean":
-                return value if isinstance(value, bool) else None
-            case "decimal":
-                return None if isinstance(value, bool) else Decimal(str(value)).quantize(Decimal(1).scaleb(-kind.scale))
-            case "float" | "double":
-                return None if isinstance(value, bool) else float(value)
-            case "date":
-                return date.fromisoformat(value) if isinstance(value, str) else None
-            case "timestamp":
-                return datetime.fromisoformat(value).replace(tzinfo=UTC) if isinstance(value, str) else None
-            case _ if kind.is_integer:
-                return None if isinstance(value, bool) else int(value)
+        if kind.name in _FROM_TEXT:
+            return _FROM_TEXT[kind.name](value) if isinstance(value, str) else None
+        if kind.name == "decimal":
+            return Decimal(str(value)).quantize(Decimal(1).scaleb(-kind.scale))
+        return int(value) if kind.is_integer else float(value) if kind.is_numeric else None
     except (ValueError, ArithmeticError):
-        pass
-    return None
+        return None
 
 
 def _near_literals(column: RegisteredColumn, kind: SparkType, predicate_values: PredicateValues) -> list[Any]:
@@ -82,17 +78,11 @@ def _near_literals(column: RegisteredColumn, kind: SparkType, predicate_values: 
 
 def _step(kind: SparkType) -> Any:
     """The smallest sensible difference between two values."""
-    if kind.is_integer:
-        return 1
-    match kind.name:
-        case "decimal":
-            return Decimal(1).scaleb(-kind.scale)
-        case "float" | "double":
-            return 0.5
-        case "date" | "timestamp":
-            return timedelta(days=1)
-        case _:
-            return None
+    if kind.name in ("date", "timestamp"):
+        return timedelta(days=1)
+    if kind.name == "decimal":
+        return Decimal(1).scaleb(-kind.scale)
+    return 1 if kind.is_integer else 0.5 if kind.is_numeric else None
 
 
 def _texts(name: str, literals: list[Literal], predicate_values: PredicateValues) -> list[str]:

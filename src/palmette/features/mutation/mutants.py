@@ -8,7 +8,9 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from palmette.features.mutation.operators import OPERATORS
-from palmette.features.script_tree import ScriptTree
+from palmette.features.script_tree import ScriptTree, called
+
+_NEUTRAL_CALLS = ("broadcast", "hint", "repartition", "coalesce_partitions", "cache", "persist")
 
 
 class Mutant(NamedTuple):
@@ -48,35 +50,24 @@ def _is_excluded(source: ScriptTree, node: ast.expr) -> bool:
     for item in [node, *source.ancestors(node)]:
         if isinstance(item, ast.arguments | ast.JoinedStr):
             return True
-        if (
-            isinstance(item, ast.Call)
-            and isinstance(item.func, ast.Attribute)
-            and (
-                item.func.attr in ("broadcast", "hint", "repartition", "coalesce_partitions", "cache", "persist")
-                or ast.unparse(item.func).endswith("conf.set")
-            )
-        ):
-            return True
         if isinstance(item, ast.FunctionDef):
             return False
+        if called(item) in _NEUTRAL_CALLS or (called(item) == "set" and "conf.set(" in ast.unparse(item)):
+            return True
     return False
 
 
 def _mutant(source: ScriptTree, node: ast.expr, operator: str, after: str) -> Mutant:
     before = ast.get_source_segment(source.text, node) or ""
-    function = source.function_of(node)
+    replacement = f"({after})" if isinstance(node, ast.BinOp | ast.Compare | ast.UnaryOp) else after
     return Mutant(
         name=f"{node.lineno}:{node.col_offset}-{node.end_lineno}:{node.end_col_offset} {operator}",
         operator=operator.split(" ")[0],
-        function=getattr(function, "name", ""),
+        function=getattr(source.function_of(node), "name", ""),
         line=node.lineno,
         before=before,
         after=after,
-        text=spliced(
-            source.text,
-            node,
-            f"({after})" if isinstance(node, ast.BinOp | ast.Compare | ast.UnaryOp) else after,
-        ),
+        text=spliced(source.text, node, replacement),
     )
 
 

@@ -40,6 +40,7 @@ _METHODS = {
     **_swapped("asc desc", "isNull isNotNull", "desc_nulls_last asc_nulls_last"),
     "asc_nulls_first": ("desc_nulls_first",), "rowsBetween": ("rangeBetween",),
 }  # fmt: skip
+_DEFAULTS = ("coalesce", "nvl", "ifnull")
 _JOINS = {
     "left": "inner", "left_outer": "inner", "leftouter": "inner", "inner": "left", "left_semi": "left_anti",
     "leftsemi": "left_anti", "left_anti": "left_semi",
@@ -95,19 +96,11 @@ def _is_neutral(source: ScriptTree, node: ast.Constant) -> bool:
 
 def functions(source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """Replaces a Spark function or column method by a related one."""
-    if not isinstance(node, ast.Call):
-        return
-    if is_spark_function(source, node):
-        for other in _FUNCTIONS.get(called(node), ()):
-            if isinstance(node.func, ast.Attribute):
-                yield _with_func(node, ast.Attribute(node.func.value, other, ast.Load()))
-    elif isinstance(node.func, ast.Attribute):
-        for other in _METHODS.get(node.func.attr, ()):
-            yield _with_func(node, ast.Attribute(node.func.value, other, ast.Load()))
-
-
-def _with_func(node: ast.Call, func: ast.expr) -> str:
-    return ast.unparse(ast.Call(func, node.args, node.keywords))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        related = _FUNCTIONS if is_spark_function(source, node) else _METHODS
+        for other in related.get(node.func.attr, ()):
+            renamed = ast.Attribute(node.func.value, other, ast.Load())
+            yield ast.unparse(ast.Call(renamed, node.args, node.keywords))
 
 
 def dropped_calls(source: ScriptTree, node: ast.AST) -> Iterator[str]:
@@ -122,27 +115,17 @@ def dropped_calls(source: ScriptTree, node: ast.AST) -> Iterator[str]:
 
 def dropped_defaults(source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """Removes the value that replaces null."""
-    if (
-        isinstance(node, ast.Call)
-        and called(node) in ("coalesce", "nvl", "ifnull")
-        and is_spark_function(source, node)
-        and len(node.args) >= 2
-    ):
-        yield ast.unparse(node.args[0])
+    match node:
+        case ast.Call(args=[value, _, *_]) if called(node) in _DEFAULTS and is_spark_function(source, node):
+            yield ast.unparse(value)
 
 
 def conditions(source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """Makes the condition of `when` independent of its column."""
-    if (
-        isinstance(node, ast.Call)
-        and called(node) == "when"
-        and len(node.args) == 2
-        and is_spark_function(source, node)
-    ):
-        always = ast.Call(node.func, [ast.parse("F.lit(True)", mode="eval").body, node.args[1]], [])
-        if isinstance(node.func, ast.Attribute):
-            always.args[0] = ast.Call(ast.Attribute(node.func.value, "lit", ast.Load()), [ast.Constant(True)], [])
-        yield ast.unparse(always)
+    match node:
+        case ast.Call(func=ast.Attribute(attr="when") as when, args=[_, result]) if is_spark_function(source, node):
+            true = ast.Call(ast.Attribute(when.value, "lit", ast.Load()), [ast.Constant(True)], [])
+            yield ast.unparse(ast.Call(when, [true, result], []))
 
 
 def joins(_source: ScriptTree, node: ast.AST) -> Iterator[str]:

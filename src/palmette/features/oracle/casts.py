@@ -13,11 +13,12 @@ from zoneinfo import ZoneInfo
 
 from palmette.features.oracle.clock import EPOCH, MICROSECOND, at_wall, day_of, micros, midnight, wall
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.spec.type_rules import BITS, INTEGERS
+from palmette.features.spec.type_rules import BITS, STRING
 from palmette.features.spec.values import SparkType
 
 EXACT = Context(prec=100)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d+\Z", re.ASCII)
 _DATE = re.compile(r"(\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?\Z", re.ASCII | re.DOTALL)
 _TIMESTAMP = re.compile(
     r"(\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T](?:(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?)?)?)?"
@@ -34,27 +35,30 @@ def cast(value: Any, source: SparkType, target: SparkType, zone: ZoneInfo) -> An
         return value
     if source.name == target.name and (source.element or source.fields):
         return _parts(value, source, target, lambda item, one, other: cast(item, one, other, zone))
-    if target.name in INTEGERS:
-        return _to_integer(value, source, target)
-    match target.name:
-        case "string":
-            return to_string(value, source, zone)
-        case "float" | "double":
-            return to_float(value, source, target)
-        case "decimal":
-            return to_decimal(_as_decimal(value, source), target)
-        case "boolean":
-            return _to_boolean(value, source)
-        case "date":
-            return _to_date(value, source, zone)
-        case "timestamp":
-            return _to_timestamp(value, source, zone)
-        case "timestamp_ntz":
-            return _to_ntz(value, source, zone)
-        case "binary" if source.name == "string":
-            return str(value).encode()
-        case _:
-            raise NotCovered(f"a cast of {source} to {target}")
+    families = _family(source), _family(target)
+    try:
+        if families in _ZONED_CASTS:
+            return _ZONED_CASTS[families](value, zone)
+        if families in _CASTS:
+            return _fitted(_CASTS[families](value), target)
+    except (ValueError, OverflowError) as error:
+        raise WouldFail(f"{value!r} as {target}") from error
+    if target.name == "string":
+        return _text(value, source, zone)
+    raise NotCovered(f"a cast of {source} to {target}")
+
+
+def _family(kind: SparkType) -> str:
+    return "integer" if kind.is_integer else {"double": "float"}.get(kind.name, kind.name)
+
+
+def _fitted(value: Any, target: SparkType) -> Any:
+    """The value, rounded to its type; raises `WouldFail` if it is out of range."""
+    if target.is_integer:
+        return in_range(value, target)
+    if target.name == "decimal":
+        return to_decimal(value, target)
+    return to_single(value) if target.name == "float" else value
 
 
 def to_single(value: float) -> float:
@@ -104,127 +108,43 @@ def in_range(value: int, target: SparkType) -> int:
     return value
 
 
-def _to_integer(value: Any, source: SparkType, target: SparkType) -> int:
-    match source.name:
-        case "boolean":
-            return int(value)
-        case "string":
-            text = value.strip()
-            if not re.match(r"[+-]?\d+\Z", text, re.ASCII):
-                raise WouldFail(f"{value!r} as {target}")
-            return in_range(int(text), target)
-        case "float" | "double":
-            if not math.isfinite(value):
-                raise WouldFail(f"{value} as {target}")
-            return in_range(math.trunc(value), target)
-        case "decimal":
-            return in_range(int(value.to_integral_value(ROUND_DOWN)), target)
-        case "timestamp":
-            return in_range(micros(value) // 1_000_000, target)
-        case name if name in INTEGERS:
-            return in_range(value, target)
-        case _:
-            raise NotCovered(f"a cast of {source} to {target}")
-
-
-def to_float(value: Any, source: SparkType, target: SparkType) -> float:
-    match source.name:
-        case "string":
-            number = _float_of(value.strip())
-        case "timestamp":
-            number = micros(value) / 1_000_000
-        case _ if source.is_numeric or source.name == "boolean":
-            number = float(value)
-        case _:
-            raise NotCovered(f"a cast of {source} to {target}")
-    return to_single(number) if target.name == "float" else number
+def _matched(pattern: re.Pattern[str], text: str) -> re.Match[str]:
+    match = pattern.match(text.strip())
+    if match is None:
+        raise ValueError(text)
+    return match
 
 
 def _float_of(text: str) -> float:
+    text = text.strip()
     if _NOT_FINITE.fullmatch(text):
         return float(text)
     plain = text[:-1] if text[-1:] in ("d", "D", "f", "F") else text
-    if not _NUMBER.match(plain):
-        raise WouldFail(f"{text!r} as a number")
-    return float(plain)
+    return float(_matched(_NUMBER, plain)[0])
 
 
-def _as_decimal(value: Any, source: SparkType) -> Decimal:
-    if source.name == "string":
-        if not _NUMBER.match(value.strip()):
-            raise WouldFail(f"{value!r} as a number")
-        return Decimal(value.strip())
-    if source.name in ("float", "double"):
-        return Decimal(repr(value)) if math.isfinite(value) else Decimal("NaN")
-    if source.is_numeric or source.name == "boolean":
-        return Decimal(int(value)) if isinstance(value, bool) else Decimal(value)
-    if source.name == "timestamp":
-        return Decimal(micros(value)) / 1_000_000
-    raise NotCovered(f"a cast of {source} to decimal")
+def _truth(text: str) -> bool:
+    folded = text.strip().lower()
+    if folded not in (*_TRUE, *_FALSE):
+        raise ValueError(text)
+    return folded in _TRUE
 
 
-def _to_boolean(value: Any, source: SparkType) -> bool:
-    if source.name == "string":
-        folded = value.strip().lower()
-        if folded in _TRUE or folded in _FALSE:
-            return folded in _TRUE
-        raise WouldFail(f"{value!r} as boolean")
-    if source.is_numeric:
-        return bool(value != 0)
-    raise NotCovered(f"a cast of {source} to boolean")
+def _calendar(match: re.Match[str]) -> date:
+    return date(int(match[1]), int(match[2] or 1), int(match[3] or 1))
 
 
-def _to_date(value: Any, source: SparkType, zone: ZoneInfo) -> date:
-    match source.name:
-        case "timestamp":
-            return day_of(value, zone)
-        case "timestamp_ntz":
-            return date(value.year, value.month, value.day)
-        case "string":
-            match = _DATE.match(value.strip())
-            if match is None:
-                raise WouldFail(f"{value!r} as date")
-            return _calendar(match[1], match[2], match[3], value)
-        case _:
-            raise NotCovered(f"a cast of {source} to date")
-
-
-def _calendar(year: str, month: str | None, day: str | None, text: str) -> date:
-    try:
-        return date(int(year), int(month or 1), int(day or 1))
-    except ValueError as error:
-        raise WouldFail(f"{text!r} as date") from error
-
-
-def _to_timestamp(value: Any, source: SparkType, zone: ZoneInfo) -> datetime:
-    match source.name:
-        case "date":
-            return midnight(value, zone)
-        case "timestamp_ntz":
-            return at_wall(value, zone)
-        case "string":
-            reading, offset = parse_timestamp(value)
-            return at_wall(reading, zone) if offset is None else reading.replace(tzinfo=offset).astimezone(UTC)
-        case _ if source.is_integer:
-            return EPOCH + timedelta(seconds=value)
-        case _ if source.is_numeric:
-            return EPOCH + int(value * 1_000_000) * MICROSECOND
-        case _:
-            raise NotCovered(f"a cast of {source} to timestamp")
+def _timestamp_of(text: str, zone: ZoneInfo) -> datetime:
+    reading, offset = parse_timestamp(text)
+    return at_wall(reading, zone) if offset is None else reading.replace(tzinfo=offset).astimezone(UTC)
 
 
 def parse_timestamp(text: str) -> tuple[datetime, timezone | ZoneInfo | None]:
     """Parses a local time and, if the text has one, its zone."""
-    match = _TIMESTAMP.match(text.strip())
-    if match is None:
-        raise WouldFail(f"{text!r} as timestamp")
-    day = _calendar(match[1], match[2], match[3], text)
+    match = _matched(_TIMESTAMP, text)
     hour, minute, second = (int(match[i] or 0) for i in (4, 5, 6))
-    try:
-        clock = time(hour, minute, second, int((match[7] or "").ljust(6, "0")[:6]))
-    except ValueError as error:
-        raise WouldFail(f"{text!r} as timestamp") from error
-    return datetime.combine(day, clock), zone_of(match[8])
+    clock = time(hour, minute, second, int((match[7] or "").ljust(6, "0")[:6]))
+    return datetime.combine(_calendar(match), clock), zone_of(match[8])
 
 
 def zone_of(name: str | None) -> timezone | ZoneInfo | None:
@@ -242,46 +162,19 @@ def zone_of(name: str | None) -> timezone | ZoneInfo | None:
         raise WouldFail(f"{name!r} is not a time zone") from error
 
 
-def _to_ntz(value: Any, source: SparkType, zone: ZoneInfo) -> datetime:
-    match source.name:
-        case "timestamp":
-            return wall(value, zone)
-        case "date":
-            return datetime.combine(value, time())
-        case "string":
-            return parse_timestamp(value)[0]
-        case _:
-            raise NotCovered(f"a cast of {source} to timestamp_ntz")
+def _text(value: Any, source: SparkType, zone: ZoneInfo) -> str:
+    """Formats a value whose text depends on more than the value."""
+    if source.name == "decimal":
+        return format(value.quantize(Decimal(1).scaleb(-source.scale), context=EXACT), "f")
+    if source.name in ("float", "double"):
+        return java_double(value, source.name == "float")
+    if not (source.element or source.fields):
+        raise NotCovered(f"a cast of {source} to string")
 
+    def shown(item: Any, kind: SparkType, _: SparkType) -> str:
+        return "null" if item is None else str(cast(item, kind, STRING, zone))
 
-def to_string(value: Any, source: SparkType, zone: ZoneInfo) -> str:
-    match source.name:
-        case "string":
-            return str(value)
-        case "boolean":
-            return "true" if value else "false"
-        case "date":
-            return f"{value:%Y-%m-%d}".rjust(10, "0")
-        case "timestamp":
-            return _clock_text(wall(value, zone))
-        case "timestamp_ntz":
-            return _clock_text(value)
-        case "decimal":
-            return format(value.quantize(Decimal(1).scaleb(-source.scale), context=EXACT), "f")
-        case "float" | "double":
-            return java_double(value, source.name == "float")
-        case "binary":
-            return bytes(value).decode("utf-8", "replace")
-        case "array" | "map" | "struct":
-            return _nested_text(value, source, zone)
-        case name if name in INTEGERS:
-            return str(value)
-        case _:
-            raise NotCovered(f"a cast of {source} to string")
-
-
-def _nested_text(value: Any, source: SparkType, zone: ZoneInfo) -> str:
-    parts = _parts(value, source, source, lambda item, own, _: "null" if item is None else to_string(item, own, zone))
+    parts = _parts(value, source, source, shown)
     if source.name == "array":
         return f"[{', '.join(parts)}]"
     return f"{{{', '.join(f'{key} -> {text}' for key, text in parts.items()) if source.element else ', '.join(parts)}}}"
@@ -310,3 +203,45 @@ def java_double(value: float, single: bool = False) -> str:
 def _shortest_single(value: float) -> str:
     value = to_single(value)
     return next(text for text in (f"{value:.{n}g}" for n in range(1, 18)) if to_single(float(text)) == value)
+
+
+_CASTS: dict[tuple[str, str], Callable[[Any], Any]] = {
+    ("boolean", "integer"): int,
+    ("integer", "integer"): int,
+    ("float", "integer"): math.trunc,
+    ("decimal", "integer"): lambda value: int(value.to_integral_value(ROUND_DOWN)),
+    ("string", "integer"): lambda text: int(_matched(_WHOLE, text)[0]),
+    ("timestamp", "integer"): lambda value: micros(value) // 1_000_000,
+    **{(name, "float"): float for name in ("boolean", "integer", "float", "decimal")},
+    ("string", "float"): _float_of,
+    ("timestamp", "float"): lambda value: micros(value) / 1_000_000,
+    ("boolean", "decimal"): Decimal,
+    ("integer", "decimal"): Decimal,
+    ("float", "decimal"): lambda value: Decimal(repr(value)),
+    ("decimal", "decimal"): Decimal,
+    ("string", "decimal"): lambda text: Decimal(_matched(_NUMBER, text)[0]),
+    ("timestamp", "decimal"): lambda value: Decimal(micros(value)) / 1_000_000,
+    **{(name, "boolean"): bool for name in ("integer", "float", "decimal")},
+    ("string", "boolean"): _truth,
+    ("timestamp_ntz", "date"): datetime.date,
+    ("string", "date"): lambda text: _calendar(_matched(_DATE, text)),
+    ("integer", "timestamp"): lambda value: EPOCH + timedelta(seconds=value),
+    ("float", "timestamp"): lambda value: EPOCH + int(value * 1_000_000) * MICROSECOND,
+    ("decimal", "timestamp"): lambda value: EPOCH + int(value * 1_000_000) * MICROSECOND,
+    ("date", "timestamp_ntz"): lambda value: datetime.combine(value, time()),
+    ("string", "timestamp_ntz"): lambda text: parse_timestamp(text)[0],
+    ("string", "binary"): str.encode,
+    ("boolean", "string"): lambda value: str(value).lower(),
+    ("integer", "string"): str,
+    ("date", "string"): lambda value: f"{value:%Y-%m-%d}".rjust(10, "0"),
+    ("timestamp_ntz", "string"): _clock_text,
+    ("binary", "string"): lambda value: bytes(value).decode("utf-8", "replace"),
+}
+_ZONED_CASTS: dict[tuple[str, str], Callable[[Any, ZoneInfo], Any]] = {
+    ("timestamp", "date"): day_of,
+    ("date", "timestamp"): midnight,
+    ("timestamp_ntz", "timestamp"): at_wall,
+    ("string", "timestamp"): _timestamp_of,
+    ("timestamp", "timestamp_ntz"): wall,
+    ("timestamp", "string"): lambda value, zone: _clock_text(wall(value, zone)),
+}

@@ -21,10 +21,9 @@ from palmette.features.oracle.arithmetic import binary, negated
 from palmette.features.oracle.casts import in_range
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.patterns import like
+from palmette.features.oracle.registry import BY_SYNTAX, FUNCTIONS
 from palmette.features.oracle.syntax import interval, literal, parse, spark_type_of
 from palmette.features.oracle.typed import (
-    BY_SYNTAX,
-    FUNCTIONS,
     EvaluationScope,
     PartialSchema,
     TypedExpression,

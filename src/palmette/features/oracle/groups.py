@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from palmette.features.oracle.errors import NotCovered
+from palmette.features.oracle.registry import Build
 from palmette.features.oracle.summaries import (
     asymmetry,
     correlation,
@@ -24,7 +25,7 @@ from palmette.features.oracle.summaries import (
     percentile,
     total,
 )
-from palmette.features.oracle.typed import Build, EvaluationScope, TypedExpression, attempted, order_key, same, to
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression, attempted, order_key, same, to
 from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DOUBLE, STRING, array_of
 from palmette.features.spec.values import SparkType
 

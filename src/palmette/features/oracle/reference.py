@@ -51,10 +51,7 @@ def expected(view: View, frames: Mapping[str, Frame], as_of: datetime | None) ->
 
 def uncovered(view: View) -> dict[str, str]:
     """Features that are unsupported whatever the rows, each with the reason."""
-    frames = {
-        name: Frame.of({column.name: column.type.parsed for column in table.columns}, ())
-        for name, table in view.tables.items()
-    }
+    frames = {name: Frame.of(table.column_types, ()) for name, table in view.tables.items()}
     reference, found = Reference(view, frames, None), dict[str, str]()
     for name in view.derivation_order:
         try:
@@ -110,7 +107,9 @@ class ReferenceCache:
         if place not in self._early:
             frame = self.frames[source.table.name]
             rows = [dict(row) for row in frame.rows]
-            flow = StepState(source.table, rows, dict(frame.schema), ZoneInfo(view.zone), self.frames, view.tables)
+            flow = StepState(
+                source.table, rows, PartialSchema(frame.schema), ZoneInfo(view.zone), self.frames, view.tables
+            )
             run_steps(flow, source.early)
             self._early[place] = (view, source, flow)
         return self._early[place][2]
@@ -130,9 +129,9 @@ class Reference:
         self.frames = self.shared.frames
         self.as_of = as_of
         self.zone = ZoneInfo(view.zone)
-        self._known: dict[tuple[str, datetime | None], VisibleRows] = {}
-        self._index: dict[tuple[str, datetime | None, tuple[str, ...]], dict[Key, list[Row]]] = {}
-        self._computed: dict[str, Callable[[Row, datetime | None], Any]] = {}
+        self.known = lru_cache(maxsize=None)(self._visible_rows)
+        self._by = lru_cache(maxsize=None)(lambda name, cutoff, by: self.known(name, cutoff).by(by))
+        self._compiled = lru_cache(maxsize=None)(lambda name: self.compiled(view.feature(name)))
         self.inputs = lru_cache(maxsize=None)(self._named_in)
         self.skipped: dict[str, str] = {}
         """Unsupported features, each with the reason."""
@@ -207,9 +206,7 @@ class Reference:
         for used in self.inputs(feature.name):
             if used in self.skipped:
                 raise NotCovered(f"derived from {used}")
-        if feature.name not in self._computed:
-            self._computed[feature.name] = self.compiled(feature)
-        return self._computed[feature.name](row, cutoff)
+        return self._compiled(feature.name)(row, cutoff)
 
     def _named_in(self, name: str) -> tuple[str, ...]:
         """The features that a derivation refers to."""
@@ -270,10 +267,7 @@ class Reference:
         """The rows of the entity that lie in the window and satisfy `where`."""
         known = self.known(computation.source, cutoff)
         by = computation.by or tuple(self.view.grain)
-        place = (computation.source, cutoff, by)
-        if place not in self._index:
-            self._index[place] = known.by(by)
-        rows = self._index[place].get(sort_key(row[name] for name in by), [])
+        rows = self._by(computation.source, cutoff, by).get(sort_key(row[name] for name in by), [])
         if cutoff is not None:
             rows = list(self.within(rows, known, computation.window, cutoff))
         if computation.where is not None:
@@ -297,21 +291,16 @@ class Reference:
     def run_late(self, flow: StepState, source: ViewSource) -> None:
         """Applies the late steps; adds the cut-off as a column if they use it."""
         if source.uses_cutoff:
-            unsupported = flow.unsupported
             flow.column(AS_OF, c.TIMESTAMP, lambda _: flow.cutoff)
-            flow.schema = PartialSchema(flow.schema, unsupported)
         run_steps(flow, source.late)
 
-    def known(self, name: str, cutoff: datetime | None) -> VisibleRows:
+    def _visible_rows(self, name: str, cutoff: datetime | None) -> VisibleRows:
         """The rows of a source that are visible at the cut-off, after all steps."""
-        if (name, cutoff) not in self._known:
-            source = self.view.source(name)
-            early = self.shared.early(self.view, source)
-            rows = self.visible(early.rows, early.times, cutoff)
-            flow = replace(early, rows=rows, cutoff=cutoff)
-            self.run_late(flow, source)
-            self._known[name, cutoff] = VisibleRows(flow.rows, flow.schema, flow.times)
-        return self._known[name, cutoff]
+        source = self.view.source(name)
+        early = self.shared.early(self.view, source)
+        flow = replace(early, rows=self.visible(early.rows, early.times, cutoff), cutoff=cutoff)
+        self.run_late(flow, source)
+        return VisibleRows(flow.rows, flow.schema, flow.times)
 
     def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
         """The rows of a table that were known just before the cut-off."""

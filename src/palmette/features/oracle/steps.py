@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -16,16 +16,15 @@ from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.expression import compile_row
 from palmette.features.oracle.functions.nested import get_json_object
 from palmette.features.oracle.functions.times import DAY_PARTS
-from palmette.features.oracle.patterns import format_clock, java_regex, parse_clock, parse_day
+from palmette.features.oracle.patterns import java_regex, parse_clock, parse_day
 from palmette.features.oracle.states import Row, Times, sort_key, state
 from palmette.features.oracle.typed import PartialSchema, TypedExpression, common, constant, order_key, same, unify
 from palmette.features.spec import fsc_steps
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc_steps import pairs
+from palmette.features.spec.literals import literal_type
 from palmette.features.spec.values import SparkType
-
-Columns = dict[str, SparkType]
 
 
 @dataclass
@@ -34,7 +33,7 @@ class StepState:
 
     table: Table
     rows: list[Row]
-    schema: Columns
+    schema: PartialSchema
     zone: ZoneInfo
     frames: Mapping[str, Frame]
     tables: Mapping[str, Table]
@@ -45,17 +44,11 @@ class StepState:
     def __post_init__(self) -> None:
         self.times = Times(self.table, self.zone)
 
-    @property
-    def unsupported(self) -> Mapping[str, str]:
-        return self.schema.unsupported if isinstance(self.schema, PartialSchema) else {}
-
     def drop_unsupported(self, names: Collection[str], reason: NotCovered) -> None:
         """Marks columns as unsupported and continues; raises `reason` if they define the rows or their times."""
-        table = self.table
-        vital = {*table.keys, table.event_time, table.available_time, table.valid_from, table.valid_to}
-        if not names or vital & set(names):
+        if not names or {*self.table.keys, *self.table.times} & set(names):
             raise reason
-        self.schema = PartialSchema(self.schema, {**self.unsupported, **dict.fromkeys(names, str(reason))})
+        self.schema = self.schema.without(names, str(reason))
 
     def require(self, names: Iterable[str]) -> None:
         """Raises NotCovered if one of the columns is unsupported."""
@@ -65,23 +58,17 @@ class StepState:
     def column(self, name: str, kind: SparkType, value: Callable[[Row], Any]) -> None:
         """Adds or replaces a column."""
         self.rows = [{**row, name: value(row)} for row in self.rows]
-        self.schema = {**self.schema, name: kind}
+        self.schema = self.schema.with_columns({name: kind})
 
 
 def run_steps(flow: StepState, steps: Sequence[fsc_steps.Step]) -> None:
     """Applies the steps in order and updates `flow`."""
     for step in steps:
-        unsupported = flow.unsupported
         try:
             _STEPS[fsc_steps.step_kind(step) or ""](flow, fsc_steps.body_of(step))
         except NotCovered as reason:
             changes_rows = isinstance(step, fsc_steps.FilterStep | fsc_steps.JoinStep)
             flow.drop_unsupported([] if changes_rows else fsc_steps.set_by(step), reason)
-            continue
-        unsupported = {**unsupported, **flow.unsupported}
-        flow.schema = PartialSchema(
-            flow.schema, {name: why for name, why in unsupported.items() if name not in flow.schema}
-        )
 
 
 def _filter(flow: StepState, condition: str) -> None:
@@ -98,61 +85,34 @@ def _compute(flow: StepState, columns: Mapping[str, str]) -> None:
         except NotCovered as error:
             missing[name] = error
     flow.rows = [{**row, **{name: item.run(row) for name, item in compiled.items()}} for row in flow.rows]
-    flow.schema = PartialSchema(
-        {**flow.schema, **{name: item.kind for name, item in compiled.items()}},
-        {name: why for name, why in flow.unsupported.items() if name not in compiled},
-    )
+    flow.schema = flow.schema.with_columns({name: item.kind for name, item in compiled.items()})
     for name, reason in missing.items():
         flow.drop_unsupported([name], reason)
 
 
 def _replace(flow: StepState, rule: fsc_steps.Replace) -> None:
     name, kind = rule.column, flow.schema[rule.column]
-    pairs = [(cast(old, c.STRING, kind, flow.zone), new) for old, new in rule.values.items()]
-    result = kind
-    for _, new in pairs:
-        result = common(result, literal(new).kind)
-
-    def value(row: Row) -> Any:
-        old = row[name]
-        hit = next(((new,) for before, new in pairs if old is not None and same(old, before)), None)
-        if hit is None:
-            return cast(old, kind, result, flow.zone)
-        return cast(hit[0], literal(hit[0]).kind, result, flow.zone)
-
-    flow.column(name, result, value)
+    pairs = [
+        (cast(old, c.STRING, kind, flow.zone), cast(new, literal(new).kind, kind, flow.zone))
+        for old, new in rule.values.items()
+    ]
+    flow.column(name, kind, lambda row: next((new for old, new in pairs if same(row[name], old)), row[name]))
 
 
-def literal(value: Any) -> Any:
+def literal(value: Any) -> TypedExpression:
     """Converts a scalar of the specification to a typed constant."""
-    match value:
-        case None:
-            return constant(None, c.NULL)
-        case bool():
-            return constant(value, c.BOOLEAN)
-        case int():
-            return constant(value, c.INT if -(1 << 31) <= value < 1 << 31 else c.BIGINT)
-        case float():
-            return constant(value, c.DOUBLE)
-        case _:
-            return constant(str(value), c.STRING)
+    return constant(value, c.NULL if value is None else literal_type([value]))
 
 
 def _convert(flow: StepState, rule: fsc_steps.Convert) -> None:
-    rule, source = rule, flow.schema[rule.column]
-    target = rule.to.parsed
+    source, target = flow.schema[rule.column], rule.to.parsed
     registered = flow.table.column(rule.column)
     unit = registered.unit if registered is not None and source.is_integer else None
 
     def convert(value: Any) -> Any:
-        if rule.format is not None and source.is_temporal:
-            reading = cast(value, source, c.NTZ, flow.zone)
-            offset = timestamp_of(value, None, flow.zone)
-            assert offset is not None
-            return format_clock(reading, offset.astimezone(flow.zone).utcoffset() or timedelta(), rule.format)
+        if rule.format is not None and target.name == "date":
+            return parse_day(value, rule.format)
         if rule.format is not None:
-            if target.name == "date":
-                return parse_day(value, rule.format)
             return cast(parse_clock(value, rule.format, flow.zone), c.TIMESTAMP, target, flow.zone)
         if unit is not None and target.is_temporal:
             return cast(timestamp_of(value, unit, flow.zone), c.TIMESTAMP, target, flow.zone)
@@ -186,20 +146,18 @@ def _categorise(flow: StepState, rule: fsc_steps.Categorise) -> None:
 
 def _buckets(flow: StepState, rule: fsc_steps.Categorise) -> None:
     of = compile_row(rule.of or "", flow.schema, flow.zone)
-    labels = rule.labels or tuple(str(index) for index in range(len(rule.buckets) + 1))
 
     def value(row: Row) -> Any:
         number = of.run(row)
         if number is None:
             return None
-        return labels[sum(1 for bound in rule.buckets if order_key(float(number)) >= order_key(float(bound)))]
+        return rule.labels[sum(1 for bound in rule.buckets if order_key(float(number)) >= order_key(float(bound)))]
 
     flow.column(rule.column, c.STRING, value)
 
 
 def _extract(flow: StepState, rule: fsc_steps.Extract) -> None:
-    rule, source = rule, flow.schema[rule.of]
-    kind, extract = _extractor(rule, source, flow.zone)
+    kind, extract = _extractor(rule, flow.schema[rule.of], flow.zone)
     flow.column(rule.column, kind, lambda row: None if row[rule.of] is None else extract(row[rule.of]))
 
 
@@ -275,7 +233,7 @@ def _join(flow: StepState, rule: fsc_steps.Join) -> None:
         if not matches and rule.unmatched == "keep":
             joined.append({**row, **dict.fromkeys(taken)})
     flow.rows = joined
-    flow.schema = {**flow.schema, **{new: frame.schema[there] for new, there in taken.items()}}
+    flow.schema = flow.schema.with_columns({new: frame.schema[there] for new, there in taken.items()})
 
 
 def _member(flow: StepState, rule: fsc_steps.Member) -> None:
@@ -307,7 +265,7 @@ def _look_back(
     for history in _histories(flow, by):
         found.update(zip(history, values([flow.rows[i] for i in history]), strict=True))
     flow.rows = [{**row, column: found[i]} for i, row in enumerate(flow.rows)]
-    flow.schema = {**flow.schema, column: kind}
+    flow.schema = flow.schema.with_columns({column: kind})
 
 
 def _previous(flow: StepState, rule: fsc_steps.Previous) -> None:

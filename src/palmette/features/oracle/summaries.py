@@ -63,7 +63,7 @@ def total(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
     if kind.is_integer:
         return BIGINT, in_range(sum(values), BIGINT) if values else None
     if kind.name == "decimal":
-        wide = c.bounded(kind.precision + 10, kind.scale)
+        wide = SparkType("decimal", min(kind.precision + 10, 38), kind.scale)
         return wide, to_decimal(sum(values, Decimal(0)), wide) if values else None
     return DOUBLE, sum_of(values) if values else None
 
@@ -71,9 +71,8 @@ def total(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
 def mean(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
     """Spark's avg: a decimal four digits wider for decimals, else double."""
     if kind.name == "decimal":
-        narrow = c.bounded(kind.precision + 4, kind.scale + 4)
-        exact = to_decimal(sum(values, Decimal(0)) / len(values), narrow) if values else None
-        return narrow, exact
+        wide = c.average_type(kind)
+        return wide, to_decimal(sum(values, Decimal(0)) / len(values), wide) if values else None
     if not values:
         return DOUBLE, None
     return DOUBLE, float(Fraction(sum(values), len(values))) if kind.is_integer else sum_of(values) / len(values)

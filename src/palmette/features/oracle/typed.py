@@ -1,22 +1,18 @@
-"""Compiled expressions, and the registry of compilers for functions."""
+"""Compiled expressions, their types and the order of their values."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 from zoneinfo import ZoneInfo
-
-from sqlglot import exp
 
 from palmette.features.oracle.casts import cast
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.values import SparkType
 
-Python = TypeVar("Python", bound=Callable[..., Any])
 Run = Callable[[Any], Any]
 """Computes a value from a row or, outside of aggregate functions, from the rows of a group."""
 
@@ -40,9 +36,17 @@ class TypedExpression:
 class PartialSchema(dict[str, SparkType]):
     """Column types, without the columns of unsupported steps; accessing one of those raises the reason."""
 
-    def __init__(self, columns: Mapping[str, SparkType], unsupported: Mapping[str, str]) -> None:
-        super().__init__({name: kind for name, kind in columns.items() if name not in unsupported})
-        self.unsupported = unsupported
+    def __init__(self, columns: Mapping[str, SparkType], unsupported: Mapping[str, str] | None = None) -> None:
+        super().__init__(columns)
+        self.unsupported = unsupported or {}
+
+    def with_columns(self, columns: Mapping[str, SparkType]) -> PartialSchema:
+        unsupported = {name: why for name, why in self.unsupported.items() if name not in columns}
+        return PartialSchema({**self, **columns}, unsupported)
+
+    def without(self, names: Collection[str], why: str) -> PartialSchema:
+        columns = {name: kind for name, kind in self.items() if name not in names}
+        return PartialSchema(columns, {**self.unsupported, **dict.fromkeys(names, why)})
 
     def __missing__(self, name: str) -> SparkType:
         raise NotCovered(self.unsupported.get(name, f"the column {name!r} that does not exist"))
@@ -159,92 +163,3 @@ def nulls_first(value: Any) -> tuple[bool, Any]:
 def same(left: Any, right: Any) -> bool:
     """Whether two values are equal, or both null."""
     return bool(order_key(left) == order_key(right))
-
-
-Build = Callable[[exp.Expr, EvaluationScope], TypedExpression]
-"""Compiles a node of a syntax tree."""
-BY_SYNTAX: dict[str, Callable[[list[exp.Expr], EvaluationScope, Build], TypedExpression]] = {}
-"""Row-wise functions that are compiled from the syntax of their arguments, such as lambdas and field names."""
-Builder = Callable[[list[TypedExpression], EvaluationScope], TypedExpression]
-FUNCTIONS: dict[str, Builder] = {}
-"""Row-wise functions by lower-case name."""
-
-
-def builder(*names: str) -> Callable[[Builder], Builder]:
-    """Registers a compiler that handles types itself."""
-
-    def register(build: Builder) -> Builder:
-        FUNCTIONS.update(dict.fromkeys(names, build))
-        return build
-
-    return register
-
-
-ANY = SparkType("any")
-"""In a signature: one type, the same wherever it occurs."""
-ARRAY = c.array_of(ANY)
-
-
-def element_of(item: TypedExpression, collection: str = "array") -> SparkType:
-    """The type of the elements of an array, or of the values of a map."""
-    if item.kind.name != collection or item.kind.element is None:
-        raise NotCovered(f"{'an array' if collection == 'array' else 'a map'} function of {item.kind}")
-    return item.kind.element
-
-
-def function(
-    names: str,
-    parameters: tuple[SparkType, ...],
-    result: SparkType,
-    *,
-    optional: int = 0,
-    repeated: bool = False,
-    zoned: bool = False,
-    nulls: bool = False,
-) -> Callable[[Python], Python]:
-    """Registers a plain function; arguments are cast to `parameters`, and the value is null if any argument is.
-
-    Args:
-        optional: how many of the last parameters may be left out.
-        repeated: whether the last parameter may be given any number of times.
-        zoned: whether the function takes the zone as its first argument.
-        nulls: whether the function takes null arguments itself.
-    """
-
-    def register(python: Python) -> Python:
-        def build(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-            more = len(arguments) - len(parameters)
-            if more < -optional or (more > 0 and not repeated):
-                raise NotCovered(f"{names.split()[0]} with {len(arguments)} arguments")
-            given = list(zip((*parameters, *parameters[-1:] * more), arguments, strict=False))
-            kind = c.NULL
-            for found in (_any_in(shape, item.kind) for shape, item in given):
-                kind = kind if found is None else common(kind, found)
-            items = [to(item, _filled(shape, kind), scope.zone) for shape, item in given]
-            call = partial(python, scope.zone) if zoned else python
-            if nulls:
-                return TypedExpression(_filled(result, kind), lambda row: call(*(item.run(row) for item in items)))
-            return lift(_filled(result, kind), items, call)
-
-        FUNCTIONS.update(dict.fromkeys(names.split(), build))
-        return python
-
-    return register
-
-
-def _any_in(shape: SparkType, kind: SparkType) -> SparkType | None:
-    """The part of a type that stands where its signature has `ANY`; None if the signature has a fixed type."""
-    if shape == ANY:
-        return kind
-    if shape.element is not None and shape.name == kind.name and kind.element is not None:
-        return _any_in(shape.element, kind.element)
-    if _filled(shape, c.NULL) != shape:
-        raise NotCovered(f"a function of {shape.name}s, for {kind}")
-    return None
-
-
-def _filled(shape: SparkType, kind: SparkType) -> SparkType:
-    """A type of a signature, with `kind` in the place of `ANY`."""
-    if shape == ANY or shape.element is None:
-        return kind if shape == ANY else shape
-    return SparkType(shape.name, element=_filled(shape.element, kind))

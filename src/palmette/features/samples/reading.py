@@ -39,7 +39,7 @@ def read_sample(sample: Sample) -> Frame:
     try:
         if table.format in ("csv", "json"):
             rows = [row for file in text_files(sample.path) for row in text_rows(table, file)]
-            return Frame.of({column.name: column.type.parsed for column in table.columns}, rows)
+            return Frame.of(table.column_types, rows)
         return Frame.from_arrow(_arrow(sample))
     except UnreadableError as error:
         raise _unreadable(sample, error, error.remedy) from error

@@ -31,9 +31,8 @@ def lint_tests(
             if table is None or (name not in tables and not explained):
                 scope.report("unknown-table/test", f"{field}.given.{name}", name, tables)
                 continue
-            schema = {column.name: column.type.parsed for column in table.columns}
             for place, row in enumerate(rows):
-                _row(row, schema, f"table {name!r}", f"{field}.given.{name}[{place}]", scope)
+                _row(row, table.column_types, f"table {name!r}", f"{field}.given.{name}[{place}]", scope)
         for place, row in enumerate(test.expect):
             row = {name: value for name, value in row.items() if not name.startswith(tuple(hidden))}
             _row(row, output, "the output", f"{field}.expect[{place}]", scope)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from palmette.documents import Model, PathText
-from palmette.features.spec.values import Duration, Name, TypeName
+from palmette.features.spec.values import Duration, Name, SparkType, TypeName
 
 TableKind = Literal["event", "snapshot", "scd2", "dimension"]
 """event: one row an event, at `event_time`. snapshot: a state of a key, recorded at `event_time`; the newest before the
@@ -84,6 +84,16 @@ class Table(Model):
         """A snapshot without a time is only the current state."""
         timeless = isinstance(value, dict) and value.get("kind") == "snapshot" and value.get("event_time") is None
         return {**value, "kind": "dimension"} if timeless else value
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The time columns, from the event time on."""
+        return tuple(filter(None, (self.event_time, self.available_time, self.valid_from, self.valid_to)))
+
+    @property
+    def column_types(self) -> dict[str, SparkType]:
+        """The columns with their types."""
+        return {column.name: column.type.parsed for column in self.columns}
 
     def column(self, name: str) -> RegisteredColumn | None:
         return next((column for column in self.columns if column.name == name), None)

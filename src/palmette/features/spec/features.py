@@ -6,13 +6,12 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from palmette.features.spec.aggregates import NEVER_NULL, dtype_fault, has_type, lint_aggregate, result_type
 from palmette.features.spec.expressions import never_null
 from palmette.features.spec.fsc import Aggregate, Categories, Expression, Feature, Lookup
 from palmette.features.spec.fsc_steps import pairs
-from palmette.features.spec.joins import state_origins
 from palmette.features.spec.literals import lint_value, quoted, sql_literal, to_python
 from palmette.features.spec.scope import NOTHING, ColumnSet, Origins, ResolutionScope
 from palmette.features.spec.sources import ResolvedSource, RowSelection, Sources
@@ -72,8 +71,8 @@ class FeatureResolver:
                 return []
             return [
                 found
-                for one in spread(feature.name, aggregate, aggregate.categories)
-                for found in self._single(_renamed(feature, one.name, one.label), one.aggregate, source, path, field)
+                for one, computed in spread(feature, aggregate, aggregate.categories)
+                for found in self._single(one, computed, source, path, field)
             ]
         return self._single(feature, aggregate, source, path, field)
 
@@ -134,7 +133,7 @@ class FeatureResolver:
         elif not table.keys_enforced:
             self.report("keys-not-enforced/lookup", f"{path}.table", table.name)
         self._type(feature, kind, field)
-        used = there.origins_of([lookup.column]) | state_origins(table, there)
+        used = there.origins_of([lookup.column]) | there.origins_of_state(table)
         filled = lookup.model_copy(update={"on": on})
         return [self._finish(feature, filled, field, used, tables=frozenset({table.name}))]
 
@@ -222,11 +221,6 @@ class FeatureResolver:
             self.report("null-without-default", f"{field}.nullable", "false", feature=feature.name)
 
 
-def _renamed(feature: Feature, name: str, label: str) -> Feature:
-    description = f"{feature.description} ({label})" if feature.description else ""
-    return feature.model_copy(update={"name": name, "description": description})
-
-
 def derivation_order(features: Sequence[ResolvedFeature], scope: ResolutionScope) -> tuple[str, ...]:
     """Orders names so that each follows its inputs; reports cycles with their members."""
     by_name = {feature.view.name: feature for feature in features}
@@ -296,28 +290,26 @@ class Derivations:
         return dataclasses.replace(feature, origins=origins, can_be_null=can_be_null)
 
 
-class CategoryFeature(NamedTuple):
-    """One of the features that an aggregate with `categories` expands to."""
+def spread(feature: Feature, aggregate: Aggregate, categories: Categories) -> Iterator[tuple[Feature, Aggregate]]:
+    """Yields the features `<name>_<value>` in the order of the values, then `<name>_other`, each with its aggregate.
 
-    name: str
-    aggregate: Aggregate
-    """The aggregate, without `categories`."""
-    label: str
-
-
-def spread(name: str, aggregate: Aggregate, categories: Categories) -> Iterator[CategoryFeature]:
-    """Yields the features `<name>_<value>` in the order of the values, then `<name>_other`.
-
-    `<name>_other` covers all other values and null, so the counts of all categories add up to the total count.
+    `<name>_other` covers all other values and null, so the counts of all categories add up to the total count. A
+    `share` becomes the category's share of all rows.
     """
-    for value in categories.values:
-        condition = f"{quoted(categories.of)} = {sql_literal(value)}"
-        exact = f"{quoted(categories.of)} <=> {sql_literal(value)}"
-        yield CategoryFeature(f"{name}_{suffix(value)}", _only(aggregate, condition, exact), str(value))
+    of, literals = quoted(categories.of), [sql_literal(value) for value in categories.values]
+    parts = [
+        (suffix(value), value, f"{of} = {literal}", f"{of} <=> {literal}")
+        for value, literal in zip(categories.values, literals, strict=True)
+    ]
     if categories.other:
-        values = ", ".join(sql_literal(value) for value in categories.values)
-        condition = f"{quoted(categories.of)} IS NULL OR {quoted(categories.of)} NOT IN ({values})"
-        yield CategoryFeature(f"{name}_other", _only(aggregate, condition, condition), "other")
+        others = f"{of} IS NULL OR {of} NOT IN ({', '.join(literals)})"
+        parts.append(("other", "other", others, others))
+    for name, label, condition, exact in parts:
+        where = condition if aggregate.where is None else f"({aggregate.where}) AND ({condition})"
+        restricted = {"of": exact} if aggregate.function == "share" else {"where": where}
+        description = f"{feature.description} ({label})" if feature.description else ""
+        named = feature.model_copy(update={"name": f"{feature.name}_{name}", "description": description})
+        yield named, aggregate.model_copy(update={"categories": None, **restricted})
 
 
 def suffix(value: str | int | bool) -> str:
@@ -329,11 +321,3 @@ def suffix(value: str | int | bool) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value < 0:
         return f"minus_{-value}"
     return re.sub(r"[^a-z0-9]+", "_", str(value).lower()).strip("_") or "blank"
-
-
-def _only(aggregate: Aggregate, condition: str, exact: str) -> Aggregate:
-    """Restricts the aggregate to one category; a `share` becomes the category's share of all rows."""
-    if aggregate.function == "share":
-        return aggregate.model_copy(update={"of": exact, "categories": None})
-    where = condition if aggregate.where is None else f"({aggregate.where}) AND ({condition})"
-    return aggregate.model_copy(update={"where": where, "categories": None})

@@ -42,17 +42,6 @@ def results() -> dict[str, SparkType]:
     }
 
 
-_BY_FUNCTION: dict[str, c.Operator] = {
-    "mod": "%",
-    "pmod": "%",
-    "try_mod": "%",
-    "try_divide": "/",
-    "try_multiply": "*",
-    "try_add": "+",
-    "try_subtract": "-",
-}
-
-
 def result_of(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]) -> SparkType | None:
     """The result type of a call, given the types of its arguments; None if unknown."""
     return _by_arguments(name, kinds, arguments) or results().get(name)
@@ -63,9 +52,9 @@ def _by_arguments(
 ) -> SparkType | None:
     """The result type of a function that depends on the types of its arguments."""
     first, second = (*kinds, None, None)[:2]
-    if name in _BY_FUNCTION:
+    if name in _lists()["operators"]:
         both = first and second and first.is_numeric and second.is_numeric
-        return c.arithmetic_type(_BY_FUNCTION[name], first, second) if both and first and second else None
+        return c.arithmetic_type(_lists()["operators"][name], first, second) if both and first and second else None
     if name == "concat":
         return first if first and first.name == "array" else c.STRING
     if name == "array":
@@ -87,13 +76,8 @@ def _numeric_function(name: str, first: SparkType, arguments: Sequence[exp.Expre
         case "avg" | "mean" | "try_avg":
             return c.average_type(first)
         case "ceil" | "ceiling" | "floor" if len(arguments) == 1:
-            whole = first.precision - first.scale + 1
-            return SparkType("decimal", min(38, whole), 0) if first.name == "decimal" else c.BIGINT
+            return c.rounded_type(first) if first.name == "decimal" else c.BIGINT
         case "round" | "bround":
-            if first.name != "decimal":
-                return first
-            digits = arguments[1] if len(arguments) > 1 else None
-            scale = int(digits.name) if isinstance(digits, exp.Literal) and digits.name.isdigit() else 0
-            scale = min(scale, first.scale)
-            return SparkType("decimal", min(38, first.precision - first.scale + scale + 1), scale)
+            digits = arguments[1].name if len(arguments) > 1 else ""
+            return c.rounded_type(first, int(digits) if digits.isdigit() else 0)
     return None

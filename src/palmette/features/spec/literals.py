@@ -154,9 +154,6 @@ def literal_type(values: list[str | int | float | bool]) -> SparkType | None:
     kinds = {type(value) for value in values}
     if kinds == {int, float}:
         kinds = {float}
-    if len(kinds) != 1:
-        return None
-    kind = kinds.pop()
-    if kind is int:
+    if kinds == {int}:
         return SparkType("int") if all(-(2**31) <= int(value) < 2**31 for value in values) else SparkType("bigint")
-    return SparkType({str: "string", bool: "boolean", float: "double"}[kind])
+    return SparkType({str: "string", bool: "boolean", float: "double"}[kinds.pop()]) if len(kinds) == 1 else None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib import resources
-from typing import Any, Protocol, TypeGuard
+from typing import Any, TypeGuard
 
 import yaml
 
@@ -56,12 +56,8 @@ class _Names(tuple[object, ...]):
         return ", ".join(map(repr, self))
 
 
-class Reporter(Protocol):
-    """The signature of `ProblemCollector.report`."""
-
-    def __call__(
-        self, problem: str, field: str, value: object = None, known: Iterable[object] = (), /, **facts: object
-    ) -> None: ...
+Reporter = Callable[..., None]
+"""Reports a problem, like `ProblemCollector.report`."""
 
 
 class ProblemCollector:

@@ -33,7 +33,7 @@ class ColumnSet:
     @classmethod
     def of_table(cls, table: Table) -> ColumnSet:
         return cls(
-            {column.name: column.type.parsed for column in table.columns},
+            table.column_types,
             {column.name: frozenset({f"{table.name}.{column.name}"}) for column in table.columns},
             values={column.name: column.values for column in table.columns if column.values},
         )
@@ -50,6 +50,10 @@ class ColumnSet:
 
     def origins_of(self, names: Iterable[str]) -> Origins:
         return NOTHING.union(*(self.origins.get(name, NOTHING) for name in names))
+
+    def origins_of_state(self, table: Table) -> Origins:
+        """The time columns that decide which state of a table is read."""
+        return self.origins_of(table.times)
 
     def __contains__(self, name: object) -> bool:
         return name in self.types

@@ -10,7 +10,6 @@ from palmette.features.spec.dfr import Table
 from palmette.features.spec.expressions import check
 from palmette.features.spec.fsc import Aggregate, Expression, SourceSpec
 from palmette.features.spec.fsc_steps import Step, body_of, reads_of
-from palmette.features.spec.joins import state_origins
 from palmette.features.spec.scope import ColumnSet, Origins, ResolutionScope
 from palmette.features.spec.steps import StepWalk
 from palmette.features.spec.type_rules import comparable
@@ -142,7 +141,7 @@ class RowSelection:
         if computation.where is not None:
             checked = self.scope.expression(computation.where, source.columns, f"{path}.where", wanted="boolean")
             used |= source.columns.origins_of(checked.columns)
-        used |= state_origins(table, source.columns)
+        used |= source.columns.origins_of_state(table)
         window = computation.window
         if window == Window.ALL:
             return used

@@ -1,20 +1,30 @@
-"""Checks the steps of a source and tracks their effect on the columns."""
+"""Checks the steps of a source and tracks their effect on the columns.
+
+Of a join, the keys must exist and have matching types, the cardinality must hold, and the joined state be well defined.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from palmette.features.spec import fsc_steps
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.expressions import CheckedExpression, pattern_error
-from palmette.features.spec.joins import apply_join, apply_member
 from palmette.features.spec.literals import from_key, lint_value, literal_type
-from palmette.features.spec.registry_lint import TIME_FIELDS
 from palmette.features.spec.scope import NOTHING, ColumnSet, Origins, ResolutionScope
-from palmette.features.spec.type_rules import BIGINT, DATE, DOUBLE, INT, STRING, TIMESTAMP, castable
+from palmette.features.spec.type_rules import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    castable,
+    comparable,
+)
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF
 
@@ -28,13 +38,13 @@ class StepWalk:
         self.columns = ColumnSet.of_table(table)
         self.rows: Origins = NOTHING
         """Columns that determine which rows exist."""
-        order = tuple(dict.fromkeys((*_times(table)[:1], *table.keys)))
+        order = tuple(dict.fromkeys((*table.times[:1], *table.keys)))
         self.order: tuple[str, ...] | None = order if table.keys_enforced else None
         """Columns that order the rows uniquely; None if there are none."""
         self.tables: set[str] = {table.name}
         self.added: dict[str, str] = {}
         """Columns that steps add or replace, each with its FSC field."""
-        self.times = frozenset(_times(table))
+        self.times = frozenset(table.times)
 
     @property
     def known(self) -> ColumnSet:
@@ -44,7 +54,7 @@ class StepWalk:
     def apply(self, step: fsc_steps.Step, field: str) -> None:
         """Applies one step; `field` is its path in the FSC."""
         kind = fsc_steps.step_kind(step) or ""
-        _STEPS[kind](self, fsc_steps.body_of(step), f"{field}.{kind}")
+        getattr(self, kind)(fsc_steps.body_of(step), f"{field}.{kind}")
 
     def put(self, name: str, kind: SparkType | None, origins: Origins, field: str) -> None:
         """Adds or replaces a column if its name is allowed."""
@@ -218,15 +228,89 @@ class StepWalk:
     def _time_origins(self) -> Origins:
         return self.columns.origins_of(self.times)
 
+    def join(self, join: fsc_steps.Join, field: str) -> None:
+        """Adds the joined columns to the walk; reports errors in the join."""
+        other = self.scope.table(join.table, f"{field}.table")
+        taken = fsc_steps.pairs(join.columns)
+        if other is None:
+            self.columns.broken.update(taken)
+            return
+        self.tables.add(other.name)
+        there = ColumnSet.of_table(other)
+        self._kind(join, other, field)
+        keys = self._keys(join, there, field)
+        if join.cardinality != "one_to_many":
+            self._uniqueness(join, other, set(keys.values()), field)
+        elif not set(other.keys) <= {*keys.values(), *taken.values()} or not other.keys_enforced:
+            self.order = None
+        elif self.order is not None:
+            names = {column: name for name, column in [*keys.items(), *taken.items()]}
+            self.order = tuple(dict.fromkeys((*self.order, *(names[key] for key in other.keys))))
+        used = self.columns.origins_of(keys) | there.origins_of(keys.values()) | there.origins_of_state(other)
+        if join.at == "event" and other.kind != "dimension":
+            used |= self.columns.origins_of(self.times)
+        if join.unmatched == "drop" or join.cardinality == "one_to_many":
+            self.rows |= used
+        for name, column in taken.items():
+            path = f"{field}.columns" if not isinstance(join.columns, Mapping) else f"{field}.columns.{name}"
+            kind = self.scope.column(column, there, path)
+            if name in self.columns:
+                self.report("name-collision/join", path, name, column=column)
+            elif kind is not None:
+                self.put(name, kind, there.origins_of([column]) | used, path)
+                if column in there.values:
+                    self.columns.values[name] = there.values[column]
+            else:
+                self.columns.broken.add(name)
 
-def _times(table: Table) -> tuple[str, ...]:
-    names = (getattr(table, field) for field in TIME_FIELDS)
-    return tuple(name for name in names if name)
+    def _kind(self, join: fsc_steps.Join, other: Table, field: str) -> None:
+        if other.kind == "event":
+            self.report("join-of-events", f"{field}.table", other.name)
+        elif other.kind != "dimension" and join.at == "event" and self.table.kind != "event":
+            self.report("no-event-time", f"{field}.at", join.at, table=self.table.name, other=other.name)
 
+    def member(self, member: fsc_steps.Member, field: str) -> None:
+        """Adds whether another table has a row with the same values; reports errors."""
+        other = self.scope.table(member.table, f"{field}.table")
+        if other is None:
+            self.columns.broken.add(member.column)
+            return
+        self.tables.add(other.name)
+        there = ColumnSet.of_table(other)
+        if other.kind in ("snapshot", "scd2"):
+            self.report("member-of-states", f"{field}.table", other.name, table_kind=other.kind)
+        if other.event_time is not None and member.at == "event" and self.table.kind != "event":
+            self.report("no-event-time", f"{field}.at", member.at, table=self.table.name, other=other.name)
+        keys = self._keys(member, there, field)
+        used = self.columns.origins_of(keys) | there.origins_of(keys.values()) | there.origins_of_state(other)
+        if member.where is not None:
+            checked = self.scope.expression(member.where, there, f"{field}.where", wanted="boolean")
+            used |= there.origins_of(checked.columns)
+        if member.at == "event":
+            used |= self.columns.origins_of(self.times)
+        self.put(member.column, BOOLEAN, used, f"{field}.column")
 
-_STEPS: Mapping[str, Callable[[StepWalk, Any, str], None]] = {
-    "join": apply_join,
-    "member": apply_member,
-    **{kind: getattr(StepWalk, kind) for kind in fsc_steps.STEP_KINDS if kind not in ("join", "member")},
-}
-"""Applies what a step is given, by its kind; the last argument is its path in the FSC."""
+    def _keys(self, join: fsc_steps.Join | fsc_steps.Member, there: ColumnSet, field: str) -> dict[str, str]:
+        keys = fsc_steps.pairs(join.on)
+        for here_name, there_name in keys.items():
+            path = f"{field}.on.{here_name}" if isinstance(join.on, Mapping) else f"{field}.on"
+            here = self.scope.column(here_name, self.columns, path)
+            other = self.scope.column(there_name, there, path)
+            if here and other and not comparable(here, other):
+                facts = {"here": here, "table": join.table, "column": there_name, "there": other}
+                self.report("key-type-differs/join", path, here_name, **facts)
+        if not keys:
+            self.report("empty-value/on", f"{field}.on")
+        return keys
+
+    def _uniqueness(self, join: fsc_steps.Join, other: Table, on: set[str], field: str) -> None:
+        missing = [key for key in other.keys if key not in on]
+        facts: dict[str, object] = {"cardinality": join.cardinality, "other": other.name}
+        if missing:
+            self.report("join-not-on-keys", f"{field}.on", join.table, missing=missing, **facts)
+        elif not other.keys_enforced:
+            self.report("keys-not-enforced/join", f"{field}.table", join.table, **facts)
+        own = self.table.keys
+        if join.cardinality == "one_to_one" and not set(own) <= set(fsc_steps.pairs(join.on)):
+            facts = {"table": self.table.name, "on": list(fsc_steps.pairs(join.on))}
+            self.report("join-not-one-to-one", f"{field}.cardinality", join.cardinality, **facts)

@@ -93,6 +93,14 @@ def sum_type(kind: SparkType) -> SparkType | None:
     return BIGINT if kind.is_integer else DOUBLE if kind.is_numeric else None
 
 
+def rounded_type(kind: SparkType, digits: int = 0) -> SparkType:
+    """The type of Spark's `round`, and of `floor` and `ceil` of a decimal."""
+    if kind.name != "decimal":
+        return kind
+    whole, scale = kind.precision - kind.scale + 1, max(min(kind.scale, digits), 0)
+    return SparkType("decimal", min(max(whole + scale, 1 - digits), 38), scale)
+
+
 def bounded(precision: int, scale: int) -> SparkType:
     """Limits a decimal to 38 digits by Spark's rule: reduces the scale, but not below 6 digits."""
     if precision <= 38:

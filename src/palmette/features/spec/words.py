@@ -22,21 +22,18 @@ __all__ = ["WordsContext", "WordsQuestion", "WordsReading", "read_words"]
 
 _UNIT = r"(?:second|minute|hour|day|week|month|quarter|year)"
 _CUTOFF = r"(?:(?:the\s+)?cut-?off|as[ _-]of)\b"
-_WINDOWS = (
-    re.compile(
-        rf"(?:\b(?:in|over|within|during|for|from|of)\s+)?\b(?:the\s+)?(?:last|past|previous|trailing)\s+(?P<n>{N})\s+"
-        rf"(?P<unit>{_UNIT})s?\b",
-        re.I,
-    ),
-    re.compile(
-        rf"\b(?:in|over|within|during|for|from)\s+the\s+(?:last|past|previous|trailing)\s+(?P<unit>{_UNIT})\b", re.I
-    ),
-    re.compile(rf"\b(?P<n>{N})-(?P<unit>{_UNIT})\b", re.I),
-    re.compile(
-        rf"\b(?:in|over|within|during|for|from)\s+the\s+(?P<n>{N})\s+(?P<unit>{_UNIT})s?\s+"
-        rf"(?:before|preceding|prior to|up to|until)\s+{_CUTOFF}",
-        re.I,
-    ),
+_WITHIN = r"\b(?:in|over|within|during|for|from)\s+the\s+"
+_LAST = r"(?:last|past|previous|trailing)\s+"
+_LENGTH = rf"(?P<n>{N})\s+(?P<unit>{_UNIT})s?\b"
+_BEFORE = rf"\s+(?:before|preceding|prior to|up to|until)\s+{_CUTOFF}"
+_WINDOWS = tuple(
+    re.compile(pattern, re.I)
+    for pattern in (
+        rf"(?:\b(?:in|over|within|during|for|from|of)\s+)?\b(?:the\s+)?{_LAST}{_LENGTH}",
+        rf"{_WITHIN}{_LAST}(?P<unit>{_UNIT})\b",
+        rf"\b(?P<n>{N})-(?P<unit>{_UNIT})\b",
+        rf"{_WITHIN}{_LENGTH}{_BEFORE}",
+    )
 )
 _LINK = (
     "(?:of|by|for|per|from|to|in|on|at|over|within|during|made|with|without|where|whose|that|which|having|when|weighted"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from palmette.documents import Located
@@ -151,24 +151,18 @@ def _located(problem: Mistake, spec: Located[FeatureSpec]) -> str:
 
 def _question(problem: Mistake, question: str) -> Mistake:
     """Replaces the question in a problem by the model's."""
-    return Mistake(
-        "ambiguous-words",
-        f"The words {problem.value or ''!r} can be read in several ways. {question}",
-        "State it in the words, or write an `aggregate`, `expression`, `lookup` or `derive`.",
-        problem.file,
-        problem.line,
-        problem.field,
-        problem.value,
+    return replace(
+        problem,
+        code="ambiguous-words",
+        message=f"The words {problem.value or ''!r} can be read in several ways. {question}",
+        remedy="State it in the words, or write an `aggregate`, `expression`, `lookup` or `derive`.",
     )
 
 
 def _unreadable(problem: Mistake, reason: str) -> Mistake:
-    return Mistake(
-        "unknown-words",
-        f"No reading of the words {problem.value or ''!r} holds: {reason}",
-        "Rephrase it, or write an `aggregate`, `expression`, `lookup` or `derive`.",
-        problem.file,
-        problem.line,
-        problem.field,
-        problem.value,
+    return replace(
+        problem,
+        code="unknown-words",
+        message=f"No reading of the words {problem.value or ''!r} holds: {reason}",
+        remedy="Rephrase it, or write an `aggregate`, `expression`, `lookup` or `derive`.",
     )

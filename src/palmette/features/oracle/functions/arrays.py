@@ -10,15 +10,10 @@ from typing import Any
 
 from palmette.features.oracle.casts import to_single
 from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.oracle.registry import ANY, ARRAY, FUNCTIONS, builder, element_of, function
 from palmette.features.oracle.typed import (
-    ANY,
-    ARRAY,
-    FUNCTIONS,
     EvaluationScope,
     TypedExpression,
-    builder,
-    element_of,
-    function,
     lift,
     nulls_first,
     order_key,

@@ -6,18 +6,8 @@ import math
 from typing import Any
 
 from palmette.features.oracle.errors import NotCovered
-from palmette.features.oracle.typed import (
-    ANY,
-    FUNCTIONS,
-    EvaluationScope,
-    TypedExpression,
-    builder,
-    constant,
-    function,
-    null_safe_equal,
-    same,
-    unify,
-)
+from palmette.features.oracle.registry import ANY, FUNCTIONS, builder, function
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression, constant, null_safe_equal, same, unify
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.values import ATOMIC_TYPES, SparkType
 

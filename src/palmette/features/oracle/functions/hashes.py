@@ -11,7 +11,8 @@ from typing import Any
 
 from palmette.features.oracle.clock import EPOCH, micros
 from palmette.features.oracle.errors import NotCovered
-from palmette.features.oracle.typed import EvaluationScope, TypedExpression, builder, function
+from palmette.features.oracle.registry import builder, function
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression
 from palmette.features.spec.type_rules import BIGINT, BINARY, INT, STRING
 from palmette.features.spec.values import SparkType
 

@@ -13,20 +13,10 @@ from typing import Any
 from palmette.features.oracle.arithmetic import binary, negated
 from palmette.features.oracle.casts import EXACT, in_range, to_decimal, to_single
 from palmette.features.oracle.errors import NotCovered
-from palmette.features.oracle.typed import (
-    FUNCTIONS,
-    EvaluationScope,
-    TypedExpression,
-    attempted,
-    builder,
-    constant,
-    function,
-    lift,
-    to,
-)
+from palmette.features.oracle.registry import FUNCTIONS, builder, function
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression, attempted, constant, lift, to
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.type_rules import Operator
-from palmette.features.spec.values import SparkType
 
 
 def _number(item: TypedExpression, scope: EvaluationScope) -> TypedExpression:
@@ -42,7 +32,8 @@ def _rounded(mode: str, arguments: list[TypedExpression], scope: EvaluationScope
         return value.quantize(Decimal(1).scaleb(-digits), mode, EXACT)
 
     if kind.name == "decimal":
-        return _rounded_decimal(item, digits, exact)
+        kind = c.rounded_type(kind, digits)
+        return lift(kind, [item], lambda value: to_decimal(exact(value) if digits <= item.kind.scale else value, kind))
     if kind.is_integer:
         return lift(kind, [item], lambda value: in_range(int(exact(Decimal(value))), kind) if digits < 0 else value)
     finish = to_single if kind.name == "float" else float
@@ -51,23 +42,12 @@ def _rounded(mode: str, arguments: list[TypedExpression], scope: EvaluationScope
     )
 
 
-def _rounded_decimal(item: TypedExpression, digits: int, exact: Callable[[Decimal], Decimal]) -> TypedExpression:
-    whole = item.kind.precision - item.kind.scale + 1
-    if digits < 0:
-        kind = SparkType("decimal", min(max(whole, -digits + 1), 38), 0)
-    else:
-        scale = min(item.kind.scale, digits)
-        kind = SparkType("decimal", min(whole + scale, 38), scale)
-    return lift(kind, [item], lambda value: to_decimal(exact(value) if digits <= item.kind.scale else value, kind))
-
-
 def _stepped(mode: str, name: str, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     if len(arguments) > 1:
         raise NotCovered(f"{name} with a scale")
     item = _number(arguments[0], scope)
     if item.kind.name == "decimal":
-        kind = SparkType("decimal", min(item.kind.precision - item.kind.scale + 1, 38), 0)
-        return lift(kind, [item], lambda value: value.to_integral_value(mode))
+        return lift(c.rounded_type(item.kind), [item], lambda value: value.to_integral_value(mode))
     step = math.floor if name == "floor" else math.ceil
     return lift(c.BIGINT, [item], lambda value: _long(value, step))
 

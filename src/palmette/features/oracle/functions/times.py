@@ -25,16 +25,8 @@ from palmette.features.oracle.clock import (
 )
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.patterns import format_clock, parse_clock, parse_day
-from palmette.features.oracle.typed import (
-    FUNCTIONS,
-    EvaluationScope,
-    TypedExpression,
-    attempted,
-    builder,
-    function,
-    lift,
-    to,
-)
+from palmette.features.oracle.registry import FUNCTIONS, builder, function
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression, attempted, lift, to
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP
 from palmette.features.spec.values import SparkType
