@@ -37,6 +37,8 @@ def session(warm_spark: WarmSpark) -> Iterator[Any]:
     spark.createDataFrame(ROWS.to_arrow()).createOrReplaceTempView("rows")
     spark.conf.unset("spark.sql.timestampType")
     spark.conf.set("spark.sql.session.timeZone", ZONE)
+    spark.conf.set("spark.sql.codegen.wholeStage", "false")
+    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")  # compiling takes longer than a few rows
     yield spark
     spark.stop()
 

@@ -101,7 +101,8 @@ def _replace(flow: StepState, rule: fsc_steps.Replace) -> None:
 
 def literal(value: Any) -> TypedExpression:
     """Converts a scalar of the specification to a typed constant."""
-    return constant(value, c.NULL if value is None else literal_type([value]))
+    kind = None if value is None else literal_type([value])
+    return constant(value, kind or c.NULL)
 
 
 def _convert(flow: StepState, rule: fsc_steps.Convert) -> None:

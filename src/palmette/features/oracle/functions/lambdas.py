@@ -44,16 +44,24 @@ def _lambda(node: exp.Expr, kinds: Sequence[SparkType], scope: EvaluationScope, 
 
 
 def _over(
+    collection: str,
     shape: Callable[[Any, Callable[..., Any]], Any],
-    kinds: Callable[[TypedExpression], Sequence[SparkType]],
     result: Callable[[SparkType, SparkType], SparkType],
     nodes: Sequence[exp.Expr],
     scope: EvaluationScope,
     build: Build,
 ) -> TypedExpression:
-    """Compiles a function of a collection and a lambda; `result` receives the collection's type and the lambda's."""
+    """Compiles a function of a collection and a lambda.
+
+    Args:
+        collection: `map`, `array`, or `pairs` for an array of which the lambda takes two elements.
+        shape: computes the value from the collection's and a function of the lambda's parameters.
+        result: the type, given the collection's type and the lambda's.
+    """
     item = build(nodes[0], scope)
-    function = _lambda(nodes[1], kinds(item), scope, build)
+    element = element_of(item, "map" if collection == "map" else "array")
+    kinds = {"map": [STRING, element], "array": [element, INT], "pairs": [element, element]}[collection]
+    function = _lambda(nodes[1], kinds, scope, build)
 
     def run(row: Any) -> Any:
         values = item.run(row)
@@ -110,20 +118,12 @@ def _zip_with(nodes: Sequence[exp.Expr], scope: EvaluationScope, build: Build) -
 def _array_sort(nodes: Sequence[exp.Expr], scope: EvaluationScope, build: Build) -> TypedExpression:
     """Sorts by the given comparison, or in natural order with nulls last."""
     if len(nodes) > 1:
-        return _over(_sorted, lambda item: [element_of(item)] * 2, lambda kind, _: kind, nodes, scope, build)
+        return _over("pairs", _sorted, _same, nodes, scope, build)
     return FUNCTIONS["array_sort"]([build(nodes[0], scope)], scope)
 
 
-def _element(item: TypedExpression) -> list[SparkType]:
-    return [element_of(item)]
-
-
-def _element_and_place(item: TypedExpression) -> list[SparkType]:
-    return [element_of(item), INT]
-
-
-def _entry(item: TypedExpression) -> list[SparkType]:
-    return [STRING, element_of(item, "map")]
+def _same(kind: SparkType, _: SparkType) -> SparkType:
+    return kind
 
 
 def _with_keys(kind: SparkType, key: SparkType) -> SparkType:
@@ -136,34 +136,30 @@ def _kept(values: list[Any], test: Callable[..., Any]) -> list[Any]:
     return [value for place, value in enumerate(values) if test(value, place) is True]
 
 
+def _changed(values: list[Any], change: Callable[..., Any]) -> list[Any]:
+    return [change(value, place) for place, value in enumerate(values)]
+
+
+def _kept_entries(items: dict[str, Any], test: Callable[..., Any]) -> dict[str, Any]:
+    return {key: value for key, value in items.items() if test(key, value) is True}
+
+
+def _changed_keys(items: dict[str, Any], change: Callable[..., Any]) -> dict[str, Any]:
+    return from_pairs([(change(key, value), value) for key, value in items.items()])
+
+
+def _changed_values(items: dict[str, Any], change: Callable[..., Any]) -> dict[str, Any]:
+    return {key: change(key, value) for key, value in items.items()}
+
+
 BY_SYNTAX |= {
-    "transform": partial(
-        _over,
-        lambda values, change: [change(value, place) for place, value in enumerate(values)],
-        _element_and_place,
-        lambda _, kind: array_of(kind),
-    ),
-    "filter": partial(_over, _kept, _element_and_place, lambda kind, _: kind),
-    "exists": partial(_over, partial(_any_is, True), _element, lambda *_: BOOLEAN),
-    "forall": partial(_over, partial(_any_is, False), _element, lambda *_: BOOLEAN),
-    "map_filter": partial(
-        _over,
-        lambda items, test: {key: value for key, value in items.items() if test(key, value) is True},
-        _entry,
-        lambda kind, _: kind,
-    ),
-    "transform_keys": partial(
-        _over,
-        lambda items, change: from_pairs([(change(key, value), value) for key, value in items.items()]),
-        _entry,
-        _with_keys,
-    ),
-    "transform_values": partial(
-        _over,
-        lambda items, change: {key: change(key, value) for key, value in items.items()},
-        _entry,
-        lambda _, kind: SparkType("map", element=kind),
-    ),
+    "transform": partial(_over, "array", _changed, lambda _, kind: array_of(kind)),
+    "filter": partial(_over, "array", _kept, _same),
+    "exists": partial(_over, "array", partial(_any_is, True), lambda *_: BOOLEAN),
+    "forall": partial(_over, "array", partial(_any_is, False), lambda *_: BOOLEAN),
+    "map_filter": partial(_over, "map", _kept_entries, _same),
+    "transform_keys": partial(_over, "map", _changed_keys, _with_keys),
+    "transform_values": partial(_over, "map", _changed_values, lambda _, kind: SparkType("map", element=kind)),
     "array_sort": _array_sort,
     "aggregate": _aggregate,
     "reduce": _aggregate,
