@@ -18,7 +18,7 @@ from palmette.features.spec.values import SparkType
 from palmette.sandbox import WarmSpark
 
 ZONE = "Europe/Berlin"
-BATCH = 40
+BATCH = 200
 HERE = Path(__file__).parent
 
 
@@ -51,7 +51,7 @@ def _by_oracle(sql: str, row: dict[str, Any]) -> Any:
 
 
 def _answers(session: Any, columns: list[str]) -> list[tuple[SparkType, list[Any]]]:
-    """Type and values of every column, some dozens a query."""
+    """Type and values of every column, many a query."""
     found = []
     for start in range(0, len(columns), BATCH):
         batch = ", ".join(columns[start : start + BATCH])
