@@ -17,7 +17,7 @@ from palmette.automl.candidates import ColumnUse, Folds
 from palmette.automl.composition import encoder_of, learner_of, reader_of
 from palmette.automl.measure import METRICS, Predictions
 from palmette.automl.problems.clustering.problem import Clustering, numbers_of_clusters
-from palmette.automl.problems.clustering.scorer import FAR, NAMED, Matrix, agreement, degenerate
+from palmette.automl.problems.clustering.scorer import Matrix, agreement, degenerate
 from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.problems.registry import problem_named
 from palmette.automl.task_spec.spec import Clusters, TaskSpec
@@ -119,9 +119,9 @@ def test_the_matrix_draws_far_rows_in_and_fills_gaps() -> None:
     odd = rows.iloc[:2].copy()
     odd.loc[0, "size"], odd.loc[1, "age"], odd.loc[1, "city"] = 1e12, np.nan, "Lima"
     made = seen.of(odd)
-    assert made.shape == (2, 2 + 3 + 2) and np.isfinite(made).all()
-    assert made[0, 0] == FAR and made[1, 1] == 0.0
-    assert not made[1, 2:5].any() and made[0, 2:5].sum() == NAMED
+    assert made.shape == (2, 2 + 1 + 3) and np.isfinite(made).all()
+    assert made[0, 0] == 3.0 and abs(made[1, 1]) < 0.5
+    assert not made[1, 3:6].any() and made[0, 3:6].sum() == 0.5
 
 
 def test_clusters_of_new_rows_are_scored_against_labels_and_without() -> None:

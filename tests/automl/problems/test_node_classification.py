@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import adjusted_rand_score
 from small_graphs import PLAIN, SGC, graph_blueprint, graph_splits, tables, written
 
 from palmette.automl.calls import build
-from palmette.automl.candidates import ChosenMember, Selection
-from palmette.automl.composition import available_learners, encoder_of, reader_of
+from palmette.automl.candidates import Candidate, ChosenMember, Selection
+from palmette.automl.composition import available_learners, encoder_of, learner_of, reader_of
 from palmette.automl.endpoint.checking import answers_of, check_endpoint, of_tests, row_exchanges, rows_of_requests
 from palmette.automl.endpoint.retraining import _visible
 from palmette.automl.endpoint.service import Service
 from palmette.automl.measure import Predictions
 from palmette.automl.problem_traits import problems_of
 from palmette.automl.problems.node_classification.problem import homophily_of, homophily_text
+from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.project import BuiltPackage, in_file_form, write_package
 from palmette.automl.samples.load import load
@@ -121,6 +124,26 @@ def test_homophily_is_the_share_of_edges_inside_a_class(tmp_path: Path) -> None:
         assert 0 <= found.share <= 1 and words in homophily_text(found)
     facts = problem.report_data(splits, None, {}, "")
     assert any(one.startswith("Homophily") for one in facts.limits)
+
+
+def test_nodes_are_clustered_by_their_columns_and_those_of_their_neighbours(tmp_path: Path) -> None:
+    assert problems_of(("clustering",), {"node", "number", "edges"}) == ("node_clustering",)
+    found = graph_splits(tmp_path, alike=1.0)
+    assert found.context is not None
+    splits = replace(found, train=found.train.drop(columns="area"), holdout=found.holdout.drop(columns="area"))
+    kmeans = Candidate(name="kmeans", learner="kmeans", settings={"n_clusters": 3})
+    fields = {"problem": "node_clustering", "target": "", "metric": "silhouette", "classes": (), "clusters": (3,)}
+    blueprint = graph_blueprint(**fields, candidates=(kmeans,))
+    problem, reader = problem_of(blueprint), build(reader_of(blueprint))
+    member = EnsembleMember(kmeans, 1.0, encoder_of(kmeans, blueprint), learner_of(kmeans, blueprint))
+    model = build(problem.assembled([member], "single", None)).fit(reader.fit_transform(splits.visible))
+    made = model.predict(reader.transform(splits.holdout))
+    assert adjusted_rand_score(found.holdout["area"], made) > 0.5
+    assert model[:-1].transform(reader.transform(splits.holdout)).shape == (60, 2)
+    outputs = np.column_stack([model.predict(reader.transform(splits.train))] * 2).astype(float)
+    assert problem.scorer(splits).score(outputs) > 0.2
+    (silhouette, *_) = problem.scores(splits, Predictions(made), None)
+    assert silhouette.metric == "silhouette" and silhouette.value > 0.2
 
 
 # The package

@@ -106,7 +106,7 @@ def _visible(rows: pd.DataFrame, others: list[pd.DataFrame], blueprint: Blueprin
 
     if not sees_all_rows(blueprint.problem):
         return rows
-    context = pd.concat(others, ignore_index=True).drop(columns=blueprint.target)
+    context = pd.concat(others, ignore_index=True).drop(columns=blueprint.target, errors="ignore")
     return DataSplits(rows, rows.iloc[:0], None, context=context).visible
 
 

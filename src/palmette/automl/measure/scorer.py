@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,47 +22,57 @@ LEARN = {"none": np.positive, "log": np.log, "log1p": np.log1p}
 RESTORE = {"none": np.positive, "log": np.exp, "log1p": np.expm1}
 
 
-class Scorer(Protocol):
+class Scorer(ABC):
     """Compares the outputs of candidates on the training rows."""
 
     metric: Metric
-    blends: bool
+    blends = True
     """Whether a mean of outputs is an output, so that several candidates can be delivered together."""
-    measured: str  # the origin of scores, in words
+    measured = "out of fold"  # the origin of scores, in words
 
+    @abstractmethod
     def utility(self, outputs: Floats) -> float:
         """Orders candidates; greater is better."""
 
-    def class_weights(self, outputs: Floats) -> tuple[float, ...] | None:
-        """The decision that suits these outputs; None where there is none to take."""
-
+    @abstractmethod
     def predictions(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Predictions:
         """The predictions that follow from outputs."""
 
+    @abstractmethod
     def score(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> float:
         """The value of the metric."""
 
+    @abstractmethod
     def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> ScoreInterval:
         """The 95 % interval of the score."""
 
+    @abstractmethod
     def gain(self, outputs: Floats, other: Floats) -> ScoreInterval:
         """How much better the first outputs are than the others, each at its own decision; positive is better."""
 
+    def part(self, rows: NDArray[np.bool_]) -> Scorer | None:
+        """The scorer of some rows; None where parts are not scored."""
+        return None
+
+    def class_weights(self, outputs: Floats) -> tuple[float, ...] | None:
+        """The decision that suits these outputs; None where there is none to take."""
+        return None
+
     def shares(self, outputs: Sequence[Floats]) -> list[float] | None:
         """Weights of outputs together; None where the search finds them."""
+        return None
 
     def blended(self, outputs: Sequence[Floats], weights: Sequence[float]) -> Floats:
         """The weighted mean of several outputs; called where these blend."""
+        return np.asarray(np.average(outputs, axis=0, weights=weights))
 
     def stacked(self, outputs: Sequence[Floats]) -> Floats:
         """Out-of-fold outputs of a linear model of several outputs; called where these blend."""
+        raise NotImplementedError
 
 
-class SupervisedScorer:
+class SupervisedScorer(Scorer):
     """Scores probabilities (n, k), or values (n,) in the unit of the target, of the training rows."""
-
-    blends = True
-    measured = "out of fold"
 
     def __init__(
         self,
@@ -86,8 +97,7 @@ class SupervisedScorer:
             numbers = np.array([place[str(one)] for one in truth], dtype=np.intp)
             self._decision = DecisionSearch(metric.name, numbers, len(classes), place[positive or classes[-1]])
 
-    def part(self, rows: NDArray[np.bool_]) -> SupervisedScorer:
-        """The scorer of some rows."""
+    def part(self, rows: NDArray[np.bool_]) -> Scorer | None:
         units = None if self.units is None else self.units[rows]
         options: dict[str, Any] = {"classes": self.classes, "positive": self.positive, "scale": self.scale}
         return SupervisedScorer(self.metric, self.truth[rows], units=units, **options)
@@ -124,12 +134,8 @@ class SupervisedScorer:
         first, second = (self.predictions(one, self.class_weights(one)) for one in (outputs, other))
         return difference(self.metric, self.truth, first, second, self.positive, units=self.units, rounds=ROUNDS)
 
-    def shares(self, outputs: Sequence[Floats]) -> None:
-        """The search finds them."""
-
     def blended(self, outputs: Sequence[Floats], weights: Sequence[float]) -> Floats:
-        mean = np.average([LEARN[self.scale](one) for one in outputs], axis=0, weights=weights)
-        return np.asarray(RESTORE[self.scale](mean))
+        return np.asarray(RESTORE[self.scale](super().blended([LEARN[self.scale](one) for one in outputs], weights)))
 
     def stacked(self, outputs: Sequence[Floats]) -> Floats:
         """Stacks by `LogisticRegression`, or `LinearRegression` without negative weights, as it is delivered."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from palmette.automl.candidates import Ensembling
 from palmette.automl.kinds import Track
 from palmette.automl.planning.constraints import Aim
+from palmette.automl.problem_traits import learning_task
 from palmette.documents import load_plain
 
 SHARES: Mapping[Track, float] = {"traditional": 0.6, "neural": 0.2, "pretrained": 0.4}
@@ -36,9 +37,9 @@ def _known() -> dict[str, Any]:
 
 def strategies(problem: str, aim: Aim) -> list[PlanStrategy]:
     """Returns the strategies for a problem, the most promising for the aim first."""
-    known = _known()["strategies"]
-    own = known.get(problem, [])
-    listed = own if problem in ("clustering", "forecasting") else [*own, *known["supervised"]]
+    known, task = _known()["strategies"], learning_task(problem)
+    own = known.get(problem, known.get(task, []))
+    listed = own if task in ("clustering", "forecasting") else [*own, *known["supervised"]]
     found = [PlanStrategy(**{**one, "learners": tuple(one.get("learners", ()))}) for one in listed]
     order = {name: place for place, name in enumerate(_known()["first"][aim])}
     return sorted(found, key=lambda one: order.get(one.name, len(order)))

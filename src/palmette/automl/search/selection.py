@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from palmette.automl.candidates import ChosenMember, Ensembling, Selection
 from palmette.automl.formatting import many, metric, number
 from palmette.automl.measure.metrics import Floats
-from palmette.automl.measure.scorer import Scorer, SupervisedScorer
+from palmette.automl.measure.scorer import Scorer
 from palmette.automl.search.results import CandidateResult
 
 MOST_CANDIDATES = 12  # number of best candidates that an ensemble is chosen from; with more, noise decides
@@ -94,12 +94,13 @@ def crossfitted_score(
     The best of many candidates looks better than it is on the rows that it was selected on. Returns None if there are
     many rows, or if the scorer cannot score parts.
     """
-    if not isinstance(scorer, SupervisedScorer) or ensembling == "stacking" or results[0].outputs.size > MOST_CROSSED:
+    if ensembling == "stacking" or results[0].outputs.size > MOST_CROSSED:
         return None
     made = np.zeros_like(results[0].outputs)
     for fold in np.unique(folds):
         here = folds == fold
-        rest = scorer.part(~here)
+        if (rest := scorer.part(~here)) is None:
+            return None
         chosen = select([one.part(~here) for one in results], rest, ensembling)
         outputs = ensemble_outputs(chosen, [one.part(here) for one in results], rest)
         made[here] = outputs * (1.0 if chosen.class_weights is None else np.array(chosen.class_weights))

@@ -146,7 +146,7 @@ def _splits(samples: Samples, request: SplitRequest) -> DataSplits:
     train, holdout = (table.iloc[rows].reset_index(drop=True) for rows in (made.train, made.holdout))
     if sees_all_rows(request.problem):
         rest = [table.drop(index=table.index[made.train]), *([] if loaded.inference is None else [loaded.inference])]
-        context = pd.concat(rest, ignore_index=True).drop(columns=request.target)
+        context = pd.concat(rest, ignore_index=True).drop(columns=request.target, errors="ignore")
     if time := made.facts.time:
         orders = [part[time].rank(method="first", na_option="top").to_numpy() for part in (train, holdout)]
         units, others = map(blocks, orders)

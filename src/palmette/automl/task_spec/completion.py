@@ -175,7 +175,9 @@ def problems_for(column: ColumnSummary) -> tuple[tuple[str, ...], str]:
 def _with_problem(task: TaskSpec, data: DataSummary) -> TaskSpec:
     column = data.column(task.target) if task.target else None
     if column is None:
-        return task if task.problem else _with(task, {"problem": "clustering"}, "default", "clusters are asked for")
+        task = task if task.problem else _with(task, {"problem": "clustering"}, "default", "clusters are asked for")
+        fitting = problems_of((task.problem,), {one.kind for one in data.columns})
+        return task.model_copy(update={"problem": fitting[0]}) if fitting else task
     if task.problem == "clustering":
         message = f"A clustering has no target, and {task.target!r} is to be predicted."
         raise UserError(message, "Give it as --labels, or leave it out.", code="problem-misfit")
@@ -317,7 +319,7 @@ def _require_sound(task: TaskSpec, data: DataSummary) -> None:
     if wrong:
         message = f"{task.target!r} is both to be predicted and excluded ({_shown(wrong[0])})."
         raise UserError(message, "Leave out one of them.", code="target-excluded")
-    if task.problem != "clustering" and (task.labels or task.clusters != type(task.clusters)()):
+    if learning_task(task.problem) != "clustering" and (task.labels or task.clusters != type(task.clusters)()):
         remedy = "Leave out --labels and --clusters, or ask for --problem clustering."
         raise UserError(f"Clusters are asked for beside a {task.problem}.", remedy, code="problem-misfit")
     if data.columns and not _usable(task, data):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
 
 from palmette.automl.encoders.columns import ColumnError, text_of
 from palmette.automl.learners.wrappers import ProbabilityClassifier
@@ -61,6 +61,15 @@ class Nodes:
         return (scale @ links @ scale).tocsr()
 
 
+def averaged(nodes: Nodes, hops: Sequence[int]) -> Any:
+    """Averages the features of all nodes over neighbours so many times; those of several counts are concatenated."""
+    rows, averaging, parts = nodes.rows, nodes.averaging, []
+    for hop in range(max(hops) + 1):
+        rows = averaging @ rows if hop else rows
+        parts += [rows] if hop in hops else []
+    return sparse.hstack(parts, format="csr")
+
+
 def linked(ids: Iterable[Any], neighbours: Iterable[Any]) -> Any:
     """Returns the symmetric adjacency matrix (n, n), sparse, without loops; unknown neighbours are left out."""
     place = {name: number for number, name in enumerate(ids)}
@@ -91,6 +100,7 @@ class NodeFeatures(BaseEstimator):
 
     encoder: Any  # a transformer of typed columns
     graph: bool = False  # whether to return the features of all nodes, for models that look at neighbours
+    hops: int = 0  # of the features of the selected nodes: how many times they are averaged over neighbours
 
     def fit(self, X: Nodes, y: Any = None) -> NodeFeatures:
         self.fit_transform(X, y)
@@ -99,44 +109,41 @@ class NodeFeatures(BaseEstimator):
     def fit_transform(self, X: Nodes, y: Any = None) -> Any:
         self.encoder_ = clone(self.encoder)
         made = self.encoder_.fit_transform(X.own, y)
-        if not self.graph:
+        if not self.graph and not self.hops:
             return made
         self.features_ = sparse.csr_array(self.encoder_.transform(X.rows))
-        return Nodes(self.features_, X.links, X.places)
+        return self._of_graph(Nodes(self.features_, X.links, X.places))
 
     def transform(self, X: Nodes) -> Any:
-        if not self.graph:
+        if not self.graph and not self.hops:
             return self.encoder_.transform(X.own)
-        if not X.before:  # the graph of the fit
-            return Nodes(self.features_, X.links, X.places)
-        new = sparse.csr_array(self.encoder_.transform(X.rows))
-        return Nodes(sparse.vstack([self.features_, new], format="csr"), X.links, X.places)
+        rows = self.features_
+        if X.before:  # new nodes follow those of the fit
+            rows = sparse.vstack([rows, sparse.csr_array(self.encoder_.transform(X.rows))], format="csr")
+        return self._of_graph(Nodes(rows, X.links, X.places))
+
+    def _of_graph(self, nodes: Nodes) -> Any:
+        return nodes if self.graph else averaged(nodes, [self.hops])[nodes.places].toarray()
 
 
 @dataclass(eq=False, repr=False)
-class GraphClassifier(ProbabilityClassifier, MetaEstimatorMixin, BaseEstimator):
-    """Classifies the nodes of a graph, and keeps the graph.
+class _OnGraph(MetaEstimatorMixin, BaseEstimator):
+    """Keeps the graph of the rows that it is fitted to.
 
-    `fit` takes a row for each node; the target is missing if the class is unknown. A row to predict whose id is in the
-    graph takes its missing values from that node; any other id is a new node.
+    A later row whose id is in the graph takes its missing values from that node; any other id is a new node.
     """
 
-    estimator: Any  # a classifier of `Nodes`
+    estimator: Any  # an estimator of `Nodes`
     node: str  # the column of ids
     neighbours: str  # the column of the ids of neighbours
 
-    def fit(self, X: pd.DataFrame, y: Any) -> GraphClassifier:
-        known = np.flatnonzero(~pd.isna(np.asarray(y, dtype=object)))
+    def _kept(self, X: pd.DataFrame, places: np.ndarray) -> Nodes:
+        """Keeps the rows, and returns the nodes at some places of them."""
         self.rows_ = X.reset_index(drop=True).copy()  # a copy is stored contiguously
         self.places_ = {name: place for place, name in enumerate(self.rows_[self.node])}
         self.links_ = linked(self.rows_[self.node], self.rows_[self.neighbours])
-        target = np.array([np.asarray(y, dtype=object)[place] for place in known])
-        self.estimator_ = clone(self.estimator).fit(Nodes(self.rows_, self.links_, known), target)
-        self.classes_ = self.estimator_.classes_
-        return self
-
-    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
-        return np.asarray(self.estimator_.predict_proba(self._nodes(X)))
+        self.estimator_ = clone(self.estimator)
+        return Nodes(self.rows_, self.links_, places)
 
     def _nodes(self, X: pd.DataFrame) -> Nodes:
         """Appends the rows to the nodes of the graph."""
@@ -172,6 +179,36 @@ class GraphClassifier(ProbabilityClassifier, MetaEstimatorMixin, BaseEstimator):
         return self.places_[name]
 
 
+class GraphClassifier(ProbabilityClassifier, _OnGraph):
+    """Classifies the nodes of a graph; rows to fit have a missing target if the class is unknown."""
+
+    def fit(self, X: pd.DataFrame, y: Any) -> GraphClassifier:
+        target = np.asarray(y, dtype=object)
+        known = np.flatnonzero(~pd.isna(target))
+        nodes = self._kept(X, known)
+        self.estimator_.fit(nodes, np.array([target[place] for place in known]))
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
+        return np.asarray(self.estimator_.predict_proba(self._nodes(X)))
+
+
+class GraphTransformer(TransformerMixin, _OnGraph):
+    """Computes features of the nodes of a graph."""
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> GraphTransformer:
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: pd.DataFrame, y: Any = None) -> np.ndarray:
+        nodes = self._kept(X, np.arange(len(X)))
+        return np.asarray(self.estimator_.fit_transform(nodes))
+
+    def transform(self, X: pd.DataFrame) -> np.ndarray:
+        return np.asarray(self.estimator_.transform(self._nodes(X)))
+
+
 @dataclass(eq=False, repr=False)
 class PropagatedClassifier(ProbabilityClassifier, MetaEstimatorMixin, BaseEstimator):
     """Classifies nodes by features averaged over neighbours (SGC: Wu et al., 2019)."""
@@ -180,19 +217,12 @@ class PropagatedClassifier(ProbabilityClassifier, MetaEstimatorMixin, BaseEstima
     hops: Sequence[int] = (2,)  # how many times to average; the features of several counts are concatenated
 
     def fit(self, X: Nodes, y: Any) -> PropagatedClassifier:
-        self.estimator_ = clone(self.estimator).fit(self._averaged(X)[X.places], y)
+        self.estimator_ = clone(self.estimator).fit(averaged(X, self.hops)[X.places], y)
         self.classes_ = self.estimator_.classes_
         return self
 
     def predict_proba(self, X: Nodes) -> np.ndarray:
-        return np.asarray(self.estimator_.predict_proba(self._averaged(X)[X.places]))
-
-    def _averaged(self, X: Nodes) -> Any:
-        rows, averaging, parts = X.rows, X.averaging, []
-        for hop in range(max(self.hops) + 1):
-            rows = averaging @ rows if hop else rows
-            parts += [rows] if hop in self.hops else []
-        return sparse.hstack(parts, format="csr")
+        return np.asarray(self.estimator_.predict_proba(averaged(X, self.hops)[X.places]))
 
 
 @dataclass(eq=False, repr=False)
@@ -211,7 +241,7 @@ class SmoothedClassifier(PropagatedClassifier):
 
     def predict_proba(self, X: Nodes) -> np.ndarray:
         places, known = self.known_
-        start = np.asarray(self.estimator_.predict_proba(self._averaged(X)))
+        start = np.asarray(self.estimator_.predict_proba(averaged(X, self.hops)))
         start[places] = known
         made, averaging = start, X.averaging
         for _ in range(self.steps):

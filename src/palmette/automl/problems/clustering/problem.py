@@ -119,9 +119,12 @@ class Clustering(Problem):
             return f"has {count} clusters, not {f'the {tried[0]}' if len(tried) == 1 else f'{tried[0]} to {tried[-1]}'}"
         return degenerate(clusters.astype(np.int64))
 
+    def matrix(self, splits: DataSplits, rows: pd.DataFrame) -> Floats:
+        """Returns the matrix (n, d) by which clusters of some rows are compared."""
+        return Matrix(splits.train, self.blueprint).of(rows)
+
     def scorer(self, splits: DataSplits) -> ClusterScorer:
-        matrix = Matrix(splits.train, self.blueprint)
-        return ClusterScorer(matrix.of(splits.train), self.folds(splits), self.blueprint.seed)
+        return ClusterScorer(self.matrix(splits, splits.train), self.folds(splits), self.blueprint.seed)
 
     def assembled(
         self, members: Sequence[EnsembleMember], ensembling: Ensembling, class_weights: tuple[float, ...] | None
@@ -175,7 +178,7 @@ class Clustering(Problem):
             count = len(np.unique(one[:, 0]))
             tried[count] = max(tried.get(count, -1.0), scorer.score(one))
         chosen = outputs[best][:, 0].astype(np.intp)
-        places = _plane(Matrix(splits.train, self.blueprint).of(splits.train))
+        places = _plane(self.matrix(splits, splits.train))
         sizes = tuple(int(count) for count in np.bincount(chosen))
         traits = tuple(traits_of(splits.train, self.blueprint.columns, chosen))
         clusters = Clusters(sizes, tuple(sorted(tried.items())), places, chosen, traits)
@@ -188,7 +191,7 @@ class Clustering(Problem):
         return [_score(name, truth, made.take(known), other) for name in AGREEMENTS] if len(known) else []
 
     def _internal(self, splits: DataSplits, made: Predictions, baseline: Predictions | None) -> list[Score]:
-        matrix = Matrix(splits.train, self.blueprint).of(splits.holdout)
+        matrix = self.matrix(splits, splits.holdout)
         if not 1 < len(np.unique(made.values)) < len(matrix):
             return []
         scorer = self._holdout_scorer(splits)
@@ -199,7 +202,7 @@ class Clustering(Problem):
         return [silhouette, *filter(None, (_of_distances(name, matrix, made, baseline) for name in INTERNAL))]
 
     def _holdout_scorer(self, splits: DataSplits) -> ClusterScorer:
-        matrix = Matrix(splits.train, self.blueprint).of(splits.holdout)
+        matrix = self.matrix(splits, splits.holdout)
         return ClusterScorer(matrix, np.zeros(len(matrix), dtype=np.int64), self.blueprint.seed)
 
 

@@ -7,47 +7,30 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.measure import Metric, Predictions, ScoreInterval
+from palmette.automl.measure import Metric, Predictions
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.measure.scorer import SupervisedScorer
 
 POWER = 3.0  # members are weighted by the inverse of their error to this power
 
 
-class ForecastScorer:
+class ForecastScorer(SupervisedScorer):
     """Compares outputs (n, targets) on the training rows that are in a fold and have known values."""
 
-    blends = True
     measured = "over rolling origins"
 
     def __init__(self, metric: Metric, truth: Floats, scales: Floats, units: NDArray[np.int64]) -> None:
         """`truth` and `scales` are (n, targets), NaN to exclude a value; `units` is (n,)."""
-        self.metric = metric
         self._known = np.isfinite(truth) & np.isfinite(scales)
         self._scales = scales[self._known] if metric.name == "mase" else np.ones(int(self._known.sum()))
         rows = np.repeat(units[:, None], truth.shape[1], axis=1)[self._known]
-        self._inner = SupervisedScorer(metric, truth[self._known] / self._scales, units=rows)
+        super().__init__(metric, truth[self._known] / self._scales, units=rows)
 
-    def utility(self, outputs: Floats) -> float:
-        return self._inner.utility(self._flat(outputs))
-
-    def class_weights(self, outputs: Floats) -> None:
-        """Returns None: forecasts have no decision to adjust."""
+    def part(self, rows: NDArray[np.bool_]) -> None:
+        """Returns None: rows are not independent."""
 
     def predictions(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Predictions:
-        return Predictions(outputs[self._known])
-
-    def score(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> float:
-        return self._inner.score(self._flat(outputs))
-
-    def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> ScoreInterval:
-        return self._inner.interval(self._flat(outputs))
-
-    def gain(self, outputs: Floats, other: Floats) -> ScoreInterval:
-        return self._inner.gain(self._flat(outputs), self._flat(other))
-
-    def blended(self, outputs: Sequence[Floats], weights: Sequence[float]) -> Floats:
-        return np.asarray(np.average(outputs, axis=0, weights=weights))
+        return Predictions(outputs[self._known] / self._scales)
 
     def stacked(self, outputs: Sequence[Floats]) -> Floats:
         """Returns the mean weighted by error: a linear model would fit the noise of few origins."""
@@ -60,6 +43,3 @@ class ForecastScorer:
         errors = np.maximum([abs(self.utility(one)) for one in outputs], 1e-12)
         weights = (errors.min() / errors) ** POWER
         return [float(one) for one in weights / weights.sum()]
-
-    def _flat(self, outputs: Floats) -> Floats:
-        return np.asarray(outputs[self._known] / self._scales)

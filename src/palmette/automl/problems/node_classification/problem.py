@@ -1,4 +1,4 @@
-"""The problem `node_classification`: a classification whose models see the whole graph, but only some classes.
+"""The problems `node_classification` and `node_clustering`, whose models see the whole graph, but only some classes.
 
 Every fit sees the columns and edges of all nodes, including the hold-out and unlabelled nodes. It sees the classes of
 its training nodes only.
@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.calls import Call
-from palmette.automl.candidates import Candidate, Strategy
+from palmette.automl.calls import Call, build
+from palmette.automl.candidates import Candidate, Ensembling, Strategy
+from palmette.automl.composition import learner_named, reader_of
 from palmette.automl.kinds import Kind
 from palmette.automl.measure import Predictions
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.classification import Classification
-from palmette.automl.problems.problem import Objective
+from palmette.automl.problems.clustering.problem import Clustering
+from palmette.automl.problems.clustering.scorer import Matrix
+from palmette.automl.problems.problem import EnsembleMember, Objective, Problem
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ReportData
 from palmette.automl.splitting import DataSplits
@@ -33,14 +36,13 @@ if TYPE_CHECKING:
     from palmette.automl.samples.tables import Raw
 
 NODES = "palmette.automl.learners.graph.nodes"
+HOPS = 2  # how many times clustering averages columns over neighbours
 CLEAR = 0.1  # difference from chance above which neighbours count as alike, or as unlike
 
 
-class NodeClassification(Classification):
-    """Learners of classification see the columns of nodes; learners of this problem also see the graph."""
+class OfNodes(Problem):
+    """A problem whose rows are nodes of a graph."""
 
-    name: ClassVar[str] = "node_classification"
-    words: ClassVar = frozenset({"node classification"})
     needs: ClassVar[frozenset[Kind]] = frozenset({"node", "edges"})
     sees_all_rows: ClassVar[bool] = True
 
@@ -51,16 +53,7 @@ class NodeClassification(Classification):
 
         return edges_apart(tables, repairs)
 
-    @staticmethod
-    def objective(task: TaskSpec, profile: Profile) -> Objective:
-        return Classification.objective(task, profile).model_copy(update={"problem": NodeClassification.name})
-
-    @staticmethod
-    def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:  # noqa: ARG004 - as in every problem
-        """Returns no class weights: the decision is adjusted instead."""
-        return (Strategy(),)
-
-    def inputs(self, frame: pd.DataFrame, context: pd.DataFrame | None) -> Any:
+    def inputs(self, frame: pd.DataFrame, context: pd.DataFrame | None) -> Nodes:
         """Returns the rows as nodes of the graph that they form with the context."""
         import pandas as pd
 
@@ -70,33 +63,81 @@ class NodeClassification(Classification):
         links = linked(whole[self._column("node")], whole[self._column("edges")])
         return Nodes(whole, links, np.arange(len(frame)))
 
-    def encoder(self, columns: Call, candidate: Candidate) -> Call:
-        from palmette.automl.composition import learner_named
+    def nodes(self, rows: pd.DataFrame) -> Nodes:
+        """Returns the nodes of untyped rows."""
+        return self.inputs(build(reader_of(self.blueprint)).fit_transform(rows), None)
 
+    @property
+    def names(self) -> dict[str, str]:
+        """The columns of ids, as arguments of estimators."""
+        return {"node": self._column("node"), "neighbours": self._column("edges")}
+
+    def _column(self, kind: Kind) -> str:
+        return next(one.name for one in self.blueprint.columns if one.kind == kind)
+
+
+class NodeClassification(OfNodes, Classification):
+    """Learners of classification see the columns of nodes; learners of this problem also see the graph."""
+
+    name: ClassVar[str] = "node_classification"
+    words: ClassVar = frozenset({"node classification"})
+
+    @staticmethod
+    def objective(task: TaskSpec, profile: Profile) -> Objective:
+        return Classification.objective(task, profile).model_copy(update={"problem": NodeClassification.name})
+
+    @staticmethod
+    def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:  # noqa: ARG004 - as in every problem
+        """Returns no class weights: the decision is adjusted instead."""
+        return (Strategy(),)
+
+    def encoder(self, columns: Call, candidate: Candidate) -> Call:
         sees_graph = self.name in learner_named(candidate.learner).problems
         return Call(f"{NODES}.NodeFeatures", {"encoder": columns, **({"graph": True} if sees_graph else {})})
 
     def decided(self, estimator: Call, class_weights: tuple[float, ...] | None) -> Call:
-        names = {"node": self._column("node"), "neighbours": self._column("edges")}
-        return super().decided(Call(f"{NODES}.GraphClassifier", {"estimator": estimator, **names}), class_weights)
+        return super().decided(Call(f"{NODES}.GraphClassifier", {"estimator": estimator, **self.names}), class_weights)
 
     def report_data(
         self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
     ) -> ReportData:
         """Adds the homophily of the training nodes."""
         facts = super().report_data(splits, made, outputs, best)
-        found = homophily_of(self.inputs(self._typed(splits.train), None), self.truth(splits.train))
+        found = homophily_of(self.nodes(splits.train), self.truth(splits.train))
         return replace(facts, limits=(*facts.limits, homophily_text(found)))
 
-    def _typed(self, rows: pd.DataFrame) -> pd.DataFrame:
-        from palmette.automl.calls import build
-        from palmette.automl.composition import reader_of
 
-        typed: pd.DataFrame = build(reader_of(self.blueprint)).fit_transform(rows)
-        return typed
+class NodeClustering(OfNodes, Clustering):
+    """Clusters nodes by their columns, averaged over neighbours."""
 
-    def _column(self, kind: Kind) -> str:
-        return next(one.name for one in self.blueprint.columns if one.kind == kind)
+    name: ClassVar[str] = "node_clustering"
+    words: ClassVar = frozenset({"node clustering", "communities"})
+
+    @staticmethod
+    def objective(task: TaskSpec, profile: Profile) -> Objective:
+        return Clustering.objective(task, profile).model_copy(update={"problem": NodeClustering.name})
+
+    def encoder(self, columns: Call, candidate: Candidate) -> Call:
+        return Call(f"{NODES}.NodeFeatures", {"encoder": columns, "hops": HOPS})
+
+    def assembled(
+        self, members: Sequence[EnsembleMember], ensembling: Ensembling, class_weights: tuple[float, ...] | None
+    ) -> Call:
+        (one,) = members
+        features = Call(f"{NODES}.GraphTransformer", {"estimator": one.encoder, **self.names})
+        return super().assembled([one._replace(encoder=features)], ensembling, class_weights)
+
+    def matrix(self, splits: DataSplits, rows: pd.DataFrame) -> Floats:
+        """Averages the matrix of the columns of all nodes as models do."""
+        from scipy import sparse
+
+        from palmette.automl.learners.graph.nodes import Nodes, averaged
+
+        ids, every = self._column("node"), splits.visible
+        features = sparse.csr_array(Matrix(splits.train, self.blueprint).of(every))
+        places = every.reset_index(drop=True).reset_index().set_index(ids)["index"].loc[rows[ids]].to_numpy()
+        nodes = Nodes(features, self.nodes(every).links, places)
+        return np.asarray(averaged(nodes, [HOPS])[places].toarray())
 
 
 class Homophily(NamedTuple):
