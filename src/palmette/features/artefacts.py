@@ -106,6 +106,8 @@ class Conventions(Model):
     entry: ScriptEntry = ScriptEntry()
     instance: str = ""
     """The expression that creates an object of `owner` in tests."""
+    instance_imports: tuple[str, ...] = ()
+    """The statements that import the names in it."""
     linters: tuple[tuple[str, ...], ...] = ()
     """Commands of the team's linters, without files, e.g. `("ruff", "check")`."""
     naive_cutoffs: bool = False

@@ -101,6 +101,21 @@ def test_a_decorator_of_helpers_is_no_shape_of_features(repository: Callable[[st
     assert found.skeleton and not found.departures
 
 
+def test_a_query_in_a_file_of_its_own_is_announced(repository: Callable[[str], Path], run_spec: Run) -> None:
+    root = repository("empty")
+    (root / "views").mkdir()
+    (root / "views/orders.sql").write_text("select 1", encoding="utf-8")
+    (root / "views/orders.py").write_text("from pyspark.sql import SparkSession\n", encoding="utf-8")
+    (departure,) = read_conventions(root, run_spec, parquet_view()).departures
+    assert "`views/orders.py` runs the query in `views/orders.sql`" in departure
+
+
+def test_tests_create_objects_as_a_neighbours_tests_do(repository: Callable[[str], Path], run_spec: Run) -> None:
+    found = read_conventions(repository("job_classes"), run_spec, parquet_view())
+    assert found.instance.startswith("UserOffersJob(JobSettings(view='user_offers', owner='rentals@team.example'")
+    assert [line.rpartition(" ")[2] for line in found.instance_imports] == ["JobSettings", "TableSettings"]
+
+
 def test_rules_that_are_not_kept_are_reported_with_the_reason(repository: Callable[[str], Path], run_spec: Run) -> None:
     script, conventions = written(repository("baskets"), run_spec, parquet_view())
     text = script.text.replace("import pyspark.sql.functions as sf", "from pyspark.sql import functions as sf")
@@ -120,10 +135,16 @@ CONFIGS = {
         "target": "out",
     },
     "driven": {"target": "out", "inputs": {"redemptions": "redemptions", "users": "users"}},
+    "job_classes": {
+        "view": "user_offers",
+        "owner": "growth",
+        "tables": {name: {"path": name} for name in ("redemptions", "users")},
+        "target": "out",
+    },
 }
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", CONFIGS)
 def test_the_teams_usual_call_runs(
     name: str, repository: Callable[[str], Path], run_spec: Run, warm_spark: WarmSpark
 ) -> None:

@@ -45,6 +45,8 @@ class RepositoryFacts:
     scripts: tuple[str, ...]
     config_class: str
     """`module:Class` of configurations; empty if scripts name none."""
+    readme: str
+    """The README; empty if it has the usual name or there is none."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,8 @@ def _has(one: InferredTable, name: str) -> bool:
 
 
 def _run(view: _View, facts: RepositoryFacts, folder: Path) -> Iterator[str]:
-    repository = {"path": _relative(facts.path, folder), "base": facts.base, "config_class": facts.config_class}
+    repository = {"path": _relative(facts.path, folder), "base": facts.base, "readme": facts.readme}
+    repository["config_class"] = facts.config_class
     yield _HEAD.format(format="run") + "run: 1"
     yield f"fsc: {view.name}.yaml\ndfr: {REGISTRY}"
     yield f"repository: {flow({name: value for name, value in repository.items() if value})}"
@@ -228,9 +231,11 @@ def _facts(root: Path) -> RepositoryFacts:
     )
     classes = {node.name: module.name for module in checkout.modules for node in module.classes if not module.is_test}
     name = next((name for name, _ in named.most_common() if name in classes), "")
+    readmes = [path for path in checkout.paths if path.upper().startswith("README.")]
     return RepositoryFacts(
         path=root,
         base=Git(root).attempt("symbolic-ref", "--quiet", "--short", "HEAD").out.strip(),
         scripts=tuple(neighbour.module.path for neighbour in neighbours),
         config_class=f"{classes[name]}:{name}" if name else "",
+        readme="" if "README.md" in checkout.paths else next(iter(readmes), ""),
     )

@@ -182,7 +182,8 @@ def _documented(helper: str, style: ScriptStyle) -> str:
 
 def _docstring(node: ast.FunctionDef, summary: str, style: ScriptStyle) -> str:
     """A quoted docstring: the summary, plus parameters and result if the team documents them."""
-    arguments = {one.arg: _meaning(one) for one in node.args.args if one.arg not in ("self", "cls")}
+    own = [one for one in node.args.args if one.arg not in ("self", "cls")]
+    arguments = {one.arg: _meaning(one) for one in own}
     returns = "The rows." if "DataFrame" in ast.unparse(node.returns or ast.Constant("")) else "The column."
     summary = docstring(summary)
     match style.docstrings:
@@ -190,7 +191,7 @@ def _docstring(node: ast.FunctionDef, summary: str, style: ScriptStyle) -> str:
             given = [f"    {name}: {text}" for name, text in arguments.items()]
             sections = [*(["", "Args:", *given] if given else []), "", "Returns:", f"    {returns}"]
         case "numpy":
-            given = [line for name, text in arguments.items() for line in (name, f"    {text}")]
+            given = [line for one in own for line in (ast.unparse(one).replace(":", " :", 1), f"    {_meaning(one)}")]
             head = ["", "Parameters", "----------", *given] if given else []
             sections = [
                 *head,
@@ -210,7 +211,7 @@ def _docstring(node: ast.FunctionDef, summary: str, style: ScriptStyle) -> str:
 def _meaning(argument: ast.arg) -> str:
     """The description of a generated parameter, for a docstring."""
     kind = ast.unparse(argument.annotation) if argument.annotation else ""
-    if kind.endswith("]") and "DataFrame" in kind:
+    if kind.startswith(("dict", "Dict", "Mapping")):
         return "The tables by name."
     if kind.endswith("DataFrame"):
         return "The rows with their cut-offs." if argument.arg == "spine" else f"Rows of `{argument.arg}`."

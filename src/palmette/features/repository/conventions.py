@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import copy
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
 
@@ -17,13 +19,13 @@ from palmette.features.repository.neighbours import (
     Neighbour,
     builder_of,
     common_functions,
-    decorated_features,
     entry_of,
     find_neighbours,
     inferred_parameters,
     inferred_returns,
     role_by_name,
     role_of,
+    unfilled_shape,
 )
 from palmette.features.repository.readme import parse_signature, read_readme
 from palmette.features.repository.skeleton import Skeleton, ViewNames, readable_formats, respelt, skeleton
@@ -71,6 +73,7 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
     build = next(shape for shape in functions if shape.role == "build")
     options = _options(neighbours, {one.name for one in build.parameters if not is_frame(one)})
     style = formatting(checkout)
+    instance, imports = _instance(checkout, found, neighbours, view_name) if found is not None else ("", ())
     test_path = place(readme.test_path, paths.test, "tests/test_{view}.py")
     return Conventions(
         package=_package(checkout, script_path.replace("{view}", view_name)),
@@ -91,7 +94,8 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
         fixture=session_fixture(checkout, test_path),
         formatter=style.command,
         linters=linters(checkout),
-        instance=_instance(checkout, found, neighbours, view_name) if found is not None else "",
+        instance=instance,
+        instance_imports=imports,
         line_length=style.line_length or readme.line_length or DEFAULT_LINE_LENGTH,
         rules=readme.rules,
         departures=unfilled if found is not None else (*unfilled, *_of_days(functions)),
@@ -124,11 +128,9 @@ def _skeleton(
 ) -> tuple[Skeleton | None, tuple[str, ...]]:
     """The neighbour to imitate (or None), and differences between new scripts and the neighbours, as sentences."""
     has_builder = any(builder_of(neighbour.module) for neighbour in neighbours)
-    decorated = None if has_builder else decorated_features(checkout)
-    if decorated is not None:
-        mark, path = decorated
+    if not has_builder and (shape := unfilled_shape(checkout)):
         return None, (
-            f"`{path}` has one function with `@{mark}` per feature, a shape that no rule fills: the script is written "
+            f"{shape}, a shape that no rule fills: the script is written "
             "as functions that load, build and write. A model may write the team's shape (`model` in the run file).",
         )
     if not neighbours:
@@ -156,18 +158,40 @@ def _skeleton(
     return found, found.unexplained
 
 
-def _instance(checkout: Checkout, found: Skeleton, neighbours: Sequence[Neighbour], view_name: str) -> str:
-    """The expression that creates an object of the class with the build function, as in a neighbour's test."""
+def _instance(
+    checkout: Checkout, found: Skeleton, neighbours: Sequence[Neighbour], view_name: str
+) -> tuple[str, tuple[str, ...]]:
+    """The expression that creates an object of the class with the build function, as in a neighbour's test, and the
+    imports that it needs."""
     owner = found.builder.rpartition(".")[0]
-    if not owner:
-        return ""
-    for one in neighbours:
+    for one in neighbours if owner else ():
         theirs = respelt(owner, view_name, one.view)
         for module in checkout.modules:
+            constants = {
+                node.targets[0].id: node.value
+                for node in (module.tree.body if module.is_test and theirs in module.text else ())
+                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+            }
             for node in ast.walk(module.tree) if module.is_test and theirs in module.text else ():
                 if isinstance(node, ast.Call) and dotted_name(node.func) == theirs:
-                    return respelt(ast.unparse(node), one.view, view_name)
-    return f"{owner}()"
+                    made = _Constants(constants).visit(copy.deepcopy(node))
+                    names = {child.id for child in ast.walk(made) if isinstance(child, ast.Name)} - {theirs}
+                    if names <= module.imports.keys() | vars(builtins).keys():
+                        homes = [module.imports[name].rpartition(".") for name in sorted(names & module.imports.keys())]
+                        imports = tuple(f"from {home} import {name}" for home, _, name in homes)
+                        return respelt(ast.unparse(made), one.view, view_name), imports
+    return f"{owner}()" if owner else "", ()
+
+
+class _Constants(ast.NodeTransformer):
+    """Replaces names of a module's constants by their values."""
+
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self.values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        value = self.values.get(node.id)
+        return node if value is None else self.visit(copy.deepcopy(value))
 
 
 def _shapes(found: Skeleton) -> tuple[FunctionShape, ...]:

@@ -22,11 +22,14 @@ _INLINE_COMMAND = re.compile(r"`((?:python3?|spark-submit)\s[^`\n]+)`")
 _TEXTS = (".md", ".rst", ".txt", ".sh", ".yml", ".yaml", ".toml", "Makefile")
 _CONFIG = re.compile(r"conf|cfg|settings|params|options")
 _CUTOFF = re.compile(r"as_?of|cut_?off|date|until|day|timestamp|^ds$")
+CASTS = re.compile(r"\b(every|each|all)\b.*\bcast(s|ed)?\b", re.IGNORECASE)
+SORTED = re.compile(r"\b(output|result|rows)\b.*\b(sorted|ordered)\b", re.IGNORECASE)
+"""Rules of a README that ask for a cast of every column, and for sorted rows."""
 _VIEW = re.compile(r"view|feature|name|job")
 
 
 def style_of(neighbours: Sequence[Neighbour], readme: str) -> ScriptStyle:
-    """The style of most neighbours. An import that the README spells out takes precedence."""
+    """The style of most neighbours. What the README spells out takes precedence."""
     if not neighbours:
         return ScriptStyle()
     statements = Counter(found for one in neighbours for found in _import_statements(one.module.tree))
@@ -45,9 +48,9 @@ def style_of(neighbours: Sequence[Neighbour], readme: str) -> ScriptStyle:
         statements={dotted: text for dotted, (_, text) in usual.items()},
         docstrings=_docstrings(neighbours),
         helpers=_helpers(neighbours),
-        casts=_most(casts),
+        casts=_most(casts) or CASTS.search(readme) is not None,
         type_objects=_most([quote not in "\"'" for quote in cast_types]),
-        sorted=_most([_is_sorted(node) for node in builders]),
+        sorted=_most([_is_sorted(node) for node in builders]) or SORTED.search(readme) is not None,
     )
 
 

@@ -103,9 +103,7 @@ def _view_and_pattern(module: Module, scripts: Sequence[Module], checkout: Check
     same_name = [other for other in scripts if PurePosixPath(other.path).name == path.name]
     if path.parent.name and (len(same_name) > 1 or (path.stem in _KINDS and _is_a_views(path.parent, checkout))):
         return path.parent.name, str(path.parent.parent / "{view}" / path.name)
-    prefix, view, suffix = split_affixes(path.stem)
-    if (prefix or suffix) and not _is_custom(path, prefix, suffix, checkout):
-        prefix, view, suffix = "", path.stem, ""
+    prefix, view, suffix = _affixes(path, checkout)
     return view, str(path.parent / f"{prefix}{{view}}{suffix}{path.suffix}")
 
 
@@ -117,19 +115,26 @@ def _is_a_views(folder: PurePosixPath, checkout: Checkout) -> bool:
     )
 
 
-def _is_custom(path: PurePosixPath, prefix: str, suffix: str, checkout: Checkout) -> bool:
-    """Whether affixes are a convention: configurations omit them, or all scripts have them."""
-    configs = {PurePosixPath(other).stem for other in checkout.paths if other.endswith(SUFFIXES)}
-    if path.stem in configs:
-        return False
-    bare = path.stem.removeprefix(prefix).removesuffix(suffix)
+def _affixes(path: PurePosixPath, checkout: Checkout) -> tuple[str, str, str]:
+    """Splits a stem at the affixes that are a convention: configurations omit them, or all scripts have a usual one."""
+    stems = {PurePosixPath(other).stem for other in checkout.paths if other.endswith(SUFFIXES)}
+    plain = "", path.stem, ""
+    if path.stem in stems:
+        return plain
+    words = path.stem.split("_")
+    cuts = [("_".join(words[:at]), "_".join(words[at:])) for at in range(1, len(words))]
+    named = [(f"{head}_", tail, "") for head, tail in cuts if tail in stems]
+    named += [("", head, f"_{tail}") for head, tail in reversed(cuts) if head in stems]
+    if named:
+        return named[0]
+    usual = split_affixes(path.stem)
     beside = [
         PurePosixPath(other).stem
         for other in checkout.paths
         if PurePosixPath(other).parent == path.parent and other.endswith(".py") and "__init__" not in other
     ]
-    shared = len(beside) > 1 and all(stem.startswith(prefix) and stem.endswith(suffix) for stem in beside)
-    return bare in configs or shared
+    shared = len(beside) > 1 and all(stem.startswith(usual[0]) and stem.endswith(usual[2]) for stem in beside)
+    return usual if shared else plain
 
 
 def split_affixes(stem: str) -> tuple[str, str, str]:
@@ -172,8 +177,8 @@ def role_of(function: Function, entry: str | None) -> Role | None:
     return None
 
 
-def decorated_features(checkout: Checkout) -> tuple[str, str] | None:
-    """A decorator that marks one function per feature in a module, and the module's path; None if there is none."""
+def unfilled_shape(checkout: Checkout) -> str:
+    """What a module has that no rule can write: a function with a decorator per feature, or a query in an SQL file."""
     for module in checkout.modules:
         if module.is_test or not any(name.startswith("pyspark.") for name in module.imports.values()):
             continue
@@ -183,10 +188,13 @@ def decorated_features(checkout: Checkout) -> tuple[str, str] | None:
             if "DataFrame" in inferred_returns(function) or "Column" in function.returns
             for mark in function.node.decorator_list
         )
+        query = str(PurePosixPath(module.path).with_suffix(".sql"))
+        if query in checkout.paths:
+            return f"`{module.path}` runs the query in `{query}`"
         for mark, count in marks.most_common(1):
             if count > 1:
-                return mark, module.path
-    return None
+                return f"`{module.path}` has one function with `@{mark}` per feature"
+    return ""
 
 
 class Builder(NamedTuple):

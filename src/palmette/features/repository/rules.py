@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from palmette.features.artefacts import Conventions
+from palmette.features.repository.habits import CASTS, SORTED
 
 _CODE = re.compile(r"`([^`]+)`")
 _NEVER = re.compile(r"\b(no|never|not|don't|avoid|without|forbid\w*|instead of)\b", re.IGNORECASE)
@@ -172,7 +173,7 @@ def _pure(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 
 
 def _casts(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
-    if not re.search(r"\bcasts?\b|\bcasted\b", rule) or not re.search(r"\b(every|each|all)\b", rule, re.IGNORECASE):
+    if not CASTS.search(rule):
         return
     selects = [
         node
@@ -185,7 +186,7 @@ def _casts(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 
 
 def _sorted(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
-    if re.search(r"\b(output|result|rows)\b.*\b(sorted|ordered)\b", rule) and files.builder is not None:
+    if SORTED.search(rule) and files.builder is not None:
         last = ast.unparse(files.builder.body[-1])
         yield _Claim("the output is sorted", re.search(r"\.(orderBy|sort)\([^()]*\)$", last) is not None)
 

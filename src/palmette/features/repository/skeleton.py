@@ -20,6 +20,7 @@ from palmette.features.repository.neighbours import Builder, Neighbour, builder_
 from palmette.features.signature import BY_NAME, is_frame, meaning_of, parameters_of
 
 HOLE = "raise NotImplementedError"
+_DOCSTRING = re.compile(r'""".*?"""', re.DOTALL)
 _FORMATS = re.compile(r"""\.(parquet|csv|orc|json|delta)\(|format\(["'](\w+)["']\)""")
 
 
@@ -71,6 +72,9 @@ def skeleton(neighbours: Sequence[Neighbour], new: ViewNames) -> Skeleton | None
         return None
     _, source, text, notes = max(ranked, key=lambda item: item[0])
     text = _without_own_docstrings(text, source, sources, new.view)
+    if len(source.names.tables) == 1:
+        tables = source.names.tables[0], " and ".join(new.tables)
+        text = _DOCSTRING.sub(lambda found: _replaced(found[0], *tables), text)
     builder = respelt(source.builder.dotted, source.names.view, new.view)
     return Skeleton(text, builder, source.module.path, notes)
 
@@ -153,7 +157,7 @@ class _Source:
             start, end = self._span(node)
             parts.append(self._applied(start, end, edits))
         body = _joined(self.kept, parts)
-        rest = re.sub(r'""".*?"""', "", body, flags=re.DOTALL)
+        rest = _DOCSTRING.sub("", body)
         old = set(self.names.tables) - set(new.tables)
         if any(_mentions(_without(rest, self.names.view), name) for name in old):
             return None
@@ -419,12 +423,17 @@ def _spellings(name: str) -> list[str]:
 
 
 def respelt(text: str, old: str, new: str) -> str:
-    """Replaces a view's name by another in all its spellings."""
+    """Replaces a view's name by another in all its spellings, also where it is a part of a class's name.
+
+    >>> respelt("class BranchLoadJob:  # branch load", "branch_load", "user_offers")
+    'class UserOffersJob:  # user offers'
+    """
     spellings: dict[str, str] = {}
     for one, other in zip(_spellings(old), _spellings(new), strict=True):
         spellings.setdefault(one, other)  # spellings of a single word coincide
     pattern = "|".join(rf"(?<![A-Za-z0-9]){re.escape(one)}(?![A-Za-z0-9])" for one in spellings)
-    return re.sub(pattern, lambda found: spellings[found[0]], text)
+    camel = _spellings(old)[1]
+    return re.sub(rf"{pattern}|(?<![A-Z]){camel}(?![a-z0-9])", lambda found: spellings[found[0]], text)
 
 
 def _without(text: str, view: str) -> str:

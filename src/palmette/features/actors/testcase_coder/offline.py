@@ -57,16 +57,15 @@ def _tests(
 
 
 def _head(view: View, module: str, entry: str, conventions: Conventions) -> str:
-    subject = view.description.rstrip(".") or f"The feature view {view.name}"
-    doc = textwrap.fill(f"{subject}: rows in, rows out, on both sides of every boundary.", conventions.line_length - 4)
-    return f'''"""{doc}"""
+    imports = "\n".join([f"from {module} import {conventions.owner or entry}", *conventions.instance_imports])
+    return f'''"""Tests of the feature view `{view.name}`."""
 
 from __future__ import annotations
 
 {IMPORTS}
 from pyspark.testing import assertDataFrameEqual
 
-from {module} import {conventions.owner or entry}'''
+{imports}'''
 
 
 IMPORTS = """import json
