@@ -40,7 +40,7 @@ def test_a_recorded_run_ends_in_a_measured_model(tmp_path: Path, monkeypatch: py
     arguments = arguments_of(
         REQUEST,
         [str(RECORDED / "parcels.csv")],
-        budget=10.0,
+        budget=4.0,
         model=f"replay:{answers}",
         planner="offline",
         human="none",

@@ -159,7 +159,7 @@ def test_code_that_no_model_could_write_is_left_out(cls: Any, path: str, code: s
 # assembly
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def assembling(shop: Shop) -> Any:
     """The input of an assembler whose features fail in the search."""
     wrong = FEATURES.replace('X["total"] /', 'X["price"] /')
@@ -167,10 +167,30 @@ def assembling(shop: Shop) -> Any:
     return shop.input(Assembler, preprocessing=features, models=(WrittenCode(),))
 
 
+@pytest.fixture(scope="module")
+def refused(assembling: Any, shop: Shop) -> tuple[Any, PastAttempt]:
+    """What a first attempt makes of it, and why it is refused."""
+    context, actor = shop.context(), shop.make(Assembler)
+    made = actor.run(assembling, context).output
+    violations = actor.check(assembling, made, context).violations
+    assert [one.code for one in violations] == ["contract-unfulfilled"] and not made.tracks
+    assert "KeyError: 'price'" in violations[0].evidence
+    return made, PastAttempt(number=1, reason="", fix="", violations=violations)
+
+
+def second(shop: Shop, actor: Any, asked: Any, made: Any, past: tuple[PastAttempt, ...]) -> tuple[Any, Any]:
+    """The second attempt, and the verdict on it."""
+    context = shop.context(attempt=2, last=made, attempts=past)
+    attempt = actor.run(asked, context)
+    return attempt, actor.check(asked, attempt.output, context) if attempt.output else None
+
+
 PATCH = '<<<<<<< old\nX["price"] /\n=======\nX["total"] /\n>>>>>>> new'
 
 
-def test_a_failure_on_the_sample_is_repaired_by_a_patch_and_then_trained(assembling: Any, shop: Shop) -> None:
+def test_a_failure_on_the_sample_is_repaired_by_a_patch_and_then_trained(
+    assembling: Any, refused: tuple[Any, PastAttempt], shop: Shop
+) -> None:
     patch = PATCH.replace(
         'X["price"] /', '        return pd.DataFrame({"each": X["price"] / X["items"].where(X["items"] > 0)})'
     )
@@ -178,26 +198,31 @@ def test_a_failure_on_the_sample_is_repaired_by_a_patch_and_then_trained(assembl
         'X["total"] /', '        return pd.DataFrame({"each": X["total"] / X["items"].where(X["items"] > 0)})'
     )
     provider = Canned([said("code", patch, reason="There is no price.", fix="It takes the total.")])
-    (first, refused), (second, verdict) = attempts(shop, shop.make(Assembler, models(provider)), assembling)
-    assert refused and codes(refused) == ["contract-unfulfilled"] and not first.output.tracks
-    assert "KeyError: 'price'" in refused.violations[0].evidence
+    made, past = refused
+    attempt, verdict = second(shop, shop.make(Assembler, models(provider)), assembling, made, (past,))
     assert verdict and verdict.ok, verdict
-    (repair,) = second.output.repairs
+    (repair,) = attempt.output.repairs
     assert (repair.path, repair.failure, repair.by) == ("own_features.py", "contract-unfulfilled", "model")
-    assert second.output.modules[0].text == FEATURES and second.fix == "It takes the total."
+    assert attempt.output.modules[0].text == FEATURES and attempt.fix == "It takes the total."
     assert [prompt.role for prompt in provider.prompts] == ["debugger"]
 
 
-def test_what_nobody_repairs_is_the_coders_once_and_then_left_out(assembling: Any, shop: Shop) -> None:
-    (_, refused), (attempt, _) = attempts(shop, shop.make(Assembler), assembling)
+@pytest.mark.parametrize(("coder", "repairs"), [(PreprocessingCoder, 9), (PipelineCoder, 0)])
+def test_what_nobody_repairs_is_the_coders_once_and_then_left_out(
+    coder: Any, repairs: int, assembling: Any, refused: tuple[Any, PastAttempt], shop: Shop,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    provider, (made, past) = Canned([]), refused
+    actor = shop.make(Assembler) if repairs else shop.make(Assembler, models(provider))
+    asked = assembling.model_copy(update={"repairs": repairs})
+    attempt, _ = second(shop, actor, asked, made, (past,))
     (violation,) = attempt.violations
-    assert refused and (attempt.output, attempt.fix, violation.code) == (None, TERMINATE, "contract-unfulfilled")
-    assert shop.make(PreprocessingCoder).implicated(violation, assembling.preprocessing)
-    past = PastAttempt(number=1, reason="", fix="", violations=(violation,))
-    _, (made, verdict) = attempts(shop, shop.make(Assembler), assembling, past=(past,))
-    assert verdict and verdict.ok and "left out" in made.fix
-    assert not made.output.modules and made.output.tracks[0].candidates >= 2
-    assert {(one.path, one.by) for one in made.output.repairs} == {("own_features.py", "rules")}
+    assert (attempt.output, attempt.fix, violation.code) == (None, TERMINATE, "contract-unfulfilled")
+    assert shop.make(coder).implicated(violation, assembling.preprocessing)
+    monkeypatch.setattr(Search, "run", lambda *_: CandidateLoad())
+    attempt, _ = second(shop, actor, asked, made, (past, past))
+    assert "left out" in attempt.fix and not attempt.output.modules and not provider.prompts
+    assert {(one.path, one.by) for one in attempt.output.repairs} == {("own_features.py", "rules")}
 
 
 def test_a_check_of_own_code_takes_no_training_time(
@@ -253,17 +278,6 @@ def test_one_hand_writes_features_and_candidates(shop: Shop) -> None:
     assembling = shop.input(Assembler, preprocessing=written.output, repairs=0)
     ((made, verdict),) = attempts(shop, shop.make(Assembler), assembling)
     assert verdict and verdict.ok and made.output.tracks[0].candidates >= 2
-
-
-def test_what_one_hand_wrote_comes_back_whole_once_and_is_then_left_out(assembling: Any, shop: Shop) -> None:
-    asked = assembling.model_copy(update={"repairs": 0})
-    provider = Canned([])
-    (_, refused), (attempt, _) = attempts(shop, shop.make(Assembler, models(provider)), asked)
-    assert refused and attempt.fix == TERMINATE and not provider.prompts
-    assert shop.make(PipelineCoder).implicated(attempt.violations[0], assembling.preprocessing)
-    past = PastAttempt(number=1, reason="", fix="", violations=attempt.violations)
-    _, (made, verdict) = attempts(shop, shop.make(Assembler, models(provider)), asked, past=(past,))
-    assert verdict and verdict.ok and not made.output.modules and not provider.prompts
 
 
 # prompts

@@ -125,10 +125,10 @@ def test_candidates_are_trained_and_verified(tmp_path: Path, sandbox: Sandbox, t
 
 
 def test_time_that_is_left_goes_to_settings(tmp_path: Path, sandbox: Sandbox) -> None:
-    run = search(tmp_path, sandbox, blueprint(), 9.0)
+    run = search(tmp_path, sandbox, blueprint(), 6.0)
     tuned = [one for one in run.trials if "-tuned-" in one.candidate.name]
     assert tuned and all(one.candidate.learner == "lightgbm" for one in tuned), status(run)
-    assert run.seconds < 9 * 1.15 + 2
+    assert run.seconds < 6 * 1.15 + 2
 
 
 def test_a_short_budget_leaves_a_model_and_the_dummy(tmp_path: Path, sandbox: Sandbox) -> None:
