@@ -74,6 +74,7 @@ class Faulty:
         self.name, self.description, self.produces = self.actor.name, self.actor.description, self.actor.produces
         self.Input, self.Output, self.has_criterion = self.actor.Input, self.actor.Output, self.actor.has_criterion
         self.is_measured = self.actor.is_measured
+        self.is_measured = self.actor.is_measured
 
     def run(self, input: Any, context: Context) -> Attempt[Any]:
         self._hear(context)
