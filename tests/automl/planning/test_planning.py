@@ -17,12 +17,19 @@ from palmette.automl.artefacts import DataPlan, MeasuredCandidate, MeasuredRound
 from palmette.automl.candidates import Candidate, Derived
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.learners.learner import Cost
-from palmette.automl.planning.columns import ColumnEdits, ColumnNote, KindEdit, edited, objections
-from palmette.automl.planning.constraints import constraints_of, needs
+from palmette.automl.planning.columns import (
+    ColumnEdits,
+    ColumnNote,
+    KindEdit,
+    drift_of,
+    edited,
+    elapsed,
+    objections,
+    parts_of,
+)
+from palmette.automl.planning.constraints import constraints_of, needs, shares
 from palmette.automl.planning.costs import REQUEST, Costs, digest
 from palmette.automl.planning.rounds import better_before
-from palmette.automl.planning.strategies import shares
-from palmette.automl.planning.timestamps import drift_of, elapsed, parts_of
 from palmette.automl.samples import DataFile, Reading, SampleColumn, Samples
 from palmette.automl.task_spec.spec import Constraint, TaskSpec
 

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from palmette.automl import context as shown
-from palmette.automl.actors import verdict
-from palmette.automl.actors.rules import PlanningInput
+from palmette.automl.actors.shared import PlanningInput, verdict
 from palmette.automl.artefacts import Plans, WrittenCode
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, Setting, Strategy
 from palmette.automl.composition import facts_of, unavailable, usable_learners

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from palmette.automl.artefacts import DataPlan
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Dropped
-from palmette.automl.planning.timestamps import drift_of, parts_of
+from palmette.automl.planning.columns import drift_of, parts_of
 from palmette.automl.problems.registry import problem_named
 from palmette.automl.profile import Profile
 from palmette.automl.samples import SampleColumn, Samples

@@ -1,16 +1,21 @@
-"""The request's demands on every plan: learners, ensembling, and limits on time and size."""
+"""What plans aim at: the request's demands on learners, time and size, and the strategies that serve an aim."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, NamedTuple
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 from palmette.automl.candidates import Ensembling
 from palmette.automl.composition import available_learners, meant
 from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.kinds import Track
 from palmette.automl.learners.learner import Cost
+from palmette.automl.problem_traits import learning_task
 from palmette.automl.task_spec.spec import Constraint, Preference, TaskSpec
+from palmette.documents import load_plain
 
 Aim = Literal["usual", "limited", "lean", "explain", "score"]
 """The goal of plans: none in particular; a limit on latency or size; low cost overall; a readable model; or a score
@@ -25,6 +30,8 @@ HOLDS: Mapping[str, Callable[[float, float], bool]] = {
 }
 """Tests, by comparison operator, whether a value keeps a limit."""
 MARGIN = 5.0  # factor by which an unmeasured estimate must exceed a limit to count as out of reach
+SHARES: Mapping[Track, float] = {"traditional": 0.6, "neural": 0.2, "pretrained": 0.4}
+"""Share of the training time by track, scaled later to the tracks of a plan."""
 
 
 class Constraints(NamedTuple):
@@ -92,3 +99,38 @@ def _wished(task: TaskSpec, level: str) -> list[frozenset[str]]:
 
 def _learners(task: TaskSpec, level: str) -> frozenset[str]:
     return frozenset[str]().union(*_wished(task, level))
+
+
+class PlanStrategy(NamedTuple):
+    """An assumption about the data that leads to a plan, independent of the request."""
+
+    name: str
+    idea: str
+    learners: tuple[str, ...] = ()  # learners and families in training order; empty for all, by rank
+    each: int = 0  # most default configurations per learner; 0 for all
+    tuning: bool = True
+    ensembling: Ensembling = "best"
+    least: int = 1  # number of different learners that the strategy needs
+
+
+@cache
+def _known() -> dict[str, Any]:
+    known: dict[str, Any] = load_plain(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+    return known
+
+
+def strategies(problem: str, aim: Aim) -> list[PlanStrategy]:
+    """Returns the strategies for a problem, the most promising for the aim first."""
+    known, task = _known()["strategies"], learning_task(problem)
+    own = known.get(problem, known.get(task, []))
+    listed = own if task in ("clustering", "forecasting") else [*own, *known["supervised"]]
+    found = [PlanStrategy(**{**one, "learners": tuple(one.get("learners", ()))}) for one in listed]
+    order = {name: place for place, name in enumerate(_known()["first"][aim])}
+    return sorted(found, key=lambda one: order.get(one.name, len(order)))
+
+
+def shares(tracks: Iterable[Track], asked: Iterable[Track]) -> dict[Track, float]:
+    """Returns each track's share of the training time; equal if the request names tracks."""
+    weights = {one: 1.0 if list(asked) else SHARES[one] for one in dict.fromkeys(tracks)}
+    total = sum(weights.values())
+    return {track: round(weight / total, 3) for track, weight in weights.items()}

@@ -15,10 +15,19 @@ from palmette.automl.composition import candidate_track, encoder_starts, facts_o
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.columns import data_plan
-from palmette.automl.planning.constraints import ESTIMATED, MARGIN, Aim, Constraints, constraints_of, worst
+from palmette.automl.planning.constraints import (
+    ESTIMATED,
+    MARGIN,
+    Aim,
+    Constraints,
+    PlanStrategy,
+    constraints_of,
+    shares,
+    strategies,
+    worst,
+)
 from palmette.automl.planning.costs import Costs, digest
 from palmette.automl.planning.insights import RestsOn, informed, recalled_candidates, resting_on
-from palmette.automl.planning.strategies import PlanStrategy, shares, strategies
 from palmette.automl.problems.registry import problem_named, problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.samples import Samples

@@ -12,7 +12,7 @@ from palmette.automl.artefacts import Insight, Knowledge, Plan
 from palmette.automl.candidates import Candidate, Setting, Strategy, substance
 from palmette.automl.composition import encoders, learner_named, meant
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.planning.strategies import PlanStrategy
+from palmette.automl.planning.constraints import PlanStrategy
 from palmette.automl.task_spec.vocabulary import names_pattern, vocabulary
 from palmette.knowledge import SuggestedCandidate
 

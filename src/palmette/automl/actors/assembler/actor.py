@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from palmette.automl.actors import Accountable, failed
 from palmette.automl.actors.debugger.actor import Debugger, DebuggerInput
-from palmette.automl.actors.rules import SampleInput
+from palmette.automl.actors.shared import Accountable, SampleInput, failed
 from palmette.automl.artefacts import Assembly, CodeRepair, Plans, TrackRun, WrittenCode
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, substance
 from palmette.automl.import_policy import objections

@@ -9,8 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from palmette.automl.actors import Accountable, failed, verdict
-from palmette.automl.actors.rules import PlanningInput
+from palmette.automl.actors.shared import Accountable, PlanningInput, failed, verdict
 from palmette.automl.artefacts import Assembly, Comparison, LeaderboardRow, MeasuredRound
 from palmette.automl.candidates import Blueprint, Selection, Trial, substance
 from palmette.automl.composition import facts_of, learner_named, meant

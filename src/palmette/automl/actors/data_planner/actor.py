@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import cycle
 
 from palmette.automl import context as shown
-from palmette.automl.actors import verdict
-from palmette.automl.actors.rules import PlanningInput, RuledAgent
+from palmette.automl.actors.shared import PlanningInput, RuledAgent, verdict
 from palmette.automl.artefacts import DataPlan, DataPlans, Plans
 from palmette.automl.composition import encoder_named, encoders, learner_named
 from palmette.automl.planning.columns import ColumnEdits, data_plan, edited, objections, unsound

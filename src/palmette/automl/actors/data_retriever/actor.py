@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palmette.automl.actors import Accountable, verdict
+from palmette.automl.actors.shared import Accountable, verdict
 from palmette.automl.samples import DataSource, Samples
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model

@@ -6,8 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from palmette.automl.actors import failed
-from palmette.automl.actors.rules import PlanningInput
+from palmette.automl.actors.shared import PlanningInput, failed
 from palmette.automl.artefacts import Assessment, Comparison, Delivery
 from palmette.automl.candidates import Blueprint
 from palmette.automl.endpoint.checking import of_tests

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from palmette.automl import context as shown
-from palmette.automl.actors import verdict
 from palmette.automl.actors.model_planner.actor import estimated
-from palmette.automl.actors.rules import PlanningInput, RuledAgent
+from palmette.automl.actors.shared import PlanningInput, RuledAgent, verdict
 from palmette.automl.artefacts import Choice, Plans, Proposal, Proposals, RejectedPlan
 from palmette.automl.learners.learner import Cost
 from palmette.automl.planning.constraints import MARGIN, needs

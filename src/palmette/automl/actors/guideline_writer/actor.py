@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from palmette.automl import context as shown
-from palmette.automl.actors.rules import PlanningInput, RuledAgent
+from palmette.automl.actors.shared import PlanningInput, RuledAgent
 from palmette.automl.artefacts import Choice, DataPlan, Knowledge, Plan, Plans, Proposals
 from palmette.automl.candidates import Blueprint, Candidate, first_of_each
 from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.columns import ColumnEdits, data_plan, edited, objections
+from palmette.automl.planning.constraints import PlanStrategy
 from palmette.automl.planning.drafting import PlanContext, affordable, draft, plan_of
 from palmette.automl.planning.insights import used_by
-from palmette.automl.planning.strategies import PlanStrategy
 from palmette.automl.splitting import DataSplits
 from palmette.engine import Attempt, Context
 from palmette.llm import Answer, Section, section

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Literal
 
 from palmette.automl import formatting
-from palmette.automl.actors import failed
 from palmette.automl.actors.implementation_verifier.evaluation import Evaluator, ImplementationInput, endpoint_measured
 from palmette.automl.actors.implementation_verifier.judging import (
     MeasuredModel,
@@ -15,6 +14,7 @@ from palmette.automl.actors.implementation_verifier.judging import (
     overall,
     parameters_of,
 )
+from palmette.automl.actors.shared import failed
 from palmette.automl.artefacts import Assessment, ConstraintResult, Score, Status
 from palmette.automl.endpoint.service import Service
 from palmette.automl.own_code import located

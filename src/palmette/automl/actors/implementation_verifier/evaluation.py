@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from palmette.automl.actors.rules import PlanningInput
+from palmette.automl.actors.shared import PlanningInput
 from palmette.automl.artefacts import (
     Assembly,
     Assessment,

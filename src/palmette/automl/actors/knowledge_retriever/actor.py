@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain, zip_longest
 
 from palmette.automl import context as shown
-from palmette.automl.actors.rules import PlanningInput, RuledAgent
+from palmette.automl.actors.shared import PlanningInput, RuledAgent
 from palmette.automl.artefacts import Insight, Knowledge
 from palmette.automl.planning.insights import advocated
 from palmette.documents import Model

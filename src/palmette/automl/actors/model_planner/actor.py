@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from palmette.automl import context as shown
-from palmette.automl.actors.rules import PlanningInput, RuledAgent
+from palmette.automl.actors.shared import PlanningInput, RuledAgent
 from palmette.automl.artefacts import DataPlan, DataPlans, Estimate, Plan, Plans, Proposal, Proposals
 from palmette.automl.candidates import Candidate, substance
 from palmette.automl.composition import encoder_named, learner_named

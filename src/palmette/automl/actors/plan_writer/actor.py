@@ -6,15 +6,14 @@ import re
 from collections.abc import Iterator
 
 from palmette.automl import context as shown
-from palmette.automl.actors import verdict
-from palmette.automl.actors.rules import PlanningInput, RuledAgent
+from palmette.automl.actors.shared import PlanningInput, RuledAgent, verdict
 from palmette.automl.artefacts import Knowledge, Plan, Plans
 from palmette.automl.candidates import Ensembling, first_of_each
 from palmette.automl.composition import learner_named, meant, unavailable
+from palmette.automl.planning.constraints import PlanStrategy
 from palmette.automl.planning.costs import digest
 from palmette.automl.planning.drafting import PlanContext, Revision, affordable, chosen_by, draft, plan_of
 from palmette.automl.planning.rounds import MISSED, REJECTED, revised
-from palmette.automl.planning.strategies import PlanStrategy
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Verdict, Violation
 from palmette.errors import did_you_mean

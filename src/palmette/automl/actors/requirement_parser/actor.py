@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from palmette.automl.actors import verdict
 from palmette.automl.actors.request_verifier.actor import Verification, VerifierInput
 from palmette.automl.actors.requirement_parser.answer import SentenceAnswer, mistakes, reading_of
-from palmette.automl.actors.rules import RuledAgent
+from palmette.automl.actors.shared import RuledAgent, verdict
 from palmette.automl.kinds import Kind, Track
 from palmette.automl.task_spec.completion import Learners, OpenTarget, chosen_target, completed, resolved
 from palmette.automl.task_spec.merging import merged

@@ -1,18 +1,39 @@
-"""Agents with deterministic rules, and the inputs that actors share."""
+"""What actors share: inputs, verdicts, and agents with deterministic rules."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
-from palmette.automl.actors import Accountable
 from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.profile import Profile
 from palmette.automl.samples import Samples
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
-from palmette.engine import TERMINATE, Attempt, Context
+from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
 from palmette.llm import Agent
+
+
+class Accountable:
+    """Answers for the violations whose code starts with one of `codes`."""
+
+    codes: ClassVar[tuple[str, ...]] = ()
+
+    def implicated(self, violation: Violation, output: Any) -> str | None:
+        return f"Do it again: {violation.message}" if violation.code.startswith(self.codes) else None
+
+
+def verdict(name: str, wrong: Iterable[Violation], detail: str, *more: Measurement) -> Verdict:
+    """Returns the verdict on one check, with further measurements."""
+    found = tuple(wrong)
+    return Verdict.of(found, (Measurement(name=name, status="failed" if found else "passed", detail=detail), *more))
+
+
+def failed(wrong: Iterable[Violation]) -> Attempt[Any]:
+    """Returns an attempt that hands over to the planner, with the violations."""
+    found = tuple(wrong)
+    return Attempt(None, found[0].message, TERMINATE, found)
 
 
 class SampleInput(Model):
