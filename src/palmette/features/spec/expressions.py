@@ -27,6 +27,8 @@ class CheckedExpression:
     columns: tuple[str, ...]
     faults: tuple[Mistake, ...]
     tree: exp.Expression | None = None
+    origins: frozenset[str] = frozenset()
+    """Columns of registry tables that it depends on, as `table.column`, if the schema's are known."""
 
 
 def check(

@@ -85,16 +85,15 @@ class FeatureResolver:
         if aggregate.of is not None:
             checked = self.scope.expression(aggregate.of, columns, f"{path}.of")
             kind = checked.type
-            used |= columns.origins_of(checked.columns)
+            used |= checked.origins
             if kind is not None and not has_type(aggregate, kind, path, self.report):
                 kind = None
         if aggregate.weight is not None:
-            checked = self.scope.expression(aggregate.weight, columns, f"{path}.weight", wanted="numeric")
-            used |= columns.origins_of(checked.columns)
+            used |= self.scope.expression(aggregate.weight, columns, f"{path}.weight", wanted="numeric").origins
         if aggregate.rank_by is not None:
             at = f"{path}.rank_by"
             checked = self.scope.expression(aggregate.rank_by, columns, at, kind="aggregate", wanted="numeric")
-            used |= columns.origins_of(checked.columns)
+            used |= checked.origins
         order = self.select.order(aggregate, source, path)
         used |= columns.origins_of(entry.split()[0] for entry in order or () if entry.strip())
         if aggregate.function == "days_since_last" or aggregate.half_life is not None:
@@ -111,7 +110,7 @@ class FeatureResolver:
         if source is None:
             return []
         checked = self.scope.expression(expression.sql, source.columns, f"{path}.sql", kind="aggregate")
-        used = self.select.rows(expression, source, path) | source.columns.origins_of(checked.columns)
+        used = self.select.rows(expression, source, path) | checked.origins
         filled = expression.model_copy(update={"by": self.select.by(expression, source, path)})
         self._type(feature, checked.type, field)
         certain = checked.tree is not None and never_null(checked.tree, ())
@@ -286,8 +285,7 @@ class Derivations:
         can_be_null = checked.tree is None or not never_null(checked.tree, self.certain)
         if not checked.faults:
             self.resolver.nullability(feature.view, feature.field, can_be_null)
-        origins: Origins = self.columns.origins_of(checked.columns)
-        return dataclasses.replace(feature, origins=origins, can_be_null=can_be_null)
+        return dataclasses.replace(feature, origins=checked.origins, can_be_null=can_be_null)
 
 
 def spread(feature: Feature, aggregate: Aggregate, categories: Categories) -> Iterator[tuple[Feature, Aggregate]]:

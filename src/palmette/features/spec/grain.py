@@ -96,8 +96,7 @@ def resolve_spine(scope: ResolutionScope) -> tuple[Table | None, dict[str, Spark
         kind = scope.column(spine.cutoff, columns, "spine.cutoff")
         if kind is not None and not kind.is_temporal:
             scope.report("bad-time-type/cutoff", "spine.cutoff", spine.cutoff, kind=kind)
-    if spine.where is not None:
-        scope.expression(spine.where, columns, "spine.where", wanted="boolean")
+    scope.condition(spine.where, columns, "spine.where")
     return table, _kept(scope, spine, columns)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zoneinfo
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from palmette.features.spec.dfr import Registry, Table
@@ -114,4 +114,8 @@ class ResolutionScope:
         self.findings.add(checked.faults, field)
         if checked.tree is not None:
             self.findings.add(likely_mistakes(checked.tree, columns.values), field)
-        return checked
+        return replace(checked, origins=columns.origins_of(checked.columns))
+
+    def condition(self, text: str | None, columns: ColumnSet, field: str) -> Origins:
+        """Checks a condition, if there is one; returns the columns that it depends on."""
+        return NOTHING if text is None else self.expression(text, columns, field, wanted="boolean").origins

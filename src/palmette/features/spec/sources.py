@@ -137,10 +137,8 @@ class RowSelection:
 
     def rows(self, computation: Aggregate | Expression, source: ResolvedSource, path: str) -> Origins:
         """Checks `where` and the window; returns the columns that determine which rows count."""
-        used, table = source.rows, source.view.table
-        if computation.where is not None:
-            checked = self.scope.expression(computation.where, source.columns, f"{path}.where", wanted="boolean")
-            used |= source.columns.origins_of(checked.columns)
+        table = source.view.table
+        used = source.rows | self.scope.condition(computation.where, source.columns, f"{path}.where")
         used |= source.columns.origins_of_state(table)
         window = computation.window
         if window == Window.ALL:

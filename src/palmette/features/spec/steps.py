@@ -73,16 +73,14 @@ class StepWalk:
         self.added[name] = field
 
     def filter(self, condition: str, path: str) -> None:
-        checked = self.scope.expression(condition, self.known, path, wanted="boolean")
-        self.rows |= self.columns.origins_of(checked.columns)
+        self.rows |= self.scope.condition(condition, self.known, path)
 
     def compute(self, columns: Mapping[str, str], field: str) -> None:
         results = []
         for name, text in columns.items():
             path = f"{field}.{name}"
             checked = self.scope.expression(text, self.known, path)
-            kind = self._column_type(checked, text, path)
-            results.append((name, kind, self.columns.origins_of(checked.columns), path))
+            results.append((name, self._column_type(checked, text, path), checked.origins, path))
         for name, kind, origins, path in results:
             self.put(name, kind, origins, path)
 
@@ -134,8 +132,7 @@ class StepWalk:
     def _cases(self, categorise: fsc_steps.Categorise, path: str) -> None:
         used: Origins = NOTHING
         for index, case in enumerate(categorise.cases):
-            checked = self.scope.expression(case.when, self.known, f"{path}.cases[{index}].when", wanted="boolean")
-            used |= self.columns.origins_of(checked.columns)
+            used |= self.scope.condition(case.when, self.known, f"{path}.cases[{index}].when")
         values = [case.then for case in categorise.cases]
         found = [*values, *([categorise.otherwise] if categorise.otherwise is not None else [])]
         kind = literal_type(found)
@@ -157,7 +154,7 @@ class StepWalk:
             self.report("bad-labels", f"{path}.labels", list(labels), **facts)
         if categorise.otherwise is not None:
             self.report("superfluous-otherwise", f"{path}.otherwise", categorise.otherwise)
-        self.put(categorise.column, STRING, self.columns.origins_of(checked.columns), f"{path}.column")
+        self.put(categorise.column, STRING, checked.origins, f"{path}.column")
         self.columns.values[categorise.column] = labels
 
     def extract(self, extract: fsc_steps.Extract, path: str) -> None:
@@ -203,7 +200,7 @@ class StepWalk:
         if self.order is None:
             self.report("no-unique-order/previous", path, self.table.name)
         checked = self.scope.expression(previous.of, self.columns, f"{path}.of")
-        origins = self.columns.origins_of([*checked.columns, *previous.by]) | self._time_origins()
+        origins = checked.origins | self.columns.origins_of(previous.by) | self._time_origins()
         kind = self._column_type(checked, previous.of, f"{path}.of")
         self.put(previous.column, kind, origins, f"{path}.column")
 
@@ -248,7 +245,7 @@ class StepWalk:
             self.order = tuple(dict.fromkeys((*self.order, *(names[key] for key in other.keys))))
         used = self.columns.origins_of(keys) | there.origins_of(keys.values()) | there.origins_of_state(other)
         if join.at == "event" and other.kind != "dimension":
-            used |= self.columns.origins_of(self.times)
+            used |= self._time_origins()
         if join.unmatched == "drop" or join.cardinality == "one_to_many":
             self.rows |= used
         for name, column in taken.items():
@@ -283,11 +280,9 @@ class StepWalk:
             self.report("no-event-time", f"{field}.at", member.at, table=self.table.name, other=other.name)
         keys = self._keys(member, there, field)
         used = self.columns.origins_of(keys) | there.origins_of(keys.values()) | there.origins_of_state(other)
-        if member.where is not None:
-            checked = self.scope.expression(member.where, there, f"{field}.where", wanted="boolean")
-            used |= there.origins_of(checked.columns)
+        used |= self.scope.condition(member.where, there, f"{field}.where")
         if member.at == "event":
-            used |= self.columns.origins_of(self.times)
+            used |= self._time_origins()
         self.put(member.column, BOOLEAN, used, f"{field}.column")
 
     def _keys(self, join: fsc_steps.Join | fsc_steps.Member, there: ColumnSet, field: str) -> dict[str, str]:
