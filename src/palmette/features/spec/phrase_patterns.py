@@ -11,7 +11,7 @@ from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression,
 from palmette.features.spec.literals import quoted
 from palmette.features.spec.sources import ResolvedSource
 from palmette.features.spec.values import Window
-from palmette.features.spec.words_names import AskError, ColumnOf, WordsContext, matches, tokens
+from palmette.features.spec.words_names import AskError, ColumnOf, WordsContext, column_of, matches, tokens
 from palmette.features.spec.words_rows import condition, happened, rows_of
 
 NUMBERS = {
@@ -67,7 +67,7 @@ class PhraseParts:
 
     def where(self, source: ResolvedSource, *further: str | None) -> str | None:
         """The condition stated in the words, combined with `further` ones."""
-        stated = condition(self.condition, source, self.context) if self.condition is not None else None
+        stated = condition(self.condition, source) if self.condition is not None else None
         conditions = [item for item in (*further, stated) if item]
         return " AND ".join(f"({item})" if len(conditions) > 1 else item for item in conditions) or None
 
@@ -100,7 +100,7 @@ def _column(rest: PhraseParts, phrase: str, rows: str | None) -> tuple[ColumnOf,
     if rows is None:
         return rest.context.column_anywhere(phrase), None
     source, where = rows_of(rest.context, rows)
-    return rest.context.column(phrase, source), where
+    return column_of(phrase, source), where
 
 
 def _count(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
@@ -143,7 +143,7 @@ def _of_column(function: AggregateFunction | None = None) -> Reader:
         more |= {"k": number(parts["k"])} if "k" in parts else {}
         more |= {"distinct": True} if "distinct" in parts else {}
         if name := parts.get("weight") or parts.get("measure"):
-            by = quoted(rest.context.column(name, column.source).name)
+            by = quoted(column_of(name, column.source).name)
             more |= {"weight": by} if "weight" in parts else {"rank_by": f"{_FUNCTIONS[parts['rank'].lower()]}({by})"}
         chosen = _OF_VECTORS.get(chosen, chosen) if column.type.is_vector else chosen
         return rest.aggregate(chosen, column.source, where, of=quoted(column.name), **more)
@@ -175,7 +175,7 @@ def _per(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
     if _FUNCTIONS[function.lower()] != "avg":
         raise AskError(f"per {unit}", "computation")
     column, where = _measured(rest, found.groupdict())
-    source, key = column.source, rest.context.column(unit, column.source).name
+    source, key = column.source, column_of(unit, column.source).name
     if not _is_key(key):
         raise AskError(unit, f"key of {source.view.name}", (), list(source.columns.types))
     sql = f"sum({quoted(column.name)}) / count(DISTINCT {quoted(key)})"
@@ -217,7 +217,7 @@ def _share(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
     source, where = rows_of(rest.context, found["rows"])
     if rest.condition is None:
         return None
-    stated = condition(rest.condition, source, rest.context)
+    stated = condition(rest.condition, source)
     rest = replace(rest, condition=None)
     if found["part"].lower() in ("percentage", "percent"):
         sql = f"100 * avg(CASE WHEN {stated} THEN 1D WHEN NOT ({stated}) THEN 0D END)"

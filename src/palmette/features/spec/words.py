@@ -16,7 +16,7 @@ from palmette.features.spec.fsc_steps import Member, MemberStep
 from palmette.features.spec.phrase_patterns import PHRASE_PATTERNS, N, PhraseParts, WordsReading, number
 from palmette.features.spec.phrases import read_statement
 from palmette.features.spec.values import Window
-from palmette.features.spec.words_names import AskError, WordsContext, WordsQuestion
+from palmette.features.spec.words_names import AskError, WordsContext, WordsQuestion, column_of
 
 __all__ = ["WordsContext", "WordsQuestion", "WordsReading", "read_words"]
 
@@ -185,7 +185,7 @@ def _with_member(reading: WordsReading, found: re.Match[str], context: WordsCont
         raise AskError(found[0], "rows")
     at: Literal["event", "cutoff"] = "event" if found["when"].strip().lower() == "before it" else "cutoff"
     flag = f"in_{other.name}_at_{at}"
-    name = context.column(found["column"], source).name
+    name = column_of(found["column"], source).name
     step = MemberStep(member=Member(column=flag, table=other.name, on=(name,), at=at))
     made = SourceSpec(name=f"{source.view.name}_{flag}", table=source.view.table.name, steps=(*source.view.steps, step))
     test = f"NOT {flag}" if found["no"] else flag

@@ -116,6 +116,35 @@ class ColumnOf:
         return self.source.columns.types[self.name]
 
 
+def column_of(phrase: str, source: ResolvedSource) -> ColumnOf:
+    """The column of a source that a phrase names."""
+    found = matches(phrase, source.columns.types)
+    if len(found) != 1:
+        raise AskError(phrase, f"column of {source.view.name}", found, list(source.columns.types))
+    return ColumnOf(source, found[0])
+
+
+def values_of(phrase: str, source: ResolvedSource) -> list[tuple[str, str | int | bool]]:
+    """Columns with a closed set of values that contains the phrase, each with the matching value."""
+    return [
+        (name, value)
+        for name, values in source.values.items()
+        if name in source.columns
+        for value in values
+        if tokens(str(value)) == tokens(phrase)
+    ]
+
+
+def flags_of(phrase: str, source: ResolvedSource) -> list[str]:
+    """Boolean columns that match a phrase: `returned`, `is_returned`."""
+    wanted = tokens(phrase)
+    return [
+        name
+        for name, kind in source.columns.types.items()
+        if kind.name == "boolean" and wanted in (tokens(name), tokens(name.removeprefix("is_").removeprefix("was_")))
+    ]
+
+
 @dataclass(frozen=True)
 class WordsContext:
     """The names that words can refer to."""
@@ -144,13 +173,6 @@ class WordsContext:
             if ask.candidates:
                 raise
             return None
-
-    def column(self, phrase: str, source: ResolvedSource) -> ColumnOf:
-        """The column of a source that a phrase names."""
-        found = matches(phrase, source.columns.types)
-        if len(found) != 1:
-            raise AskError(phrase, f"column of {source.view.name}", found, list(source.columns.types))
-        return ColumnOf(source, found[0])
 
     @property
     def declared(self) -> set[str]:
@@ -181,30 +203,10 @@ class WordsContext:
         found = []
         for source in sources:
             try:
-                found.append(self.column(phrase, source))
+                found.append(column_of(phrase, source))
             except AskError as ask:
                 found += [ColumnOf(source, name) for name in ask.candidates]
         return found
-
-    def value(self, phrase: str, source: ResolvedSource) -> list[tuple[str, str | int | bool]]:
-        """Columns with a closed set of values that contains the phrase, each with the matching value."""
-        return [
-            (name, value)
-            for name, values in source.values.items()
-            if name in source.columns
-            for value in values
-            if tokens(str(value)) == tokens(phrase)
-        ]
-
-    def flags(self, phrase: str, source: ResolvedSource) -> list[str]:
-        """Boolean columns that match a phrase: `returned`, `is_returned`."""
-        wanted = tokens(phrase)
-        return [
-            name
-            for name, kind in source.columns.types.items()
-            if kind.name == "boolean"
-            and wanted in (tokens(name), tokens(name.removeprefix("is_").removeprefix("was_")))
-        ]
 
     def entity(self, phrase: str) -> Entity | None:
         """The entity that a singular phrase names."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from palmette.features.spec.literals import quoted, sql_literal
 from palmette.features.spec.sources import ResolvedSource
-from palmette.features.spec.words_names import AskError, WordsContext, tokens
+from palmette.features.spec.words_names import AskError, WordsContext, column_of, flags_of, tokens, values_of
 
 _COMPARISONS = (
     (r"(?:is |are |was |were )?(?:at least|no less than|not less than|>=)", ">="),
@@ -46,7 +46,7 @@ _VERBS = re.compile(r"^(?:have|has|had|having|are|is|was|were|come with|came wit
 _NUMBER = re.compile(r"^-?\d+(?:\.\d+)?$")
 
 
-def condition(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+def condition(phrase: str, source: ResolvedSource) -> str:
     """Translates a condition to Spark SQL over the source's columns."""
     for pattern, plain in _OR_EQUAL:
         phrase = pattern.sub(plain, phrase)
@@ -54,8 +54,8 @@ def condition(phrase: str, source: ResolvedSource, context: WordsContext) -> str
     if len(set(joiners)) > 1:
         raise AskError(phrase, "grouping of `and` and `or`, of the two that there are,")
     if joiners:
-        return f" {joiners[0].upper()} ".join(f"({_simple(piece, source, context)})" for piece in pieces)
-    return _simple(phrase.strip(), source, context)
+        return f" {joiners[0].upper()} ".join(f"({_simple(piece, source)})" for piece in pieces)
+    return _simple(phrase.strip(), source)
 
 
 def _split(phrase: str) -> tuple[list[str], list[str]]:
@@ -82,33 +82,33 @@ def _list_of(phrase: str) -> re.Match[str] | None:
     return found if found["named"] or re.search(r",| or ", found["values"], re.I) else None
 
 
-def _simple(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+def _simple(phrase: str, source: ResolvedSource) -> str:
     if found := _MISSING.match(phrase):
-        name = quoted(context.column(_noun(found["column"]), source).name)
+        name = quoted(column_of(_noun(found["column"]), source).name)
         return f"{name} IS {'NULL' if bool(found['missing']) != bool(found['no']) else 'NOT NULL'}"
     if found := _BETWEEN.match(phrase):
-        column = _ordered_column_name(found["column"], source, context)
-        low, high = (_value(found[side], column, source, context) for side in ("low", "high"))
+        column = _ordered_column_name(found["column"], source)
+        low, high = (_value(found[side], column, source) for side in ("low", "high"))
         return f"{quoted(column)} BETWEEN {low} AND {high}"
     if found := _list_of(phrase):
-        column = context.column(_noun(found["column"]), source).name
+        column = column_of(_noun(found["column"]), source).name
         items = [item for item in _BETWEEN_VALUES.split(found["values"]) if item.strip()]
-        values = [_value(item, column, source, context) for item in items]
+        values = [_value(item, column, source) for item in items]
         return f"{quoted(column)} {'NOT ' if found['no'] else ''}IN ({', '.join(values)})"
-    return _comparison(phrase, source, context) or _bare(phrase, source, context)
+    return _comparison(phrase, source) or _bare(phrase, source)
 
 
-def _comparison(phrase: str, source: ResolvedSource, context: WordsContext) -> str | None:
+def _comparison(phrase: str, source: ResolvedSource) -> str | None:
     for pattern, operator in _COMPARISONS:
         found = re.match(rf"^(?P<column>.+?)\s+{pattern}\s+(?P<value>.+)$", phrase, re.I)
         if found:
             of = _ordered_column_name if operator[0] in "<>" else _column_name
-            column = of(found["column"], source, context)
-            return f"{quoted(column)} {operator} {_value(found['value'], column, source, context)}"
+            column = of(found["column"], source)
+            return f"{quoted(column)} {operator} {_value(found['value'], column, source)}"
     return None
 
 
-def _bare(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+def _bare(phrase: str, source: ResolvedSource) -> str:
     """`are online`, `were redeemed`, `channel online`: a value, a flag, or a column next to its value."""
     rest = _VERBS.sub("", phrase)
     negated = bool(re.match(r"not\s+", rest, re.I))
@@ -117,46 +117,46 @@ def _bare(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
     beside: list[str] = []
     for cut in range(len(words) - 1, 0, -1):
         try:
-            column = context.column(" ".join(words[:cut]), source).name
+            column = column_of(" ".join(words[:cut]), source).name
         except AskError:
             continue
         value = " ".join(words[cut:])
         if source.values.get(column) or _is_literal(value):
-            return f"{quoted(column)} {'!=' if negated else '='} {_value(value, column, source, context)}"
+            return f"{quoted(column)} {'!=' if negated else '='} {_value(value, column, source)}"
         if source.columns.types[column].name == "string":
             beside.append(f"{column} is {'not ' if negated else ''}{value}")
     options = [
-        f"{quoted(name)} {'!=' if negated else '='} {sql_literal(value)}" for name, value in context.value(rest, source)
+        f"{quoted(name)} {'!=' if negated else '='} {sql_literal(value)}" for name, value in values_of(rest, source)
     ]
-    options += [f"NOT {quoted(name)}" if negated else quoted(name) for name in context.flags(rest, source)]
+    options += [f"NOT {quoted(name)}" if negated else quoted(name) for name in flags_of(rest, source)]
     if len(options) == 1:
         return options[0]
     names = [*source.columns.types]
-    if not options and not beside and (had := _presence(rest, source, context)):
+    if not options and not beside and (had := _presence(rest, source)):
         return had
     if options:
         raise AskError(rest, "column", [option.replace(" = ", " is ").replace("'", "") for option in options], names)
     raise AskError(phrase, f"condition on {source.view.name}", beside, names)
 
 
-def _presence(phrase: str, source: ResolvedSource, context: WordsContext) -> str | None:
+def _presence(phrase: str, source: ResolvedSource) -> str | None:
     """`orders with a note`, `orders with no note`. Numbers are ambiguous, because 0 is not missing."""
     if not (found := _HAVING.match(phrase)):
         return None
-    column = context.column(found["column"], source)
+    column = column_of(found["column"], source)
     if column.type.is_numeric or column.type.name == "boolean":
         return None
     return f"{quoted(column.name)} IS {'NULL' if found['no'] else 'NOT NULL'}"
 
 
-def _column_name(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+def _column_name(phrase: str, source: ResolvedSource) -> str:
     """The column that a phrase names."""
-    return context.column(_noun(phrase), source).name
+    return column_of(_noun(phrase), source).name
 
 
-def _ordered_column_name(phrase: str, source: ResolvedSource, context: WordsContext) -> str:
+def _ordered_column_name(phrase: str, source: ResolvedSource) -> str:
     """The column that a phrase names; its type must be ordered, and not text, where `9` is more than `10`."""
-    column = context.column(_noun(phrase), source)
+    column = column_of(_noun(phrase), source)
     if column.type.name in ("string", "boolean", "binary"):
         raise AskError(_noun(phrase), f"number or time of {source.view.name} ({column.name} is {column.type})")
     return column.name
@@ -175,7 +175,7 @@ def _is_literal(text: str) -> bool:
     return bool(_NUMBER.match(text) or re.match(r"^(['\"]).*\1$", text))
 
 
-def _value(text: str, column: str, source: ResolvedSource, context: WordsContext) -> str:
+def _value(text: str, column: str, source: ResolvedSource) -> str:
     """A value as a literal; it must be in the column's closed set, if any, and a number for numeric columns."""
     text = text.strip()
     kind = source.columns.types[column]
@@ -191,7 +191,7 @@ def _value(text: str, column: str, source: ResolvedSource, context: WordsContext
     if kind.is_numeric:
         if _NUMBER.match(plain):
             return plain
-        other = context.column(plain, source)
+        other = column_of(plain, source)
         if not other.type.is_numeric:
             raise AskError(text, f"number to compare {column} with", (), ())
         return quoted(other.name)
@@ -230,9 +230,9 @@ def _kinds(context: WordsContext, phrase: str) -> Iterator[tuple[ResolvedSource,
             source = context.source_or_none(noun)
             if source is None:
                 continue
-            for column, value in context.value(adjective, source):
+            for column, value in values_of(adjective, source):
                 yield source, f"{quoted(column)} = {sql_literal(value)}", f"{column} is {value}"
-            for column in context.flags(adjective, source):
+            for column in flags_of(adjective, source):
                 yield source, quoted(column), f"{column} is true"
 
 
