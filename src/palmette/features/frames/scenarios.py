@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from palmette.features.frame import Frame
-from palmette.features.frames import test_scenarios
 from palmette.features.frames.bulk_rows import bulk_rows
 from palmette.features.frames.calendar import CutOffs, cut_offs, years_around
 from palmette.features.frames.fixtures import Fixture, ScenarioBuilder, find_fixtures
 from palmette.features.frames.histories import histories, states, thresholds
 from palmette.features.frames.row_factory import RowFactory
+from palmette.features.frames.test_scenarios import absences, boundaries, empty, midnights, repeats, values
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
 from palmette.features.spec.view import View
@@ -71,55 +71,21 @@ def _runs(view: View, scenario: Scenario) -> bool:
 
 
 _DEFINITIONS: tuple[tuple[str, Callable[[ScenarioBuilder], None], str, str], ...] = (
-    (
-        "boundaries",
-        test_scenarios.boundaries,
-        "plain",
-        "Events at, just before and just after the cut-off and the start of every window; rows that are known late.",
-    ),
-    (
-        "values",
-        test_scenarios.values,
-        "plain",
-        "Every column at, above and below the values that conditions name, zero, negative and large.",
-    ),
-    (
-        "absences",
-        test_scenarios.absences,
-        "plain",
-        "Nulls in every column that allows them, entities without rows, keys that match nothing.",
-    ),
-    (
-        "repeats",
-        test_scenarios.repeats,
-        "plain",
-        "Repeated values, equal times, equal frequencies, repeated rows where keys are not enforced.",
-    ),
+    ("boundaries", boundaries, "plain", "Events at the cut-off and at every window's start, beside them, and late."),
+    ("values", values, "plain", "Every column at, above and below the values that conditions name, and at extremes."),
+    ("absences", absences, "plain", "Nulls in every column, entities without rows, keys that match nothing."),
+    ("repeats", repeats, "plain", "Repeated values and rows, equal times, equal frequencies."),
     ("states", states, "plain", "States that begin or end exactly at the cut-off or at an event."),
-    (
-        "histories",
-        histories,
-        "plain",
-        "Events of one entity exactly a timeout apart, across the cut-off, and known late.",
-    ),
-    (
-        "thresholds",
-        thresholds,
-        "plain",
-        "As many events, and events as long ago, as conditions on other features name.",
-    ),
-    ("spring", test_scenarios.boundaries, "spring", "Windows that span the day on which clocks go forward."),
+    ("histories", histories, "plain", "Events exactly a timeout apart, across the cut-off, and known late."),
+    ("thresholds", thresholds, "plain", "As many events, and as old ones, as conditions on other features name."),
+    ("spring", boundaries, "spring", "Windows that span the day on which clocks go forward."),
     ("autumn", bulk_rows, "autumn", "Many events around the day on which clocks go back."),
     ("leap_day", bulk_rows, "leap", "Many events around 29 February, late at night: further east it is March."),
     ("crowd", bulk_rows, "plain", "Several hundred random events of few entities."),
-    (
-        "new_year",
-        test_scenarios.midnights,
-        "year",
-        "Events at midnights, of the zone and of UTC, early on New Year's Day: further west it is the old year.",
-    ),
-    ("empty", test_scenarios.empty, "plain", "Tables without rows."),
+    ("new_year", midnights, "year", "Events at midnights, early on New Year's Day: further west it is the old year."),
+    ("empty", empty, "plain", "Tables without rows."),
 )
+"""Name, function that adds the rows, cut-off, and purpose."""
 
 
 def _prepare(view: View, seed: int) -> tuple[RowFactory, list[Fixture], CutOffs]:

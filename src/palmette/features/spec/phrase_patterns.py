@@ -276,52 +276,43 @@ def number(text: str) -> int:
     return int(text) if text.isdigit() else NUMBERS[text.lower()]
 
 
+_THE = "(?:the )?"
+_ANY = "(?:any |an? |at least one |ever )*"
+_ALL = "(?:the |all )*"
 _SUBJECT = r"(?:the |an? )?(?P<entity>(?!the\b|an?\b)\w+) (?:has |have |had |was |were )?"
 _DISTINCT = "(?:distinct|unique|different)"
 _LAST = "(?:last|latest|most recent|newest)"
+_DAYS_SINCE = rf"{_THE}(?:number of )?days since"
 _BESIDE = r"\s+(?:of|in|from|among|across|on)\b"
 _IN = rf"(?:{_BESIDE}(?!{_BESIDE})\s+(?:the\s+|all\s+)*(?P<rows>.+))?"
 """Before two such words in a row, the first is the end of a column name: `visited on of visits`."""
-_AGGREGATED = rf"(?:the )?(?P<function>{_FUNCTION})(?: of)? (?:the )?(?P<column>.+?){_IN}"
+_COLUMN = rf"(?P<column>.+?){_IN}"
+_K = rf"(?P<k>{N})"
+_AGGREGATED = rf"{_THE}(?P<function>{_FUNCTION})(?: of)? {_THE}{_COLUMN}"
 _OF_COLUMN = re.compile(_AGGREGATED, re.I)
+_weighted_mean = _of_column("vector_weighted_mean")
 _PHRASINGS: tuple[tuple[str, Reader], ...] = (
-    (
-        rf"(?:the )?(?:number|count|how many)(?: of)? (?:the )?{_DISTINCT} (?P<column>.+?){_IN}",
-        _of_column("count_distinct"),
-    ),
+    (rf"{_THE}(?:number|count|how many)(?: of)? {_THE}{_DISTINCT} {_COLUMN}", _of_column("count_distinct")),
     (rf"{_DISTINCT} (?P<column>.+?) count{_IN}", _of_column("count_distinct")),
-    (rf"(?:how often|how many times|(?:the )?number of times) {_SUBJECT}(?P<verb>\w+)", _verb_phrase("count")),
+    (rf"(?:how often|how many times|{_THE}number of times) {_SUBJECT}(?P<verb>\w+)", _verb_phrase("count")),
     (rf"(?:whether|if) {_SUBJECT}(?:ever )?(?P<verb>\w+ed)", _verb_phrase("exists")),
-    (rf"(?:the )?(?:number of )?days since {_SUBJECT}last (?P<verb>\w+)", _verb_phrase("days_since_last")),
-    (r"(?:the )?(?:total )?(?:number|count) of (?:the |all )*(?P<rows>.+)", _count),
+    (rf"{_DAYS_SINCE} {_SUBJECT}last (?P<verb>\w+)", _verb_phrase("days_since_last")),
+    (rf"{_THE}(?:total )?(?:number|count) of {_ALL}(?P<rows>.+)", _count),
     (r"how many (?P<rows>.+)", _count),
-    (rf"(?:the )?(?:number of )?days since (?:the |an? )?{_LAST} (?P<rows>.+)", _of_rows("days_since_last")),
-    (r"(?:the )?(?:number of )?days since (?:the |an? )?(?P<what>.+)", _since),
-    (r"(?:the )?age(?: of .+)? in days", _age),
-    (r"(?:the )?(?P<part>share|fraction|percentage|percent|proportion) of (?:the |all )*(?P<rows>.+)", _share),
-    (
-        r"(?:whether|if) (?:the )?(?P<entity>\w+) (?:has had|has made|has|had|made) "
-        r"(?:any |an? |at least one |ever )*(?P<rows>.+)",
-        _of_rows("exists"),
-    ),
-    (r"(?:whether|if) there (?:is|are|was|were) (?:any |an? |at least one )*(?P<rows>.+)", _of_rows("exists")),
-    (rf"(?:the )?{_LAST} (?P<k>{N}) (?P<distinct>{_DISTINCT} )?(?P<column>.+?){_IN}", _of_column("last_k")),
-    (
-        rf"(?:the )?top (?P<k>{N}) (?P<column>.+?) by (?P<rank>{_RANKING})(?: of)? (?P<measure>.+?){_IN}",
-        _of_column("top_k"),
-    ),
-    (rf"(?:the )?(?:top )?(?P<k>{N}) most (?:frequent|common) (?P<column>.+?){_IN}", _of_column("top_k")),
-    (rf"(?:the )?top (?P<k>{N}) (?P<column>.+?){_IN}", _of_column("top_k")),
-    (
-        rf"(?:the )?(?:average|mean) (?P<column>.+?){_IN} weighted by (?:the |their )?(?P<weight>.+)",
-        _of_column("vector_weighted_mean"),
-    ),
-    (
-        rf"(?:the )?(?P<p>[1-9]\d?)(?:st|nd|rd|th) percentile(?: of)? (?:the )?(?P<column>.+?){_IN}",
-        _of_column("percentile"),
-    ),
-    (rf"{_AGGREGATED} per (?:the )?(?P<unit>.+)", _per),
+    (rf"{_DAYS_SINCE} (?:the |an? )?{_LAST} (?P<rows>.+)", _of_rows("days_since_last")),
+    (rf"{_DAYS_SINCE} (?:the |an? )?(?P<what>.+)", _since),
+    (rf"{_THE}age(?: of .+)? in days", _age),
+    (rf"{_THE}(?P<part>share|fraction|percentage|percent|proportion) of {_ALL}(?P<rows>.+)", _share),
+    (rf"(?:whether|if) {_THE}(?P<entity>\w+) (?:has had|has made|has|had|made) {_ANY}(?P<rows>.+)", _of_rows("exists")),
+    (rf"(?:whether|if) there (?:is|are|was|were) {_ANY}(?P<rows>.+)", _of_rows("exists")),
+    (rf"{_THE}{_LAST} {_K} (?P<distinct>{_DISTINCT} )?{_COLUMN}", _of_column("last_k")),
+    (rf"{_THE}top {_K} (?P<column>.+?) by (?P<rank>{_RANKING})(?: of)? (?P<measure>.+?){_IN}", _of_column("top_k")),
+    (rf"{_THE}(?:top )?{_K} most (?:frequent|common) {_COLUMN}", _of_column("top_k")),
+    (rf"{_THE}top {_K} {_COLUMN}", _of_column("top_k")),
+    (rf"{_THE}(?:average|mean) {_COLUMN} weighted by (?:the |their )?(?P<weight>.+)", _weighted_mean),
+    (rf"{_THE}(?P<p>[1-9]\d?)(?:st|nd|rd|th) percentile(?: of)? {_THE}{_COLUMN}", _of_column("percentile")),
+    (rf"{_AGGREGATED} per {_THE}(?P<unit>.+)", _per),
     (_AGGREGATED, _of_column()),
-    (r"(?:the )?(?:current )?(?P<what>.+)", _looked_up),
+    (rf"{_THE}(?:current )?(?P<what>.+)", _looked_up),
 )
 PHRASE_PATTERNS = tuple((re.compile(pattern, re.I), read) for pattern, read in _PHRASINGS)

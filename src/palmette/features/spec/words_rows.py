@@ -13,15 +13,12 @@ from palmette.features.spec.literals import quoted, sql_literal
 from palmette.features.spec.sources import ResolvedSource
 from palmette.features.spec.words_names import AskError, WordsContext, column_of, flags_of, tokens, values_of
 
+_BE = "(?:is |are |was |were )?"
 _COMPARISONS = (
-    (r"(?:is |are |was |were )?(?:at least|no less than|not less than|>=)", ">="),
-    (r"(?:is |are |was |were )?(?:at most|no more than|not more than|up to|<=)", "<="),
-    (
-        r"(?:is |are |was |were )?"
-        r"(?:over|above|more than|greater than|larger than|higher than|exceeding|exceeds|>)",
-        ">",
-    ),
-    (r"(?:is |are |was |were )?(?:under|below|less than|smaller than|lower than|<)", "<"),
+    (rf"{_BE}(?:at least|no less than|not less than|>=)", ">="),
+    (rf"{_BE}(?:at most|no more than|not more than|up to|<=)", "<="),
+    (rf"{_BE}(?:over|above|more than|greater than|larger than|higher than|exceeding|exceeds|>)", ">"),
+    (rf"{_BE}(?:under|below|less than|smaller than|lower than|<)", "<"),
     (r"(?:is not|are not|was not|were not|isn't|does not equal|other than|!=|<>)", "!="),
     (r"(?:is equal to|equals|equal to|is|are|was|were|of|=|:)", "="),
 )
