@@ -88,11 +88,8 @@ class RowFactory:
 
     def events(self) -> list[Table]:
         """Event tables that features are computed from."""
-        return [
-            table
-            for table in self.tables("event")
-            if any(source.table.name == table.name for source in self.view.sources)
-        ]
+        used = {source.table.name for source in self.view.sources}
+        return [table for table in self.tables("event") if table.name in used]
 
     def looks_back(self, table: Table) -> bool:
         """Whether a source of the table has steps that look at previous events."""
@@ -103,11 +100,7 @@ class RowFactory:
         taken: set[str | None] = {*table.times, *table.keys, *(part.column for part in table.partitions if part.of)}
         if self.view.spine is not None and self.view.spine.table == table.name:
             taken.add(self.view.spine.cutoff)
-        return [
-            column
-            for column in table.columns
-            if column.name not in taken and self.keys.link(table, column.name) is None
-        ]
+        return [each for each in table.columns if each.name not in taken and not self.keys.link(table, each.name)]
 
     def wild(self, table: Table) -> Values:
         """Random valid values."""

@@ -23,23 +23,16 @@ def windows_of(view: View, table: Table) -> list[Window]:
 
 def state_moments(view: View, table: Table) -> set[str]:
     """The times at which the table is looked into: `event`, `cutoff` or both."""
-    moments = {
-        "cutoff"
-        for feature in view.features
-        if isinstance(feature.computation, Lookup) and feature.computation.table == table.name
-    }
+    lookups = [each.computation for each in view.features if isinstance(each.computation, Lookup)]
+    moments = {"cutoff" for lookup in lookups if lookup.table == table.name}
     moments |= {"cutoff" for source in view.sources if source.table == table}
     return moments | {read.at for source in view.sources for read in reads_of(source.steps) if read.table == table.name}
 
 
 def joined_to(view: View, table: Table) -> list[Table]:
     """Tables whose rows look up states of the table at their own event time."""
-    found = {
-        source.table.name: source.table
-        for source in view.sources
-        for read in reads_of(source.steps)
-        if read.table == table.name and read.at == "event"
-    }
+    reads = [(source.table, read) for source in view.sources for read in reads_of(source.steps)]
+    found = {one.name: one for one, read in reads if read.table == table.name and read.at == "event"}
     return list(found.values())
 
 

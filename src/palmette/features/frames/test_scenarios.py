@@ -69,11 +69,7 @@ def other_links(builder: ScenarioBuilder, table: Table) -> tuple[ColumnRef, ...]
 def relevant(builder: ScenarioBuilder, table: Table) -> list[Fixture]:
     """The fixtures that add coverage for features of a table."""
     view = builder.factory.view
-    names = {
-        feature.name
-        for feature in view.features
-        if feature.source is not None and view.source(feature.source).table == table
-    }
+    names = {each.name for each in view.features if each.source and view.source(each.source).table == table}
     found: list[Fixture] = []
     covered: set[str] = set()
     for fixture in builder.fixtures:

@@ -118,14 +118,8 @@ def _documents(paths: list[str], words: list[str]) -> list[str]:
             place[last] = int(word) if re.fullmatch(r"-?\d{1,9}", word) else word
         documents.append(json.dumps(document))
     *_, last = paths[0].split(".")
-    return [
-        *documents,
-        "{}",
-        json.dumps({paths[0].split(".")[0]: None}),
-        json.dumps({"unrelated": last}),
-        "not json",
-        "",
-    ]
+    empty = ["{}", json.dumps({paths[0].split(".")[0]: None}), json.dumps({"unrelated": last})]
+    return [*documents, *empty, "not json", ""]
 
 
 def _like_examples(pattern: str) -> list[str]:

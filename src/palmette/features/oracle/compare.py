@@ -87,11 +87,8 @@ def _differences(compare: _Comparison, expected: Frame, actual: Frame, limit: in
     names = [name for name in view.identity if name in expected.schema and all(name in row for row in expected.rows)]
     theirs = _grouped(actual, names)
     for key, rows in _grouped(expected, names).items():
-        found += compare.rows(
-            {name: rows[0][name] for name in names if name not in view.kept or name in view.grain},
-            rows,
-            theirs.pop(key, []),
-        )
+        shown = {name: rows[0][name] for name in names if name not in view.kept or name in view.grain}
+        found += compare.rows(shown, rows, theirs.pop(key, []))
         if len(found) >= limit:
             return tuple(found[:limit])
     for rows in theirs.values():
@@ -155,14 +152,11 @@ class _Comparison:
         return [each for one, other in together for each in self.row(key, one, other)]
 
     def row(self, key: Mapping[str, Any], expected: Mapping[str, Any], actual: Mapping[str, Any]) -> list[Difference]:
+        rows = (expected, *self.others.get(id(expected), ()))
         return [
             Difference(key, name, expected[name], actual[name])
             for name, kind in self.schema.items()
-            if name in expected
-            and not any(
-                self.alike(name, kind, each.get(name), actual[name])
-                for each in (expected, *self.others.get(id(expected), ()))
-            )
+            if name in expected and not any(self.alike(name, kind, row.get(name), actual[name]) for row in rows)
         ]
 
     def alike(self, name: str, kind: SparkType, expected: Any, actual: Any) -> bool:

@@ -241,12 +241,8 @@ class Reference:
 
     @cached_property
     def derivable(self) -> dict[str, SparkType]:
-        return {
-            **self.view.grain,
-            **self.view.kept,
-            AS_OF: c.TIMESTAMP,
-            **{feature.name: feature.dtype for feature in self.view.features},
-        }
+        features = {feature.name: feature.dtype for feature in self.view.features}
+        return {**self.view.grain, **self.view.kept, AS_OF: c.TIMESTAMP, **features}
 
     def aggregate(self, aggregate: Aggregate) -> tuple[SparkType, Callable[[Row, datetime | None], Any]]:
         kind, function = compile_aggregate(aggregate, self.columns(aggregate.source), self.zone)

@@ -271,13 +271,11 @@ def _look_back(
 
 def _previous(flow: StepState, rule: fsc_steps.Previous) -> None:
     of = compile_row(rule.of, flow.schema, flow.zone)
-    _look_back(
-        flow,
-        rule.by,
-        rule.column,
-        of.kind,
-        lambda rows: [of.run(rows[i - rule.offset]) if i >= rule.offset else None for i in range(len(rows))],
-    )
+
+    def values(rows: list[Row]) -> list[Any]:
+        return [of.run(rows[i - rule.offset]) if i >= rule.offset else None for i in range(len(rows))]
+
+    _look_back(flow, rule.by, rule.column, of.kind, values)
 
 
 def _elapsed(flow: StepState, rows: list[Row]) -> list[int | None]:
@@ -291,13 +289,11 @@ def _elapsed(flow: StepState, rows: list[Row]) -> list[int | None]:
 
 def _gap(flow: StepState, rule: fsc_steps.Gap) -> None:
     size = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}[rule.unit] * 1_000_000
-    _look_back(
-        flow,
-        rule.by,
-        rule.column,
-        c.DOUBLE,
-        lambda rows: [None if gap is None else gap / size for gap in _elapsed(flow, rows)],
-    )
+
+    def lengths(rows: list[Row]) -> list[float | None]:
+        return [None if gap is None else gap / size for gap in _elapsed(flow, rows)]
+
+    _look_back(flow, rule.by, rule.column, c.DOUBLE, lengths)
 
 
 def _session(flow: StepState, rule: fsc_steps.Session) -> None:

@@ -110,13 +110,9 @@ class Typer:
         one = self.of(left)
         for right in others:
             other = self.of(right)
-            if not (
-                one is None
-                or other is None
-                or c.comparable(one, other)
-                or (_is_text(left) and other.is_temporal)
-                or (_is_text(right) and one.is_temporal)
-            ):
+            if one is None or other is None or c.comparable(one, other):
+                continue
+            if not (_is_text(left) and other.is_temporal) and not (_is_text(right) and one.is_temporal):
                 self._fault("comparison", left, type=one, other=_sql(right), other_type=other)
         return c.BOOLEAN
 

@@ -17,6 +17,11 @@ from palmette.features.spec.problems import fault
 from palmette.features.spec.sql import COMPARISONS, ExpressionError, ParsedExpression, function_name, is_unit, parse
 from palmette.features.spec.values import SparkType
 
+Kind = Literal["row", "aggregate"]
+"""Whether an expression is computed from one row or from many."""
+Wanted = Literal["boolean", "numeric", "any"]
+"""The required type."""
+
 
 @dataclass(frozen=True)
 class CheckedExpression:
@@ -34,16 +39,14 @@ class CheckedExpression:
 def check(
     text: str,
     schema: Mapping[str, SparkType],
-    kind: Literal["row", "aggregate"] = "row",
-    wanted: Literal["boolean", "numeric", "any"] = "any",
+    kind: Kind = "row",
+    wanted: Wanted = "any",
     *,
     known: Collection[str] = (),
 ) -> CheckedExpression:
     """Checks an expression against the columns that are available to it.
 
     Args:
-        kind: `row` for an expression over one row, `aggregate` for one over many.
-        wanted: the required type.
         known: names that are not columns here but have already been reported.
     """
     try:

@@ -83,12 +83,8 @@ class PhraseParts:
         return WordsReading({"expression": Expression(sql=sql, **self._shared(source, *where))})
 
     def _shared(self, source: ResolvedSource, *where: str | None) -> dict[str, Any]:
-        return {
-            "source": source.view.name,
-            "where": self.where(source, *where),
-            "window": self.window,
-            "by": self.by,
-        }
+        stated = self.where(source, *where)
+        return {"source": source.view.name, "where": stated, "window": self.window, "by": self.by}
 
 
 Reader = Callable[[PhraseParts, re.Match[str]], WordsReading | None]
@@ -204,12 +200,8 @@ def _age(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
 def _age_of(rest: PhraseParts, name: str) -> WordsReading:
     """Calendar days from a looked-up date to the cut-off."""
     table, column = next(entry for entry in rest.context.looked_up() if entry[1].name == name)
-    helper = Feature(
-        name=f"{rest.feature.name}_{name}",
-        dtype=column.type,
-        internal=True,
-        lookup=Lookup(table=table.name, column=name),
-    )
+    lookup = Lookup(table=table.name, column=name)
+    helper = Feature(name=f"{rest.feature.name}_{name}", dtype=column.type, internal=True, lookup=lookup)
     return WordsReading({"derive": f"datediff(as_of, {helper.name})"}, (helper,))
 
 
@@ -257,11 +249,8 @@ def _looked_up(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
     """`the user's segment`, `category of the offer`: a column of a table that can be looked up by keys of the grain."""
     if rest.condition is not None or rest.window != Window.ALL:
         return None
-    options = [
-        (table, column)
-        for table, column in rest.context.looked_up()
-        if rest.by is None or set(table.keys) <= set(rest.by)
-    ]
+    by = set(rest.by or rest.context.scope.grain)
+    options = [(table, column) for table, column in rest.context.looked_up() if set(table.keys) <= by]
     hits = matches(found["what"], [column.name for _, column in options])
     chosen = [(table, column) for table, column in options if column.name in hits]
     if not chosen:

@@ -21,8 +21,7 @@ from palmette.features.spec.run import Run
 from palmette.features.spec.run_lint import lint_run
 from palmette.features.spec.scope import ResolutionScope
 from palmette.features.spec.sources import Sources
-from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import View
+from palmette.features.spec.view import Schema, View
 from palmette.features.spec.words import WordsContext, WordsQuestion, WordsReading, read_words
 
 _OPTIONAL = {"features", "tests", "sources", "forbidden", "description", "owner"}
@@ -183,11 +182,7 @@ class _Resolution:
         return self._assemble([by_name[one.view.name] for one in features], order, output, tables)
 
     def _assemble(
-        self,
-        features: Sequence[ResolvedFeature],
-        order: tuple[str, ...],
-        output: Mapping[str, SparkType],
-        tables: Sequence[str],
+        self, features: Sequence[ResolvedFeature], order: tuple[str, ...], output: Schema, tables: Sequence[str]
     ) -> View:
         spec = self.spec
         used = {one.view.source for one in features}

@@ -5,10 +5,9 @@ from __future__ import annotations
 import zoneinfo
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from palmette.features.spec.dfr import Registry, Table
-from palmette.features.spec.expressions import CheckedExpression, check, likely_mistakes, listing
+from palmette.features.spec.expressions import CheckedExpression, Kind, Wanted, check, likely_mistakes, listing
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.problems import ProblemCollector, Reporter
 from palmette.features.spec.values import SparkType
@@ -101,13 +100,7 @@ class ResolutionScope:
             self.report("unknown-value", field, value, map(str, closed), column=column)
 
     def expression(
-        self,
-        text: str,
-        columns: ColumnSet,
-        field: str,
-        *,
-        kind: Literal["row", "aggregate"] = "row",
-        wanted: Literal["boolean", "numeric", "any"] = "any",
+        self, text: str, columns: ColumnSet, field: str, *, kind: Kind = "row", wanted: Wanted = "any"
     ) -> CheckedExpression:
         """Checks an expression against the columns and reports its problems."""
         checked = check(text, columns.types, kind, wanted, known=columns.broken)

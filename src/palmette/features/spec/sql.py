@@ -176,9 +176,6 @@ def _columns(tree: exp.Expression) -> Iterator[str]:
 def is_unit(node: exp.Column) -> bool:
     """Whether this is the unit in a call such as `timestampdiff(HOUR, a, b)`, and not a column."""
     call = node.parent
-    return (
-        isinstance(call, exp.Anonymous)
-        and str(call.this).lower() in functions.names("unit_first")
-        and len(call.expressions) == 3
-        and call.expressions[0] is node
-    )
+    if not isinstance(call, exp.Anonymous) or len(call.expressions) != 3:
+        return False
+    return call.expressions[0] is node and str(call.this).lower() in functions.names("unit_first")

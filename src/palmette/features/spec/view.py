@@ -173,12 +173,7 @@ class View:
     @property
     def personal(self) -> frozenset[str]:
         """Output columns that contain, or are computed from, personal data."""
-        marked = {
-            f"{name}.{column.name}"
-            for name, table in self.tables.items()
-            for column in table.columns
-            if column.personal
-        }
-        names = {column.split(".", 1)[1] for column in marked}
+        columns = [(name, each) for name, table in self.tables.items() for each in table.columns if each.personal]
+        marked, names = {f"{table}.{each.name}" for table, each in columns}, {each.name for _, each in columns}
         computed = {name for name, columns in self.lineage.items() if marked & set(columns)}
         return frozenset(computed | (names & {*self.grain, *self.kept}))

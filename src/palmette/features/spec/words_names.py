@@ -126,13 +126,8 @@ def column_of(phrase: str, source: ResolvedSource) -> ColumnOf:
 
 def values_of(phrase: str, source: ResolvedSource) -> list[tuple[str, str | int | bool]]:
     """Columns with a closed set of values that contains the phrase, each with the matching value."""
-    return [
-        (name, value)
-        for name, values in source.values.items()
-        if name in source.columns
-        for value in values
-        if tokens(str(value)) == tokens(phrase)
-    ]
+    closed = [(name, value) for name, values in source.values.items() for value in values if name in source.columns]
+    return [(name, value) for name, value in closed if tokens(str(value)) == tokens(phrase)]
 
 
 def flags_of(phrase: str, source: ResolvedSource) -> list[str]:
@@ -211,14 +206,10 @@ class WordsContext:
     def entity(self, phrase: str) -> Entity | None:
         """The entity that a singular phrase names."""
         folded = phrase.lower().replace("_", " ").strip()
-        return next(
-            (
-                one
-                for one in self.scope.spec.entities
-                if folded in (one.name.lower().replace("_", " "), *(key.lower() for key in one.keys))
-            ),
-            None,
-        )
+        for one in self.scope.spec.entities:
+            if folded in (one.name.lower().replace("_", " "), *(key.lower() for key in one.keys)):
+                return one
+        return None
 
     def feature(self, phrase: str, but: str) -> str:
         """The feature, other than `but`, that a phrase names."""

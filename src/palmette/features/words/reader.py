@@ -23,6 +23,8 @@ from palmette.llm.text import estimate_tokens
 ROUNDS = 4
 """Maximum number of model calls, including corrections and questions."""
 
+Asked = Mapping[str, tuple[Feature, Mistake]]
+"""Features to read by name, each with the problem of its words."""
 Validate = Callable[[Mapping[str, WordsReading]], Sequence[Mistake]]
 """Returns the problems of the specification with these readings."""
 
@@ -63,7 +65,7 @@ class WordsReader:
         last = "; ".join(problem.message for problem in problems)
         raise InputError([_unreadable(problem, last) for problem in open])
 
-    def _ask_author(self, question: OpenQuestion, asked: Mapping[str, tuple[Feature, Mistake]]) -> str:
+    def _ask_author(self, question: OpenQuestion, asked: Asked) -> str:
         """Asks the author; the run remembers the answer like that of a model."""
         if question.feature not in asked:
             return f"A question about {question.feature!r}, which is not asked for."
@@ -79,12 +81,7 @@ class WordsReader:
         return f"On {feature.name!r} you asked: {question.question}\nThe author answered: {answer}"
 
     def _prompt(
-        self,
-        spec: Located[FeatureSpec],
-        text: str,
-        registry: Registry,
-        asked: Mapping[str, tuple[Feature, Mistake]],
-        tried: Sequence[str],
+        self, spec: Located[FeatureSpec], text: str, registry: Registry, asked: Asked, tried: Sequence[str]
     ) -> Prompt:
         file = load_prompt(Path(__file__).with_name("prompt.md"))
         system = file.instructions(WordsAnswer)
