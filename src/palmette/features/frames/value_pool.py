@@ -141,9 +141,7 @@ def _usual(column: RegisteredColumn, kind: SparkType, predicate_values: Predicat
             whole = min(kind.precision - kind.scale, 7)
             large = Decimal(10) ** whole - 1
             cent = Decimal(1).scaleb(-kind.scale)
-            return [value.quantize(cent) for value in (Decimal(3), Decimal(12), Decimal(0), Decimal(-5), large)] + [
-                cent
-            ]
+            return [*(Decimal(value).quantize(cent) for value in (3, 12, 0, -5, large)), cent]
         case "date":
             return list(_DAYS)
         case "timestamp":

@@ -40,6 +40,7 @@ _METHODS = {
     **_swapped("asc desc", "isNull isNotNull", "desc_nulls_last asc_nulls_last"),
     "asc_nulls_first": ("desc_nulls_first",), "rowsBetween": ("rangeBetween",),
 }  # fmt: skip
+_DROPPED = ("where", "filter", "distinct", "dropDuplicates", "dropna", "fillna", "cast")
 _DEFAULTS = ("coalesce", "nvl", "ifnull")
 _JOINS = {
     "left": "inner", "left_outer": "inner", "leftouter": "inner", "inner": "left", "left_semi": "left_anti",
@@ -105,12 +106,10 @@ def functions(source: ScriptTree, node: ast.AST) -> Iterator[str]:
 
 def dropped_calls(source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """Removes a filter, a distinct, a cast or a fill of nulls."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not is_spark_function(source, node):
-        name = node.func.attr
-        if name in ("where", "filter", "distinct", "dropDuplicates", "dropna", "fillna", "cast") or (
-            name == "otherwise" and node.args
-        ):
-            yield ast.unparse(node.func.value)
+    match node:
+        case ast.Call(func=ast.Attribute(value=before, attr=name)) if not is_spark_function(source, node):
+            if name in _DROPPED or (name == "otherwise" and node.args):
+                yield ast.unparse(before)
 
 
 def dropped_defaults(source: ScriptTree, node: ast.AST) -> Iterator[str]:

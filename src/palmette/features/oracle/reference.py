@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -129,16 +129,14 @@ class Reference:
         self.frames = self.shared.frames
         self.as_of = as_of
         self.zone = ZoneInfo(view.zone)
-        self.known = lru_cache(maxsize=None)(self._visible_rows)
-        self._by = lru_cache(maxsize=None)(lambda name, cutoff, by: self.known(name, cutoff).by(by))
-        self._compiled = lru_cache(maxsize=None)(lambda name: self.compiled(view.feature(name)))
-        self.inputs = lru_cache(maxsize=None)(self._named_in)
+        self.known = cache(self._visible_rows)
+        self._by = cache(lambda name, cutoff, by: self.known(name, cutoff).by(by))
+        self._compiled = cache(lambda name: self.compiled(view.feature(name)))
+        self.inputs = cache(self._named_in)
         self.skipped: dict[str, str] = {}
         """Unsupported features, each with the reason."""
-        self._condition = lru_cache(maxsize=None)(
-            lambda source, where: compile_row(where, self.columns(source), self.zone).run
-        )
-        self._start = lru_cache(maxsize=None)(lambda cutoff, window: window_start(cutoff, window, self.zone))
+        self._condition = cache(lambda source, where: compile_row(where, self.columns(source), self.zone).run)
+        self._start = cache(lambda cutoff, window: window_start(cutoff, window, self.zone))
 
     def output(self, bases: Iterable[Row] | None = None) -> ExpectedFrame:
         """The rows with their features; `bases` replaces the view's own rows."""
@@ -312,9 +310,8 @@ class Reference:
         def value(row: Row, cutoff: datetime | None) -> Any:
             if cutoff not in states:
                 rows = [dict(each) for each in frame.rows]
-                states[cutoff] = VisibleRows(self.visible(rows, times, cutoff), frame.schema, times).by(
-                    tuple(on.values())
-                )
+                known = VisibleRows(self.visible(rows, times, cutoff), frame.schema, times)
+                states[cutoff] = known.by(tuple(on.values()))
             if any(row[here] is None for here in on):
                 return None
             found = states[cutoff].get(sort_key(row[here] for here in on), [])
@@ -336,13 +333,9 @@ def as_stored(frame: Frame) -> Frame:
 
 def longest(view: View, source: ViewSource) -> Window | None:
     """The longest window that features grouped by the whole grain use on an event source; None if there is none."""
-    windows = [
-        feature.computation.window
-        for feature in view.features
-        if isinstance(feature.computation, Aggregate | Expression)
-        and feature.computation.source == source.name
-        and set(feature.computation.by or view.grain) == set(view.grain)
-    ]
+    computations = [each.computation for each in view.features if each.source == source.name]
+    whole = [one for one in computations if set(getattr(one, "by", None) or view.grain) == set(view.grain)]
+    windows = [one.window for one in whole if isinstance(one, Aggregate | Expression)]
     if not windows or not source.is_event:
         return None
     return Window.ALL if Window.ALL in windows else max(windows, key=lambda window: window.timedelta)

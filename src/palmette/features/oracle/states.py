@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -23,7 +23,7 @@ class Times:
         self.table = table
         self.zone = zone
         self._unit = {column.name: column.unit for column in table.columns}
-        self._timestamp = lru_cache(maxsize=None)(timestamp_of)
+        self._timestamp = cache(timestamp_of)
 
     def at(self, row: Mapping[str, Any], column: str | None) -> datetime | None:
         if column is None:

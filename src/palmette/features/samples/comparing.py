@@ -49,25 +49,15 @@ class _Sample(NamedTuple):
         path, field = self.folder / text, f"{self.field}.{'sample' if table.sample else 'path'}"
         if not path.exists():
             names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-            missing = self.registry.problem(
-                "no-such-file",
-                f"Table {table.name!r}: there is no {str(path)!r}.",
-                "Paths are relative to the registry.",
-                field=field,
-                value=text,
-            )
-            yield dataclasses.replace(missing, nearest=nearest(path.name, names))
+            message, remedy = f"there is no {str(path)!r}.", "Paths are relative to the registry."
+            yield self._problem("no-such-file", message, remedy, field, text, nearest(path.name, names))
             return
         try:
             found = _schema(table, path)
         except (OSError, ValueError, csv.Error) as error:
-            yield self.registry.problem(
-                "unreadable-sample",
-                f"Table {table.name!r}: {str(path)!r} cannot be read as {table.format}: {_first_sentence(error)}.",
-                error.remedy if isinstance(error, UnreadableError) else "Correct the file, or its `format`.",
-                field=field,
-                value=text,
-            )
+            message = f"{str(path)!r} cannot be read as {table.format}: {_first_sentence(error)}."
+            remedy = error.remedy if isinstance(error, UnreadableError) else "Correct the file, or its `format`."
+            yield self._problem("unreadable-sample", message, remedy, field, text)
             return
         if found is not None:
             yield from self._compare(found)
@@ -76,26 +66,22 @@ class _Sample(NamedTuple):
         for index, column in enumerate(self.table.columns):
             field = f"{self.field}.columns[{index}]"
             if column.name not in found:
-                yield self.registry.problem(
-                    "column-not-in-sample",
-                    f"Table {self.table.name!r}: the file has no column {column.name!r}.",
-                    f"It has {', '.join(list(found)[:12])}.",
-                    field=f"{field}.name",
-                    value=column.name,
-                    known=[name for name in found if self.table.column(name) is None],
-                )
+                message, remedy = f"the file has no column {column.name!r}.", f"It has {', '.join(list(found)[:12])}."
+                others = [name for name in found if self.table.column(name) is None]
+                similar = nearest(column.name, others)
+                yield self._problem("column-not-in-sample", message, remedy, f"{field}.name", column.name, similar)
                 continue
             kind, registered = found[column.name], column.type.parsed
             if kind is not None and kind != registered:
-                differs = self.registry.problem(
-                    "type-differs-in-sample",
-                    f"Table {self.table.name!r}: column {column.name!r} is registered as {registered}, "
-                    f"and in the file it is {kind}.",
-                    _remedy(kind),
-                    field=f"{field}.type",
-                    value=str(registered),
-                )
-                yield dataclasses.replace(differs, nearest=str(kind))
+                message = f"column {column.name!r} is registered as {registered}, and in the file it is {kind}."
+                code, at = "type-differs-in-sample", f"{field}.type"
+                yield self._problem(code, message, _remedy(kind), at, str(registered), str(kind))
+
+    def _problem(
+        self, code: str, message: str, remedy: str, field: str, value: str, similar: str | None = None
+    ) -> Mistake:
+        text = f"Table {self.table.name!r}: {message}"
+        return dataclasses.replace(self.registry.problem(code, text, remedy, field=field, value=value), nearest=similar)
 
 
 def _first_sentence(error: Exception) -> str:

@@ -14,12 +14,9 @@ from palmette.features.spec.values import Window
 from palmette.features.spec.words_names import AskError, ColumnOf, WordsContext, column_of, matches, tokens
 from palmette.features.spec.words_rows import condition, happened, rows_of
 
-NUMBERS = {
-    word: number
-    for number, word in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-    )
-} | {"fourteen": 14, "twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90}
+_COUNTED = "zero one two three four five six seven eight nine ten eleven twelve"
+NUMBERS = {word: number for number, word in enumerate(_COUNTED.split())}
+NUMBERS |= {"fourteen": 14, "twenty": 20, "thirty": 30, "sixty": 60, "ninety": 90}
 N = rf"(?:\d+|{'|'.join(NUMBERS)})"
 _WORDS_OF: dict[AggregateFunction, str] = {
     "avg": "average, mean, avg",

@@ -82,10 +82,8 @@ def date_part(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
     if part in ("hour", "hours", "minute", "minutes"):
         return _clock_part(part.rstrip("s"), arguments[1:], scope)
     if part in ("second", "seconds"):
-        kind = SparkType("decimal", 8, 6)
-        return lift(
-            kind, [clock(arguments[1], scope)], lambda at: Decimal(at.second * 1_000_000 + at.microsecond).scaleb(-6)
-        )
+        kind, item = SparkType("decimal", 8, 6), clock(arguments[1], scope)
+        return lift(kind, [item], lambda at: Decimal(at.second * 1_000_000 + at.microsecond).scaleb(-6))
     raise NotCovered(f"the date part {part!r}")
 
 
@@ -94,11 +92,8 @@ def date_add(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedE
     if len(arguments) == 2:
         return lift(DATE, [to(arguments[0], DATE, scope.zone), to(arguments[1], INT, scope.zone)], shifted)
     unit, zone = _unit(arguments[0]), scope.zone
-    return lift(
-        TIMESTAMP,
-        [to(arguments[1], INT, zone), to(arguments[2], TIMESTAMP, zone)],
-        lambda amount, at: _moved(at, unit, amount, zone),
-    )
+    items = [to(arguments[1], INT, zone), to(arguments[2], TIMESTAMP, zone)]
+    return lift(TIMESTAMP, items, lambda amount, at: _moved(at, unit, amount, zone))
 
 
 def _unit(argument: TypedExpression) -> str:
@@ -125,11 +120,8 @@ def date_diff(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
         days = [to(item, DATE, scope.zone) for item in arguments]
         return lift(INT, days, lambda end, start: (end - start).days)
     unit, zone = _unit(arguments[0]), scope.zone
-    return lift(
-        BIGINT,
-        [to(item, TIMESTAMP, zone) for item in arguments[1:]],
-        lambda start, end: _units_between(unit, start, end, zone),
-    )
+    times = [to(item, TIMESTAMP, zone) for item in arguments[1:]]
+    return lift(BIGINT, times, lambda start, end: _units_between(unit, start, end, zone))
 
 
 def _units_between(unit: str, start: datetime, end: datetime, zone: ZoneInfo) -> int:
