@@ -175,7 +175,8 @@ def example_of(pattern: str) -> str | None:
     text = re.sub(r"\(\?i\)|(?<!\[)\^|\$|\\b", "", pattern)
     text = re.sub(r"\(\?(?::|<\w+>)", "(", text)
     for _ in range(10):
-        text, changed = re.subn(rf"\(([^()|]*)(?:\|[^()]*)?\)({_REPEATED})?", _first_alternative, text)
+        group = rf"\(([^()|]*)(?:\|[^()]*)?\)({_REPEATED})?"
+        text, changed = re.subn(group, lambda found: found[1] * _times(found[2]), text)
         if not changed:
             break
     parts = []
@@ -196,10 +197,6 @@ _REPEATED = r"\{\d+(?:,\d*)?\}|[*+?]"
 def _times(count: str | None) -> int:
     """How often to repeat a token followed by a quantifier: its minimum, but at least once."""
     return max(int(match[1]), 1) if (match := re.match(r"\{(\d+)", count or "")) else 1
-
-
-def _first_alternative(group: re.Match[str]) -> str:
-    return group[1] * _times(group[2])
 
 
 def _sample(token: str) -> str:

@@ -183,10 +183,6 @@ def _like_each(node: Any, scope: EvaluationScope) -> TypedExpression:
     return build(reduce(lambda one, other: joined(this=one, expression=other), tests), scope)
 
 
-def _escape(node: Any, scope: EvaluationScope) -> TypedExpression:
-    return _like(node.this, scope, isinstance(node.this, exp.ILike), node.expression.name)
-
-
 def choose(
     conditions: list[Callable[[Any], Any]], results: list[TypedExpression], scope: EvaluationScope
 ) -> TypedExpression:
@@ -313,7 +309,7 @@ _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
     exp.Between: _between,
     exp.Like: _like,
     exp.ILike: lambda node, scope: _like(node, scope, fold=True),
-    exp.Escape: _escape,
+    exp.Escape: lambda node, scope: _like(node.this, scope, isinstance(node.this, exp.ILike), node.expression.name),
     exp.RegexpLike: partial(_named, "rlike", "this expression"),
     exp.DPipe: partial(_named, "concat", "this expression"),
     exp.Case: _case,

@@ -75,7 +75,9 @@ class _Sample(NamedTuple):
             if kind is not None and kind != registered:
                 message = f"column {column.name!r} is registered as {registered}, and in the file it is {kind}."
                 code, at = "type-differs-in-sample", f"{field}.type"
-                yield self._problem(code, message, _remedy(kind), at, str(registered), str(kind))
+                hint = " (times written by pandas have no zone)" if kind.name == "timestamp_ntz" else ""
+                remedy = f"Register the type {kind}{hint}, or write the file anew."
+                yield self._problem(code, message, remedy, at, str(registered), str(kind))
 
     def _problem(
         self, code: str, message: str, remedy: str, field: str, value: str, similar: str | None = None
@@ -89,18 +91,14 @@ def _first_sentence(error: Exception) -> str:
     return text.removeprefix("Error creating dataset. ").split(". ")[0].rstrip(".")[:200]
 
 
-def _remedy(kind: SparkType) -> str:
-    hint = " (times written by pandas have no zone)" if kind.name == "timestamp_ntz" else ""
-    return f"Register the type {kind}{hint}, or write the file anew."
-
-
 def _schema(table: Table, path: Path) -> dict[str, SparkType | None] | None:
     """The columns of a file with their types (None: unknown type); None for formats without a schema."""
     match table.format:
         case "parquet" | "orc":
             return _arrow_schema(path, table.format)
         case "csv":
-            header = dict.fromkeys(_header(_first_file(path)))
+            with _first_file(path).open(encoding="utf-8-sig", newline="") as lines:
+                header = dict.fromkeys(next(csv.reader(lines), []))
             if all(column.name in header for column in table.columns):
                 _try_rows(table, path)
             return header
@@ -138,11 +136,6 @@ def _first_file(path: Path) -> Path:
     if not files:
         raise ValueError("the folder has no file")
     return files[0]
-
-
-def _header(path: Path) -> list[str]:
-    with path.open(encoding="utf-8-sig", newline="") as lines:
-        return next(csv.reader(lines), [])
 
 
 def _keys(path: Path) -> list[str]:

@@ -27,18 +27,14 @@ def resolve_grain(spec: FeatureSpec, registry: Registry, findings: ProblemCollec
                 findings.report("duplicate-key-column", field, key)
                 continue
             kind = _key_type(key, spec, registry)
-            _check_key(key, kind, field, registry, findings)
-            if kind is not None:
-                grain[key] = kind
+            if kind is None:
+                known = {column.name for table in registry.tables for column in table.columns}
+                findings.report("unknown-key-column", field, key, known)
+                continue
+            if kind.name in UNRELIABLE_KEYS:
+                findings.report("bad-key-type", field, key, kind=kind)
+            grain[key] = kind
     return grain
-
-
-def _check_key(key: str, kind: SparkType | None, field: str, registry: Registry, findings: ProblemCollector) -> None:
-    if kind is None:
-        known = {column.name for table in registry.tables for column in table.columns}
-        findings.report("unknown-key-column", field, key, known)
-    elif kind.name in UNRELIABLE_KEYS:
-        findings.report("bad-key-type", field, key, kind=kind)
 
 
 def _key_type(key: str, spec: FeatureSpec, registry: Registry) -> SparkType | None:

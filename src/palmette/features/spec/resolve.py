@@ -132,7 +132,9 @@ def resolve_located(
     # An inconsistent registry would cause follow-up errors at each use.
     of_registry.raise_if_any()
     findings = ProblemCollector(spec)
-    _lint_name(spec.value.feature_view, findings)
+    name = spec.value.feature_view
+    if keyword.iskeyword(name) or name.startswith("_"):
+        findings.report("invalid-name", "feature_view", name)
     lint_time(spec.value, findings)
     grain = resolve_grain(spec.value, registry.value, findings)
     scope = ResolutionScope(spec.value, registry.value, findings, grain)
@@ -147,11 +149,6 @@ def _with_sources(spec: Located[FeatureSpec], answers: Answers) -> Located[Featu
         return spec
     value = spec.value.model_copy(update={"sources": (*spec.value.sources, *more.values())})
     return Located(value, spec.file, spec.lines)
-
-
-def _lint_name(name: str, findings: ProblemCollector) -> None:
-    if keyword.iskeyword(name) or name.startswith("_"):
-        findings.report("invalid-name", "feature_view", name)
 
 
 class _Resolution:

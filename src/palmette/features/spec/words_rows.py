@@ -99,8 +99,8 @@ def _comparison(phrase: str, source: ResolvedSource) -> str | None:
     for pattern, operator in _COMPARISONS:
         found = re.match(rf"^(?P<column>.+?)\s+{pattern}\s+(?P<value>.+)$", phrase, re.I)
         if found:
-            of = _ordered_column_name if operator[0] in "<>" else _column_name
-            column = of(found["column"], source)
+            named, is_ordered = found["column"], operator[0] in "<>"
+            column = _ordered_column_name(named, source) if is_ordered else column_of(_noun(named), source).name
             return f"{quoted(column)} {operator} {_value(found['value'], column, source)}"
     return None
 
@@ -144,11 +144,6 @@ def _presence(phrase: str, source: ResolvedSource) -> str | None:
     if column.type.is_numeric or column.type.name == "boolean":
         return None
     return f"{quoted(column.name)} IS {'NULL' if found['no'] else 'NOT NULL'}"
-
-
-def _column_name(phrase: str, source: ResolvedSource) -> str:
-    """The column that a phrase names."""
-    return column_of(_noun(phrase), source).name
 
 
 def _ordered_column_name(phrase: str, source: ResolvedSource) -> str:
