@@ -45,7 +45,7 @@ def context() -> WordsContext:
 def context_of(text: str, registry: Registry = REGISTRY) -> WordsContext:
     spec = parse_document(text, FeatureSpec, "fsc")
     findings = ProblemCollector(Located(spec, "fsc", {}))
-    scope = ResolutionScope(spec, registry, findings, resolve_grain(spec, registry, findings))
+    scope = ResolutionScope(spec, registry, findings, resolve_grain(spec, registry, findings), "UTC")
     return WordsContext(scope, Sources(scope))
 
 

@@ -54,7 +54,7 @@ def scenarios(view: View, seed: int = 0, count: int = 13) -> list[Scenario]:
     return list(_scenarios(view, seed))[:count]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def _scenarios(view: View, seed: int) -> tuple[Scenario, ...]:
     found = [each.scenario() for each in named_scenarios(view, seed)]
     return tuple(scenario for scenario in found if _runs(view, scenario))

@@ -61,12 +61,14 @@ def _tables_of_keys(spec: FeatureSpec, registry: Registry) -> Iterable[Table]:
     return [table for name in dict.fromkeys(names) if (table := registry.table(name))]
 
 
-def lint_time(spec: FeatureSpec, findings: ProblemCollector) -> None:
-    """Checks that the zone exists and that the cut-off is fully specified."""
+def lint_time(spec: FeatureSpec, findings: ProblemCollector) -> str:
+    """Checks that the cut-off is fully specified and that the zone exists; returns UTC if it does not."""
+    zone = spec.time.zone
     try:
-        zoneinfo.ZoneInfo(spec.time.zone)
+        zoneinfo.ZoneInfo(zone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        findings.report("unknown-zone", "time.zone", spec.time.zone, zoneinfo.available_timezones())
+        findings.report("unknown-zone", "time.zone", zone, zoneinfo.available_timezones())
+        zone = "UTC"
     cutoff, spine = spec.time.cutoff, spec.spine
     if cutoff == "spine" and (spine is None or spine.cutoff is None):
         findings.report("missing-cutoff", "spine" if spine else "time.cutoff", "spine")
@@ -74,6 +76,7 @@ def lint_time(spec: FeatureSpec, findings: ProblemCollector) -> None:
         findings.report("superfluous-cutoff", "spine.cutoff", spine.cutoff, cutoff=cutoff)
     if cutoff == "partition" and spec.output.partition is None:
         findings.report("missing-partition", "time.cutoff", "partition")
+    return zone
 
 
 def resolve_spine(scope: ResolutionScope) -> tuple[Table | None, dict[str, SparkType]]:

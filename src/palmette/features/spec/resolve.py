@@ -135,9 +135,9 @@ def resolve_located(
     name = spec.value.feature_view
     if keyword.iskeyword(name) or name.startswith("_"):
         findings.report("invalid-name", "feature_view", name)
-    lint_time(spec.value, findings)
+    zone = lint_time(spec.value, findings)
     grain = resolve_grain(spec.value, registry.value, findings)
-    scope = ResolutionScope(spec.value, registry.value, findings, grain)
+    scope = ResolutionScope(spec.value, registry.value, findings, grain, zone)
     return _Resolution(scope, answers or {}, omitted or {}).view()
 
 

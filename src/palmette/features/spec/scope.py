@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zoneinfo
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -66,15 +65,8 @@ class ResolutionScope:
     registry: Registry
     findings: ProblemCollector
     grain: Mapping[str, SparkType]
-
-    @property
-    def zone(self) -> str:
-        """The view's zone; UTC if it does not exist, which is reported elsewhere."""
-        try:
-            zoneinfo.ZoneInfo(self.spec.time.zone)
-        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-            return "UTC"
-        return self.spec.time.zone
+    zone: str
+    """The view's zone; UTC if it does not exist, which is reported elsewhere."""
 
     @property
     def report(self) -> Reporter:
