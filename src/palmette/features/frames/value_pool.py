@@ -34,13 +34,10 @@ def value_pool(column: RegisteredColumn, predicate_values: PredicateValues) -> l
 def _legal(kind: SparkType, values: Iterable[Any]) -> list[Any]:
     found: list[Any] = []
     for value in values:
-        if value is not None and _fits(kind, value) and not any(_same(value, other) for other in found):
+        is_known = any(type(value) is type(other) and value == other for other in found)
+        if value is not None and not is_known and _fits(kind, value):
             found.append(value)
     return found
-
-
-def _same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other)
 
 
 def _fits(kind: SparkType, value: Any) -> bool:

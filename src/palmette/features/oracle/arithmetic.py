@@ -32,7 +32,7 @@ def binary(symbol: Operator, left: TypedExpression, right: TypedExpression, zone
     if "decimal" in names and not names & {"float", "double"}:
         return _decimal(symbol, _widened(left, zone), _widened(right, zone))
     if symbol == "/":
-        return _lifted(c.DOUBLE, to(left, c.DOUBLE, zone), to(right, c.DOUBLE, zone), _divide)
+        return _lifted(c.DOUBLE, to(left, c.DOUBLE, zone), to(right, c.DOUBLE, zone), _FLOAT["/"])
     kind = common(left.kind, right.kind)
     if symbol == "div":
         kind = c.BIGINT
@@ -93,44 +93,28 @@ def _lifted(
 def _decimal(symbol: Operator, left: TypedExpression, right: TypedExpression) -> TypedExpression:
     kind = c.arithmetic_type(symbol, left.kind, right.kind)
     if symbol == "div":
-        return _lifted(kind, left, right, _quotient, lambda value: in_range(value, kind))
+        return _lifted(kind, left, right, _DECIMAL["div"], lambda value: in_range(value, kind))
     return _lifted(kind, left, right, _DECIMAL[symbol], lambda value: to_decimal(value, kind))
-
-
-def _quotient(left: Decimal, right: Decimal) -> int | None:
-    return None if right == 0 else int(EXACT.divide(left, right).to_integral_value(ROUND_DOWN))
-
-
-def _divide(left: float, right: float) -> float | None:
-    return None if right == 0 else left / right
-
-
-def _whole_quotient(left: int, right: int) -> int | None:
-    if right == 0:
-        return None
-    quotient = abs(left) // abs(right)
-    return quotient if (left < 0) == (right < 0) else -quotient
-
-
-def _remainder(left: float, right: float) -> float | None:
-    if right == 0:
-        return None
-    return math.nan if math.isinf(left) else math.fmod(left, right)
 
 
 _EXACT: dict[str, Operation] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _INTEGER: dict[str, Operation] = {
     **_EXACT,
     "%": lambda a, b: None if b == 0 else abs(a) % abs(b) * (-1 if a < 0 else 1),
-    "div": _whole_quotient,
+    "div": lambda a, b: None if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
 }
-_FLOAT: dict[str, Operation] = {**_EXACT, "%": _remainder}
+_FLOAT: dict[str, Operation] = {
+    **_EXACT,
+    "/": lambda a, b: None if b == 0 else a / b,
+    "%": lambda a, b: None if b == 0 else math.nan if math.isinf(a) else math.fmod(a, b),
+}
 _DECIMAL: dict[str, Operation] = {
     "+": EXACT.add,
     "-": EXACT.subtract,
     "*": EXACT.multiply,
     "/": lambda a, b: None if b == 0 else EXACT.divide(a, b),
     "%": lambda a, b: None if b == 0 else EXACT.remainder(a, b),
+    "div": lambda a, b: None if b == 0 else int(EXACT.divide(a, b).to_integral_value(ROUND_DOWN)),
 }
 
 

@@ -51,12 +51,9 @@ def plus_days(timestamp: datetime, days: int, zone: ZoneInfo) -> datetime:
         raise WouldFail(f"{timestamp} plus {days} days lies outside the years 1 to 9999") from error
     later = reading.replace(tzinfo=zone, fold=1)
     earlier = reading.replace(tzinfo=zone, fold=0)
-    ambiguous = earlier.utcoffset() != later.utcoffset() and _exists(earlier, zone)
+    exists = earlier.astimezone(UTC).astimezone(zone).replace(tzinfo=None) == reading
+    ambiguous = earlier.utcoffset() != later.utcoffset() and exists
     return (later if ambiguous and later.utcoffset() == local.utcoffset() else earlier).astimezone(UTC)
-
-
-def _exists(local: datetime, zone: ZoneInfo) -> bool:
-    return local.astimezone(UTC).astimezone(zone).replace(tzinfo=None) == local.replace(tzinfo=None)
 
 
 def plus(timestamp: datetime, length: timedelta, zone: ZoneInfo) -> datetime:
@@ -99,8 +96,6 @@ def timestamp_of(value: object, unit: str | None, zone: ZoneInfo) -> datetime | 
             return value.astimezone(UTC) if value.tzinfo else at_wall(value, zone)
         case date():
             return midnight(value, zone)
-        case bool():
-            raise NotCovered("a boolean as a time")
         case int():
             return EPOCH + {"s": 1_000_000, "ms": 1000, "us": 1}[unit or "s"] * value * MICROSECOND
         case _:

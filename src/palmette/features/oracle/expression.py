@@ -123,10 +123,6 @@ def _logic(decisive: bool, node: Any, scope: EvaluationScope) -> TypedExpression
     return TypedExpression(c.BOOLEAN, run)
 
 
-def _not(node: Any, scope: EvaluationScope) -> TypedExpression:
-    return lift(c.BOOLEAN, [_condition(node.this, scope)], operator.not_)
-
-
 def _is(node: Any, scope: EvaluationScope) -> TypedExpression:
     item = build(node.this, scope).run
     wanted = node.expression
@@ -211,10 +207,6 @@ def _case(node: Any, scope: EvaluationScope) -> TypedExpression:
 def _if(node: Any, scope: EvaluationScope) -> TypedExpression:
     results = [node.args["true"], node.args.get("false") or exp.Null()]
     return choose([_condition(node.this, scope).run], _each(results, scope), scope)
-
-
-def _dot(node: Any, scope: EvaluationScope) -> TypedExpression:
-    return functions.field_of(build(node.this, scope), node.expression.name)
 
 
 def _bracket(node: Any, scope: EvaluationScope) -> TypedExpression:
@@ -303,7 +295,7 @@ _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
     exp.NullSafeNEQ: lambda node, scope: lift(c.BOOLEAN, [_null_safe(node, scope)], operator.not_),
     exp.And: partial(_logic, False),
     exp.Or: partial(_logic, True),
-    exp.Not: _not,
+    exp.Not: lambda node, scope: lift(c.BOOLEAN, [_condition(node.this, scope)], operator.not_),
     exp.Is: _is,
     exp.In: _in,
     exp.Between: _between,
@@ -315,7 +307,7 @@ _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
     exp.Case: _case,
     exp.If: _if,
     exp.Bracket: _bracket,
-    exp.Dot: _dot,
+    exp.Dot: lambda node, scope: functions.field_of(build(node.this, scope), node.expression.name),
     exp.Anonymous: _function,
     exp.Trim: _trim,
     exp.Transform: lambda node, scope: BY_SYNTAX["transform"]([node.this, node.expression], scope, build),

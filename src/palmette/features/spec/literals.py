@@ -26,8 +26,11 @@ def to_python(value: object, kind: SparkType, zone: str = "UTC") -> Any:
         return None
     if kind.is_integer:
         return _integer(value, kind)
-    if kind.element is not None:
-        return _collection(value, kind.element, kind.name, zone)
+    element = kind.element
+    if element is not None and kind.name == "array":
+        return tuple(to_python(item, element, zone) for item in _of((list, tuple), value, "a list"))
+    if element is not None:
+        return {str(key): to_python(item, element, zone) for key, item in _of(dict, value, "a mapping").items()}
     match kind.name:
         case "boolean":
             return _of(bool, value, "true or false")
@@ -54,13 +57,6 @@ def lint_value(value: object, kind: SparkType, column: str, field: str, report: 
         report("value-does-not-fit", field, value, column=column, kind=kind, error=error)
         return False
     return True
-
-
-def _collection(value: object, element: SparkType, name: str, zone: str) -> Any:
-    if name == "array":
-        items = _of((list, tuple), value, "a list")
-        return tuple(to_python(item, element, zone) for item in items)
-    return {str(key): to_python(item, element, zone) for key, item in _of(dict, value, "a mapping").items()}
 
 
 def _of(wanted: type | tuple[type, ...], value: object, words: str) -> Any:

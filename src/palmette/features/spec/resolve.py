@@ -173,7 +173,8 @@ class _Resolution:
         by_name = Derivations(self.scope, self.resolver, self.kept, hidden).complete(features, order)
         self._forbidden(list(by_name.values()))
         self._population(features)
-        tables = self._tables(features)
+        spine = [self.spine.name] if self.spine else []
+        tables = list(dict.fromkeys([*spine, *(name for one in features for name in sorted(one.tables))]))
         lint_tests(self.scope, output, tables, hidden)
         self.scope.findings.raise_if_any()
         return self._assemble([by_name[one.view.name] for one in features], order, output, tables)
@@ -274,8 +275,3 @@ class _Resolution:
             if resolved is not None and resolved.view.is_event and by is not None and set(by) == grain:
                 return
         self.scope.report("no-rows", "entities", grain=self.scope.grain)
-
-    def _tables(self, features: Sequence[ResolvedFeature]) -> list[str]:
-        names = [self.spine.name] if self.spine else []
-        names += [name for one in features for name in sorted(one.tables)]
-        return list(dict.fromkeys(names))

@@ -234,7 +234,10 @@ class StepWalk:
             return
         self.tables.add(other.name)
         there = ColumnSet.of_table(other)
-        self._kind(join, other, field)
+        if other.kind == "event":
+            self.report("join-of-events", f"{field}.table", other.name)
+        else:
+            self._needs_event_time(join, other, field)
         keys = self._keys(join, there, field)
         if join.cardinality != "one_to_many":
             self._uniqueness(join, other, set(keys.values()), field)
@@ -260,11 +263,9 @@ class StepWalk:
             else:
                 self.columns.broken.add(name)
 
-    def _kind(self, join: fsc_steps.Join, other: Table, field: str) -> None:
-        if other.kind == "event":
-            self.report("join-of-events", f"{field}.table", other.name)
-        elif other.kind != "dimension" and join.at == "event" and self.table.kind != "event":
-            self.report("no-event-time", f"{field}.at", join.at, table=self.table.name, other=other.name)
+    def _needs_event_time(self, read: fsc_steps.Join | fsc_steps.Member, other: Table, field: str) -> None:
+        if other.kind != "dimension" and read.at == "event" and self.table.kind != "event":
+            self.report("no-event-time", f"{field}.at", read.at, table=self.table.name, other=other.name)
 
     def member(self, member: fsc_steps.Member, field: str) -> None:
         """Adds whether another table has a row with the same values; reports errors."""
@@ -276,8 +277,7 @@ class StepWalk:
         there = ColumnSet.of_table(other)
         if other.kind in ("snapshot", "scd2"):
             self.report("member-of-states", f"{field}.table", other.name, table_kind=other.kind)
-        if other.event_time is not None and member.at == "event" and self.table.kind != "event":
-            self.report("no-event-time", f"{field}.at", member.at, table=self.table.name, other=other.name)
+        self._needs_event_time(member, other, field)
         keys = self._keys(member, there, field)
         used = self.columns.origins_of(keys) | there.origins_of(keys.values()) | there.origins_of_state(other)
         used |= self.scope.condition(member.where, there, f"{field}.where")

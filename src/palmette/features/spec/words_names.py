@@ -48,8 +48,8 @@ class AskError(Exception):
         """The question to ask about these words."""
         advice = "or write the computation as `aggregate`, `lookup` or `derive`."
         if self.candidates:
-            replaced = ((candidate, _replaced(words, self.phrase, candidate)) for candidate in self.candidates)
-            readings = tuple(candidate if reading == words else reading for candidate, reading in replaced)
+            head, *tail = re.split(rf"(?<!\w){re.escape(self.phrase)}(?!\w)", words, maxsplit=1)
+            readings = tuple(f"{head}{one}{tail[0]}" if tail and one != self.phrase else one for one in self.candidates)
             return WordsQuestion(
                 "ambiguous-words",
                 f"In {words!r}, does {self.phrase!r} mean {' or '.join(self.candidates)}?",
@@ -98,10 +98,6 @@ def _stem(words: tuple[str, ...]) -> tuple[str, ...]:
     for endings in (_AFFIXES, ("at", "on")):
         words = words[:-1] if len(words) > 1 and words[-1] in endings else words
     return words
-
-
-def _replaced(words: str, phrase: str, by: str) -> str:
-    return re.sub(rf"(?<!\w){re.escape(phrase)}(?!\w)", lambda _: by, words, count=1)
 
 
 @dataclass(frozen=True)
