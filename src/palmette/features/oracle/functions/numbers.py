@@ -92,11 +92,13 @@ FUNCTIONS["positive"] = lambda arguments, scope: arguments[0]
 FUNCTIONS["mod"] = lambda arguments, scope: binary("%", arguments[0], arguments[1], scope.zone)
 
 
+def _attempt(symbol: Operator, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
+    return attempted(binary(symbol, arguments[0], arguments[1], scope.zone))
+
+
 _TRIED: dict[str, Operator] = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "mod": "%"}
 for _name, _symbol in _TRIED.items():
-    FUNCTIONS[f"try_{_name}"] = lambda arguments, scope, symbol=_symbol: attempted(
-        binary(symbol, arguments[0], arguments[1], scope.zone)
-    )
+    FUNCTIONS[f"try_{_name}"] = partial(_attempt, _symbol)
 
 
 @builder("pmod")
