@@ -59,11 +59,11 @@ class CheckCase:
     finds: frozenset[str] = field(default_factory=frozenset)
     """Codes of which one is found; the check's own when left out."""
 
-    def check(self, sandbox: Sandbox, scratch: Path) -> Check:
+    def check(self, sandbox: Sandbox) -> Check:
         """The registered one; a quick variant where there is one."""
         if self.code == TeamSuiteCheck.code:
             command = f"{sys.executable} -m pytest -q test_team.py"
-            return TeamSuiteCheck(sandbox, lambda root: {}, scratch, command)
+            return TeamSuiteCheck(sandbox, lambda root: {}, command)
         if self.code == MutationCheck.code:
             return MutationCheck(size=3)
         return next(check for check in registered() if check.code == self.code)

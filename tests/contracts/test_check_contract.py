@@ -39,7 +39,7 @@ def test_it_is_quiet_on_what_is_correct_and_says_what_it_measured(
     case: CheckCase, harness: ConnectHarness, sandbox: Sandbox, tmp_path: Path
 ) -> None:
     right = subject(tmp_path / "right", harness)
-    outcome = case.check(sandbox, tmp_path).check(right)
+    outcome = case.check(sandbox).check(right)
     assert not [item.message + item.evidence for item in outcome.violations if item.code != "mutant-survived"]
     assert outcome.detail and not outcome.skipped
 
@@ -48,7 +48,7 @@ def test_it_is_quiet_on_what_is_correct_and_says_what_it_measured(
 def test_it_finds_a_mistake_and_shows_it(
     case: CheckCase, harness: ConnectHarness, sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    check = case.check(sandbox, tmp_path)
+    check = case.check(sandbox)
     outcome = check.check(subject(tmp_path / "wrong", harness, case.mistake.made(FILES)))
     found = [violation for violation in outcome.violations if violation.code in (case.finds or {case.code})]
     assert found and not outcome.skipped
@@ -60,5 +60,5 @@ def test_it_finds_a_mistake_and_shows_it(
 def test_with_nothing_to_check_it_is_skipped_and_says_why(
     case: CheckCase, harness: ConnectHarness, sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    outcome = case.check(sandbox, tmp_path).check(without(subject(tmp_path / "bare", harness), case.needs))
+    outcome = case.check(sandbox).check(without(subject(tmp_path / "bare", harness), case.needs))
     assert outcome.skipped and not outcome.violations

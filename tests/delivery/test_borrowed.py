@@ -12,8 +12,7 @@ import pytest
 from git_by_hand import git
 
 from palmette.delivery import Change, Delivered, Target, deliver, preflight
-from palmette.delivery.export import export_base, file_on
-from palmette.delivery.worktree import Worktree
+from palmette.delivery.worktree import Worktree, export_base, file_on
 from palmette.errors import DeliveryError, InputError
 from palmette.sandbox.temporary import temporary_folder
 

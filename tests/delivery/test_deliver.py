@@ -11,9 +11,9 @@ from git_by_hand import git
 
 from palmette.delivery import Change, Delivered, Target, Worktree, deliver, preflight
 from palmette.delivery.deliver import credentials, forge_of
-from palmette.delivery.export import export_base
 from palmette.delivery.forge import PullRequestDraft
 from palmette.delivery.git import Git
+from palmette.delivery.worktree import export_base
 from palmette.errors import DeliveryError
 from palmette.sandbox.temporary import temporary_folder
 

@@ -63,30 +63,32 @@ class CachedHarness(ConnectHarness):
         script: Path,
         argv: Sequence[str],
         *,
+        then: Sequence[Sequence[str]] = (),
         function: str = "",
+        few_rows: bool = False,
         root: Path,
-        python_path: Sequence[Path] = (),
         seconds: float = 120.0,
     ) -> MainResult:
         def make() -> Any:
             before = _contents(root)
             made = super(CachedHarness, self).run_main(
-                script, argv, function=function, root=root, python_path=python_path, seconds=seconds
+                script, argv, then=then, function=function, few_rows=few_rows, root=root, seconds=seconds
             )
             after = _contents(root)
             written = {name: _encoded(text) for name, text in after.items() if before.get(name) != text}
             left = {"written": written, "removed": sorted(before.keys() - after.keys())}
             execution = made.execution.model_dump(mode="json")
-            return {"error": made.error, "trace": made.trace, "execution": execution, **left}
+            return {"error": made.error, "trace": made.trace, "calls": made.calls, "execution": execution, **left}
 
-        key = ["main", _place(script, root), list(argv), function, _places(python_path, root)]
+        key = ["main", _place(script, root), *map(list, (argv, *then)), function, few_rows]
         found = self._recall(key, root, make, with_tests=False)
         for name, text in found["written"].items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_bytes(base64.b64decode(text))
         for name in found["removed"]:
             (root / name).unlink(missing_ok=True)
-        return MainResult(found["error"], found["trace"], ExecutionResult.model_validate(found["execution"]))
+        execution = ExecutionResult.model_validate(found["execution"])
+        return MainResult(found["error"], found["trace"], execution, found["calls"])
 
     def _recall(self, key: list[Any], root: Path, make: Callable[[], Any], *, with_tests: bool) -> Any:
         if self.memory is None:

@@ -87,7 +87,7 @@ class HiddenTables:
         settings = next((path for path in files if path.startswith("settings/")), "")
         for instant in instants:
             argv = command_line(settings, instant, files[script])
-            result = harness.run_main(root / script, argv, root=root, python_path=[root], seconds=SECONDS)
+            result = harness.run_main(root / script, argv, root=root, seconds=SECONDS)
             if result.is_late:
                 return HiddenResult(unmeasured=f"not ended for {instant}: {result.error or result.execution.note}")
             if not result.ok:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from palmette.delivery.export import export_base
 from palmette.delivery.git import Git
+from palmette.delivery.worktree import export_base
 from palmette.engine import Actor, Topology, build_actors, load_topology
 from palmette.features.environment import TOPOLOGY, services_of
 from palmette.features.harness.connect import ConnectHarness

@@ -175,7 +175,7 @@ class SpeedTrack:
         instant = cutoffs(written.inputs.view, written.inputs.run.interval)[-1]
         argv = command_line(written.settings, instant, written.files[written.script])
         begun, seconds = time.time(), max(1.0, self.left / PATIENCE)
-        result = self.harness.run_main(root / written.script, argv, root=root, python_path=[root], seconds=seconds)
+        result = self.harness.run_main(root / written.script, argv, root=root, seconds=seconds)
         return Span(begun, time.time()), "" if result.ok else result.error or result.execution.note
 
 

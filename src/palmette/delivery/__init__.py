@@ -3,8 +3,7 @@
 git       runs git with a time limit, and without prompts and hooks
 borrowed  shares a repository's objects and branches, but not its settings that start programs
 paths     decides which paths a pull request may touch
-export    writes a branch as plain files
-worktree  a separate checkout: writes files, makes the commit and the patch
+worktree  separate checkouts: a branch as plain files; one where the commit and the patch are made
 remote    pushes to the remote repository, and finds its project on the web
 forge     opens or updates a pull request
 forges    the REST APIs of GitHub and GitLab

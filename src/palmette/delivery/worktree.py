@@ -1,4 +1,7 @@
-"""A separate checkout for a pull request. The user's checkout, index, stash and worktrees are never touched."""
+"""Separate checkouts: of the branch of a pull request, and of a branch as plain files for actors to read and run.
+
+The user's checkout, index, stash and worktrees are never touched.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,9 @@ from palmette.delivery.borrowed import RepositoryLocation, borrow, check_out, lo
 from palmette.delivery.git import Git
 from palmette.delivery.paths import check_paths
 from palmette.errors import DeliveryError, InputError, Mistake
+from palmette.sandbox.reading import swept
+from palmette.sandbox.supervisor.folders import remove
+from palmette.sandbox.temporary import temporary_folder
 
 TRAILER = "Made-with: palmette"
 """Last line of every commit; identifies branches that may be updated."""
@@ -197,3 +203,31 @@ def _is_ours(git: Git, base_commit: str, tip: str) -> bool:
     """Whether the branch adds only commits of earlier runs to the base."""
     messages = git("log", "--format=%B%x00", f"{base_commit}..{tip}").split("\0")
     return all(message.rstrip().endswith(TRAILER) for message in messages if message.strip())
+
+
+def export_base(repository: Path, base: str | None, folder: Path) -> Path:
+    """Writes the files of branch `base` (the current one if None) to the new `folder`, and returns it.
+
+    Uncommitted changes are left out, as in the pull request. So are links that lead outside.
+    """
+    source = located(repository)
+    git = borrow(source, folder)
+    commit = base_of(git, base)[1]
+    # Not `git archive`, which leaves out files marked `export-ignore`, often the tests.
+    check_out(git, f"{commit}:{source.prefix}" if source.prefix else commit)
+    remove(str(folder / ".git"))
+    swept([folder], since=0)
+    return folder
+
+
+def file_on(repository: Path, branch: str, path: str) -> str | None:
+    """The text of a file on a branch of the repository; None if it does not exist."""
+    source = located(repository)
+    with temporary_folder() as place:
+        git = borrow(source, place)
+        try:
+            commit = base_of(git, branch)[1]
+        except InputError:
+            return None
+        found = git.attempt("cat-file", "blob", f"{commit}:{'/'.join(filter(None, [source.prefix, path]))}")
+    return found.out if found.code == 0 else None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from palmette.delivery.export import export_base
+from palmette.delivery.worktree import export_base
 from palmette.documents import read_document
 from palmette.engine import Human, Pay, RunBudget, Setup, build_actors, create, human_of, load_topology
 from palmette.errors import InputError

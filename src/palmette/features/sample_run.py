@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
+from collections.abc import Sequence
 from datetime import datetime
 from functools import reduce
 from pathlib import Path
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 ORACLE_ROWS = 20_000
 """Maximum number of sample rows for a comparison with the oracle, which works by brute force."""
 
+FEW_ROWS_BYTES = 1 << 22
+"""Size of the sample below which compiling Spark's plans takes longer than interpreting them."""
 MOST_CELLS = 1 << 24
 PREVIEW_ROWS = 50
 
@@ -58,10 +61,8 @@ class SampleRun:
         output = root / ".palmette-output"
         sample_config = self._write_config(config, root, output)
         last = cutoffs(self.view, self.bench.run.interval)[-2:]
-        for as_of in (*last, last[-1]):
-            failed = self._main(script, sample_config, root, as_of)
-            if failed:
-                return self._result(None, [failed], "", started)
+        if failed := self._main(script, sample_config, root, (*last, last[-1])):
+            return self._result(None, [failed], "", started)
         frame, violations = self._read(output, script, last)
         detail = f"{len(last) + 1} runs, {len(frame.rows)} rows read back" if frame else "no readable data"
         if frame and not violations:
@@ -96,22 +97,26 @@ class SampleRun:
         target.write_text(document_text(config.file.path, document), encoding="utf-8")
         return config.file.path
 
-    def _main(self, script: Script, config: str, root: Path, as_of: datetime | None) -> Violation | None:
-        call = run_call(self.conventions.entry, script.file.path, self.view, config, as_of)
+    def _main(self, script: Script, config: str, root: Path, at: Sequence[datetime | None]) -> Violation | None:
+        """Runs the script for each cut-off; returns why one failed."""
+        calls = [run_call(self.conventions.entry, script.file.path, self.view, config, as_of) for as_of in at]
+        first, *others = calls
         result = self.harness.run_main(
-            root / call.path,
-            call.arguments,
-            function=call.function,
+            root / first.path,
+            first.arguments,
+            then=[call.arguments for call in others],
+            function=first.function,
+            few_rows=sum(sample.size for sample in self.bench.samples.values() if sample) < FEW_ROWS_BYTES,
             root=root,
-            python_path=self.bench.python_path(root),
         )
         if result.ok:
             return None
+        command = shlex.join(calls[result.calls - 1].command)
         return Violation(
             code="script-failed",
             subject=script.file.path,
             evidence=result.trace[-3000:],
-            message=f"`{shlex.join(call.command)}` failed on the sample: {result.error or 'no reason given'}",
+            message=f"`{command}` failed on the sample: {result.error or 'no reason given'}",
         )
 
     def _read(

@@ -50,7 +50,10 @@ class CheckedScript:
 
     @property
     def words(self) -> dict[str, str]:
-        return words_of(self.view)
+        """By feature: how its words are read, including features that a reading has added."""
+        written = {feature.name for feature in self.view.spec.features}
+        read = [one for one in self.view.features if one.words or (one.internal and one.name not in written)]
+        return {one.name: definition(one, self.view) for one in read}
 
     def __bool__(self) -> bool:
         return self.verdict.ok
@@ -213,10 +216,3 @@ def chosen_checks(quick: bool = False, only: Sequence[str] = (), skip: Sequence[
     if not chosen:
         raise UserError("No check is left to run.", "Leave out --skip, or name others.", code="no-check")
     return chosen
-
-
-def words_of(view: View) -> dict[str, str]:
-    """By feature: how its words are read, including features that a reading has added."""
-    written = {feature.name for feature in view.spec.features}
-    read = [one for one in view.features if one.words or (one.internal and one.name not in written)]
-    return {one.name: definition(one, view) for one in read}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from palmette.delivery.export import file_on
+from palmette.delivery.worktree import file_on
 from palmette.engine.actor import TextFile
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.samples import Sample, sample_of
@@ -17,6 +17,7 @@ from palmette.features.spec.dfr import Table
 from palmette.features.spec.run import Run
 from palmette.sandbox import Sandbox, WarmSpark, java_environment
 from palmette.sandbox.java import quick_options
+from palmette.sandbox.spark import QUICK_PLANS
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,19 @@ class Workbench:
             target.write_text(file.text, encoding="utf-8")
         return destination
 
-    def python_path(self, root: Path) -> tuple[Path, ...]:
-        """Folders that the team's packages are imported from: `src` if it exists, and the root."""
-        return tuple(path for path in (root / "src", root) if path.is_dir())
-
     def environment(self, root: Path) -> dict[str, str]:
-        """Environment variables with which the team's commands find Python packages, Java and Spark."""
-        path = ":".join(str(folder) for folder in self.python_path(root))
-        return {**java_environment(), "JAVA_TOOL_OPTIONS": quick_options(), "PYTHONPATH": path}
+        """Environment variables with which the team's commands find Python packages, Java and Spark.
+
+        Their Spark sessions get settings for a few rows, unless they set others.
+        """
+        path = ":".join(str(folder) for folder in (root / "src", root) if folder.is_dir())
+        settings = " ".join(f"--conf {name}={value}" for name, value in QUICK_PLANS.items())
+        return {
+            **java_environment(),
+            "JAVA_TOOL_OPTIONS": quick_options(),
+            "PYSPARK_SUBMIT_ARGS": f"{settings} pyspark-shell",
+            "PYTHONPATH": path,
+        }
 
     def file_on(self, branch: str, path: str) -> str | None:
         """The text of a file of the team's repository on a branch; None if it does not exist."""

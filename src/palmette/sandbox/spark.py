@@ -24,7 +24,7 @@ _START_SECONDS = 180.0
 _ANSWER_SECONDS = 30.0
 _READY = re.compile(r"started at: \S*?:(\d+)")
 
-TINY_DATA: Mapping[str, str] = {
+QUICK_PLANS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
@@ -32,14 +32,16 @@ TINY_DATA: Mapping[str, str] = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""For frames of a few rows, compiling a plan costs more than interpreting it, and a broadcast more than a join."""
+_SERVER: Mapping[str, str] = {
+    **QUICK_PLANS,
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.session.timeZone": "UTC",
     "spark.connect.session.manager.defaultSessionTimeout": "30m",
     "spark.log.level": "ERROR",
 }
-"""For frames of a few rows, compiling a plan costs more than interpreting it, and a broadcast more than a join.
-Clients may override them.
-"""
+"""Clients may override them."""
 
 
 class WarmSpark:
@@ -209,7 +211,7 @@ def _command(master: str, memory: str, given: Mapping[str, str], java: str) -> l
             "The package pyspark is not installed.", "Run `pip install 'palmette[spark]'`.", code="no-pyspark"
         )
     settings = {
-        **TINY_DATA,
+        **_SERVER,
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",
         "spark.driver.bindAddress": "127.0.0.1",

@@ -83,7 +83,6 @@ def test_the_tests_pass_on_the_script_and_fail_on_a_wrong_one(
         {"right": script.text, "wrong": script.text.replace("30", "31")},
         root / script.path,
         root=root,
-        python_path=bench.python_path(root),
         stop_at_first=False,
     )
     assert results["right"].ok, results["right"]

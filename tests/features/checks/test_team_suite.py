@@ -22,13 +22,12 @@ def checked(sandbox: Sandbox, tmp_path: Path) -> Callable[..., CheckResult]:
     """Runs the suite of a checkout with these files; `test_generated.py` is the one that the run has written."""
 
     def run(files: dict[str, str], command: str | None = None, seconds: float = 60) -> CheckResult:
-        root, scratch = tmp_path / "checkout", tmp_path / "scratch"
-        for folder in (root, scratch):
-            folder.mkdir(exist_ok=True)
+        root = tmp_path / "checkout"
+        root.mkdir(exist_ok=True)
         for name, text in files.items():
             (root / name).write_text(text, encoding="utf-8")
         subject: Any = SimpleNamespace(root=root, tests=root / "test_generated.py")
-        return TeamSuiteCheck(sandbox, lambda root: {}, scratch, command, seconds).check(subject)
+        return TeamSuiteCheck(sandbox, lambda root: {}, command, seconds).check(subject)
 
     return run
 
@@ -53,15 +52,14 @@ def test_a_test_that_failed_before_is_not_the_scripts(sandbox: Sandbox, tmp_path
     files = {"test_team.py": FAILS, "test_other.py": "from pathlib import Path\n\n\ndef test_old():\n"
              "    assert not Path('new.py').exists()\n\n\ndef test_import():\n"
              "    import importlib.util\n\n    assert importlib.util.find_spec('new') is None\n"}  # fmt: skip
-    for folder in ("checkout", "before", "scratch"):
+    for folder in ("checkout", "before"):
         (tmp_path / folder).mkdir()
     for name, text in files.items():
         (tmp_path / "checkout" / name).write_text(text, encoding="utf-8")
         (tmp_path / "before" / name).write_text(text, encoding="utf-8")
     (tmp_path / "checkout" / "new.py").write_text("", encoding="utf-8")
     subject: Any = SimpleNamespace(root=tmp_path / "checkout", tests=tmp_path / "checkout/test_generated.py")
-    scratch, before = tmp_path / "scratch", tmp_path / "before"
-    check = TeamSuiteCheck(sandbox, lambda root: {"PYTHONPATH": str(root)}, scratch, before=lambda: before)
+    check = TeamSuiteCheck(sandbox, lambda root: {"PYTHONPATH": str(root)}, before=lambda: tmp_path / "before")
     outcome = check.check(subject)
     assert sorted(found(outcome)) == [
         ("failed-before", "test_team.test_two"),

@@ -66,6 +66,7 @@ def test_every_type_comes_back_as_it_went(harness: ConnectHarness, team: Path) -
         "string": "é", "binary": b"\x00\xff", "date": date(2024, 2, 29), "decimal(12,2)": Decimal("1.50"),
         "timestamp": datetime(2024, 3, 31, 1, 30, 0, 1, tzinfo=UTC),
         "timestamp_ntz": datetime.fromisoformat("2024-03-31T02:30:00"),
+        "array<double>": [float("inf"), float("-inf")],
         "array<float>": [0.5, None], "map<string,bigint>": {"a": 1}, "array<string>": [],
     }  # fmt: skip
     schema = {f"c{i}": SparkType.parse(name) for i, name in enumerate(values)}

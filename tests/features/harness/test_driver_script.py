@@ -83,12 +83,15 @@ class Hung:
     def reset(self, **_: object) -> None:
         self.asked.append(self.waits)
 
+    renew = reset
+
 
 def test_whatever_is_asked_of_spark_is_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be at work for somebody who has ended, and answer nobody."""
     hung: Any = Hung()
     (tmp_path / "script.py").touch()
-    job = {"root": str(tmp_path), "script": str(tmp_path / "script.py"), "argv": [], "items": [{"text": ""}]}
+    job = {"root": str(tmp_path), "script": str(tmp_path / "script.py"), "items": [{"text": "", "argv": []}]}
+    job |= {"few_rows": True, "function": ""}
     monkeypatch.setattr(suite, "_run", lambda *_: suite.OutcomeRecorder([]))
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     monkeypatch.setattr(sys, "argv", [])

@@ -21,7 +21,6 @@ from palmette.features.spec.view import AS_OF
 
 Tree = exp.Expr
 
-_SECOND = 1_000_000
 _INTERVALS = {"DAY": 86_400, "HOUR": 3600, "MINUTE": 60, "SECOND": 1, "WEEK": 604_800, "MICROSECOND": 1e-6}
 _RENAMED = {"countDistinct": "count_distinct", "pow": "power", "sumDistinct": "sum_distinct", "stddev_samp": "stddev"}
 _OF_TIME = ("to_timestamp", "timestamp_seconds", "timestamp_millis", "timestamp_micros", "unix_micros", "to_date")

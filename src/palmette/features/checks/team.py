@@ -33,8 +33,6 @@ class TeamSuiteCheck:
     sandbox: Sandbox
     environment: Callable[[Path], Mapping[str, str]]
     """Environment variables for a checkout, so that its commands import its own files."""
-    scratch: Path
-    """A folder outside the checkout, for the test report."""
     command: str | None = None
     """The run file's test command; None for pytest."""
     seconds: float = 600

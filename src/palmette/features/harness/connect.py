@@ -95,6 +95,8 @@ class MainResult:
     """Class and message of its exception; empty if it succeeded."""
     trace: str
     execution: ExecutionResult
+    calls: int = 1
+    """How many calls were made; only the last can have failed."""
 
     @property
     def ok(self) -> bool:
@@ -167,7 +169,7 @@ class ConnectHarness:
             for name, answer in zip(left, answers, strict=True):
                 if answer.is_missing and name != left[0]:
                     break  # an earlier variant ended the process; this one runs in a new process
-                results[name] = _suite_result(answer)
+                results[name] = SuiteResult(answer.passed, answer.failed, answer.error, answer.seconds)
         return results
 
     def run_main(
@@ -175,21 +177,27 @@ class ConnectHarness:
         script: Path,
         argv: Sequence[str],
         *,
+        then: Sequence[Sequence[str]] = (),
         function: str = "",
+        few_rows: bool = False,
         root: Path,
-        python_path: Sequence[Path] = (),
         seconds: float = 120.0,
     ) -> MainResult:
         """Runs the script as `__main__`, as spark-submit would. Relative paths are relative to `root`.
 
-        With `function`, imports the script and calls that function with the arguments instead.
+        The script gets a new session for each call; the master and JVM options that it sets are ignored.
 
-        The script gets the warm session; the master and JVM options that it sets are ignored.
+        Args:
+            then: The arguments of further calls, which are made while the calls succeed.
+            function: The function of the script to call with the arguments instead.
+            few_rows: Whether Spark's settings are those for a few rows.
+            seconds: The processor time of a call.
         """
-        shared = {"script": str(script.resolve()), "argv": list(argv), "function": function}
-        job = HarnessJob("main", [{}], root, python_path, seconds, shared)
-        answers, execution = run_job(self.spark, job)
-        return MainResult(answers[0].fields.error, answers[0].fields.trace, execution)
+        shared = {"script": str(script.resolve()), "function": function, "few_rows": few_rows}
+        items = [{"argv": list(each)} for each in (argv, *then)]
+        answers, execution = run_job(self.spark, HarnessJob("main", items, root, (), seconds, shared))
+        last = next((at for at, answer in enumerate(answers) if answer.error), len(items) - 1)
+        return MainResult(answers[last].error, answers[last].trace, execution, last + 1)
 
     def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[CaseResult]:
         """Runs probes one after another in one process with the repository on its path."""
@@ -213,11 +221,6 @@ def _item(case: ScriptCase) -> dict[str, Any]:
 
 def _case_result(name: str, answer: ItemAnswer, otherwise: str = "") -> CaseResult:
     """The result of a call; `otherwise` is the error if there is neither a frame nor an error."""
-    fields = answer.fields
-    error = fields.error or ("" if answer.frame else otherwise)
-    return CaseResult(name, answer.frame, error, fields.trace, fields.plan, fields.nullable, fields.value)
-
-
-def _suite_result(answer: ItemAnswer) -> SuiteResult:
-    fields = answer.fields
-    return SuiteResult(fields.passed, fields.failed, fields.error, fields.seconds)
+    error = answer.error or ("" if answer.frame else otherwise)
+    nullable = {column: nullable for column, _, nullable in answer.columns}
+    return CaseResult(name, answer.frame, error, answer.trace, answer.plan, nullable, answer.value)

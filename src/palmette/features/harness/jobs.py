@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,8 +16,9 @@ from pydantic import Field, JsonValue
 from palmette.documents import Model
 from palmette.errors import MachineError
 from palmette.features.frame import Frame
-from palmette.features.harness.arrow_answers import MOST_BYTES, read_arrow
+from palmette.features.frame_json import frame_of
 from palmette.features.harness.palmette_driver.answers import PATIENCE, seal
+from palmette.features.spec.values import SparkType
 from palmette.sandbox import (
     Access,
     ExecutionResult,
@@ -68,28 +70,34 @@ class HarnessJob:
         return list(dict.fromkeys(str(entry) for entry in [*(p.resolve() for p in self.python_path), *usual]))
 
 
-class AnswerFields(Model):
+class ItemAnswer(Model):
     """A process's answer to one item. The process ran untrusted code: only the shape is validated."""
 
     error: str = ""
     """Class and message; empty if there is none."""
     trace: str = ""
     plan: str = ""
-    nullable: dict[str, bool] = Field(default_factory=dict)
+    columns: tuple[tuple[str, str, bool], ...] = ()
+    """Of a frame: name, Spark type, and whether it may be null."""
+    rows: tuple[tuple[JsonValue, ...], ...] | None = None
+    """The rows of a frame; None if the answer is none."""
     value: JsonValue = None
     passed: tuple[str, ...] = ()
     failed: dict[str, str] = Field(default_factory=dict)
     seconds: float = 0.0
-
-
-@dataclass(frozen=True)
-class ItemAnswer:
-    """The answer to one item, as read back."""
-
-    fields: AnswerFields
-    frame: Frame | None = None
     is_missing: bool = False
     """Whether the process ended before it answered."""
+
+    @cached_property
+    def frame(self) -> Frame | None:
+        """The frame, if there is one; ValueError if its rows do not fit its columns."""
+        if self.rows is None or self.error:
+            return None
+        names = [name for name, _, _ in self.columns]
+        schema = {name: SparkType.parse("null" if kind == "void" else kind) for name, kind, _ in self.columns}
+        if len(schema) < len(names):
+            raise ValueError(f"two of its columns have the same name: {', '.join(names)}")
+        return frame_of(schema, (dict(zip(names, row, strict=True)) for row in self.rows))
 
 
 class JobResult(NamedTuple):
@@ -141,7 +149,7 @@ def run_job(spark: WarmSpark, job: HarnessJob) -> JobResult:
 
 def _refused(job: HarnessJob, isolation: str, error: MachineError) -> JobResult:
     """Answers for a job whose programs ended the server twice: they are at fault, or need more memory than it has."""
-    answer = ItemAnswer(AnswerFields(error=f"{SPARK_DIED}: {error}"), is_missing=True)
+    answer = ItemAnswer(error=f"{SPARK_DIED}: {error}", is_missing=True)
     execution = ExecutionResult(exit_code=1, stdout="", stderr="", seconds=0, ended="killed", isolation=isolation)
     return JobResult([answer] * len(job.items), execution)
 
@@ -189,21 +197,17 @@ def _write_frames(folder: Path, frames: Sequence[Mapping[str, Frame]]) -> list[d
 
 
 def _read(folder: Path, index: int, nonce: str, root: Path, execution: ExecutionResult) -> ItemAnswer:
-    import pyarrow as pa
-
     try:
         sealed, _, text = read_made(folder, f"{index}.json", _MOST).decode().partition("\n")
-        file = folder / f"{index}.arrow"
-        content = read_made(folder, file.name, MOST_BYTES) if file.exists() else b""
-        if not secrets.compare_digest(sealed.encode(), seal(nonce, index, text, content).encode()):
+        if not secrets.compare_digest(sealed.encode(), seal(nonce, index, text).encode()):
             raise ValueError("the answer is not the driver's own")
-        fields = AnswerFields.model_validate_json(text)
-        frame = Frame.from_arrow(read_arrow(content)) if content and not fields.error else None
-        return ItemAnswer(fields, frame)
+        answer = ItemAnswer.model_validate_json(text)
+        _ = answer.frame  # its rows must fit its columns
     except FileNotFoundError:
-        return ItemAnswer(AnswerFields(error=_why_missing(root, execution)), is_missing=True)
-    except (ValueError, OverflowError, OSError, pa.ArrowException) as error:
-        return ItemAnswer(AnswerFields(error=f"UnreadableResult: {error}"))
+        return ItemAnswer(error=_why_missing(root, execution), is_missing=True)
+    except (ValueError, OverflowError, OSError) as error:
+        return ItemAnswer(error=f"UnreadableResult: {error}")
+    return answer
 
 
 def _why_missing(root: Path, execution: ExecutionResult) -> str:

@@ -18,6 +18,11 @@ class Sample(NamedTuple):
     table: Table
     path: Path
 
+    @property
+    def size(self) -> int:
+        """Bytes of its files."""
+        return sum(file.stat().st_size for file in text_files(self.path))
+
 
 def sample_of(table: Table, base: Path) -> Sample | None:
     """Finds the table's sample (`sample`, else `path`); None if there is none on this machine."""

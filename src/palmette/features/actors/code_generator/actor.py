@@ -111,7 +111,6 @@ class CodeGenerator(Agent):
                 entry=output.entry,
                 harness=harness,
                 tests=root / input.tests.file.path if input.tests else None,
-                python_path=bench.python_path(root),
                 seed=context.seed,
             )
             # The team's suite runs with its own Spark, network and checkout, so its tests cannot affect the checks
@@ -161,7 +160,6 @@ class CodeGenerator(Agent):
         return TeamSuiteCheck(
             sandbox=sandbox,
             environment=self.workbench.environment,
-            scratch=context.workspace,
             command=self.workbench.run.repository.test_command,
             before=partial(self.workbench.assemble, [], context.workspace / "before"),
         )

@@ -104,12 +104,12 @@ class TestcaseCoder(Agent):
         root = bench.assemble(files, context.workspace / "checkout")
         context.progress("running the tests on a stand-in for the script")
         with bench.attempt() as harness:
+            bench.spark.warm_up()  # for the script, which comes next
             results = harness.run_tests(
                 root / output.file.path,
                 {"right": right, "wrong": wrong},
                 root / script,
                 root=root,
-                python_path=bench.python_path(root),
                 stop_at_first=False,
             )
         return verdict(results["right"], results["wrong"], len(input.cases.cases), output.file.path)

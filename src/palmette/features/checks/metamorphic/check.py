@@ -34,7 +34,7 @@ ZONE_OF_CHANGES = "Europe/Berlin"
 FAR_ZONES = ("Pacific/Chatham", "Pacific/Marquesas")
 """Session zones that are far from UTC, by hours and a part of one: most times are on another day in one of them."""
 MANY_ROWS = 250
-SPINE, REPEAT, ZONE = "spine-rows", "run-twice", "session-zone"
+UNCHANGED, SPINE, REPEAT, ZONE = "unchanged", "spine-rows", "run-twice", "session-zone"
 _PROMISES = {
     **{code: (relation.__doc__ or "").split("\n")[0] for code, relation in RELATIONS.items()},
     SPINE: "The output has exactly the rows of the spine.",
@@ -67,36 +67,27 @@ class MetamorphicCheck:
             return CheckResult(skipped="no scenario has a row with a cut-off")
         first = next(iter(grounds))
         trials = {name: _trials(name, ground, everything=name == first) for name, ground in grounds.items()}
-        results = _results(subject, grounds, trials)
-        each = (_violations(name, ground, trials[name], *results[name]) for name, ground in grounds.items())
-        violations = next(filter(None, each), {})
-        tried = {trial.code for each in trials.values() for trial in each}
+        results = iter(subject.run([trial.case for each in trials.values() for trial in each]))
+        outcomes = {name: list(islice(results, len(each))) for name, each in trials.items()}
+        found = (_violations(name, ground, trials[name], outcomes[name]) for name, ground in grounds.items())
+        violations = next(filter(None, found), {})
+        tried = {trial.code for each in trials.values() for trial in each} - {UNCHANGED}
         left = ", ".join(code for code in RELATIONS if code not in tried)
         detail = f"{len(tried)} relations, {len(grounds)} scenarios"
         return CheckResult(tuple(violations.values()), detail=f"{detail}; not applicable: {left}" if left else detail)
 
 
-def _results(
-    subject: ScriptUnderTest, grounds: Mapping[str, MetamorphicInput], trials: Mapping[str, Sequence[MetamorphicCase]]
-) -> dict[str, list[CaseResult]]:
-    """By scenario: the result of the unchanged call, followed by the results of the trials."""
-    plain = {name: ScriptCase(f"{name}/plain", ground.frames, ground.as_of) for name, ground in grounds.items()}
-    results = iter(
-        subject.run([case for name in grounds for case in (plain[name], *(trial.case for trial in trials[name]))])
-    )
-    return {name: list(islice(results, 1 + len(trials[name]))) for name in grounds}
-
-
 def _violations(
-    name: str, ground: MetamorphicInput, trials: Sequence[MetamorphicCase], base: CaseResult, *results: CaseResult
+    name: str, ground: MetamorphicInput, trials: Sequence[MetamorphicCase], results: Sequence[CaseResult]
 ) -> dict[str, Violation]:
-    """The differences in one scenario, by code."""
+    """The differences in one scenario from the unchanged call, which is the first, by code."""
+    base = results[0]
     if base.frame is None:
         return {"crash": failure(base)}
     violations: dict[str, Violation] = {}
     if problem := relations.spine_mismatch(ground, base.frame.rows):
         violations[SPINE] = _violation(SPINE, name, problem)
-    for trial, result in zip(trials, results, strict=True):
+    for trial, result in zip(trials[1:], results[1:], strict=True):
         if problem := _difference(ground, base.frame, trial, result):
             violations.setdefault(trial.code, _violation(trial.code, name, problem))
     return violations
@@ -144,10 +135,10 @@ def session_zones(cutoff: datetime) -> tuple[str, str]:
 
 
 def _trials(name: str, ground: MetamorphicInput, *, everything: bool) -> list[MetamorphicCase]:
-    """All trials, or only those for session zones."""
+    """The unchanged call, then all trials, or only those for session zones."""
     trials = [
-        MetamorphicCase(ZONE, ScriptCase(f"{name}/{zone}", ground.frames, ground.as_of, session_zone=zone))
-        for zone in session_zones(ground.cutoff)
+        MetamorphicCase(code, ScriptCase(f"{name}/{zone}", ground.frames, ground.as_of, session_zone=zone))
+        for code, zone in ((UNCHANGED, "UTC"), *((ZONE, zone) for zone in session_zones(ground.cutoff)))
     ]
     if not everything:
         return trials

@@ -20,9 +20,9 @@ may be busy.
 _LOOK_EVERY = 0.2
 
 
-def seal(nonce: str, index: int, text: str, frame: bytes) -> str:
-    """Signs an answer and its frame; the signature requires the nonce."""
-    return new(nonce.encode(), f"{index}\n{text}\n".encode() + frame, sha256).hexdigest()
+def seal(nonce: str, index: int, text: str) -> str:
+    """Signs an answer; the signature requires the nonce."""
+    return new(nonce.encode(), f"{index}\n{text}".encode(), sha256).hexdigest()
 
 
 class Answers:
@@ -37,10 +37,9 @@ class Answers:
 
     def write(self, index: int, answer: dict[str, Any]) -> None:
         """Writes an answer atomically, with paths relative to the root, which differs between runs."""
-        part, frame = self.folder / f"{index}.part", self.folder / f"{index}.arrow"
+        part = self.folder / f"{index}.part"
         text = dumps(answer).replace(self._root, "")
-        content = frame.read_bytes() if frame.exists() else b""
-        part.write_text(f"{seal(self._nonce, index, text, content)}\n{text}", encoding="utf-8")
+        part.write_text(f"{seal(self._nonce, index, text)}\n{text}", encoding="utf-8")
         part.replace(self.folder / f"{index}.json")
 
     @contextmanager

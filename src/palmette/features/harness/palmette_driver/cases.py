@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import math
 from collections.abc import Callable
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -66,7 +69,7 @@ def _run(
             try:
                 session.reset(item["session_zone"], item["partitions"])
                 frames = {name: _frame(folder / file, session) for name, file in item["frames"].items()}
-                answer = _answer(call(item, frames), answers.folder / f"{index}.arrow", plan=item.get("plan", False))
+                answer = _answer(call(item, frames), plan=item.get("plan", False))
             except BaseException as error:  # noqa: BLE001 - process boundary: it is the answer
                 answer = failure(error, Path(job["root"]))
         answers.write(index, answer)
@@ -82,17 +85,37 @@ def _frame(file: Path, session: WarmSession) -> Any:
     return session.spark.createDataFrame(table, schema)
 
 
-def _answer(result: Any, file: Path, *, plan: bool) -> dict[str, Any]:
+def _answer(result: Any, *, plan: bool) -> dict[str, Any]:
     if not hasattr(result, "toArrow"):
         return {"value": json.loads(json.dumps(result, default=str))}
-    import pyarrow as pa
-
     explained = result._explain_string(extended=True) if plan else ""
     fetch_ahead(result)
-    table = result.toArrow()
-    with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-    return {"plan": explained, "nullable": {field.name: field.nullable for field in table.schema}}
+    table, fields = result.toArrow(), result.schema.fields
+    kinds = [field.dataType.simpleString() for field in fields]
+    values = [
+        [_plain(dict(value) if value and kind.startswith("map") else value) for value in column.to_pylist()]
+        for kind, column in zip(kinds, table.columns, strict=True)
+    ]
+    return {
+        "plan": explained,
+        "columns": [(field.name, kind, field.nullable) for field, kind in zip(fields, kinds, strict=True)],
+        "rows": list(zip(*values, strict=True)),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A value of a frame as JSON, in the form of `palmette.features.frame_json`."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def _argument(binding: dict[str, str], case: dict[str, Any], frames: dict[str, Any], session: WarmSession) -> Any:

@@ -26,7 +26,7 @@ _REAL = {
     "spark.sql.autoBroadcastJoinThreshold": "10485760",
     "spark.sql.shuffle.partitions": "8",
 }
-"""Spark settings for larger data, in place of those for a few rows."""
+"""Spark settings for data of more than a few rows."""
 
 
 def module_name(file: Path, path: Sequence[str]) -> str:
@@ -99,19 +99,28 @@ def failure(error: BaseException, root: Path) -> dict[str, str]:
 
 
 def run_main(job: dict[str, Any], session: WarmSession, answers: Answers) -> None:
-    """Runs the script as `__main__`, like spark-submit, or calls one of its functions; settings are for larger data."""
-    sys.argv = [job["script"], *job["argv"]]
-    answer: dict[str, Any] = {}
-    with answers.timed(0):
-        try:
+    """Runs the script as `__main__`, like spark-submit, or calls one of its functions, once per item."""
+    for index, item in enumerate(job["items"]):
+        with answers.timed(index):
+            answer = _run_once(job, item["argv"], session)
+        answers.write(index, answer)
+        if answer:
+            return
+
+
+def _run_once(job: dict[str, Any], argv: Sequence[str], session: WarmSession) -> dict[str, Any]:
+    sys.argv = [job["script"], *argv]
+    forget(Path(job["root"]))
+    try:
+        session.renew()
+        if not job["few_rows"]:
             session.spark.conf._set_all(configs=_REAL, silent=False)
-            if job["function"]:
-                getattr(import_script(Path(job["script"]), job["path"]), job["function"])(*job["argv"])
-            else:
-                runpy.run_path(job["script"], run_name="__main__")
-        except SystemExit as exit:
-            if exit.code not in (None, 0):
-                answer = failure(exit, Path(job["root"]))
-        except BaseException as error:  # noqa: BLE001 - process boundary: it is the answer
-            answer = failure(error, Path(job["root"]))
-    answers.write(0, answer)
+        if job["function"]:
+            getattr(import_script(Path(job["script"]), job["path"]), job["function"])(*argv)
+        else:
+            runpy.run_path(job["script"], run_name="__main__")
+    except SystemExit as exit:
+        return failure(exit, Path(job["root"])) if exit.code not in (None, 0) else {}
+    except BaseException as error:  # noqa: BLE001 - process boundary: it is the answer
+        return failure(error, Path(job["root"]))
+    return {}

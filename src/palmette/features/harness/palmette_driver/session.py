@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from .round_trips import save_round_trips
+from .round_trips import keep_rows, save_round_trips
 
 _RETRIES = 4
 _GOODBYE = 5.0
@@ -39,14 +39,24 @@ class WarmSession:
         os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # functions of pyspark read this
         from pyspark.sql.connect.session import SparkSession
 
-        self.spark: Any = SparkSession.builder.remote(remote).create()
-        if resolve_paths:  # the harness's own server: if it dies, this is detected at once and it is restarted
+        self._connect: Callable[[], Any] = SparkSession.builder.remote(remote).create
+        self._stop: Callable[[Any], None] = SparkSession.stop
+        self._partitions = 1
+        self._resolve_paths = resolve_paths
+        self.spark = self._connected()
+
+    def _connected(self) -> Any:
+        spark = self._connect()
+        if self._resolve_paths:  # the harness's own server: if it dies, this is detected at once and it is restarted
             from pyspark.sql.connect.client.retries import DefaultPolicy
 
-            self.spark.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
-        self._partitions = 1
-        self._stop: Callable[[Any], None] = SparkSession.stop
-        self._resolve_paths = resolve_paths
+            spark.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
+        return spark
+
+    def renew(self) -> None:
+        """Replaces the session, so that settings and views of one program do not reach the next."""
+        self._release()
+        self.spark = self._connected()
 
     def __enter__(self) -> WarmSession:
         from pyspark.sql import SparkSession as Classic
@@ -78,6 +88,9 @@ class WarmSession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._release()
+
+    def _release(self) -> None:
         goodbye = threading.Thread(target=self._stop, args=(self.spark,), daemon=True)
         goodbye.start()
         goodbye.join(_GOODBYE)
@@ -87,8 +100,10 @@ class WarmSession:
         plain = session.createDataFrame
 
         def create(spark: Any, *arguments: Any, **options: Any) -> Any:
-            frame = plain(spark, *arguments, **options)
-            return frame.coalesce(1) if self._partitions == 1 else frame
+            source = plain(spark, *arguments, **options)
+            frame = source.coalesce(1) if self._partitions == 1 else source
+            keep_rows(frame, source)
+            return frame
 
         session.createDataFrame = create
 
