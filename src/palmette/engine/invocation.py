@@ -320,7 +320,7 @@ def _asked(name: str, what: str, method: str) -> Iterator[None]:
         yield
     except PalmetteError:
         raise
-    except Exception as error:  # as above
+    except Exception as error:  # an actor may raise anything
         message = f"{name} raised {type(error).__name__}, asked {what}: {error}."
         raise DeveloperError(message, f"Mend its `{method}`, and resume the run.", code="actor-crashed") from error
 

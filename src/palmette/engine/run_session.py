@@ -68,7 +68,7 @@ class RunSession:
             with suppress(MachineError):  # nothing can be written
                 self._record_end("interrupted")
             raise
-        except Exception as error:
+        except Exception as error:  # whatever ends a run is journaled, and raised again
             with suppress(MachineError):  # an unwritable disk may have ended the run
                 self._record_end("failed", str(error))
             raise

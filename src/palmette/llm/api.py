@@ -102,7 +102,7 @@ class ApiProvider:
             response = wait_for(_request(self.api, _messages(prompt), asked))
         except ContentFilterError as error:
             return Reply(text=self._hide(str(error)), finish="refused", model=self.name)
-        except Exception as error:
+        except Exception as error:  # clients of providers raise errors of their own on what is no answer
             for cause in _causes(error):
                 if isinstance(cause, OversizedAnswerError):
                     remedy = "Check the base URL, or lower `max_tokens`."

@@ -265,7 +265,7 @@ class _Supervised:
         started = time.monotonic()
         try:
             self._end(seconds)
-        except BaseException:
+        except BaseException:  # an interrupt too must not leave a program behind
             self.stop()
             raise
         self._control.close()

@@ -198,7 +198,7 @@ class WarmSpark:
         )
         try:
             self._port = _wait_for_port(process)
-        except BaseException:
+        except BaseException:  # an interrupt too must not leave a server behind
             process.stop()
             raise
         self._process = process

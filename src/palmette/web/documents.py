@@ -98,7 +98,7 @@ async def keep_upload(name: str, chunks: AsyncIterator[bytes]) -> Path:
                 if size > MOST_UPLOAD:
                     raise UserError(f"The file has more than {MOST_UPLOAD} bytes.", "Name its path.", code="too-large")
                 file.write(chunk)
-    except BaseException:
+    except BaseException:  # a page that disconnects too leaves no half of a file
         path.unlink(missing_ok=True)
         raise
     return path
