@@ -218,12 +218,12 @@ class Invoker:
             raise
         except Exception as error:  # noqa: BLE001 - the process boundary to actors: what they raise is evidence
             return outcome(Verdict.of([_crash(task.name, error)]))
-        verdict = self._measured(task.name, task.input, stored, context)
-        return outcome(verdict if self._actor(task.name).has_criterion else self._confirmed(task.name, digest, verdict))
+        return outcome(self._confirmed(task.name, digest, self._measured(task.name, task.input, stored, context)))
 
     def _confirmed(self, name: str, digest: str, verdict: Verdict) -> Verdict:
-        """A person's verdict on an output that no criterion judges; `verdict` if nobody can be asked."""
-        if isinstance(self._setup.human, NoHuman) or not getattr(self._actor(name), "needs_person", False):
+        """A person's verdict on an output that no criterion judges; `verdict` for others, or if nobody can be asked."""
+        actor, nobody = self._actor(name), isinstance(self._setup.human, NoHuman)
+        if nobody or not getattr(actor, "needs_person", False) or actor.has_criterion:
             return verdict
         text = canonical(self._store.get(digest))
         shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}...\n"
