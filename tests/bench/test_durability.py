@@ -84,7 +84,7 @@ def test_a_long_journal_is_a_run_like_any_other(tmp_path: Path) -> None:
     load._write_long(tmp_path / "long", 2_500)
     assert len(read_journal(tmp_path / "long")) == 2_500
     state = run_state(tmp_path / "long")
-    assert state == fold(read_journal(tmp_path / "long")) and state.bill["draft", "speller"].spend.calls > 20
+    assert state == fold(read_journal(tmp_path / "long")) and state.bill["draft", "speller"].calls > 20
     assert resume_run(tmp_path / "long").status == "finished"
 
 

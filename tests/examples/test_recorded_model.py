@@ -80,7 +80,7 @@ def test_a_recorded_run_comes_to_its_pull_request_again(
     monkeypatch.setattr(TeamSuiteCheck, "check", lambda self, subject: CheckResult(skipped="left out of this test"))
     result = replay(name, tmp_path)
     assert result.status == "finished", result.reason
-    assert sum(cost.spend.calls for cost in result.state.bill.values()) == recorded_calls(name)
+    assert sum(cost.calls for cost in result.state.bill.values()) == recorded_calls(name)
     assert all(actor.verdict and actor.verdict.ok for actor in result.state.actors.values())
 
 
@@ -91,5 +91,5 @@ def test_a_model_finds_the_fault_of_another_actor_again(tmp_path: Path, monkeypa
     monkeypatch.setattr(TeamSuiteCheck, "_suite", lambda self, argv, root: whole(self, [*argv, new], root))
     result = replay("user_offer_history", tmp_path)
     assert result.status == "finished", result.reason
-    assert sum(cost.spend.calls for cost in result.state.bill.values()) == recorded_calls("user_offer_history")
+    assert sum(cost.calls for cost in result.state.bill.values()) == recorded_calls("user_offer_history")
     assert "actual.schema" not in result.artefact("tests", Tests).file.text

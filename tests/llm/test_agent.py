@@ -39,7 +39,7 @@ def test_the_built_in_rules_and_a_model_go_the_same_way(tmp_path: Path) -> None:
     result = run_topology(setup(Canned([GOOD])), tmp_path / "model")
     assert script(result) == 'print("hello")\n'
     ((who, cost),) = result.state.bill.items()
-    assert who == ("writer", "writer") and cost.spend.calls == 1 and cost.spend.tokens == 120
+    assert who == ("writer", "writer") and cost.calls == 1 and cost.tokens == 120
 
 
 class Unjudged(Writer):
@@ -108,7 +108,7 @@ def test_what_cannot_be_used_is_sent_back_with_the_error(tmp_path: Path, replies
     provider = Canned(replies)
     result = run_topology(setup(provider), tmp_path)
     assert script(result) == 'print("hello")\n'
-    assert len(provider.prompts) == result.state.bill["writer", "writer"].spend.calls == calls
+    assert len(provider.prompts) == result.state.bill["writer", "writer"].calls == calls
     assert provider.prompts[-1].messages[-1].text.startswith("Your answer could not be used.")
 
 

@@ -41,7 +41,7 @@ pathlib.Path("answer.md").write_text({GOOD!r} if mended else {BAD!r})
     assert isinstance(provider, CommandProvider)
     result = run_topology(setup(provider), tmp_path / "run")
     assert result.status == "finished" and len(result.state.actor("writer").attempts) == 1
-    cost = result.state.bill["writer", "writer"].spend
+    cost = result.state.bill["writer", "writer"]
     assert cost.calls == cost.unpriced == 2 and cost.input_tokens > 0
 
 
@@ -112,7 +112,7 @@ def test_a_line_of_a_topology_makes_a_tool_of_an_mcp_server_an_actor(
         (tmp_path / "words.yaml").write_text(TOPOLOGY.format(server=server), "utf-8")
         result = run_environment("topology", {"topology": str(tmp_path / "words.yaml")}, tmp_path / "run")
     assert result.status == "finished" and len(result.state.actor("writer").attempts) == 1
-    assert result.state.bill["writer", "writer"].spend.calls == 2
+    assert result.state.bill["writer", "writer"].calls == 2
 
 
 def _listens(port: int) -> bool:

@@ -132,7 +132,7 @@ def test_a_person_brings_the_answer(tmp_path: Path) -> None:
     result = run_topology(setup(Relay("relay", tmp_path / "run")), tmp_path / "run")
     assert script(result) == 'print("hello")\n'
     cost = result.state.bill["writer", "writer"]
-    assert cost.spend.money == 0.0 and result.state.spent.seconds < cost.seconds, "a person's time is not the run's"
+    assert cost.money == 0.0 and result.state.spent.seconds < cost.seconds, "a person's time is not the run's"
 
 
 def test_a_prompt_that_lies_there_keeps_its_number(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from palmette.engine.journal import Journal
 
 ASKING = """
 from palmette.documents import Model
-from palmette.engine import Attempt, BaseActor, Context
+from palmette.engine import Attempt, BaseActor, Context, Verdict
 
 class Colour(Model):
     colour: str | None
@@ -30,6 +30,9 @@ class Ask(BaseActor):
 
     def run(self, input: Input, context: Context) -> Attempt[Colour]:
         return Attempt(Colour(colour=context.ask(f"Which colour for {input.item}?")))
+
+    def check(self, input, output, context):
+        return Verdict(ok=True)
 """
 TOPOLOGY = """
 topology: asking

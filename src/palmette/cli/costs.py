@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import click
 from palmette.cli.screen import duration, first_line, print_table
 from palmette.engine import ArtefactStore, RunState, Spend, read_journal
 from palmette.engine.events import CallAnswered
-from palmette.engine.state import CallCost
 from palmette.errors import UserError
 
 HEADER = ("asked by", "as", "calls", "tokens in", "tokens out", "cost", "time")
@@ -44,7 +44,7 @@ def listed_calls(folder: Path) -> list[dict[str, Any]]:
             "number": number,
             "actor": call.actor,
             "role": call.role,
-            **_json(CallCost(call.spend, call.seconds)),
+            **_json(call.spend.model_copy(update={"seconds": call.seconds})),
             "asked": call.request,
             "answer": call.answer,
         }
@@ -73,9 +73,8 @@ def print_calls(calls: list[dict[str, Any]]) -> None:
     rows = []
     for call in calls:
         who = (call["number"], call["actor"] or "opening", call["role"])
-        spend = Spend.model_validate({name: call[name] for name in Spend.model_fields})
-        cost = _row(CallCost(spend, call["seconds"]))[1:]
-        rows.append((*who, *cost, first_line(call["answer"], 60)))
+        cost = Spend.model_validate({name: call[name] for name in Spend.model_fields})
+        rows.append((*who, *_row(cost)[1:], first_line(call["answer"], 60)))
     print_table(("call", *HEADER[:2], *HEADER[3:], "answer"), rows)
 
 
@@ -97,21 +96,17 @@ def _text(answer: Any) -> str:
     return str(answer["text"]) if isinstance(answer, dict) and "text" in answer else str(answer)
 
 
-def _total(state: RunState) -> CallCost:
-    total = CallCost()
-    for cost in state.bill.values():
-        total = total.plus(cost)
-    return total
+def _total(state: RunState) -> Spend:
+    return reduce(Spend.plus, state.bill.values(), Spend())
 
 
-def _json(cost: CallCost) -> dict[str, Any]:
-    return {**cost.spend.model_dump(), "seconds": round(cost.seconds, 2)}
+def _json(cost: Spend) -> dict[str, Any]:
+    return {**cost.model_dump(), "seconds": round(cost.seconds, 2)}
 
 
-def _row(cost: CallCost) -> tuple[str, ...]:
-    spend = cost.spend
-    counts = (str(spend.calls), str(spend.input_tokens), str(spend.output_tokens))
-    return (*counts, money(spend), duration(cost.seconds))
+def _row(cost: Spend) -> tuple[str, ...]:
+    counts = (str(cost.calls), str(cost.input_tokens), str(cost.output_tokens))
+    return (*counts, money(cost), duration(cost.seconds))
 
 
 def money(spend: Spend) -> str:

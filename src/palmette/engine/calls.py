@@ -24,19 +24,15 @@ class Spend(Model):
     """In US dollars, over the calls with a known price."""
     unpriced: int = 0
     """Calls with an unknown price; they are not free."""
+    seconds: float = 0.0
+    """Spent waiting for answers, summed over parallel calls."""
 
     @property
     def tokens(self) -> int:
         return self.input_tokens + self.output_tokens
 
     def plus(self, other: Spend) -> Spend:
-        return Spend(
-            calls=self.calls + other.calls,
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            money=self.money + other.money,
-            unpriced=self.unpriced + other.unpriced,
-        )
+        return Spend.model_validate({name: value + getattr(other, name) for name, value in self})
 
 
 class Paid(NamedTuple):

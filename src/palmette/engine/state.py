@@ -64,17 +64,6 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class CallCost:
-    """Cost of a part of a run."""
-
-    spend: Spend = field(default_factory=Spend)
-    seconds: float = 0.0  # spent waiting for answers, summed over parallel calls
-
-    def plus(self, other: CallCost) -> CallCost:
-        return CallCost(self.spend.plus(other.spend), self.seconds + other.seconds)
-
-
-@dataclass(frozen=True)
 class RunState:
     """The complete state of a run."""
 
@@ -90,7 +79,7 @@ class RunState:
     answer: e.HumanAnswered | None = None  # the human's last answer to the planner, until a decision uses it
     answers: Mapping[tuple[str, str], str | None] = field(default_factory=dict)
     """People's answers to actors, by actor and question."""
-    bill: Mapping[tuple[str, str], CallCost] = field(default_factory=dict)
+    bill: Mapping[tuple[str, str], Spend] = field(default_factory=dict)
     """Cost of paid calls in the whole run, by actor and role."""
     approved: frozenset[tuple[str, str]] = frozenset()  # approved actors with the key of their inputs
     decisions: int = 0  # decisions of the planner in the whole run, refused ones included
@@ -288,10 +277,10 @@ def _attempted(state: RunState, count: int = 1) -> RunState:
 
 
 def _paid(state: RunState, event: e.CallAnswered) -> RunState:
-    who = (event.actor, event.role)
+    who, cost = (event.actor, event.role), event.spend.model_copy(update={"seconds": event.seconds})
     return replace(
         state,
-        bill={**state.bill, who: state.bill.get(who, CallCost()).plus(CallCost(event.spend, event.seconds))},
+        bill={**state.bill, who: state.bill.get(who, Spend()).plus(cost)},
         spent=replace(state.spent, spend=state.spent.spend.plus(event.spend)),
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from palmette.engine import ArtefactStore, run_state
+from palmette.engine import RunResult, run_state
 from palmette.errors import RunError
 
 if TYPE_CHECKING:
@@ -19,10 +19,7 @@ _FILE = re.compile(r"^diff --git a/(?P<old>.+?) b/(?P<path>.+)$", re.M)
 
 def _value(folder: Path, name: str) -> Any:
     """An artefact of a run; RunError where it was not made."""
-    state = run_state(folder)
-    if name not in state.artefacts:
-        raise RunError(f"The run has not made {name!r}.", "Wait for it, or resume it.", code="unknown-artefact")
-    return ArtefactStore(folder).get(state.artefacts[name].digest)
+    return RunResult(folder, run_state(folder), "stopped").value(name)
 
 
 def pull_request_view(folder: Path) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from palmette.automl.samples import Repair as DataRepair
 from palmette.automl.splitting import HoldOut, SplitRequest
 from palmette.automl.task_spec.spec import Constraint, FieldSource, TaskSpec
 from palmette.engine import RunState, Spend
-from palmette.engine.state import ActorState, CallCost, Spent
+from palmette.engine.state import ActorState, Spent
 
 METRICS = {"classification": "accuracy", "regression": "rmse", "clustering": "silhouette"}
 OTHERS = {"forecasting": ("mase", "regression"), "node_classification": ("f1_macro", "classification")}
@@ -81,7 +81,7 @@ def findings_for(
         data=data_with(shown, text, names, classes, rows),
         state=RunState(
             actors={text: ActorState(seconds=80)},
-            bill={(text, text): CallCost(Spend(calls=2, input_tokens=1000, output_tokens=234, money=0.5), 3.0)},
+            bill={(text, text): Spend(calls=2, input_tokens=1000, output_tokens=234, money=0.5, seconds=3.0)},
             spent=Spent(seconds=90),
         ),
     )
