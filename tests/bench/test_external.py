@@ -25,7 +25,7 @@ def test_two_files_in_predictions_out(tmp_path: Path, monkeypatch: pytest.Monkey
     table[:150].to_csv(train, index=False)
     table[150:].drop(columns="y").to_csv(test, index=False)
     monkeypatch.setenv("PEERS_POSITIVE", "7")
-    assert run(str(train), str(test), "y", "tabular_classification", "roc_auc", "5", str(out)).exit_code == 0
+    assert run(str(train), str(test), "y", "tabular_classification", "roc_auc", "3", str(out)).exit_code == 0
     made = pd.read_csv(out, dtype={"prediction": str})
     assert list(made.columns) == ["prediction", "proba_3", "proba_7"] and len(made) == 50
     assert made[["proba_3", "proba_7"]].sum(axis=1).to_numpy() == pytest.approx(np.ones(50))
@@ -40,7 +40,7 @@ def test_clusters_are_found_without_a_target(tmp_path: Path, monkeypatch: pytest
     table[:150].to_csv(train, index=False)
     table[150:].to_csv(test, index=False)
     monkeypatch.setenv("PEERS_CLUSTERS", "3")
-    assert run(str(train), str(test), "cluster", "tabular_clustering", "rand_score", "8", str(out)).exit_code == 0
+    assert run(str(train), str(test), "cluster", "tabular_clustering", "rand_score", "4", str(out)).exit_code == 0
     made = pd.read_csv(out)
     assert len(made) == 50 and made["prediction"].groupby(place[150:]).nunique().tolist() == [1, 1, 1]
 
@@ -58,7 +58,7 @@ def test_nodes_are_predicted_within_their_graph(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("PEERS_NODE_ID", "node")
     monkeypatch.setenv("PEERS_EDGES", str(files["edges"]))
     monkeypatch.setenv("PEERS_OTHER_NODES", str(files["others"]))
-    given = (str(files["train"]), str(files["test"]), "y", "node_classification", "accuracy", "6", str(files["out"]))
+    given = (str(files["train"]), str(files["test"]), "y", "node_classification", "accuracy", "4", str(files["out"]))
     assert run(*given).exit_code == 0
     made = pd.read_csv(files["out"])
     assert len(made) == 40 and (made["prediction"] == nodes["y"][80:120].to_numpy()).mean() > 0.7
@@ -66,20 +66,20 @@ def test_nodes_are_predicted_within_their_graph(tmp_path: Path, monkeypatch: pyt
 
 def test_a_forecaster_is_kept_from_origin_to_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    steps, random = np.arange(420), np.random.default_rng(0)
-    north = 10 + 3 * np.sin(2 * np.pi * steps / 24) + random.normal(0, 0.2, 420)
-    stamps = pd.date_range("2024-01-01", periods=420, freq="h").astype(str)
-    table = pd.DataFrame({"time": stamps, "north": north, "south": 50 - 2 * north, "wind": random.normal(0, 1, 420)})
+    steps, random = np.arange(252), np.random.default_rng(0)
+    north = 10 + 3 * np.sin(2 * np.pi * steps / 24) + random.normal(0, 0.2, 252)
+    stamps = pd.date_range("2024-01-01", periods=252, freq="h").astype(str)
+    table = pd.DataFrame({"time": stamps, "north": north, "south": 50 - 2 * north, "wind": random.normal(0, 1, 252)})
     train, history, out, state = (tmp_path / name for name in ("train.csv", "history.csv", "out.csv", "state"))
     state.mkdir()
-    table[:384].to_csv(train, index=False)
+    table[:216].to_csv(train, index=False)
     given = {"TIME": "time", "FREQUENCY": "h", "SERIES_ID": "", "HORIZON": "12", "STATE": str(state)}
     for name, value in given.items():
         monkeypatch.setenv(f"PEERS_{name}", value)
     made = []
-    for origin in (384, 400):
+    for origin in (216, 232):
         table[:origin].to_csv(history, index=False)
-        assert run(str(train), str(history), "north,south", "ts_forecasting", "mse", "3", str(out)).exit_code == 0
+        assert run(str(train), str(history), "north,south", "ts_forecasting", "mse", "1.5", str(out)).exit_code == 0
         found, truth = pd.read_csv(out), table[origin : origin + 12]
         assert list(found["time"].astype(str)) == list(truth["time"])
         assert np.abs(found[["north", "south"]].to_numpy() - truth[["north", "south"]].to_numpy()).mean() < 1.0

@@ -18,7 +18,7 @@ from palmette.automl.artefacts import FeatureImportance, Occlusion, Score
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Strategy
 from palmette.automl.kinds import Kind
-from palmette.automl.measure import METRICS, Metric, Predictions
+from palmette.automl.measure import METRICS, Metric, Predictions, interval, score
 from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.measure.scorer import Scorer
 from palmette.automl.profile import Profile
@@ -69,6 +69,17 @@ class EndpointRequest(NamedTuple):
 
     rows: pd.DataFrame
     answer: Any  # expected response as JSON
+
+
+def scored(
+    metric: Metric, truth: NDArray[np.generic], made: Predictions, baseline: Predictions | None,
+    positive: str | None = None, **resampling: Any,
+) -> Score:  # fmt: skip
+    """Scores predictions with an interval, and the baseline beside them; `resampling` is as of `interval`."""
+    bounds = interval(metric, truth, made, positive, **resampling)
+    other = None if baseline is None else score(metric, truth, baseline, positive)
+    value = score(metric, truth, made, positive)
+    return Score(metric=metric.name, value=value, low=bounds.low, high=bounds.high, baseline=other)
 
 
 @dataclass(frozen=True)

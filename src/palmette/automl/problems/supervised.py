@@ -14,11 +14,11 @@ from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, Strategy
 from palmette.automl.file_cells import with_contents
 from palmette.automl.kinds import UNUSABLE, file_kinds
-from palmette.automl.measure import METRICS, Predictions, difference, interval, score, undefined
+from palmette.automl.measure import METRICS, Predictions, difference, undefined
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.measure.scorer import Scale, SupervisedScorer
 from palmette.automl.problems.explanations import FILES, Measure, importance, occlusions, telling_rows
-from palmette.automl.problems.problem import EnsembleMember, Problem
+from palmette.automl.problems.problem import EnsembleMember, Problem, scored
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ReportData
 from palmette.automl.splitting import DataSplits
@@ -129,16 +129,9 @@ class Supervised(Problem):
     ) -> list[Score]:
         truth, positive, units = self.truth(splits.holdout), self.blueprint.positive, splits.holdout_units
         asked = [name for name in also if METRICS[name].task == self.metric.task]
-        found = []
-        for name in dict.fromkeys((self.blueprint.metric, *asked, *self.side_metrics)):
-            metric = METRICS[name]
-            if undefined(metric, truth):
-                continue
-            bounds = interval(metric, truth, made, positive, units=units)
-            other = None if baseline is None else score(metric, truth, baseline, positive)
-            value = score(metric, truth, made, positive)
-            found.append(Score(metric=name, value=value, low=bounds.low, high=bounds.high, baseline=other))
-        return found
+        names = dict.fromkeys((self.blueprint.metric, *asked, *self.side_metrics))
+        metrics = [METRICS[name] for name in names if not undefined(METRICS[name], truth)]
+        return [scored(metric, truth, made, baseline, positive, units=units) for metric in metrics]
 
     def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:
         """Uses the paired bootstrap of the difference; False if the metric is undefined."""

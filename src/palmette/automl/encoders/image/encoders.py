@@ -11,7 +11,7 @@ from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, L
 from palmette.automl.encoders.shared import FromFolder, Scored, each_column, standard, starts_on_vectors
 
 FEATURES = "palmette.automl.encoders.image.pictures"
-THUMBNAIL, SQUARE = 16, 32  # sides in pixels of the two small sizes
+SQUARE = 32  # side in pixels of pictures for networks
 
 
 class _Pictures(Encoder):
@@ -34,16 +34,6 @@ class Shapes(_Pictures):
 class ShapesScores(Scored, Shapes):
     name = "image_shapes_scores"
     description = "What shapes and colours say about the target, by a cross-fitted regression for each column."
-
-
-class Pixels(_Pictures):
-    name = "image_pixels"
-    usual = False
-    description = "The pixels of a thumbnail of 16 by 16: for small pictures of things that fill them."
-    features, cell = 3 * THUMBNAIL**2, 0.0005
-
-    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
-        return Call(f"{FEATURES}.Thumbnails", {"size": THUMBNAIL})
 
 
 class Squares(_Pictures):

@@ -15,12 +15,12 @@ from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Candidate, Ensembling, Folds, Strategy
 from palmette.automl.file_cells import with_contents
 from palmette.automl.kinds import STRUCTURE, UNUSABLE
-from palmette.automl.measure import Predictions, interval, metric_of, score
+from palmette.automl.measure import Predictions, metric_of, score
 from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.problems.clustering.scorer import ClusterScorer, Matrix, degenerate
 from palmette.automl.problems.clustering.traits import traits_of
 from palmette.automl.problems.explanations import Measure, importance
-from palmette.automl.problems.problem import EnsembleMember, Objective, Problem
+from palmette.automl.problems.problem import EnsembleMember, Objective, Problem, scored
 from palmette.automl.problems.supervised import first_metric, require_row_count
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import ClusterResults as Clusters
@@ -188,7 +188,8 @@ class Clustering(Problem):
         labels = rows[self.blueprint.labels]
         known = np.flatnonzero(labels.notna().to_numpy())
         truth, other = labels.astype(str).to_numpy(str)[known], None if baseline is None else baseline.take(known)
-        return [_score(name, truth, made.take(known), other) for name in AGREEMENTS] if len(known) else []
+        metrics = [metric_of(name, "clustering") for name in AGREEMENTS] if len(known) else []
+        return [scored(one, truth, made.take(known), other, rounds=ROUNDS) for one in metrics]
 
     def _internal(self, splits: DataSplits, made: Predictions, baseline: Predictions | None) -> list[Score]:
         matrix = self.matrix(splits, splits.holdout)
@@ -237,13 +238,6 @@ def _outputs(made: Predictions) -> Floats:
     """Returns the clusters twice, (n, 2)."""
     clusters = made.values.astype(float)
     return np.column_stack([clusters, clusters])
-
-
-def _score(name: str, truth: NDArray[np.generic], made: Predictions, baseline: Predictions | None) -> Score:
-    metric = metric_of(name, "clustering")
-    bounds = interval(metric, truth, made, rounds=ROUNDS)
-    other = None if baseline is None else score(metric, truth, baseline)
-    return Score(metric=name, value=score(metric, truth, made), low=bounds.low, high=bounds.high, baseline=other)
 
 
 def _of_distances(name: str, matrix: Floats, made: Predictions, baseline: Predictions | None) -> Score | None:

@@ -74,12 +74,11 @@ def examples(blueprint: Blueprint, use: SeriesUse) -> pd.DataFrame:
 
 def requests(windows: HoldoutWindows, made: Predictions) -> tuple[EndpointRequest, ...]:
     """Returns the histories of the first series at the first origins, with their forecasts."""
-    found, place, size = list[EndpointRequest](), 0, windows.use.horizon * len(windows.use.targets)
-    for steps in windows.origins[:ASKED]:
-        rows = windows.history(*next(iter(steps.items())))
-        found.append(request_of(rows, made.take(np.arange(place, place + size)), windows.use))
-        place += size * len(steps)
-    return tuple(found)
+    use, size, first = windows.use, windows.use.horizon * len(windows.use.targets), dict[int, int]()
+    for place, one in enumerate(windows.windows):
+        first.setdefault(one.origin, place)
+    asked = [(windows.windows[place], np.arange(place * size, place * size + size)) for place in first.values()]
+    return tuple(request_of(windows.history(one), made.take(places), use) for one, places in asked[:ASKED])
 
 
 def request_of(rows: pd.DataFrame, made: Predictions, use: SeriesUse) -> EndpointRequest:

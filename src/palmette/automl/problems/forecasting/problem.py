@@ -13,13 +13,13 @@ from palmette.automl.artefacts import Score
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Candidate, Ensembling, Folds, SeriesUse, Strategy
 from palmette.automl.kinds import UNUSABLE, Kind
-from palmette.automl.measure import METRICS, Predictions, difference, interval, score
+from palmette.automl.measure import METRICS, Predictions, difference
 from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.problems.forecasting import package
 from palmette.automl.problems.forecasting.data import Columns, read_use, repairs_of
 from palmette.automl.problems.forecasting.scorer import ForecastScorer
 from palmette.automl.problems.forecasting.windows import HoldoutWindows, RowPositions, folds_of, held_out, naive_error
-from palmette.automl.problems.problem import FIRST_ROWS, EndpointRequest, EnsembleMember, Objective, Problem
+from palmette.automl.problems.problem import FIRST_ROWS, EndpointRequest, EnsembleMember, Objective, Problem, scored
 from palmette.automl.problems.supervised import first_metric
 from palmette.automl.profile import Profile
 from palmette.automl.report_data import DrawnForecast, Forecasts, ReportData
@@ -225,10 +225,8 @@ class Forecasting(Problem):
             truth, mine, units = _compared(name, windows, made)
             if not len(truth) or (name == "rmsle" and truth.min() <= -1):
                 continue
-            bounds = interval(METRICS[name], truth, mine, units=units)
-            other = None if baseline is None else score(METRICS[name], truth, _compared(name, windows, baseline)[1])
-            value = score(METRICS[name], truth, mine)
-            found.append(Score(metric=name, value=value, low=bounds.low, high=bounds.high, baseline=other))
+            other = None if baseline is None else _compared(name, windows, baseline)[1]
+            found.append(scored(METRICS[name], truth, mine, other, units=units))
         return found
 
     def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:
@@ -275,26 +273,21 @@ def _compared(name: str, windows: HoldoutWindows, made: Predictions) -> tuple[Fl
 
 def _forecasts(windows: HoldoutWindows, made: Predictions) -> Forecasts:
     """Returns what the report draws: some forecasts with the true values, and the coverage of their intervals."""
-    use, truth = windows.use, windows.truth
-    size, drawn, place = use.horizon * len(use.targets), list[DrawnForecast](), 0
-    values, bands = made.values.astype(float), made.quantiles
-    asked = [(steps[name], name) for steps in windows.origins for name in steps]
-    each = max(1, len(asked) // SHOWN)
-    for number, (step, name) in enumerate(asked):
-        block = slice(place, place + size)
-        place += size
-        if number % each or len(drawn) >= SHOWN:
-            continue
-        target = len(drawn) % len(use.targets)
-        start = max(0, step - 3 * use.horizon)
-        before = windows.tables[name][use.targets[target]].iloc[start:step].to_numpy(float)
-        mine = [one.reshape(use.horizon, len(use.targets))[:, target] for one in (truth[block], values[block])]
-        ends = [] if bands is None else [bands[block, side].reshape(use.horizon, -1)[:, target] for side in (0, -1)]
-        title = " ".join(filter(None, (name, use.targets[target], f"from {windows.tables[name].index[step]}")))
+    use, truth, drawn = windows.use, windows.truth, list[DrawnForecast]()
+    shape = len(windows.windows), use.horizon, len(use.targets)
+    bands = None if made.quantiles is None else made.quantiles.reshape(*shape, -1)
+    for place in range(0, shape[0], max(1, shape[0] // SHOWN))[:SHOWN]:
+        one, target = windows.windows[place], len(drawn) % len(use.targets)
+        table = windows.tables[one.name]
+        before = table[use.targets[target]].iloc[max(0, one.step - 3 * use.horizon) : one.step].to_numpy(float)
+        mine = [values.reshape(shape)[place, :, target] for values in (truth, made.values.astype(float))]
+        ends = [] if bands is None else [bands[place, :, target, side] for side in (0, -1)]
+        title = " ".join(filter(None, (one.name, use.targets[target], f"from {table.index[one.step]}")))
         drawn.append(DrawnForecast(title, before, *mine, *ends))
     known = np.isfinite(truth)
     low, high = (use.quantiles[0], use.quantiles[-1]) if len(use.quantiles) > 1 else (0.0, 0.0)
     inside = None
-    if bands is not None and high > low and known.any():
-        inside = float(np.mean((truth[known] >= bands[known, 0]) & (truth[known] <= bands[known, -1])))
+    if made.quantiles is not None and high > low and known.any():
+        ends = made.quantiles[known]
+        inside = float(np.mean((truth[known] >= ends[:, 0]) & (truth[known] <= ends[:, -1])))
     return Forecasts(tuple(drawn), int(known.sum()), high - low, inside)

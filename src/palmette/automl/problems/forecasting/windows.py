@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,9 +98,17 @@ def stretches(length: int, horizon: int, count: int) -> Iterator[tuple[int, int]
         yield (start, end) if start >= 2 else (0, 0)
 
 
+class Window(NamedTuple):
+    """A horizon of the hold-out, forecast from the rows before it."""
+
+    origin: int  # number of the origin, the same for windows of several series
+    name: str  # name of the series
+    step: int  # first step
+
+
 @dataclass(frozen=True)
 class HoldoutWindows:
-    """Windows of the hold-out, each forecast from the rows before it."""
+    """The windows of the hold-out, with their true values."""
 
     train: pd.DataFrame
     holdout: pd.DataFrame
@@ -110,59 +119,50 @@ class HoldoutWindows:
         """The regular rows of each series, training and hold-out together."""
         import pandas as pd
 
-        rows = pd.concat([self.train, self.holdout], ignore_index=True)
-        parts = by_series(rows, self.use.series).items()
-        return {name: regular(part, self.use.time, self.use.frequency) for name, part in parts}
+        return self._regular(pd.concat([self.train, self.holdout], ignore_index=True))
 
     @cached_property
     def starts(self) -> dict[str, int]:
         """The first step of the hold-out by series."""
-        known = by_series(self.train, self.use.series)
-        found = {}
-        for name, table in self.tables.items():
-            part = known.get(name)
-            if part is None or not len(part):
-                continue
-            learnt = len(regular(part, self.use.time, self.use.frequency))
-            if len(table) - learnt >= self.use.horizon:
-                found[name] = learnt
-        return found
+        known = {name: len(table) for name, table in self._regular(self.train).items()}
+        return {name: start for name, start in known.items() if len(self.tables[name]) - start >= self.use.horizon}
 
     @cached_property
-    def origins(self) -> list[dict[str, int]]:
-        """For each origin, the step of each series from which to forecast; evenly spread if there are many origins."""
+    def windows(self) -> list[Window]:
+        """By origin and series; evenly spread if there are many origins."""
         horizon = self.use.horizon
         counts = {name: (len(self.tables[name]) - start) // horizon for name, start in self.starts.items()}
         most = max(counts.values(), default=0)
         picks = np.unique(np.linspace(0, most - 1, min(MOST_ORIGINS, most)).round().astype(int))
         return [
-            {name: start + int(pick) * horizon for name, start in self.starts.items() if pick < counts[name]}
-            for pick in picks
+            Window(origin, name, start + int(pick) * horizon)
+            for origin, pick in enumerate(picks)
+            for name, start in self.starts.items()
+            if pick < counts[name]
         ]
 
     def model_inputs(self) -> list[pd.DataFrame]:
         """Returns the history and the known future values at each origin; many series are split into several tables."""
         import pandas as pd
 
-        some = max(1, MOST_ROWS // (self.use.context + self.use.horizon))
-        parts = [list(steps.items())[at : at + some] for steps in self.origins for at in range(0, len(steps), some)]
-        return [pd.concat([self.history(*one) for one in part], ignore_index=True) for part in parts]
+        some, found = max(1, MOST_ROWS // (self.use.context + self.use.horizon)), []
+        for _, group in groupby(self.windows, lambda one: one.origin):
+            rows = [self.history(one) for one in group]
+            found += [pd.concat(rows[at : at + some], ignore_index=True) for at in range(0, len(rows), some)]
+        return found
 
     @cached_property
     def truth(self) -> Floats:
-        """(m,): true values by origin, series, step and target, in this order; NaN if unknown."""
-        parts = [
-            self.tables[name][list(self.use.targets)].iloc[step : step + self.use.horizon].to_numpy(float).ravel()
-            for steps in self.origins
-            for name, step in steps.items()
-        ]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        """(m,): true values by window, step and target, in this order; NaN if unknown."""
+        targets, horizon = list(self.use.targets), self.use.horizon
+        parts = [self.tables[one.name][targets].iloc[one.step : one.step + horizon] for one in self.windows]
+        return np.concatenate([*(one.to_numpy(float).ravel() for one in parts), np.zeros(0)])
 
     @cached_property
     def units(self) -> Ints:
-        """(m,): the resampling unit of each value: an origin, or an origin of one series if there are few origins."""
-        origins = np.repeat(np.arange(len(self.origins)), [len(steps) for steps in self.origins])
-        units = np.arange(len(origins)) if len(self.origins) < MOST_ORIGINS // 2 else origins
+        """(m,): the resampling unit of each value: an origin, or a window if there are few origins."""
+        origins = np.array([one.origin for one in self.windows], dtype=np.int64)
+        units = np.arange(len(origins)) if len({*origins}) < MOST_ORIGINS // 2 else origins
         return np.repeat(units, self.use.horizon * len(self.use.targets)).astype(np.int64)
 
     @cached_property
@@ -172,21 +172,24 @@ class HoldoutWindows:
             name: [naive_error(self.tables[name][target].iloc[:start], self.use.season) for target in self.use.targets]
             for name, start in self.starts.items()
         }
-        parts = [np.tile(known[name], self.use.horizon) for steps in self.origins for name in steps]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        return np.concatenate([*(np.tile(known[one.name], self.use.horizon) for one in self.windows), np.zeros(0)])
 
-    def history(self, name: str, step: int) -> pd.DataFrame:
-        """Returns the rows of a series before a step, and the known values of the horizon after it."""
-        use, table = self.use, self.tables[name]
+    def _regular(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        parts = by_series(rows, self.use.series).items()
+        return {name: regular(part, self.use.time, self.use.frequency) for name, part in parts if len(part)}
+
+    def history(self, window: Window) -> pd.DataFrame:
+        """Returns the rows of a series before a window, and the known values in it."""
+        use, step = self.use, window.step
         first = max(0, step - use.context)
-        rows = table.iloc[first : step + (use.horizon if use.known else 0)].copy()
+        rows = self.tables[window.name].iloc[first : step + (use.horizon if use.known else 0)].copy()
         end = step - first
         for names, values in ((use.targets, rows[[*use.targets]].ffill()), (use.past, rows[[*use.past]])):
             rows[[*names]] = values.head(end)  # rows after the origin have no values
         if use.time:
             rows.insert(0, use.time, rows.index)
         if use.series:
-            rows.insert(0, use.series, name)
+            rows.insert(0, use.series, window.name)
         return rows.reset_index(drop=True)
 
 
