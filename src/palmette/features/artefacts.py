@@ -91,8 +91,6 @@ class Conventions(Model):
     config_path: str
     functions: tuple[FunctionShape, ...]
     """The predefined functions in file order, one for each role."""
-    tables_as: Literal["dict", "each"] = "dict"
-    """Whether `build` takes its tables as one dict by table name, or as one DataFrame parameter per table."""
     config_option: str = "--config"
     """Command-line options of `main`."""
     as_of_option: str = "--as-of"

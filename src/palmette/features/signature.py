@@ -90,16 +90,17 @@ def meaning_of(parameter: Parameter) -> Meaning:
 def signature(view: View, conventions: Conventions, role: Role) -> tuple[BoundParameter, ...]:
     """The parameters of the function with `role`, for this view.
 
-    `build` gets one parameter per table if the team's scripts have that (`tables_as: each`), and no cut-off if the
+    `build` gets one parameter per table if the team's scripts have that , and no cut-off if the
     spine has the cut-offs, unless the script follows a neighbour's skeleton that passes one.
     """
     shape = shape_of(conventions, role)
+    per_table = role == "build" and any(map(is_frame, shape.parameters))
     bound: list[BoundParameter] = []
     for parameter in shape.parameters:
         meaning = meaning_of(parameter)
         if meaning == "as_of" and view.cutoff == "spine" and not conventions.skeleton:
             continue
-        if role == "build" and meaning in ("table", "tables", "frame") and conventions.tables_as == "each":
+        if per_table and meaning in ("table", "tables", "frame"):
             if not any(item.meaning == "table" for item in bound):
                 bound += [BoundParameter(name, "DataFrame", "table", name) for name in sorted(view.tables)]
             continue

@@ -226,7 +226,7 @@ def test_tables_may_be_parameters_of_build() -> None:
         )
         for shape in CONVENTIONS.functions
     )
-    text = script(view("spending"), CONVENTIONS.model_copy(update={"functions": functions, "tables_as": "each"}))
+    text = script(view("spending"), CONVENTIONS.model_copy(update={"functions": functions}))
     build = next(node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef) and node.name == "build")
     assert [argument.arg for argument in build.args.args] == ["merchants", "transactions", "as_of"]
     assert 'build(tables["merchants"], tables["transactions"], as_of)' in text

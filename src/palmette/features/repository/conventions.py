@@ -7,18 +7,17 @@ import builtins
 import copy
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from palmette.delivery.paths import is_obeyed
 from palmette.features.artefacts import Conventions, FunctionShape, Role
 from palmette.features.repository.checkout import Checkout, Module, dotted_name
-from palmette.features.repository.habits import declared_options, style_of, usual_entry
+from palmette.features.repository.habits import style_of, usual_entry, usual_options
 from palmette.features.repository.neighbours import (
     Neighbour,
     builder_of,
-    common_functions,
     entry_of,
     find_neighbours,
     inferred_parameters,
@@ -57,13 +56,16 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
     neighbours = find_neighbours(checkout)
     text = checkout.text(run.repository.readme)
     readme = read_readme(text, checkout.test_names)
-    found, unfilled = _skeleton(neighbours, checkout, view, readme.functions)
+    model, departures = _model(neighbours, checkout, view)
+    unfit = _unfit(model, checkout, view, readme.functions) if model is not None else None
+    found = model if unfit is None else None
     if found is not None:
         functions = _shapes(found)
     else:
-        functions = _functions(
-            readme.functions, common_functions(neighbours), _config_annotation(run, neighbours), view_name
-        )
+        departures = (unfit,) if unfit is not None else departures
+        shapes = _shapes(model) if model is not None else ()
+        known = [one for one in shapes if one.role != "build" or _takes_cutoff(one)]
+        functions = _functions(readme.functions, known, _config_annotation(run, neighbours), view_name)
     paths = _Paths.of(checkout, neighbours)
 
     def place(*patterns: str) -> str:
@@ -71,7 +73,7 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
 
     script_path = place(readme.script_path, paths.script, "features/{view}.py")
     build = next(shape for shape in functions if shape.role == "build")
-    options = _options(neighbours, {one.name for one in build.parameters if not is_frame(one)})
+    options = usual_options(neighbours, {one.name for one in build.parameters if not is_frame(one)})
     style = formatting(checkout)
     instance, imports = _instance(checkout, found, neighbours, view_name) if found is not None else ("", ())
     test_path = place(readme.test_path, paths.test, "tests/test_{view}.py")
@@ -87,9 +89,8 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
         style=style_of(neighbours, text),
         entry=usual_entry(checkout, neighbours if found is not None else (), options),
         naive_cutoffs=found is not None and re.search(r"tzinfo|timezone|\bUTC\b", found.text) is None,
-        tables_as=_tables_as(functions),
-        config_option=options.config,
-        as_of_option=options.as_of,
+        config_option=options[0],
+        as_of_option=options[1],
         docstring_style=_docstring_style(neighbours, view_name),
         fixture=session_fixture(checkout, test_path),
         formatter=style.command,
@@ -98,7 +99,7 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
         instance_imports=imports,
         line_length=style.line_length or readme.line_length or DEFAULT_LINE_LENGTH,
         rules=readme.rules,
-        departures=unfilled if found is not None else (*unfilled, *_of_days(functions)),
+        departures=departures if found is not None else (*departures, *_of_days(functions)),
     )
 
 
@@ -123,9 +124,10 @@ def _of_days(functions: Iterable[FunctionShape]) -> Iterator[str]:
             )
 
 
-def _skeleton(
-    neighbours: Sequence[Neighbour], checkout: Checkout, view: View, stated: Sequence[FunctionShape]
-) -> tuple[Skeleton | None, tuple[str, ...]]:
+_WRITTEN = "the script is written as functions that load, build and write"
+
+
+def _model(neighbours: Sequence[Neighbour], checkout: Checkout, view: View) -> tuple[Skeleton | None, tuple[str, ...]]:
     """The neighbour to imitate (or None), and differences between new scripts and the neighbours, as sentences."""
     has_builder = any(builder_of(neighbour.module) for neighbour in neighbours)
     if not has_builder and (shape := unfilled_shape(checkout)):
@@ -133,29 +135,34 @@ def _skeleton(
             f"{shape}, a shape that no rule fills: the script is written "
             "as functions that load, build and write. A model may write the team's shape (`model` in the run file).",
         )
-    if not neighbours:
-        return None, ()
     found = skeleton(neighbours, ViewNames(view.name, tuple(sorted(view.tables))))
-    example = neighbours[-1].module
-    written = "the script is written as functions that load, build and write"
-    if found is None:
-        several = builder_of(example) is None
-        what = "has no single function that builds all features" if several else "names tables in ways no rule fills"
-        return None, (f"`{example.path}` {what}; {written}.",)
+    if found is not None or not neighbours:
+        return found, found.unexplained if found is not None else ()
+    several = builder_of(neighbours[-1].module) is None
+    what = "has no single function that builds all features" if several else "names tables in ways no rule fills"
+    return None, (f"`{neighbours[-1].module.path}` {what}; {_WRITTEN}.",)
+
+
+def _unfit(found: Skeleton, checkout: Checkout, view: View, stated: Sequence[FunctionShape]) -> str | None:
+    """Why the view's script cannot be modelled on this neighbour, as a sentence; None if it can."""
     defined = {node.name for node in ast.walk(ast.parse(found.text)) if isinstance(node, ast.FunctionDef)}
-    missing = [shape.name for shape in stated if shape.name not in defined]
+    missing = ", ".join(f"`{shape.name}`" for shape in stated if shape.name not in defined)
     if missing:
-        names = ", ".join(f"`{name}`" for name in missing)
-        return None, (f"The README names {names}, which `{found.model}` does not have; the README is followed.",)
+        return f"The README names {missing}, which `{found.model}` does not have; the README is followed."
     builder = next(shape for shape in _shapes(found) if shape.role == "build")
-    if view.cutoff != "spine" and not any(meaning_of(one) == "as_of" for one in builder.parameters):
-        return None, (f"`{builder.name}` of `{found.model}` takes no cut-off, which this view needs; {written}.",)
+    if view.cutoff != "spine" and not _takes_cutoff(builder):
+        return f"`{builder.name}` of `{found.model}` takes no cut-off, which this view needs; {_WRITTEN}."
     formats = readable_formats(found, checkout)
     for table in view.tables.values():
         if formats and table.path is not None and table.format not in formats:
-            reads = ", ".join(sorted(formats))
-            return None, (f"`{found.model}` reads {reads}, and `{table.name}` is {table.format}; {written}.",)
-    return found, found.unexplained
+            return (
+                f"`{found.model}` reads {', '.join(sorted(formats))}, and `{table.name}` is {table.format}; {_WRITTEN}."
+            )
+    return None
+
+
+def _takes_cutoff(builder: FunctionShape) -> bool:
+    return any(meaning_of(one) == "as_of" for one in builder.parameters)
 
 
 def _instance(
@@ -205,24 +212,23 @@ def _shapes(found: Skeleton) -> tuple[FunctionShape, ...]:
         if role is None or (role == "build" and function.name != builder):
             continue
         parameters = tuple(one for one in inferred_parameters(function) if one.name not in ("self", "cls"))
-        shapes.append(
-            FunctionShape(name=function.name, role=role, parameters=parameters, returns=inferred_returns(function))
-        )
+        returns = function.returns or "DataFrame" if role == "build" else inferred_returns(function)
+        returns = re.sub(r"^tuple\[DataFrame(, DataFrame)*\]$", "tuple[DataFrame, ...]", returns)
+        shapes.append(FunctionShape(name=function.name, role=role, parameters=parameters, returns=returns))
     return tuple(shapes)
 
 
 def _functions(
-    stated: Sequence[FunctionShape], common: Sequence[FunctionShape], config: str, view_name: str
+    stated: Sequence[FunctionShape], known: Sequence[FunctionShape], config: str, view_name: str
 ) -> tuple[FunctionShape, ...]:
-    """One function per role: named by the README, with the neighbours' signature; defaults if both are silent."""
+    """One function per role: named by the README, with a neighbour's signature; defaults if both are silent."""
     defaults = [shape for text in _DEFAULTS if (shape := parse_signature(text.format(config=config)))]
     merged = {shape.role: shape for shape in defaults}
-    for shape in common:
+    for shape in (*known, *stated):
         callable_as_is = shape.role != "main" or all(p.name in ("argv", "args") or p.default for p in shape.parameters)
-        merged[shape.role] = shape if callable_as_is else _renamed(merged[shape.role], shape.name)
-    for shape in stated:
-        merged[shape.role] = shape if _annotated(shape) else _renamed(merged[shape.role], shape.name)
-    order = dict.fromkeys(shape.role for shape in (*max(common, stated, key=len), *defaults))
+        is_whole = callable_as_is if shape in known else _annotated(shape)
+        merged[shape.role] = shape if is_whole else _renamed(merged[shape.role], shape.name)
+    order = dict.fromkeys(shape.role for shape in (*max(known, stated, key=len), *defaults))
     return tuple(
         _renamed(merged[role], re.sub(r"\{\w+\}|<\w+>", view_name, merged[role].name))
         for role in sorted(order, key=lambda role: role == "main")
@@ -235,11 +241,6 @@ def _renamed(shape: FunctionShape, name: str) -> FunctionShape:
 
 def _annotated(shape: FunctionShape) -> bool:
     return bool(shape.parameters) and all(parameter.annotation for parameter in shape.parameters)
-
-
-def _tables_as(functions: Iterable[FunctionShape]) -> Literal["dict", "each"]:
-    build = next(shape for shape in functions if shape.role == "build")
-    return "each" if any(is_frame(parameter) for parameter in build.parameters) else "dict"
 
 
 def _config_annotation(run: Run, neighbours: Sequence[Neighbour]) -> str:
@@ -304,30 +305,6 @@ def _package(checkout: Checkout, script_path: str) -> str:
     """Import name of the folder of scripts; empty if scripts cannot be imported as a package."""
     parts = checkout.import_name(script_path).split(".")[:-1]
     return ".".join(parts) if all(part.isidentifier() for part in parts) else ""
-
-
-class _Options(NamedTuple):
-    config: str = "--config"
-    as_of: str = "--as-of"
-
-
-def _options(neighbours: Sequence[Neighbour], given: Collection[str]) -> _Options:
-    """The usual command-line options of neighbours, from argparse, click or typer calls.
-
-    `given` contains the parameters of the build function: an option named after its cut-off is the cut-off's.
-    """
-    config, as_of = Counter[str](), Counter[str]()
-    for neighbour in neighbours:
-        for flag in declared_options(neighbour.module):
-            if not flag.startswith("--"):
-                continue
-            if re.search(r"conf|cfg|settings|params|options", flag):
-                config[flag] += 1
-                continue
-            named = flag.lstrip("-").replace("-", "_") in given or re.search(r"as[-_]?of|cut[-_]?off", flag)
-            if named or re.search(r"date|until|day|timestamp", flag):
-                as_of[flag] += 1 + bool(named)
-    return _Options(config=_favourite(config) or "--config", as_of=_favourite(as_of) or "--as-of")
 
 
 def _docstring_style(neighbours: Sequence[Neighbour], view_name: str) -> str:

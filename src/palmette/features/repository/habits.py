@@ -6,12 +6,12 @@ import ast
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Literal
 
 from palmette.features.artefacts import ScriptEntry, ScriptStyle
-from palmette.features.repository.checkout import Checkout, Module, dotted_name
+from palmette.features.repository.checkout import Checkout, Module, called_names, dotted_name
 from palmette.features.repository.neighbours import Neighbour, builder_of, entry_of
 from palmette.features.signature import BY_NAME
 
@@ -26,6 +26,11 @@ CASTS = re.compile(r"\b(every|each|all)\b.*\bcast(s|ed)?\b", re.IGNORECASE)
 SORTED = re.compile(r"\b(output|result|rows)\b.*\b(sorted|ordered)\b", re.IGNORECASE)
 """Rules of a README that ask for a cast of every column, and for sorted rows."""
 _VIEW = re.compile(r"view|feature|name|job")
+DOCSTRING_FORMS: Mapping[Literal["google", "numpy", "sphinx"], str] = {
+    "google": r"^(Args|Returns):$",
+    "numpy": r"^-{4,}$",
+    "sphinx": r"^:(param|returns?)\b",
+}
 
 
 def style_of(neighbours: Sequence[Neighbour], readme: str) -> ScriptStyle:
@@ -40,7 +45,7 @@ def style_of(neighbours: Sequence[Neighbour], readme: str) -> ScriptStyle:
         for dotted, local, text in _import_statements(ast.parse(code)):
             usual[dotted] = (local, text)
     builders = [builder.node for one in neighbours if (builder := builder_of(one.module)) is not None]
-    columns = [found for node in builders if (found := _output_columns(node))]
+    columns = [found for node in builders if (found := output_columns(node))]
     casts = [all(".cast(" in column for column in found) for found in columns]
     cast_types = re.findall(r"\.cast\((.)(?:[^)]*)", "\n".join(text for found in columns for text in found))
     return ScriptStyle(
@@ -50,7 +55,7 @@ def style_of(neighbours: Sequence[Neighbour], readme: str) -> ScriptStyle:
         helpers=_helpers(neighbours),
         casts=_most(casts) or CASTS.search(readme) is not None,
         type_objects=_most([quote not in "\"'" for quote in cast_types]),
-        sorted=_most([_is_sorted(node) for node in builders]) or SORTED.search(readme) is not None,
+        sorted=_most([is_sorted(node) for node in builders]) or SORTED.search(readme) is not None,
     )
 
 
@@ -75,12 +80,7 @@ def _docstrings(neighbours: Sequence[Neighbour]) -> Literal["google", "numpy", "
     docs = [function.doc for function in functions if function.doc]
     if 2 * len(docs) < len(functions):
         return "none"
-    forms: dict[Literal["google", "numpy", "sphinx"], str] = {
-        "google": r"^(Args|Returns):$",
-        "numpy": r"^-{4,}$",
-        "sphinx": r"^:(param|returns?)\b",
-    }
-    for form, pattern in forms.items():
+    for form, pattern in DOCSTRING_FORMS.items():
         if _most([re.search(pattern, doc, re.MULTILINE) is not None for doc in docs]):
             return form
     return "plain"
@@ -91,7 +91,7 @@ def _helpers(neighbours: Sequence[Neighbour]) -> Literal["public", "private", "n
     own = []
     for one in neighbours:
         builder, entry = builder_of(one.module), entry_of(one.module)
-        called = {name.rpartition(".")[2] for name in _calls(builder.node)} if builder else set()
+        called = {name.rpartition(".")[2] for name in called_names(builder.node)} if builder else set()
         named = [f.name for f in (*one.module.functions, *one.module.methods) if f.name != entry]
         own.append([name for name in named if name in called])
     flat = [name for names in own for name in names]
@@ -100,23 +100,22 @@ def _helpers(neighbours: Sequence[Neighbour]) -> Literal["public", "private", "n
     return "private" if _most([name.startswith("_") for name in flat]) else "public"
 
 
-def _calls(node: ast.AST) -> list[str]:
-    return [dotted_name(child.func) for child in ast.walk(node) if isinstance(child, ast.Call)]
+def _methods_of_result(node: ast.FunctionDef) -> dict[str, ast.Call]:
+    """The calls of methods in the last `return`, by name; the outermost ones come first."""
+    returned = [child.value for child in ast.walk(node) if isinstance(child, ast.Return) and child.value is not None]
+    calls = [child for child in ast.walk(returned[-1]) if isinstance(child, ast.Call)] if returned else []
+    return {call.func.attr: call for call in reversed(calls) if isinstance(call.func, ast.Attribute)}
 
 
-def _output_columns(node: ast.FunctionDef) -> list[str]:
-    """The arguments of the last `select`, as source text."""
-    returned = [child.value for child in ast.walk(node) if isinstance(child, ast.Return)]
-    for call in ast.walk(returned[-1]) if returned and returned[-1] is not None else ():
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "select":
-            return [ast.unparse(argument) for argument in call.args]
-    return []
+def output_columns(node: ast.FunctionDef) -> list[str]:
+    """The arguments of the `select` that makes a build function's result, as source text."""
+    select = _methods_of_result(node).get("select")
+    return [ast.unparse(argument) for argument in select.args] if select is not None else []
 
 
-def _is_sorted(node: ast.FunctionDef) -> bool:
-    returned = [child.value for child in ast.walk(node) if isinstance(child, ast.Return)]
-    last = returned[-1] if returned else None
-    return isinstance(last, ast.Call) and isinstance(last.func, ast.Attribute) and last.func.attr in ("orderBy", "sort")
+def is_sorted(node: ast.FunctionDef) -> bool:
+    """Whether a build function sorts its result."""
+    return not {"orderBy", "sort"}.isdisjoint(_methods_of_result(node))
 
 
 def usual_entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequence[str]) -> ScriptEntry:
@@ -190,6 +189,22 @@ def _commands(checkout: Checkout) -> Iterator[tuple[str, list[str]]]:
                     yield path, [word.removeprefix("./") for word in shlex.split(command, comments=True)]
                 except ValueError:
                     continue
+
+
+def usual_options(neighbours: Sequence[Neighbour], given: Collection[str]) -> tuple[str, str]:
+    """The most frequent options of neighbours for configuration and cut-off, else `--config` and `--as-of`.
+
+    `given` contains the parameters of the build function: an option named after its cut-off is the cut-off's.
+    """
+    config, as_of = Counter[str](), Counter[str]()
+    for flag in (flag for one in neighbours for flag in declared_options(one.module) if flag.startswith("--")):
+        named = flag.lstrip("-").replace("-", "_") in given
+        meaning = _placeholder(flag)
+        if meaning == "{config}":
+            config[flag] += 1
+        elif meaning == "{cutoff}" or named:
+            as_of[flag] += 1 + bool(named or re.search(r"as[-_]?of|cut[-_]?off", flag))
+    return max(config, key=config.__getitem__, default="--config"), max(as_of, key=as_of.__getitem__, default="--as-of")
 
 
 def _general(words: Sequence[str], view: str) -> tuple[str, ...]:

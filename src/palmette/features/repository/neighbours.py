@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from palmette.features.artefacts import FunctionShape, Parameter, Role
+from palmette.features.artefacts import Parameter, Role
 from palmette.features.repository.checkout import Checkout, Function, Module, called_names, dotted_name
 from palmette.features.signature import BY_NAME
 from palmette.features.team_document import SUFFIXES
@@ -232,42 +232,6 @@ def builder_of(module: Module) -> Builder | None:
 def _holds_frames(annotation: str) -> bool:
     """Whether values of this type are or may contain data frames."""
     return "DataFrame" in annotation or annotation in ("dict", "Dict")
-
-
-def common_functions(neighbours: Sequence[Neighbour]) -> tuple[FunctionShape, ...]:
-    """Public functions of the most typical neighbour that most others define, too, one per role, in file order."""
-    if not neighbours:
-        return ()
-    named = [(one, {_generic(f.name, one.view): f for f in one.module.functions}) for one in neighbours]
-    tally = Counter(name for _, functions in named for name in functions)
-    shared = {name for name, count in tally.items() if 2 * count >= len(neighbours)}
-    model, functions = max(named, key=lambda pair: (len(shared & pair[1].keys()), pair[0].module.path))
-    entry = entry_of(model.module)
-    called = {name for function in functions.values() if function.name == entry for name in called_names(function.node)}
-    best: dict[Role, tuple[tuple[bool, bool], str]] = {}
-    for name, function in functions.items():
-        role = role_of(function, entry)
-        if role is None or name not in shared or (name.startswith("_") and role != "main"):
-            continue
-        rank = (role_by_name(name) == role, function.name in called)
-        if role not in best or rank >= best[role][0]:
-            best[role] = (rank, name)
-    roles = {name: role for role, (_, name) in best.items()}
-    return tuple(
-        FunctionShape(name=name, role=roles[name], parameters=inferred_parameters(function), returns=_returns(function))
-        for name, function in functions.items()
-        if name in roles
-    )
-
-
-def _returns(function: Function) -> str:
-    """What a function returns, where a tuple of data frames has one for each table of a view."""
-    return re.sub(r"^tuple\[DataFrame(, DataFrame)*\]$", "tuple[DataFrame, ...]", inferred_returns(function))
-
-
-def _generic(name: str, view: str) -> str:
-    """A function's name with `{view}` in place of the view's."""
-    return re.sub(rf"(^|_){re.escape(view)}(_|$)", r"\1{view}\2", name) if view else name
 
 
 def inferred_parameters(function: Function) -> tuple[Parameter, ...]:

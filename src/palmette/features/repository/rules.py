@@ -14,7 +14,9 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from palmette.features.artefacts import Conventions
-from palmette.features.repository.habits import CASTS, SORTED
+from palmette.features.repository.checkout import called_names
+from palmette.features.repository.habits import CASTS, DOCSTRING_FORMS, SORTED, is_sorted, output_columns
+from palmette.features.signature import is_frame, shape_of
 
 _CODE = re.compile(r"`([^`]+)`")
 _NEVER = re.compile(r"\b(no|never|not|don't|avoid|without|forbid\w*|instead of)\b", re.IGNORECASE)
@@ -57,13 +59,11 @@ class DeliveredFiles:
 
     @cached_property
     def builder(self) -> ast.FunctionDef | None:
-        name = next(shape.name for shape in self.conventions.functions if shape.role == "build")
-        return self.functions.get(name)
+        return self.functions.get(shape_of(self.conventions, "build").name)
 
     @cached_property
     def called(self) -> set[str]:
-        nodes = [node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
-        return {ast.unparse(node).rpartition(".")[2] for node in nodes}
+        return {name.rpartition(".")[2] for name in called_names(self.tree)}
 
 
 def rule_reports(files: DeliveredFiles) -> tuple[RuleReport, ...]:
@@ -115,7 +115,7 @@ def _functions(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
             for part in rest.partition(")")[0].split(",")
             if part.strip() not in ("", "self", "cls")
         ]
-        is_builder = node is files.builder and files.conventions.tables_as == "each"
+        is_builder = node is files.builder and any(map(is_frame, shape_of(files.conventions, "build").parameters))
         same = given == wanted or (is_builder and given[-1:] == wanted[-1:])
         yield _Claim(f"`{name}({', '.join(given)})`", same or not wanted)
     number = re.search(r"\bexactly (\w+) functions\b", rule)
@@ -127,10 +127,10 @@ def _functions(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 
 def _never(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
     """Calls that a rule forbids, named in backticks or by a word."""
-    if not _NEVER.search(rule):
-        return
     start = _NEVER.search(rule)
-    tail = rule[start.start() :] if start else ""
+    if start is None:
+        return
+    tail = rule[start.start() :]
     for code in _CODE.findall(tail.split(";")[0]):
         name = re.fullmatch(r"\.?([A-Za-z_][\w.]*)(?:\(.*\))?", code)
         if name and not code.startswith(("import", "from")):
@@ -157,7 +157,7 @@ def _docstrings(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
     docs = {name: ast.get_docstring(node) for name, node in files.functions.items() if not name.startswith("__")}
     bare = [name for name, doc in docs.items() if not doc]
     yield _Claim(f"{len(docs)} functions have a docstring", not bare)
-    for style, mark in {"google": r"^(Args|Returns):$", "numpy": r"^-{4,}$", "sphinx": r"^:(param|returns?)\b"}.items():
+    for style, mark in DOCSTRING_FORMS.items():
         if style in rule.lower():
             other = [name for name, doc in docs.items() if not re.search(mark, doc or "", re.MULTILINE)]
             yield _Claim(f"in the form of {style.title()}{f', but for {other[0]}' if other else ''}", not other)
@@ -175,20 +175,14 @@ def _pure(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 def _casts(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
     if not CASTS.search(rule):
         return
-    selects = [
-        node
-        for node in (ast.walk(files.builder) if files.builder else ())
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "select"
-    ]
-    columns = [ast.unparse(one) for one in max(selects, key=lambda node: node.lineno).args] if selects else []
+    columns = output_columns(files.builder) if files.builder else []
     bare = [column for column in columns if ".cast(" not in column]
     yield _Claim(f"{len(columns) - len(bare)} of {len(columns)} output columns are cast", bool(columns) and not bare)
 
 
 def _sorted(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
     if SORTED.search(rule) and files.builder is not None:
-        last = ast.unparse(files.builder.body[-1])
-        yield _Claim("the output is sorted", re.search(r"\.(orderBy|sort)\([^()]*\)$", last) is not None)
+        yield _Claim("the output is sorted", is_sorted(files.builder))
 
 
 def _helpers(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
