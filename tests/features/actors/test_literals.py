@@ -1,20 +1,28 @@
-"""Rows as text are the rows again when the helpers read them; what most of them hold is written once."""
+"""Rows as text are the rows again when the helpers read them; what they share is written once."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark_scripts import CONVENTIONS
 
-from palmette.features.actors.testcase_coder.literals import rows_text
-from palmette.features.actors.testcase_coder.offline import HELPERS, IMPORTS, PARSERS
+from palmette.features.actors.testcase_coder import offline
+from palmette.features.actors.testcase_coder.literals import ImpliedCells, rows_text
 from palmette.features.frame_json import decode_row
+from palmette.features.spec.dfr import Registry
+from palmette.features.spec.fsc import FeatureSpec
+from palmette.features.spec.resolve import resolve
 from palmette.features.spec.values import SparkType
 
 SCHEMA = {name: SparkType.parse(kind) for name, kind in {
-    "id": "bigint", "class": "string", "paid": "decimal(9,2)", "at": "timestamp", "tags": "array<string>",
+    "id": "bigint", "class": "string", "paid": "decimal(9,2)", "at": "timestamp", "known": "timestamp",
+    "tags": "array<string>",
 }.items()}  # fmt: skip
+FOLLOWS = {"known": "at"}
 ROWS = st.lists(
     st.fixed_dictionaries(
         {"id": st.integers(0, 3)},
@@ -22,6 +30,7 @@ ROWS = st.lists(
             "class": st.sampled_from(["null", "a'b", 'a"b\\', "", "a  b", "- c=d", "\n", "e: f"]) | st.none(),
             "paid": st.sampled_from(["1.00", "-0.05"]) | st.none(),
             "at": st.sampled_from(["2024-03-31T00:30:00Z", "2024-03-31T00:30:00.000001Z"]),
+            "known": st.sampled_from(["2024-03-31T00:30:00Z", "2024-02-28T23:00:00Z"]),
             "tags": st.lists(st.sampled_from(["x", "rows("]) | st.none(), max_size=2),
         },
     ),
@@ -30,8 +39,7 @@ ROWS = st.lists(
 )
 
 
-PARSED = HELPERS.replace("    # parsers", "\n".join(PARSERS.values()))
-CODE = f"from __future__ import annotations\nOUTPUT = ''\n{IMPORTS.partition('import pytest')[0]}\n{PARSED}"
+CUTOFF = datetime(2024, 3, 31, tzinfo=UTC)
 
 
 class Rows:
@@ -41,26 +49,42 @@ class Rows:
         return [dict(zip(SCHEMA, row, strict=True)) for row in rows]
 
 
-def run(text: str) -> Any:
+def run(text: str, helpers: str, follows: dict[str, str]) -> Any:
     """The rows that the helpers of delivered tests read from a text."""
     names: dict[str, Any] = {}
-    exec(CODE, names)
-    return names["frame"](Rows(), ", ".join(f"{name} {kind}" for name, kind in SCHEMA.items()), text)
+    exec(f"from __future__ import annotations\n{helpers.replace('import pytest', '')}", names)
+    names["FOLLOWS"] = follows
+    return names["frame"](Rows(), ", ".join(f"{name} {kind}" for name, kind in SCHEMA.items()), text, CUTOFF)
+
+
+@pytest.fixture(scope="module")
+def helpers() -> str:
+    columns = [{"name": name, "type": str(kind)} for name, kind in SCHEMA.items()]
+    table = {"name": "visits", "kind": "event", "path": "x", "keys": ["id"], "event_time": "at",
+             "available_time": "known", "columns": columns}  # fmt: skip
+    last = {"function": "last", "source": "visits"}
+    features = [{"name": name, "dtype": str(SCHEMA[name]), "aggregate": {**last, "of": name}}
+                for name in ("tags", "paid")]  # fmt: skip
+    spec = {"fsc": 1, "feature_view": "v", "entities": [{"name": "e", "keys": ["class"]}], "features": features}
+    view = resolve(FeatureSpec.model_validate(spec), Registry.model_validate({"dfr": 1, "tables": [table]}))
+    return offline.helpers(view, CONVENTIONS.model_copy(update={"fixture": "spark"}), "2024-03-31T00:00:00Z")
 
 
 @given(st.data())
-def test_rows_are_the_same_after_a_round_trip(data: st.DataObject) -> None:
+@pytest.mark.parametrize("implied", [ImpliedCells(), ImpliedCells({"id": 1, "paid": None}, FOLLOWS, CUTOFF)])
+def test_rows_are_the_same_after_a_round_trip(implied: ImpliedCells, helpers: str, data: st.DataObject) -> None:
     rows = data.draw(ROWS)
-    assert run(rows_text(SCHEMA, rows, 80)) == [dict(decode_row(SCHEMA, row)) for row in rows]
+    text = rows_text(SCHEMA, rows, 80, "id=1 " if implied.values else "", implied)
+    found = run(text, helpers, dict(implied.follows))
+    assert sorted(map(repr, found)) == sorted(repr(dict(decode_row(SCHEMA, row))) for row in rows)
 
 
 def test_rows_take_few_lines() -> None:
-    same = {"class": "a" * 40, "paid": "1.00", "at": "2024-03-31T00:30:00Z"}
+    same = {"class": "a" * 40, "paid": "1.00", "at": "2024-03-31T00:30:00Z", "known": "2024-03-31T00:30:00Z"}
     rows = [{"id": 1, "tags": ["x"], **same}, {"id": 2, "tags": None, **same}]
-    assert rows_text(SCHEMA, rows, 80, "visits:").splitlines() == [
-        f"    visits: id=1  class={'a' * 40}  paid=1.00",
-        '      at=2024-03-31 00:30  tags=["x"]',
-        "    -",
-        "    - id=2  tags=null",
+    assert rows_text(SCHEMA, rows, 80, "visits:", ImpliedCells(follows=FOLLOWS, cutoff=CUTOFF)).splitlines() == [
+        f"    visits: id=2  class={'a' * 40}  paid=1.00",
+        "      at=T+30m",
+        '    - id=1  tags=["x"]',
     ]
     assert rows_text(SCHEMA, [], 80) == ""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from palmette.features.frame_json import decode_row
 from palmette.features.spec.values import SparkType
@@ -23,28 +23,58 @@ def schema_text(schema: Schema) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in schema.items())
 
 
+class ImpliedCells(NamedTuple):
+    """The values of cells that a row leaves out; null where there are none."""
+
+    values: Mapping[str, Any] = MappingProxyType({})
+    """By column."""
+    follows: Mapping[str, str] = MappingProxyType({})
+    """Columns with the value of another column: availability times and days of an event."""
+    cutoff: datetime | None = None
+    """Timestamps are written relative to it."""
+
+    def equals(self, name: str, row: Mapping[str, Any]) -> bool:
+        """Whether a cell has the implied value."""
+        other = "" if name in self.values else self.follows.get(name, "")
+        implied = row[other] if other in row else self.values.get(name)
+        if isinstance(implied, datetime) and not isinstance(row[name], datetime | None):
+            implied = implied.astimezone(UTC).date()
+        return bool(row[name] == implied)
+
+
 def rows_text(
     schema: Schema,
     rows: Sequence[Mapping[str, Any]],
     width: int,
     heading: str = "",
-    implied: Mapping[str, str] | None = None,
+    implied: ImpliedCells = ImpliedCells(),  # noqa: B008 - immutable
 ) -> str:
     """Writes rows of JSON values as the helper `frame` reads them, in lines of at most `width` where possible.
 
-    Values that most rows share come first; each row then has its own, after a dash.
-
-    Args:
-        implied: Values that a row has where it leaves a column out; null for other columns.
+    The first row is the one that is most like the others, which only have what differs from it, after a dash.
     """
-    without = {name: (implied or {}).get(name, _NULL) for name in schema}
     decoded = [decode_row(schema, row) for row in rows]
-    texts = [{name: cell_text(kind, row[name]) for name, kind in schema.items()} for row in decoded]
-    found = {name: Counter(row[name] for row in texts).most_common(1)[0] for name in schema} if rows else {}
-    usual = {name: text for name, (text, count) in found.items() if 2 * count >= len(rows) and text != without[name]}
-    own = [{name: text for name, text in row.items() if text != usual.get(name, without[name])} for row in texts]
-    lines = wrapped(heading, usual, width)
-    for row in own if len(rows) > 1 else ():
+    texts = [{name: cell_text(kind, row[name], implied.cutoff) for name, kind in schema.items()} for row in decoded]
+    stated = [{name: row[name] for name in schema if not implied.equals(name, values)}
+              for row, values in zip(texts, decoded, strict=True)]  # fmt: skip
+
+    def differing(first: int) -> list[dict[str, str]]:
+        """What each other row has instead of the values of the first."""
+        known = stated[first]
+        return [
+            {name: text for name, text in texts[other].items() if text != known.get(name, "" if name in own else text)}
+            for other, own in enumerate(stated)
+            if other != first
+        ]
+
+    def length(first: int) -> int:
+        return sum(len(name) + len(text) for row in (stated[first], *differing(first)) for name, text in row.items())
+
+    if not rows:
+        return ""
+    best = min(range(len(rows)), key=length)
+    lines = wrapped(heading, stated[best], width)
+    for row in differing(best):
         lines += wrapped("-", row, width)
     return "\n".join(f"{INDENT}{line}" for line in lines)
 
@@ -61,13 +91,14 @@ def wrapped(start: str, row: Mapping[str, str], width: int) -> list[str]:
     return [line for line in lines if line]
 
 
-def cell_text(kind: SparkType, value: Any) -> str:
+def cell_text(kind: SparkType, value: Any, cutoff: datetime | None = None) -> str:
     """A value as text that the helper `value` of the tests reads."""
     match value:
         case None:
             return _NULL
         case datetime():
-            return instant_text(value)
+            texts = [instant_text(value), *([_relative(value - cutoff)] if cutoff and value.tzinfo else [])]
+            return min(reversed(texts), key=len)
         case date():
             return value.isoformat()
         case Decimal():
@@ -86,3 +117,19 @@ def instant_text(value: datetime) -> str:
     text = value.replace(tzinfo=None).isoformat(sep=" ", timespec="minutes" if whole else "auto")
     offset = value.strftime("%z")
     return f"{text}{offset[:3]}:{offset[3:]}" if value.utcoffset() else text.removesuffix(" 00:00")
+
+
+def _relative(distance: timedelta) -> str:
+    """An instant by its distance from the cut-off, in days of 24 hours.
+
+    >>> _relative(timedelta(days=-7, microseconds=-1)), _relative(timedelta(hours=1))
+    ('T-7d-1us', 'T+1h')
+    """
+    days = round(distance / timedelta(days=1))
+    seconds = round((distance - timedelta(days=days)).total_seconds())
+    rest = distance - timedelta(days=days, seconds=seconds)
+    sign = -1 if seconds < 0 else 1
+    hours, minute_seconds = divmod(abs(seconds), 3600)
+    parts = {"d": days, "h": sign * hours, "m": sign * (minute_seconds // 60), "s": sign * (minute_seconds % 60)}
+    parts["us"] = rest // timedelta(microseconds=1)
+    return "T" + "".join(f"{amount:+}{unit}" for unit, amount in parts.items() if amount)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 from palmette.features.actors.testcase_coder.literals import (
     INDENT,
+    ImpliedCells,
     cell_text,
     instant_text,
     rows_text,
@@ -15,13 +20,19 @@ from palmette.features.actors.testcase_coder.literals import (
 )
 from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import timestamp_of
+from palmette.features.oracle.clock import MICROSECOND
+from palmette.features.pyspark.io import needed_columns
 from palmette.features.signature import BoundParameter, shape_of, signature
-from palmette.features.spec.view import Schema, View
+from palmette.features.spec.view import AS_OF, Schema, View
+
+_HELPERS = Path(__file__).with_name("helpers.py.j2")
+OWN_FIXTURE = "spark"
+"""Name of the fixture in tests of a team without one."""
 
 
 def file_of_tests(view: View, cases: TestCases, conventions: Conventions, module: str) -> str:
     """The unformatted source of the test file; `module` is the import name of the script."""
-    entry = shape_of(conventions, "build").name
+    entry, cutoff = shape_of(conventions, "build").name, usual_cutoff(cases)
     alike: dict[tuple[str, ...], list[TestCase]] = {}
     for case in cases.cases:
         lines = (reading(view, conventions, case), *assertion(view, conventions, case))
@@ -29,19 +40,31 @@ def file_of_tests(view: View, cases: TestCases, conventions: Conventions, module
     tests = [
         part
         for number, (lines, group) in enumerate(alike.items(), 1)
-        for part in _tests(view, conventions, lines, group, f"_{number}" if number > 1 else "")
+        for part in _tests(view, conventions, lines, group, cutoff, f"_{number}" if number > 1 else "")
     ]
-    return "\n\n\n".join([_head(view, module, entry, conventions), *helpers(view, conventions), *tests]) + "\n"
+    own = [f"from {module} import {conventions.owner or entry}", *conventions.instance_imports]
+    imports = "\n".join(["from pyspark.testing import assertDataFrameEqual", "", *own])
+    doc = f'"""Tests of the feature view `{view.name}`."""'
+    head = f"{doc}\n\nfrom __future__ import annotations\n\n{helpers(view, conventions, cutoff, imports)}"
+    return "\n\n\n".join([head, *tests]) + "\n"
 
 
 def _tests(
-    view: View, conventions: Conventions, lines: Sequence[str], cases: Sequence[TestCase], number: str
+    view: View,
+    conventions: Conventions,
+    lines: Sequence[str],
+    cases: Sequence[TestCase],
+    cutoff: str | None,
+    number: str,
 ) -> list[str]:
     """Cases that are compared in the same way: a dict of their texts by name, and the test that they share."""
     entries = []
     for case in cases:
         reason = textwrap.wrap(" ".join(case.why.split()), conventions.line_length - 6, break_long_words=False)
-        entries += [*(f"    # {line}" for line in reason), f"    {case.name!r}: {case_text(view, conventions, case)},"]
+        entries += [
+            *(f"    # {line}" for line in reason),
+            f"    {case.name!r}: {case_text(view, conventions, case, cutoff)},",
+        ]
     name = f"CASES{number}"
     return [
         "\n".join([f"{name} = {{", *entries, "}"]),
@@ -56,49 +79,51 @@ def _tests(
     ]
 
 
-def _head(view: View, module: str, entry: str, conventions: Conventions) -> str:
-    imports = "\n".join([f"from {module} import {conventions.owner or entry}", *conventions.instance_imports])
-    return f'''"""Tests of the feature view `{view.name}`."""
-
-from __future__ import annotations
-
-{IMPORTS}
-from pyspark.testing import assertDataFrameEqual
-
-{imports}'''
+def usual_cutoff(cases: TestCases) -> str | None:
+    """The cut-off of most cases, which they leave out."""
+    found = Counter(case.as_of for case in cases.cases if case.as_of)
+    return max(found, key=found.__getitem__, default=None)
 
 
-IMPORTS = """import json
-import re
-from collections.abc import Iterator
-from datetime import date, datetime, timezone
-from decimal import Decimal
-from typing import Any
+def helpers(view: View, conventions: Conventions, cutoff: str | None, imports: str = "") -> str:
+    """Imports, schemas and functions that build the data frames of the tests; a formatter removes unused imports."""
+    from jinja2 import Template as JinjaTemplate
 
-import pytest
-from pyspark.sql import DataFrame, SparkSession"""
-"""Imports of the helpers and the rows; the formatter removes unused ones."""
-
-
-def helpers(view: View, conventions: Conventions) -> list[str]:
-    """The schemas of the tables and of the output, and the functions that build data frames for these tests."""
-    own = [] if conventions.fixture else [_FIXTURE]
-    kinds = [str(kind) for name in view.tables for kind in table_schema(view, name).values()]
-    kinds += [str(kind) for kind in view.output.values()]
-    parsers = [text for part, text in PARSERS.items() if any(part in kind for kind in kinds)]
-    return [_schemas(view, conventions), *own, HELPERS.replace("    # parsers", "\n".join(parsers))]
+    schemas = {name: table_schema(view, name) for name in sorted(view.tables)}
+    kinds = [str(kind) for schema in (*schemas.values(), view.output) for kind in schema.values()]
+    implied = {name: cell_text(view.output[name], default) for name, default in _defaults(view, None).items()}
+    if view.cutoff != "spine":
+        implied |= {AS_OF: "T"} if AS_OF in view.output else {}
+        implied |= {view.partition: "T-1us"} if view.partition else {}
+    template = JinjaTemplate(_HELPERS.read_text(encoding="utf-8"))
+    text: str = template.render(
+        imports=imports,
+        tables={name: _wrapped(schema_text(schema), conventions) for name, schema in schemas.items()},
+        output=_wrapped(schema_text(view.output), conventions),
+        defaults=_quoted(wrapped("", implied, conventions.line_length - len(INDENT))),
+        follows=follows(view),
+        cutoff=instant_text(timestamp_of(cutoff)) if cutoff else "",
+        fixture="" if conventions.fixture else OWN_FIXTURE,
+        kinds=" ".join(kinds),
+    )
+    return text
 
 
 def table_schema(view: View, name: str) -> Schema:
-    return {column.name: column.type.parsed for column in view.tables[name].columns}
+    """The columns that the view reads."""
+    read = needed_columns(view, view.tables[name])
+    return {column.name: column.type.parsed for column in view.tables[name].columns if column.name in read}
 
 
-def _schemas(view: View, conventions: Conventions) -> str:
-    schemas = {name: schema_text(table_schema(view, name)) for name in sorted(view.tables)}
-    tables = [f"    {name!r}: {_wrapped(text, conventions)}," for name, text in schemas.items()]
-    output = _wrapped(schema_text(view.output), conventions)
-    implied = _quoted(wrapped("", defaults(view), conventions.line_length - len(INDENT)))
-    return "\n".join(["TABLES = {", *tables, "}", f"OUTPUT = {output}", f"DEFAULTS = {implied}"])
+def follows(view: View) -> dict[str, str]:
+    """Columns that are left out where they follow from the event's time: availability times and days."""
+    found = {}
+    for table in view.tables.values():
+        kinds = {column.name: str(column.type) for column in table.columns}
+        for name in filter(None, (table.available_time, *(part.column for part in table.partitions if part.of))):
+            if kinds.get(table.event_time or "") == "timestamp" and kinds[name] in ("timestamp", "date"):
+                found[name] = table.event_time or ""
+    return found
 
 
 def _wrapped(text: str, conventions: Conventions) -> str:
@@ -110,74 +135,19 @@ def _wrapped(text: str, conventions: Conventions) -> str:
     return "(\n" + "\n".join(f"    {piece}" for piece in pieces) + "\n)"
 
 
-OWN_FIXTURE = "spark"
-"""Name of the fixture in tests of a team without one."""
-
-
 def fixture_of(conventions: Conventions) -> str:
     return conventions.fixture or OWN_FIXTURE
 
 
-_FIXTURE = f'''@pytest.fixture(scope="module")
-def {OWN_FIXTURE}() -> Iterator[SparkSession]:
-    """A local session."""
-    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    yield builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()'''
-
-PARSERS = {
-    "timestamp_ntz": '    if kind == "timestamp_ntz":\n        return datetime.fromisoformat(text)',
-    "timestamp": '    if kind == "timestamp":\n        return at(text)',
-    "date": '    if kind == "date":\n        return date.fromisoformat(text)',
-    "decimal": '    if kind.startswith("decimal"):\n        return Decimal(text)',
-    "array<": """    if kind.startswith("array<"):
-        return [value(kind[6:-1], one if isinstance(one, str) else json.dumps(one)) for one in json.loads(text)]""",
-    "map<": """    if kind.startswith("map<"):
-        return {
-            name: value(kind[11:-1], one if isinstance(one, str) else json.dumps(one))
-            for name, one in json.loads(text).items()
-        }""",
-}
-"""By a part of a type's name: the lines of the helper `value` that read it."""
-HELPERS = '''def at(text: str) -> datetime:
-    """An instant, in UTC where the text has no offset."""
-    instant = datetime.fromisoformat(text)
-    return instant if instant.tzinfo else instant.replace(tzinfo=timezone.utc)
-
-
-def value(kind: str, text: str) -> Any:
-    """A text as a value of a Spark type."""
-    if text == "null":
-        return None
-    # parsers
-    is_plain = kind == "string" and not text.startswith('"')
-    return text if is_plain else json.loads(text)
-
-
-def frame(spark: SparkSession, schema: str, text: str | None) -> DataFrame:
-    """Rows of `name=value`; those before the first dash hold for all."""
-    parts = [re.split(r"  +|\\n *", part.strip(" \\n")) for part in re.split(r"(?m)^ *-(?: |$)", text or "")]
-    usual, *own = [dict(pair.split("=", 1) for pair in part if pair) for part in parts]
-    rows = [] if text is None else [{**usual, **row} for row in own or [{}]]
-    kinds = [column.split() for column in schema.split(", ")]
-    return spark.createDataFrame([[value(kind, row.get(name, "null")) for name, kind in kinds] for row in rows], schema)
-
-
-def read(spark: SparkSession, text: str, output: str = OUTPUT) -> tuple[dict[str, DataFrame], DataFrame, Any]:
-    """What a case gives, what it expects (`=>`), and its cut-off (`@`)."""
-    parts = re.split(r"(?m)^ *(\\w+:|=>|@)", text)
-    found = dict(zip(parts[1::2], parts[2::2], strict=True))
-    given = {name: frame(spark, schema, found.get(f"{name}:")) for name, schema in TABLES.items()}
-    expected = frame(spark, output, f"{DEFAULTS}\\n{found['=>']}" if "=>" in found else None)
-    return given, expected, at(found["@"].strip()) if "@" in found else None'''
-
-
-def case_text(view: View, conventions: Conventions, case: TestCase, indent: str = INDENT) -> str:
+def case_text(view: View, conventions: Conventions, case: TestCase, usual: str | None, indent: str = INDENT) -> str:
     """The cut-off, the tables and the expected rows of a case, as the helper `read` takes them."""
-    width = conventions.line_length - 2 * len(INDENT)
-    lines = [f"{INDENT}@ {instant_text(timestamp_of(case.as_of))}"] if case.as_of else []
-    lines += [rows_text(table_schema(view, name), rows, width, f"{name}:") for name, rows in case.given.items()]
+    width, cutoff = conventions.line_length - 2 * len(INDENT), timestamp_of(case.as_of) if case.as_of else None
+    given = ImpliedCells(follows=follows(view), cutoff=None if case.example else cutoff)
+    lines = [f"{INDENT}@ {instant_text(cutoff)}"] if cutoff and case.as_of != usual else []
+    lines += [rows_text(table_schema(view, name), rows, width, f"{name}:", given) for name, rows in case.given.items()]
     if case.expect:
-        lines.append(rows_text(_compared(view, case), case.expect, width, "=>", defaults(view)))
+        expected = given._replace(values=_defaults(view, cutoff))
+        lines.append(rows_text(_compared(view, case), case.expect, width, "=>", expected))
     return _quoted("\n".join(lines).split("\n"), indent)
 
 
@@ -188,13 +158,17 @@ def _quoted(lines: Sequence[str], indent: str = "") -> str:
     return f'{raw}"""\n{text}\n{indent}"""'
 
 
-def defaults(view: View) -> dict[str, str]:
-    """The features' defaults, as cells of a test."""
-    return {
-        feature.name: cell_text(feature.dtype, feature.default)
+def _defaults(view: View, cutoff: datetime | None) -> dict[str, Any]:
+    """The output's values that a case leaves out: defaults of features, its cut-off, and the day before that."""
+    found = {
+        feature.name: feature.default
         for feature in view.features
         if not feature.internal and feature.default is not None
     }
+    if cutoff is not None:
+        found |= {AS_OF: cutoff} if AS_OF in view.output else {}
+        found |= {view.partition: cutoff - MICROSECOND} if view.partition else {}
+    return found
 
 
 def reading(view: View, conventions: Conventions, case: TestCase) -> str:
@@ -205,9 +179,9 @@ def reading(view: View, conventions: Conventions, case: TestCase) -> str:
     return f"given, expected, {as_of} = read({fixture_of(conventions)}, text{schema})"
 
 
-def rows_of(view: View, case: TestCase, conventions: Conventions) -> str:
+def rows_of(view: View, case: TestCase, conventions: Conventions, usual: str | None) -> str:
     """The lines of a test of its own that read its inputs (`given`, `as_of`) and its expected output."""
-    return f"text = {case_text(view, conventions, case, '')}\n{reading(view, conventions, case)}"
+    return f"text = {case_text(view, conventions, case, usual, '')}\n{reading(view, conventions, case)}"
 
 
 def assertion(view: View, conventions: Conventions, case: TestCase) -> list[str]:

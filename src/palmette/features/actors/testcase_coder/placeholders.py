@@ -10,7 +10,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from palmette.features.actors.testcase_coder.offline import IMPORTS, OWN_FIXTURE, helpers, rows_of
+from palmette.features.actors.testcase_coder.offline import OWN_FIXTURE, helpers, rows_of, usual_cutoff
 from palmette.features.artefacts import Conventions, TestCases
 from palmette.features.spec.view import View
 
@@ -19,15 +19,16 @@ HELPERS = "HELPERS"
 """In uppercase, so that it differs from every case name."""
 _ROWS = ("text", "given")
 """The first names that the rows of a case are assigned to."""
-_HELPERS = ("TABLES", "OUTPUT", "DEFAULTS", "at", "value", "frame", "read", OWN_FIXTURE)
+_HELPERS = ("TABLES", "OUTPUT", "DEFAULTS", "CUTOFF", "FOLLOWS", "UNITS", "at", "value", "frame", "read", OWN_FIXTURE)
 """Names that the helpers define."""
 _LINE = re.compile(rf"^(?P<indent>[ \t]*){MARK}(?P<name>\w+)[ \t]*$", re.MULTILINE)
 
 
 def ready_made(view: View, cases: TestCases, conventions: Conventions) -> dict[str, str]:
     """The text for each placeholder: the helpers with their imports, and the rows by case name."""
-    rows = {case.name: rows_of(view, case, conventions) for case in cases.cases}
-    return {**rows, HELPERS: "\n\n\n".join([IMPORTS, *helpers(view, conventions)])}
+    cutoff = usual_cutoff(cases)
+    rows = {case.name: rows_of(view, case, conventions, cutoff) for case in cases.cases}
+    return {**rows, HELPERS: helpers(view, conventions, cutoff)}
 
 
 def filled(text: str, parts: Mapping[str, str]) -> str:
