@@ -88,3 +88,17 @@ def test_an_object_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "objects" / digest)
     with pytest.raises(RunError, match="broken-object"):
         store.get(digest)
+
+
+@pytest.mark.parametrize("left", ["nothing", "half", "a link"])
+def test_an_object_that_a_loss_of_power_has_cut_short_is_made_again(left: str, tmp_path: Path) -> None:
+    store = ArtefactStore(tmp_path)
+    digest = store.put({"a": "value"})
+    path = store.objects / digest
+    content = path.read_bytes()
+    path.unlink()
+    if left == "a link":
+        path.symlink_to("/dev/zero")
+    else:
+        path.write_bytes(content[: len(content) // 2 if left == "half" else 0])
+    assert store.put({"a": "value"}) == digest and path.read_bytes() == content and not path.is_symlink()

@@ -161,3 +161,19 @@ def test_a_journal_that_computes_or_acts_by_itself_is_refused(script: str, tmp_p
 def test_what_is_no_run_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="is not a run folder"):
         read_journal(tmp_path)
+
+
+def test_whoever_cannot_open_a_journal_holds_nothing(tmp_path: Path) -> None:
+    """Neither the run nor a descriptor, in a process that lives on."""
+    with Journal(tmp_path) as journal:
+        journal.append(ActorReused(actor="a"))
+    content = (tmp_path / NAME).read_bytes()
+    (tmp_path / NAME).write_bytes(b"x" * len(content))
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(3):
+        with pytest.raises(RunError, match="broken-journal"):
+            Journal(tmp_path)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    (tmp_path / NAME).write_bytes(content)
+    with Journal(tmp_path) as journal:
+        journal.append(ActorReused(actor="a"))

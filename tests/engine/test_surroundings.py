@@ -18,7 +18,6 @@ from test_kill import artefacts, in_child, successes
 from toys import Part, Toy, chain
 
 from palmette.engine import (
-    ArtefactStore,
     Attempt,
     Context,
     Journal,
@@ -30,7 +29,6 @@ from palmette.engine import (
 )
 from palmette.engine import artefacts as storing
 from palmette.engine import journal as journals
-from palmette.engine.events import ActorReused
 from palmette.engine.journal import NAME, SCHEMA
 from palmette.engine.storage import is_running
 from palmette.errors import MachineError, PalmetteError, RunError
@@ -254,21 +252,6 @@ def test_a_journal_that_is_cut_short_is_one_message_and_nothing_is_written(share
     assert artefacts(tmp_path) == before and (tmp_path / NAME).stat().st_size == int(len(content) * share)
 
 
-def test_whoever_cannot_open_a_journal_holds_nothing(tmp_path: Path) -> None:
-    """Neither the run nor a descriptor, in a process that lives on."""
-    run_topology(diamond(), tmp_path)
-    content = (tmp_path / NAME).read_bytes()
-    (tmp_path / NAME).write_bytes(b"x" * len(content))
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    for _ in range(3):
-        with pytest.raises(RunError, match="broken-journal"):
-            Journal(tmp_path)
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
-    (tmp_path / NAME).write_bytes(content)
-    with Journal(tmp_path) as journal:
-        journal.append(ActorReused(actor="a"))
-
-
 def test_what_a_killed_writer_left_half_done_goes_with_the_resume(tmp_path: Path, undisturbed: Path) -> None:
     cut_off(tmp_path, after=8)
     (tmp_path / "objects" / ".0123.99999-1.draft").write_bytes(b"half")
@@ -347,20 +330,6 @@ def test_where_nothing_can_be_locked_no_run_begins(
     with pytest.raises(MachineError, match=r"cannot be locked.*\[no-locks\]"):
         run_topology(diamond(), tmp_path / "run")
     assert not is_running(tmp_path / "made")
-
-
-@pytest.mark.parametrize("left", ["nothing", "half", "a link"])
-def test_an_object_that_a_loss_of_power_has_cut_short_is_made_again(left: str, tmp_path: Path) -> None:
-    store = ArtefactStore(tmp_path)
-    digest = store.put({"a": "value"})
-    path = store.objects / digest
-    content = path.read_bytes()
-    path.unlink()
-    if left == "a link":
-        path.symlink_to("/dev/zero")
-    else:
-        path.write_bytes(content[: len(content) // 2 if left == "half" else 0])
-    assert store.put({"a": "value"}) == digest and path.read_bytes() == content and not path.is_symlink()
 
 
 @pytest.mark.parametrize(

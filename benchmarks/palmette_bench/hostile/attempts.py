@@ -203,6 +203,7 @@ class _AnswerReader:
 
 def _attempt_on_verdict(program: Program, sandbox: Sandbox) -> AttemptResult:
     """A project of which one test fails, with the program's files: no report may claim that all pass."""
+    plugin = any("entry_points" in file for file in program.files or ())  # other projects start quicker without any
     with temporary_folder() as folder:
         for file, text in {**_TESTS, **(program.files or {})}.items():
             (folder / file).parent.mkdir(exist_ok=True)
@@ -212,7 +213,7 @@ def _attempt_on_verdict(program: Program, sandbox: Sandbox) -> AttemptResult:
             python_command("-m", "pytest", "-q"),
             cwd=folder,
             access=Access(read=(folder,)),
-            env={"PYTHONPATH": str(folder)},
+            env={"PYTHONPATH": str(folder)} | ({} if plugin else {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}),
             limits=Limits(seconds=60),
         )
         suite = run.suite
