@@ -204,17 +204,19 @@ def read_dates(texts: Sequence[str], name: str) -> ParsedDates | None:
         return None
     values = np.full(len(texts), np.datetime64("NaT"), dtype="datetime64[ns]")
     out_of_range, formats, ambiguous = np.zeros(len(texts), bool), [], False
+    every = array(texts)
     for pattern in used:
-        places = [at for at, text in enumerate(texts) if np.isnat(values[at]) and pattern.fullmatch(text)]
+        alike = pc.match_substring_regex(every, f"^({pattern.pattern})$").to_numpy(zero_copy_only=False)
+        places = np.flatnonzero(alike & np.isnat(values))
         tried = [_parsed([texts[at] for at in places], choice) for choice in PATTERNS[pattern]]
         good = [int((~np.isnat(parsed)).sum()) for parsed in tried]
         best = good.index(max(good))
-        ambiguous |= bool(places) and good.count(good[best]) > 1
+        ambiguous |= len(places) > 0 and good.count(good[best]) > 1
         values[places] = tried[best]
-        for at in (at for at in places if np.isnat(values[at])):
+        for at in places[np.isnat(tried[best])]:
             year = YEAR.search(texts[at])
             out_of_range[at] = year is not None and abs(int(year[0]) - 1970) > MOST_YEARS
-        formats += [PATTERNS[pattern][best]] if places else []
+        formats += [PATTERNS[pattern][best]] if len(places) else []
     return ParsedDates(values, tuple(formats), out_of_range, ambiguous)
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("pandas", reason="pandas is not installed")
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from palmette.automl.parsing import array, floats_of, read_numbers
+from palmette.automl.samples import Repairs, delimited
+from palmette.automl.samples.delimited import read_delimited
 from palmette.automl.samples.load import load, reload
+from palmette.automl.samples.opening import Opened
 from palmette.automl.splitting.row_groups import row_hashes
 
 
@@ -55,3 +61,24 @@ def test_the_same_numbers_in_another_format_are_the_same_rows(tmp_path: Path) ->
     frame.to_parquet(tmp_path / "a.parquet", index=False)
     text, typed = (load([tmp_path / name]).table for name in ("a.csv", "a.parquet"))
     assert (row_hashes(text) == row_hashes(typed)).all()
+
+
+FIELD = st.text(st.sampled_from('ab1 ,"\n#.'), max_size=6)
+
+
+@given(
+    rows=st.lists(st.tuples(FIELD, FIELD, FIELD), min_size=2, max_size=8),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_arrow_splits_a_regular_text_as_the_csv_module_does(
+    rows: list[tuple[str, str, str]], quoting: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = io.StringIO(newline="")
+    csv.writer(text, quoting=quoting, lineterminator="\n").writerows([("x", "y", "z"), *rows, ("end", "2", "3")])
+    opened = Opened(Path("d.csv"), "", b"", "text", "", "", 0)
+    with monkeypatch.context() as patched:
+        fast = read_delimited(opened, text.getvalue(), "utf-8", found := Repairs())
+        patched.setattr(delimited, "_regular_columns", lambda *_: None)
+        slow = read_delimited(opened, text.getvalue(), "utf-8", wanted := Repairs())
+    assert fast.frame.equals(slow.frame) and (fast.names, fast.dialect, found) == (slow.names, slow.dialect, wanted)

@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
 
-from palmette.automl.parsing import Texts, array, as_column, read_numbers
+from palmette.automl.parsing import Texts, array, as_column, read_numbers, sample
 from palmette.automl.samples import Dialect, Repairs
-from palmette.automl.samples.opening import Opened
+from palmette.automl.samples.opening import MOST_COLUMNS, Opened
 from palmette.automl.samples.tables import Raw, clean_names, pandas_names
 
 Row = list[str]
@@ -31,6 +33,7 @@ NUMBER_OR_DATE = re.compile(
 )
 YEAR = re.compile(r"\s*(19|20)\d\d\s*")
 REMARK = re.compile(r"\s*[^\W\d_][\w-]*(:|\s+\w+[:\s])")  # how a line below the table begins that is not a record
+BLOCK = 2**24  # bytes that Arrow splits at a time; a line is shorter
 COMPARED = 2000  # rows that a header is compared with
 MOST_RAGGED = 0.5  # share of rows with another number of fields above which a text is not a table
 MOST_ABOVE = 30  # records that may stand above the header
@@ -56,8 +59,17 @@ def read_delimited(opened: Opened, text: str, encoding: str, repairs: Repairs) -
         repairs.add("separator-line", opened.name, 1, line=first[0].strip())
         text = text[first.end() :]
     form = sniff(text)
-    records = _records(text, form, opened.name, repairs)
-    raw, header, above = table_of(opened, records, repairs, form)
+    columns, records = _regular_columns(text, form), list[Row]()
+    if columns is not None:
+        cells, rest = [texts[0].as_py() for texts in columns], [texts.slice(1) for texts in columns]
+        repeated = _equal_rows(rest, cells)
+        body = [texts.filter(pc.invert(repeated)) for texts in rest] if repeated.true_count else rest
+        header = is_header(cells, list(zip(*(sample(texts, COMPARED).to_pylist() for texts in body), strict=True)))
+        found = (cells, body) if header else ([""] * len(cells), columns)
+        raw, above = _named(opened, *found, repairs, header, repeated.true_count), 0
+    else:
+        records = _records(text, form, opened.name, repairs)
+        raw, header, above = table_of(opened, records, repairs, form)
     lines = sum(1 + sum(len(LINE_END.findall(cell)) for cell in record) for record in records[:above])
     facts = {"encoding": encoding, "header": header, "skipped": lines + bool(first)}
     facts |= {} if len(raw.names) > 1 else {"delimiter": ""}
@@ -129,6 +141,49 @@ def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     return known * 2 < len(first) or len(some) < 3
 
 
+def _regular_columns(text: str, form: Dialect) -> list[Texts] | None:
+    """The columns of a text that Arrow splits as `csv` does, only faster; None where it needs a closer look.
+
+    Quotes close, all lines have as many fields as the first, its fields have text, and so have several of the last.
+    """
+    quoted = bool(form.quote) and form.quote in text
+    if form.delimiter in ("", " ") or form.escape or text[0] == "#" or (quoted and not _every_quote_closes(text, form)):
+        return None
+    parsing = arrow_csv.ParseOptions(delimiter=form.delimiter, quote_char=form.quote if quoted else False)
+    parsing.newlines_in_values, parsing.ignore_empty_lines = quoted, False
+    reading = arrow_csv.ReadOptions(autogenerate_column_names=True, block_size=BLOCK)
+    try:
+        width = len(next(csv.reader(io.StringIO(text[:BLOCK], newline=""), **settings(form)), []))
+        if not 1 < width <= MOST_COLUMNS:
+            return None
+        types = {f"f{place}": pa.large_string() for place in range(width)}
+        converting = arrow_csv.ConvertOptions(column_types=types, check_utf8=False)
+        table = arrow_csv.read_csv(pa.py_buffer(text.encode()), reading, parsing, converting)
+    except (csv.Error, pa.ArrowInvalid):  # a field is too long, or a line has another number of them
+        return None
+    first, last = ([texts[at].as_py() for texts in table.columns] for at in (0, -1))
+    padded = any(pc.any(pc.starts_with(texts, " ")).as_py() for texts in table.columns)
+    if _filled(first) < width or _filled(last) < 2 or (padded and quoted):
+        return None
+    return [pc.ascii_ltrim(texts, " ").combine_chunks() for texts in table.columns]
+
+
+def _every_quote_closes(text: str, form: Dialect) -> bool:
+    """Whether quotes stand only around whole fields, and doubled inside of them."""
+    mark, ends = re.escape(form.quote), rf"{re.escape(form.delimiter)}\r\n"
+    inside = rf"[^{mark}]*+(?:{mark}{mark}[^{mark}]*+)*+"
+    field = rf"(?<![^{ends}]){mark}{inside}{mark}(?![^{ends}])"
+    return re.fullmatch(rf"(?:[^{mark}]*+{field})*+[^{mark}]*+", text) is not None
+
+
+def _equal_rows(columns: list[Texts], row: Sequence[str]) -> pa.BooleanArray:
+    """Whether each row is this one."""
+    equal = pc.equal(columns[0], row[0])
+    for texts, cell in zip(columns[1:], row[1:], strict=True):
+        equal = pc.and_(equal, pc.equal(texts, cell)) if equal.true_count else equal
+    return equal
+
+
 class TableInRecords(NamedTuple):
     """A table among records."""
 
@@ -149,14 +204,23 @@ def table_of(opened: Opened, records: list[Row], repairs: Repairs, form: Dialect
     header = is_header(rows[0], body)
     cells, even = _even(opened, rows[0] if header else [""] * width, body if header else rows, repairs, form.delimiter)
     columns = [array(column) for column in zip(*even, strict=True)] if even else [array([]) for _ in cells]
-    used = len(cells)
-    while header and used > 1 and not "".join([cells[used - 1], *filter(None, columns[used - 1].to_pylist())]).strip():
+    return TableInRecords(
+        _named(opened, cells, columns, repairs, header, len(rows) - 1 - len(body), sheet), header, above
+    )
+
+
+def _named(
+    opened: Opened, cells: Row, columns: list[Texts], repairs: Repairs, header: bool, repeated: int, sheet: str = ""
+) -> Raw:
+    """The table of columns below the cells of a header, without empty columns at the end and without totals."""
+    name, used = opened.name, len(cells)
+    while header and used > 1 and not cells[used - 1].strip() and not _has_text(columns[used - 1]):
         used -= 1
     repairs.add("trailing-delimiter", name, len(cells) - used)
     columns = _without_totals(columns[:used], name, repairs)
     opened.require_size(len(columns[0]), len(columns))
     if header:
-        repairs.add("repeated-header", name, len(rows) - 1 - len(body))
+        repairs.add("repeated-header", name, repeated)
         sources = pandas_names(cells[:used])
         for cell, source in zip(cells, sources, strict=False):
             repairs.add("repeated-column-name", source, bool(cell) and source != cell, source=cell[:200])
@@ -165,8 +229,7 @@ def table_of(opened: Opened, records: list[Row], repairs: Repairs, form: Dialect
         sources, names = list(map(str, range(used))), [f"column_{at + 1}" for at in range(used)]
         repairs.add("no-header", name, len(names), first=names[0], last=names[-1])
     frame = pd.DataFrame({place: as_column(texts) for place, texts in enumerate(columns)})
-    kind = "excel" if sheet else "csv"
-    return TableInRecords(Raw(opened, sheet, kind, tuple(names), tuple(sources), frame, repairs), header, above)
+    return Raw(opened, sheet, "excel" if sheet else "csv", tuple(names), tuple(sources), frame, repairs)
 
 
 def _records(text: str, form: Dialect, name: str, repairs: Repairs) -> list[Row]:
@@ -196,6 +259,10 @@ def _width(rows: Sequence[Row]) -> int:
     """How many fields most rows have; the larger number of two that are equally frequent."""
     widths = Counter(map(len, rows))
     return max(widths, key=lambda one: (widths[one], one)) if widths else 0
+
+
+def _has_text(texts: Texts) -> bool:
+    return bool("".join(filter(None, texts.to_pylist())).strip())
 
 
 def _filled(row: Row) -> int:

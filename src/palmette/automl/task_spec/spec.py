@@ -7,12 +7,14 @@ affects the run or the verdict. `sources` records the origin of each value.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from palmette.automl.kinds import Track
+from palmette.automl.task_spec.amounts import parse_amount
 from palmette.documents import Model
 
 Quantity = Literal["score", "latency", "batch_time", "size", "parameters", "training_time"]
@@ -131,58 +133,87 @@ class FieldSource(Model):
     """Words of the sentence, the flag, or the reason for a default."""
 
 
-class TaskSpec(Model):
-    """The interpreted request."""
+def parse_seconds(value: str | float) -> float:
+    """Parses a time of at least one second, e.g. `90`, `120s`, `5min`, `1h` or 90; raises ValueError where the value is
+    no time."""
+    short = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*m\s*", str(value))  # `m` is not a unit of `parse_amount`
+    amount = parse_amount(f"{short[1]} min" if short else str(value))
+    if amount is None or amount.unit not in ("", "seconds") or amount.value < 1:
+        raise ValueError(f"{value!r} is not a duration of a second or more; write for example 90, 120s, 5min or 1h")
+    return amount.value
+
+
+def _in_list(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+def _as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, bool | int | float) else value
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(_in_list, json_schema_input_type=str | tuple[str, ...])]
+Scalar = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | int | float | bool)]
+Seconds = Annotated[float, BeforeValidator(parse_seconds, json_schema_input_type=str | float), Field(gt=0)]
+
+
+class TaskFields(Model):
+    """The fields that a user writes as they are used."""
 
     sentence: str = ""
-    """The request as written."""
-    data: tuple[str, ...] = ()
-    """Paths of files and folders, or names of data sets such as `sklearn:iris`."""
+    """The request in plain words; explicit fields take precedence over it."""
+    data: Texts = ()
+    """Paths of files and folders, relative to the task file, or names of data sets such as `sklearn:iris`."""
     table: str = ""
     """The sheet, table or file of an archive to read."""
-    arrays: tuple[str, ...] = ()
-    """Numeric columns that form files: `image=pixel_*`."""
+    arrays: Texts = ()
+    """Columns of numbers or lists that form files: `image=pixel_*`."""
     target: str = ""
-    """The column to predict; empty for clustering."""
+    """The column to predict, none for clustering; a forecast may have several, separated by commas, or `all`."""
     problem: str = ""
-    """A registered problem, e.g. `classification`; empty until the target determines it."""
+    """`classification`, `regression`, `clustering` or `forecasting`; by default from the target."""
     metric: str = ""
-    """Compares candidates; empty for the default of the problem and target."""
-    positive: str = ""
+    """Compares candidates, e.g. `roc_auc` or `macro F1`; by default that of problem and target."""
+    positive: Scalar = ""
     """The positive class for F1, precision and recall."""
-    threshold: Threshold | None = None
-    """Makes two classes of a numeric target."""
-    clusters: Clusters = Clusters()
     labels: str = ""
-    """Clustering: the column to compare clusters with; no model sees it."""
-    forecast: Forecast = Forecast()
-    """Horizon and columns of a forecast."""
-    include: tuple[str, ...] = ()
-    """The only columns that a model may use; empty for all."""
-    exclude: tuple[str, ...] = ()
+    """Clustering: a column to compare clusters with; no model sees it."""
+    include: Texts = ()
+    """The only columns that a model may use; all by default."""
+    exclude: Texts = ()
     """Columns that no model may use."""
-    known_after: tuple[str, ...] = ()
+    known_after: Texts = ()
     """Columns known only after the outcome; excluded and reported as avoided leaks."""
     group_by: str = ""
-    """Column of an entity; rows with equal values stay on one side of every split."""
+    """A column, e.g. the customer; rows with equal values stay on one side of every split."""
     time: str = ""
-    """Time column; the hold-out and each validation fold are later than the rows trained on."""
-    split: SplitSpec = SplitSpec()
-    constraints: tuple[Constraint, ...] = ()
-    learners: tuple[LearnerWish, ...] = ()
-    prefer: tuple[Preference, ...] = ()
+    """The time column; the hold-out and each validation fold are later than the rows trained on."""
+    prefer: Annotated[tuple[Preference, ...], BeforeValidator(_in_list)] = ()
     """What matters besides the score."""
-    tracks: tuple[Track, ...] = ()
-    """Groups of learners; empty for all installed ones."""
+    tracks: Annotated[tuple[Track, ...], BeforeValidator(_in_list)] = ()
+    """Groups of learners; all installed ones by default."""
     ensemble: bool | None = None
-    """Whether to deliver several models together; None to do so if they are better by more than noise."""
-    budget: float = Field(default=120.0, gt=0)
-    """Seconds for training and scoring, all tracks together."""
+    """Whether to deliver several models together; by default if they are better by more than noise."""
+    budget: Seconds = 120.0
+    """Time for training and scoring: `90`, `120s`, `5min`, `1h`."""
     plans: int = Field(default=3, ge=1, le=8)
     """Number of drafted plans."""
     seed: int = 0
+    """The random seed."""
     out: str = ""
-    """Folder for the package; empty for the run's folder."""
+    """Folder for the package; by default in the run's folder."""
+
+
+class TaskSpec(TaskFields):
+    """The interpreted request."""
+
+    threshold: Threshold | None = None
+    """Makes two classes of a numeric target."""
+    clusters: Clusters = Clusters()
+    forecast: Forecast = Forecast()
+    """Horizon and columns of a forecast."""
+    split: SplitSpec = SplitSpec()
+    constraints: tuple[Constraint, ...] = ()
+    learners: tuple[LearnerWish, ...] = ()
     sources: Mapping[str, FieldSource] = Field(default_factory=dict)
     """Origins of values by field; nested fields as `split.by`."""
     unread: tuple[str, ...] = ()

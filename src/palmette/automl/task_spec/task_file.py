@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator
 
-from palmette.automl.kinds import Track
 from palmette.automl.task_spec.amounts import parse_amount
 from palmette.automl.task_spec.limits import COMPARED, comparison_of, parse_constraint
 from palmette.automl.task_spec.request import listed
@@ -19,13 +18,14 @@ from palmette.automl.task_spec.spec import (
     LearnerWish,
     Level,
     Origin,
-    Preference,
+    Scalar,
     SplitSpec,
+    TaskFields,
     TaskSpec,
+    Texts,
     Threshold,
 )
 from palmette.automl.task_spec.vocabulary import learner_named, metric_named, nearest_metric
-from palmette.documents import Model
 from palmette.engine.registry import names
 from palmette.errors import did_you_mean
 
@@ -96,16 +96,6 @@ def parse_split(text: str) -> dict[str, Any]:
     return made
 
 
-def parse_seconds(value: str | float) -> float:
-    """Parses a time of at least one second, e.g. `90`, `120s`, `5min`, `1h` or 90; raises ValueError where the value is
-    no time."""
-    short = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*m\s*", str(value))  # `m` is not a unit of `parse_amount`
-    amount = parse_amount(f"{short[1]} min" if short else str(value))
-    if amount is None or amount.unit not in ("", "seconds") or amount.value < 1:
-        raise ValueError(f"{value!r} is not a duration of a second or more; write for example 90, 120s, 5min or 1h")
-    return amount.value
-
-
 def _checked(parse: Callable[[Any], object]) -> AfterValidator:
     def check(value: Any) -> Any:
         for one in filter(None, value if isinstance(value, tuple) else (value,)):
@@ -113,14 +103,6 @@ def _checked(parse: Callable[[Any], object]) -> AfterValidator:
         return value
 
     return AfterValidator(check)
-
-
-def _in_list(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
-def _as_text(value: Any) -> Any:
-    return str(value) if isinstance(value, bool | int | float) else value
 
 
 def _known_problem(value: str) -> str:
@@ -136,41 +118,17 @@ def _known_metric(value: str) -> str:
     return value
 
 
-Texts = Annotated[tuple[str, ...], BeforeValidator(_in_list, json_schema_input_type=str | tuple[str, ...])]
-Scalar = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | int | float | bool)]
-
-
-class TaskFile(Model):
+class TaskFile(TaskFields):
     """A task as a user writes it. Every field is optional; missing ones have a default or follow from the data."""
 
-    sentence: str = ""
-    """The request in plain words; explicit fields take precedence over it."""
-    data: Texts = ()
-    """Paths of files and folders, relative to the task file, or names of data sets such as `sklearn:iris`."""
-    table: str = ""
-    """The sheet, table or file of an archive to read."""
-    arrays: Texts = ()
-    """Columns of numbers or lists that form files: `image=pixel_*`."""
-    target: str = ""
-    """The column to predict; a forecast may have several, separated by commas, or `all`."""
     problem: Annotated[str, AfterValidator(_known_problem)] = ""
     """`classification`, `regression`, `clustering` or `forecasting`; by default from the target."""
     metric: Annotated[str, AfterValidator(_known_metric)] = ""
-    """Compares candidates, e.g. `roc_auc` or `macro F1`."""
-    positive: Scalar = ""
-    """The positive class for F1, precision and recall."""
+    """Compares candidates, e.g. `roc_auc` or `macro F1`; by default that of problem and target."""
     threshold: Annotated[str, _checked(parse_threshold)] = ""
     """Two classes of a numeric column, which becomes the target: `price > 5000`."""
     clusters: Annotated[Scalar, _checked(parse_clusters)] = ""
     """Number of clusters: `4`, or a range such as `3-6`."""
-    labels: str = ""
-    """Clustering: a column to compare clusters with."""
-    include: Texts = ()
-    """The only columns that a model may use."""
-    exclude: Texts = ()
-    """Columns that no model may use."""
-    known_after: Texts = ()
-    """Columns known only after the outcome; no model uses them."""
     horizon: Scalar = ""
     """Forecast: steps, or a time such as `24 hours`."""
     frequency: str = ""
@@ -181,10 +139,6 @@ class TaskFile(Model):
     """Forecast: columns whose future values are known."""
     quantiles: tuple[float, ...] = ()
     """Forecast: quantiles of its intervals, such as 0.1 and 0.9."""
-    group_by: str = ""
-    """A column, e.g. the customer; rows with equal values stay on one side of every split."""
-    time: str = ""
-    """The time column; the hold-out is the latest rows."""
     split: Annotated[Scalar, _checked(parse_split)] = ""
     """`random`, `stratified`, `group`, `time`, a column that names the parts, a share of test rows such as `0.3`, a
     start of the test rows such as `2024-03` or `P3M`, or `folds:5`; several with commas, e.g. `time, 30%`.
@@ -195,20 +149,6 @@ class TaskFile(Model):
     learners: Annotated[Texts, _checked(parse_learner)] = ()
     """Learners or families: `lightgbm` requires, `-lightgbm` or `not:lightgbm` forbids, `first:lightgbm` prefers,
     `baseline:linear` compares."""
-    prefer: Annotated[tuple[Preference, ...], BeforeValidator(_in_list)] = ()
-    """What matters besides the score."""
-    tracks: Annotated[tuple[Track, ...], BeforeValidator(_in_list)] = ()
-    """Groups of learners; all installed ones by default."""
-    ensemble: bool | None = None
-    """Whether to deliver several models together; by default if they score better."""
-    budget: Annotated[float, BeforeValidator(parse_seconds, json_schema_input_type=str | float), Field(gt=0)] = 120.0
-    """Time for training and scoring: `90`, `120s`, `5min`, `1h`."""
-    plans: int = Field(default=3, ge=1, le=8)
-    """Number of drafted plans."""
-    seed: int = 0
-    """The random seed."""
-    out: str = ""
-    """Folder for the package."""
 
 
 FLAGS: Mapping[str, str] = {
