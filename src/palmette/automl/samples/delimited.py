@@ -144,7 +144,8 @@ def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
 def _regular_columns(text: str, form: Dialect) -> list[Texts] | None:
     """The columns of a text that Arrow splits as `csv` does, only faster; None where it needs a closer look.
 
-    Quotes close, all lines have as many fields as the first, its fields have text, and so have several of the last.
+    Quotes close, all lines have as many fields as the first, its fields have text, so have several of the last, and no
+    line is blank.
     """
     quoted = bool(form.quote) and form.quote in text
     if form.delimiter in ("", " ") or form.escape or text[0] == "#" or (quoted and not _every_quote_closes(text, form)):
@@ -163,9 +164,9 @@ def _regular_columns(text: str, form: Dialect) -> list[Texts] | None:
         return None
     first, last = ([texts[at].as_py() for texts in table.columns] for at in (0, -1))
     padded = any(pc.any(pc.starts_with(texts, " ")).as_py() for texts in table.columns)
-    if _filled(first) < width or _filled(last) < 2 or (padded and quoted):
-        return None
-    return [pc.ascii_ltrim(texts, " ").combine_chunks() for texts in table.columns]
+    columns = [pc.ascii_ltrim(texts, " ").combine_chunks() for texts in table.columns]
+    regular = _filled(first) == width and _filled(last) > 1 and not (padded and quoted)
+    return columns if regular and not _equal_rows(columns, [""] * width).true_count else None
 
 
 def _every_quote_closes(text: str, form: Dialect) -> bool:
