@@ -20,11 +20,11 @@ from palmette.automl.encoders.columns import (
     code,
     formatted_number,
     number,
-    read_cells,
     read_columns,
     text_of,
     timestamp,
     unless,
+    without_totals,
 )
 from palmette.automl.kinds import FALSE, TRUE
 
@@ -84,7 +84,23 @@ def test_a_value_that_cannot_be_read_is_named_with_its_row(column: str, value: s
     with pytest.raises(ColumnError) as found:
         read(rows)
     assert repr(column) in str(found.value) and repr(value) in str(found.value) and "second" in str(found.value)
-    assert found.value.columns == [column]
+    assert list(found.value.columns) == [column]
+
+
+def test_every_column_with_a_value_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(ColumnError) as found:
+        read([ROW | {"age": "old"}, ROW | {"since": "soon", "member": "2"}])
+    assert {name: "in row 0" in reason for name, reason in found.value.columns.items()} == {
+        "age": True, "member": False, "since": False,
+    }  # fmt: skip
+    assert str(found.value).count("not readable as") == 3
+
+
+def test_rows_of_totals_are_left_out_with_a_warning() -> None:
+    rows = pd.DataFrame({"town": ["Ulm", " Total", "Total"], "n": ["1", "2", "3"]}, dtype=object)
+    with pytest.warns(UserWarning, match="left out: 2"):
+        assert without_totals(rows, "town", ["Total"])["n"].tolist() == ["1"]
+    assert without_totals(rows[["n"]], "town", ["Total"]).shape == without_totals(rows, "town", ["Sum"])[["n"]].shape
 
 
 @pytest.mark.parametrize(
@@ -108,14 +124,14 @@ def test_a_value_that_cannot_be_read_is_named_with_its_row(column: str, value: s
     ],
 )
 def test_numbers_as_people_write_them(reader: Any, value: Any, expected: float) -> None:
-    made = read_cells(pd.Series([value], name="x"), "number", reader)[0]
+    made = read_columns({"x": [value]}, [("number", reader, ["x"])])["x"][0]
     assert made == pytest.approx(expected, nan_ok=True)
 
 
 @pytest.mark.parametrize("text", ["2h32h", "3h9.8 h", "3 kg"])
 def test_a_unit_stands_once_before_or_after_the_number(text: str) -> None:
     with pytest.raises(ColumnError):
-        read_cells(pd.Series([text], name="x"), "number", partial(formatted_number, unit="h"))
+        read_columns({"x": [text]}, [("number", partial(formatted_number, unit="h"), ["x"])])
 
 
 @pytest.mark.parametrize(
@@ -131,7 +147,7 @@ def test_a_unit_stands_once_before_or_after_the_number(text: str) -> None:
     ],
 )
 def test_dates(value: Any, day: str | None) -> None:
-    made = read_cells(pd.Series([value], name="x", dtype=object), "datetime", timestamp)
+    made = read_columns({"x": [value]}, [("datetime", timestamp, ["x"])])["x"].to_numpy()
     expected = np.datetime64("NaT") if day is None else np.datetime64(pd.Timestamp(day))
     assert made.dtype == "datetime64[ns]" and np.array_equal(made, [expected], equal_nan=True)
 

@@ -22,7 +22,7 @@ from palmette.automl.measure import METRICS, Predictions, score
 from palmette.automl.project import write_package
 from palmette.automl.project.metrics import metric_source
 from palmette.automl.project.reading import date_text, in_file_form, number_text
-from palmette.automl.samples import Dialect, Reading, TableFormat
+from palmette.automl.samples import Dialect, Reading, TableFormat, TotalRows
 from palmette.automl.task_spec.spec import Threshold
 
 MADE = Threshold(column="grade", comparison=">=", value=1.5)
@@ -168,6 +168,10 @@ def test_the_model_is_explained_where_it_is_built(written: Path) -> None:
         (
             Dialect(delimiter="\t", quote="", header=False),
             r'pd.read_csv(path, sep="\t", quoting=3, header=None, dtype=str, keep_default_na=False)',
+        ),
+        (
+            Dialect(totals=TotalRows(column="town", labels=("Total",))),
+            'without_totals(pd.read_csv(path, dtype=str, keep_default_na=False), "town", ["Total"])',
         ),
     ],
 )

@@ -134,7 +134,7 @@ def profile_with(problem: str, text: str, names: list[str], classes: tuple[str, 
         target=targets.get(problem),
         duplicates=4,
         memory=1000,
-        meta=(),
+        meta={},
         leaks=(leak,),
         decisions=(LeakDecision(code="proxy", columns=leak.columns, done="kept", by="default"),),
     )  # fmt: skip

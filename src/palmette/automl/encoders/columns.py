@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -22,11 +23,21 @@ PLAIN = frozenset({*DTYPES, "category", "text", "node"})  # other readers also t
 
 
 class ColumnError(ValueError):
-    """Columns are missing, or one has a value that cannot be read."""
+    """Columns are missing, or have values that cannot be read; `columns` maps their names to the reasons."""
 
-    def __init__(self, message: str, columns: Sequence[str]) -> None:
-        super().__init__(message)
+    def __init__(self, columns: Mapping[str, str]) -> None:
+        super().__init__(" ".join(dict.fromkeys(columns.values())))
         self.columns = columns
+
+
+def without_totals(rows: pd.DataFrame, column: str | int, labels: Sequence[str]) -> pd.DataFrame:
+    """Leaves out rows of totals, which have one of the labels in a column, with a warning."""
+    if column not in rows:
+        return rows
+    totals = rows[column].astype(str).str.strip().isin(labels)
+    if totals.any():
+        warnings.warn(f"rows of totals were left out: {totals.sum()}", stacklevel=2)
+    return rows[~totals]
 
 
 def read_columns(rows: Any, readers: Sequence[Any], in_file: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -34,30 +45,30 @@ def read_columns(rows: Any, readers: Sequence[Any], in_file: Mapping[str, str] |
     rows, in_file = pd.DataFrame(rows).rename(columns=str), in_file or {}
     columns = {name: (kind, read) for kind, read, names in readers for name in names}
     places = {name: in_file[name] if in_file.get(name) in rows else name for name in columns}
-    if absent := [in_file.get(name, name) for name, place in places.items() if place not in rows]:
-        raise ColumnError(f"Columns are missing: {', '.join(map(repr, absent))}.", absent)
-    made = {name: read_cells(rows[places[name]], *reader) for name, reader in columns.items()}
+    absent = [in_file.get(name, name) for name, place in places.items() if place not in rows]
+    unread = dict.fromkeys(absent, f"Columns are missing: {', '.join(map(repr, absent))}.")
+    made = {name: read_cells(rows[place], *columns[name], unread) for name, place in places.items() if place in rows}
+    if unread:
+        raise ColumnError(unread)
     return pd.DataFrame(made, index=rows.index, copy=False)
 
 
-def read_cells(column: pd.Series, kind: str, read: Callable[[Any], Any]) -> np.ndarray:
-    """Reads cells; missing ones become None, NaN or an empty text. Raises ColumnError if `read` raises ValueError."""
+def read_cells(column: pd.Series, kind: str, read: Callable[[Any], Any], unread: dict[str, str]) -> np.ndarray:
+    """Reads cells; missing ones become None, NaN or an empty text. Adds to `unread` if `read` raises ValueError."""
     made: Any = []
-    empty, is_plain = "" if kind == "text" else None, kind in PLAIN
+    empty, plain = "" if kind == "text" else None, kind in PLAIN
     if DTYPES.get(kind) == "float64" and column.dtype.kind in "fi":
         made = column.to_numpy("float64", na_value=np.nan)
     else:
         for place, cell in column.items():
             value = cell.strip() if isinstance(cell, str) else cell
             try:
-                if isinstance(value, list | dict) and is_plain:
+                if isinstance(value, list | dict) and plain:
                     raise ValueError
-                absent = is_plain and (pd.isna(value) or value == "")
-                found = None if absent else read(value)
+                found = None if plain and (pd.isna(value) or value == "") else read(value)
             except (ValueError, OSError, OverflowError) as error:
-                reason = "" if is_plain else f": {error}"
-                message = f"Column {column.name!r} is {repr(cell)[:80]} in row {place}, not readable as {kind}{reason}."
-                raise ColumnError(message, [str(column.name)]) from None
+                found, where = None, f"Column {column.name!r} is {repr(cell)[:80]} in row {place}"
+                unread.setdefault(str(column.name), f"{where}, not readable as {kind}{'' if plain else f': {error}'}.")
             made.append(empty if found is None else found)
     values = pd.Series(made, dtype=DTYPES.get(kind, "object")).to_numpy()
     return np.where(np.isinf(values), np.nan, np.clip(values, -LARGEST, LARGEST)) if kind == "number" else values

@@ -5,6 +5,7 @@ Every figure has six significant digits.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from palmette.automl.kinds import Kind
@@ -105,11 +106,6 @@ class TargetProfile(Model):
     """The natural range that the values fill, such as 0 to 1; None where there is none."""
 
 
-class MetaFeature(Model):
-    name: str
-    value: float
-
-
 class Suggestion(Model):
     """A suggestion that follows from a figure."""
 
@@ -158,8 +154,8 @@ class Profile(Model):
     """Training rows that repeat another one in all features."""
     memory: int
     """Bytes of the whole table."""
-    meta: tuple[MetaFeature, ...]
-    """Meta-features in a fixed order."""
+    meta: Mapping[str, float]
+    """Meta-features by name, in a fixed order."""
     suggestions: tuple[Suggestion, ...] = ()
     leaks: tuple[Leak, ...] = ()
     decisions: tuple[LeakDecision, ...] = ()

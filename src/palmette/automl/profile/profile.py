@@ -8,20 +8,11 @@ from typing import get_args
 import numpy as np
 
 from palmette.automl.kinds import Kind
-from palmette.automl.profile import ColumnProfile, MetaFeature, Profile, Suggestion, TargetProfile
+from palmette.automl.profile import ColumnProfile, Profile, Suggestion, TargetProfile
 from palmette.automl.profile.association import LeakContext
 from palmette.automl.profile.figures import column_figures, figure, target_figures
 from palmette.automl.profile.leaks import find_leaks
 
-KINDS = get_args(Kind)
-NAMES = (
-    "rows", "columns", "rows_per_column", *(f"{kind}_columns" for kind in KINDS), "missing", "columns_with_missing",
-    "categories_mean", "categories_most", "skew_mean", "skew_most", "outliers_mean", "zeros_mean", "whole_columns",
-    "duplicates", "mutual_information_mean", "mutual_information_most", "error_reduction_most",
-    "classes", "class_entropy", "rarest_class",
-    "target_skew", "target_log_skew", "target_orders", "target_zeros",
-)  # fmt: skip
-"""Names of the meta-features, in their order."""
 SKEWED = 2.0
 MANY_MISSING = 0.5
 MANY_CATEGORIES = 50
@@ -66,25 +57,30 @@ def _ranked(columns: Sequence[ColumnProfile], context: LeakContext) -> list[Colu
 
 def meta_features(
     rows: int, columns: Sequence[ColumnProfile], target: TargetProfile | None, duplicates: int
-) -> tuple[MetaFeature, ...]:
+) -> dict[str, float]:
     """A data set as one vector of figures; a figure that does not apply is 0."""
     numeric = [column.numbers for column in columns if column.numbers is not None]
     categories = [column.distinct for column in columns if column.kind in ("category", "boolean")]
     skews, information = [abs(one.skew) for one in numeric], [one.mutual_information for one in columns]
     facts = target.numbers if target else None
-    shares = [one.share for one in target.classes] if target else []
-    values = [
-        rows, len(columns), rows / max(len(columns), 1),
-        *(sum(column.kind == kind for column in columns) for kind in KINDS),
-        _mean([column.missing for column in columns]), sum(column.missing > 0 for column in columns),
-        _mean(categories), max(categories, default=0), _mean(skews), max(skews, default=0),
-        _mean([one.outliers for one in numeric]), _mean([one.zeros for one in numeric]),
-        sum(one.whole for one in numeric), duplicates / max(rows, 1), _mean(information), max(information, default=0),
-        max((column.error_reduction for column in columns), default=0),
-        *((target.class_count, target.entropy, min(shares, default=0)) if target and not facts else (0, 0, 0)),
-        *((facts.skew, target.log_skew, target.orders, facts.zeros) if target and facts else (0, 0, 0, 0)),
-    ]  # fmt: skip
-    return tuple(MetaFeature(name=n, value=figure(float(v))) for n, v in zip(NAMES, values, strict=True))
+    classes, values = (target, None) if target and not facts else (None, target)
+    found = {
+        "rows": rows, "columns": len(columns), "rows_per_column": rows / max(len(columns), 1),
+        **{f"{kind}_columns": sum(column.kind == kind for column in columns) for kind in get_args(Kind)},
+        "missing": _mean([column.missing for column in columns]),
+        "columns_with_missing": sum(column.missing > 0 for column in columns),
+        "categories_mean": _mean(categories), "categories_most": max(categories, default=0),
+        "skew_mean": _mean(skews), "skew_most": max(skews, default=0),
+        "outliers_mean": _mean([one.outliers for one in numeric]), "zeros_mean": _mean([one.zeros for one in numeric]),
+        "whole_columns": sum(one.whole for one in numeric), "duplicates": duplicates / max(rows, 1),
+        "mutual_information_mean": _mean(information), "mutual_information_most": max(information, default=0),
+        "error_reduction_most": max((column.error_reduction for column in columns), default=0),
+        "classes": classes.class_count if classes else 0, "class_entropy": classes.entropy if classes else 0,
+        "rarest_class": min((one.share for one in classes.classes), default=0) if classes else 0,
+        "target_skew": facts.skew if facts else 0, "target_log_skew": values.log_skew if values else 0,
+        "target_orders": values.orders if values else 0, "target_zeros": facts.zeros if facts else 0,
+    }  # fmt: skip
+    return {name: figure(float(value)) for name, value in found.items()}
 
 
 def _mean(values: Sequence[float]) -> float:

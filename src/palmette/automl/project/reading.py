@@ -23,15 +23,16 @@ def reader_source(format: TableFormat) -> str:
     >>> reader_source(TableFormat(dialect=Dialect(delimiter=";")))
     'pd.read_csv(path, sep=";", dtype=str, keep_default_na=False)'
     """
-    match format.format:
-        case "parquet":
-            return "pd.read_parquet(path)"
-        case "json":
-            return "pd.read_json(path, lines=True, dtype=False, convert_dates=False, precise_float=True)"
-        case "excel":
-            return "pd.read_excel(path, dtype=object)"
-        case "csv":
-            return f"pd.read_csv(path, {_options(format.dialect)}dtype=str, keep_default_na=False)"
+    read = {
+        "parquet": "pd.read_parquet(path)",
+        "json": "pd.read_json(path, lines=True, dtype=False, convert_dates=False, precise_float=True)",
+        "excel": "pd.read_excel(path, dtype=object)",
+        "csv": f"pd.read_csv(path, {_options(format.dialect)}dtype=str, keep_default_na=False)",
+    }[format.format]
+    if (totals := format.dialect.totals) is None:
+        return read
+    column = totals.column if format.dialect.header else int(totals.column)
+    return f"without_totals({read}, {source(column)}, {source(list(totals.labels))})"
 
 
 def _options(dialect: Dialect) -> str:

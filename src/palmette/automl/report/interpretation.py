@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from palmette.automl.candidates import Blueprint
 from palmette.automl.formatting import clean, constraint, learner, many, metric, seconds, share
-from palmette.automl.task_spec.spec import Clusters, Constraint, FieldSource, Forecast, LearnerWish, SplitSpec, TaskSpec
+from palmette.automl.task_spec.spec import Clusters, FieldSource, Forecast, SplitSpec, TaskSpec
 
 LEVELS = {"required": "only", "preferred": "first", "forbidden": "without", "baseline": "compared with"}
 ORIGINS = {
@@ -27,22 +27,6 @@ class Interpreted(NamedTuple):
     field: str
     value: str
     source: str  # the origin of the value
-
-
-def _names(found: tuple[str, ...]) -> str:
-    return ", ".join(found)
-
-
-def _places(found: tuple[str, ...]) -> str:
-    return ", ".join(place.rstrip("/").rpartition("/")[2] for place in found)
-
-
-def _constraints(found: tuple[Constraint, ...]) -> str:
-    return "; ".join(map(constraint, found))
-
-
-def _learners(found: tuple[LearnerWish, ...]) -> str:
-    return "; ".join(f"{LEVELS[one.level]} {learner(one.name)}" for one in found)
 
 
 def _split(found: SplitSpec) -> str:
@@ -82,20 +66,20 @@ SHOWN: Mapping[str, Callable[[Any], str]] = {
     "clusters": _clusters,
     "forecast": _forecast,
     "metric": metric,
-    "include": _names,
-    "exclude": _names,
-    "known_after": _names,
+    "include": ", ".join,
+    "exclude": ", ".join,
+    "known_after": ", ".join,
     "group_by": str,
     "time": str,
     "split": _split,
-    "constraints": _constraints,
-    "learners": _learners,
-    "prefer": _names,
-    "tracks": _names,
+    "constraints": lambda found: "; ".join(map(constraint, found)),
+    "learners": lambda found: "; ".join(f"{LEVELS[one.level]} {learner(one.name)}" for one in found),
+    "prefer": ", ".join,
+    "tracks": ", ".join,
     "ensemble": lambda found: "several models together" if found else "one model",
-    "data": _places,
+    "data": lambda found: ", ".join(place.rstrip("/").rpartition("/")[2] for place in found),
     "table": str,
-    "arrays": _names,
+    "arrays": ", ".join,
     "budget": seconds,
     "plans": str,
     "seed": str,

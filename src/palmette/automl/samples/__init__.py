@@ -59,6 +59,14 @@ class Repairs(list[Repair]):
             self.append(Repair(code=code, subject=subject, count=int(count), text=text, changed=bool(changed)))
 
 
+class TotalRows(Model):
+    """Rows of a file that hold totals, and are left out."""
+
+    column: str
+    """The name, as pandas reads it, of the column with the labels."""
+    labels: tuple[str, ...]
+
+
 class Dialect(Model):
     """How a delimited text is written."""
 
@@ -72,6 +80,7 @@ class Dialect(Model):
     """False where the columns have no names in the file."""
     skipped: int = 0
     """Lines before the header, as `skiprows` of `pandas.read_csv` counts them."""
+    totals: TotalRows | None = None
 
 
 class TableFormat(Model):

@@ -7,7 +7,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from palmette.automl.parsing import Texts, array, as_column, read_numbers, sample
-from palmette.automl.samples import Dialect, Repairs
+from palmette.automl.samples import Dialect, Repairs, TotalRows
 from palmette.automl.samples.opening import MOST_COLUMNS, Opened
 from palmette.automl.samples.tables import Raw, clean_names, pandas_names
 
@@ -58,22 +57,14 @@ def read_delimited(opened: Opened, text: str, encoding: str, repairs: Repairs) -
     if first:  # which spreadsheets write for themselves
         repairs.add("separator-line", opened.name, 1, line=first[0].strip())
         text = text[first.end() :]
-    form = sniff(text)
-    columns, records = _regular_columns(text, form), list[Row]()
-    if columns is not None:
-        cells, rest = [texts[0].as_py() for texts in columns], [texts.slice(1) for texts in columns]
-        repeated = _equal_rows(rest, cells)
-        body = [texts.filter(pc.invert(repeated)) for texts in rest] if repeated.true_count else rest
-        header = is_header(cells, list(zip(*(sample(texts, COMPARED).to_pylist() for texts in body), strict=True)))
-        found = (cells, body) if header else ([""] * len(cells), columns)
-        raw, above = _named(opened, *found, repairs, header, repeated.true_count), 0
-    else:
+    form, records = sniff(text), list[Row]()
+    found = _regular_table(text, form)
+    if found is None:
         records = _records(text, form, opened.name, repairs)
-        raw, header, above = table_of(opened, records, repairs, form)
-    lines = sum(1 + sum(len(LINE_END.findall(cell)) for cell in record) for record in records[:above])
-    facts = {"encoding": encoding, "header": header, "skipped": lines + bool(first)}
-    facts |= {} if len(raw.names) > 1 else {"delimiter": ""}
-    return replace(raw, dialect=form.model_copy(update=facts))
+        found = table_in(opened, records, repairs, form)
+    lines = sum(1 + sum(len(LINE_END.findall(cell)) for cell in record) for record in records[: found.above])
+    facts = {"encoding": encoding, "skipped": lines + bool(first)}
+    return raw_of(opened, found, repairs, form.model_copy(update=facts))
 
 
 def sniff(text: str) -> Dialect:
@@ -141,11 +132,33 @@ def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     return known * 2 < len(first) or len(some) < 3
 
 
-def _regular_columns(text: str, form: Dialect) -> list[Texts] | None:
-    """The columns of a text that Arrow splits as `csv` does, only faster; None where it needs a closer look.
+class TableCells(NamedTuple):
+    """A table of texts by column."""
 
-    Quotes close, all lines have as many fields as the first, its fields have text, so have several of the last, and no
-    line is blank.
+    names: Row  # empty texts where there is no header
+    columns: list[Texts]  # null for what a short row lacks
+    header: bool
+    repeated: int = 0  # repetitions of the header, which are left out
+    above: int = 0  # records above the header, or above the first row where there is none
+
+
+def _regular_table(text: str, form: Dialect) -> TableCells | None:
+    """The table in a text that Arrow splits as `csv` does, only faster; None where it needs a closer look."""
+    columns = _regular_columns(text, form)
+    if columns is None:
+        return None
+    first, rest = [texts[0].as_py() for texts in columns], [texts.slice(1) for texts in columns]
+    repeated = _equal_rows(rest, first)
+    body = [texts.filter(pc.invert(repeated)) for texts in rest] if repeated.true_count else rest
+    if is_header(first, list(zip(*(sample(texts, COMPARED).to_pylist() for texts in body), strict=True))):
+        return TableCells(first, body, True, repeated.true_count)
+    return TableCells([""] * len(first), columns, False)
+
+
+def _regular_columns(text: str, form: Dialect) -> list[Texts] | None:
+    """The columns of a text whose quotes close and whose lines have as many fields as the first; None for others.
+
+    Its first line has text in all fields, its last one in several, and none is blank.
     """
     quoted = bool(form.quote) and form.quote in text
     if form.delimiter in ("", " ") or form.escape or text[0] == "#" or (quoted and not _every_quote_closes(text, form)):
@@ -185,18 +198,9 @@ def _equal_rows(columns: list[Texts], row: Sequence[str]) -> pa.BooleanArray:
     return equal
 
 
-class TableInRecords(NamedTuple):
-    """A table among records."""
-
-    raw: Raw
-    header: bool
-    above: int  # records above the header, or above the first row where there is none
-
-
-def table_of(opened: Opened, records: list[Row], repairs: Repairs, form: Dialect, sheet: str = "") -> TableInRecords:
+def table_in(opened: Opened, records: list[Row], repairs: Repairs, form: Dialect) -> TableCells:
     """The table in records, which may have titles, comments, blank lines and repeated headers among them."""
-    name = opened.name
-    rows, above = _rows(records, form, name, repairs)
+    rows, above = _rows(records, form, opened.name, repairs)
     if not rows:
         raise opened.refusal("empty-file", "There are no rows.", "Name a file with a header and rows.")
     width = _width(rows)
@@ -205,20 +209,17 @@ def table_of(opened: Opened, records: list[Row], repairs: Repairs, form: Dialect
     header = is_header(rows[0], body)
     cells, even = _even(opened, rows[0] if header else [""] * width, body if header else rows, repairs, form.delimiter)
     columns = [array(column) for column in zip(*even, strict=True)] if even else [array([]) for _ in cells]
-    return TableInRecords(
-        _named(opened, cells, columns, repairs, header, len(rows) - 1 - len(body), sheet), header, above
-    )
+    return TableCells(cells, columns, header, len(rows) - 1 - len(body), above)
 
 
-def _named(
-    opened: Opened, cells: Row, columns: list[Texts], repairs: Repairs, header: bool, repeated: int, sheet: str = ""
-) -> Raw:
-    """The table of columns below the cells of a header, without empty columns at the end and without totals."""
-    name, used = opened.name, len(cells)
+def raw_of(opened: Opened, found: TableCells, repairs: Repairs, form: Dialect, sheet: str = "") -> Raw:
+    """The table without empty columns at the end and without totals, under names that libraries take."""
+    name, (cells, columns, header, repeated, _), used = opened.name, found, len(found.names)
     while header and used > 1 and not cells[used - 1].strip() and not _has_text(columns[used - 1]):
         used -= 1
     repairs.add("trailing-delimiter", name, len(cells) - used)
-    columns = _without_totals(columns[:used], name, repairs)
+    columns, place, labels = _without_totals(columns[:used])
+    repairs.add("total-rows", name, len(labels), label=labels[-1] if labels else "")
     opened.require_size(len(columns[0]), len(columns))
     if header:
         repairs.add("repeated-header", name, repeated)
@@ -230,7 +231,10 @@ def _named(
         sources, names = list(map(str, range(used))), [f"column_{at + 1}" for at in range(used)]
         repairs.add("no-header", name, len(names), first=names[0], last=names[-1])
     frame = pd.DataFrame({place: as_column(texts) for place, texts in enumerate(columns)})
-    return Raw(opened, sheet, "excel" if sheet else "csv", tuple(names), tuple(sources), frame, repairs)
+    totals = TotalRows(column=sources[place], labels=tuple(dict.fromkeys(labels))) if labels else None
+    facts = {"header": header, "totals": totals} | ({} if len(names) > 1 else {"delimiter": ""})
+    kind, dialect = "excel" if sheet else "csv", form.model_copy(update=facts)
+    return Raw(opened, sheet, kind, tuple(names), tuple(sources), frame, repairs, dialect)
 
 
 def _records(text: str, form: Dialect, name: str, repairs: Repairs) -> list[Row]:
@@ -351,24 +355,27 @@ def _require_undivided(opened: Opened, names: Row, rows: list[Row]) -> None:
     raise opened.refusal("too-many-fields", f"{message}.", remedy)
 
 
-def _without_totals(columns: list[Texts], name: str, repairs: Repairs) -> list[Texts]:
-    """The columns without rows of totals: their first text is a word for that, and they hold sums or little else."""
+def _without_totals(columns: list[Texts]) -> tuple[list[Texts], int, list[str]]:
+    """The columns without rows of totals, the place of the column that labels these, and its text in each of them.
+
+    The first text of such a row is a word for a total, and it holds sums or little else.
+    """
     count = len(columns[0])
     last = list(zip(*(texts.slice(max(count - LAST_ROWS, 0)).to_pylist() for texts in columns), strict=True))
     places = [next((at for at, cell in enumerate(row) if (cell or "").strip()), 0) for row in last]
     at = next((at for at, row in zip(places, last, strict=True) if TOTAL.fullmatch((row[at] or "").strip())), None)
     if at is None or len(columns) < 2 or count < 4:
-        return columns
-    labels = columns[at].to_pylist()
-    labelled = [place for place, text in enumerate(labels) if TOTAL.fullmatch((text or "").strip())]
+        return columns, 0, []
+    labels = [(text or "").strip() for text in columns[at].to_pylist()]
+    labelled = [place for place, text in enumerate(labels) if TOTAL.fullmatch(text)]
+    if len(labelled) > MOST_TOTALS * count + 1:
+        return columns, 0, []
     others = [texts for place, texts in enumerate(columns) if place != at]
     filled = {place: sum(bool((texts[place].as_py() or "").strip()) for texts in others) for place in labelled}
-    sums = _sums(others, labelled) if len(labelled) <= MOST_TOTALS * count + 1 else None
-    totals = [place for place in labelled if 2 * filled[place] <= len(others) > 1 or place in (sums or ())]
-    if sums is None or not totals:
-        return columns
-    repairs.add("total-rows", name, len(totals), label=labels[totals[-1]].strip())
-    return [texts.filter(pa.array(~np.isin(np.arange(count), totals))) for texts in columns]
+    sums = _sums(others, labelled)
+    totals = [place for place in labelled if 2 * filled[place] <= len(others) > 1 or place in sums]
+    kept = pa.array(~np.isin(np.arange(count), totals))
+    return [texts.filter(kept) for texts in columns] if totals else columns, at, [labels[place] for place in totals]
 
 
 def _sums(columns: Sequence[Texts], labelled: Sequence[int]) -> set[int]:

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from palmette.automl.parsing import EXACT, as_column
 from palmette.automl.samples import Dialect, Repairs
-from palmette.automl.samples.delimited import LINE_END, read_delimited, table_of
+from palmette.automl.samples.delimited import LINE_END, raw_of, read_delimited, table_in
 from palmette.automl.samples.opening import DAMAGE, Opened, decode, most_unpacked
 from palmette.automl.samples.tables import Raw, typed_table
 from palmette.errors import MachineError
@@ -185,8 +185,8 @@ def _excel(opened: Opened) -> Iterator[Raw]:
         full = [row + [""] * (width - len(row)) for _, row in rows]
         used = [place for place in range(width) if any(row[place].strip() for row in full)]
         cells = [row[used[0] : used[-1] + 1] for row in full]
-        raw, header, above = table_of(opened, cells, repairs, Dialect(delimiter="", quote=""), title)
-        yield replace(raw, dialect=Dialect(header=header, skipped=rows[above][0]))
+        found = table_in(opened, cells, repairs, Dialect(delimiter="", quote=""))
+        yield raw_of(opened, found, repairs, Dialect(skipped=rows[found.above][0]), title)
 
 
 def _rows(opened: Opened, sheet: Any) -> Iterator[tuple[int, list[str]]]:

@@ -102,7 +102,7 @@ def subject_of(input: PlanningInput) -> Subject:
     ]
     return Subject(
         task=profile.split.problem,
-        figures={one.name: one.value for one in profile.meta},
+        figures=dict(profile.meta),
         signs=frozenset(signs),
         words=tuple(dict.fromkeys(WORDS[code] for code in codes if code in WORDS))[:3],
     )

@@ -164,7 +164,7 @@ class _OnGraph(MetaEstimatorMixin, BaseEstimator):
         empty = np.all([one for name, one in absent.items() if name != self.node], axis=0)
         if (unknown := X[self.node][(places < 0) & empty]).size:
             message = f"The node {unknown.iloc[0]!r} is not in the graph, and no values of it are given."
-            raise ColumnError(message, [self.node])
+            raise ColumnError({self.node: message})
         filled = {name: gaps & (places >= 0) for name, gaps in absent.items()}
         filled = {name: one for name, one in filled.items() if one.any()}
         for name, one in filled.items():
@@ -175,7 +175,7 @@ class _OnGraph(MetaEstimatorMixin, BaseEstimator):
     def _place(self, name: str) -> int:
         if name not in self.places_:
             message = f"The neighbour {name!r} is not in the graph."
-            raise ColumnError(message, [self.neighbours])
+            raise ColumnError({self.neighbours: message})
         return self.places_[name]
 
 
