@@ -79,6 +79,6 @@ def test_arrow_splits_a_regular_text_as_the_csv_module_does(
     opened = Opened(Path("d.csv"), "", b"", "text", "", "", 0)
     with monkeypatch.context() as patched:
         fast = read_delimited(opened, text.getvalue(), "utf-8", found := Repairs())
-        patched.setattr(delimited, "_regular_columns", lambda *_: None)
+        patched.setattr(delimited, "_regular_table", lambda *_: None)
         slow = read_delimited(opened, text.getvalue(), "utf-8", wanted := Repairs())
     assert fast.frame.equals(slow.frame) and (fast.names, fast.dialect, found) == (slow.names, slow.dialect, wanted)

@@ -62,12 +62,6 @@ def _kappa(weights: Callable[[int], Floats]) -> Callable[[Counts, int], Floats]:
     return compute
 
 
-def _squared_distance(classes: int) -> Floats:
-    places = np.arange(classes, dtype=float)
-    squares: Floats = (places[:, None] - places[None, :]) ** 2
-    return squares
-
-
 FORMULAS: Mapping[str, Callable[[Counts, int], Floats]] = {
     "accuracy": lambda table, _: _ratio(_hits(table).sum(axis=-1), table.sum(axis=(-2, -1))),
     "balanced_accuracy": lambda table, _: _mean_of_present(_ratio(_hits(table), _support(table)), _support(table) > 0),
@@ -78,7 +72,7 @@ FORMULAS: Mapping[str, Callable[[Counts, int], Floats]] = {
     "recall": lambda table, positive: _ratio(_hits(table), _support(table))[..., positive],
     "mcc": lambda table, _: _mcc(table),
     "kappa": _kappa(lambda classes: 1.0 - np.eye(classes)),
-    "quadratic_kappa": _kappa(_squared_distance),
+    "quadratic_kappa": _kappa(lambda classes: np.subtract.outer(np.arange(classes), np.arange(classes)) ** 2.0),
 }
 """Formulas by the name of the metric; the number of the positive class is for metrics of one class."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palmette.automl.measure.confusion import FORMULAS, counts
-from palmette.errors import UserError, nearest
+from palmette.errors import UserError, did_you_mean
 
 Task = Literal["classification", "regression", "clustering", "forecasting"]
 Needs = Literal["labels", "probabilities", "values", "groups", "distances"]
@@ -87,12 +87,8 @@ def metric_of(name: str, task: Task) -> Metric:
     if found is not None and found.task == task:
         return found
     known = sorted(one.name for one in METRICS.values() if one.task == task)
-    guess = nearest(name, known)
-    raise UserError(
-        f"There is no metric {name!r} for {task}.",
-        f"Did you mean {guess!r}?" if guess else f"Take one of {', '.join(known)}.",
-        code="unknown-metric",
-    )
+    message = f"There is no metric {name!r} for {task}.{did_you_mean(name, known)}"
+    raise UserError(message, f"Take one of {', '.join(known)}.", code="unknown-metric")
 
 
 def undefined(metric: Metric, truth: NDArray[np.generic]) -> str:

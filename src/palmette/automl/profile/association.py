@@ -158,11 +158,6 @@ class LeakContext:
         return in_bins(target, TARGET_BINS)
 
     @cached_property
-    def different(self) -> int:
-        """How many classes, or ranges, `codes` has."""
-        return len(np.unique(self.codes))
-
-    @cached_property
     def _measured_on(self) -> Any:
         """Classes, or ranks in [0, 1], which monotone transforms of the target do not change."""
         return self.codes if self.is_classes else self.rows[self.target].rank(pct=True).to_numpy(float)

@@ -46,8 +46,7 @@ def numbers(values: Any) -> NumberFacts:
 def skew(values: Any) -> float:
     """Third standardised moment; 0 for a constant."""
     with np.errstate(over="ignore", invalid="ignore"):
-        away = values - values.mean()
-        deviation = float(np.sqrt((away**2).mean()))
+        away, deviation = values - values.mean(), float(values.std())
         return float(((away / deviation) ** 3).mean()) if deviation > 0 and math.isfinite(deviation) else 0.0
 
 
@@ -75,13 +74,9 @@ def column_figures(name: str, column: Any, kind: Kind) -> ColumnProfile:
     elif len(present):
         found["frequent"] = frequent(present)
         if kind == "text":
-            texts = [str(text) for text in present]
-            lengths = np.fromiter(map(len, texts), dtype=np.int64)
-            found["text"] = TextFacts(
-                characters=figure(float(lengths.mean())),
-                words=figure(sum(len(text.split()) for text in texts) / len(texts)),
-                longest=int(lengths.max()),
-            )
+            lengths, words = present.astype(str).str.len(), present.astype(str).str.split().str.len()
+            means = {"characters": figure(float(lengths.mean())), "words": figure(float(words.mean()))}
+            found["text"] = TextFacts(longest=int(lengths.max()), **means)
     missing = float(column.isna().mean()) if len(column) else 0.0
     return ColumnProfile(name=name, kind=kind, missing=figure(missing), distinct=int(present.nunique()), **found)
 

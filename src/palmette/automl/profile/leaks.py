@@ -16,6 +16,7 @@ from palmette.automl.kinds import file_kind, is_id_name
 from palmette.automl.profile import Leak
 from palmette.automl.profile.association import LeakContext, as_numbers
 from palmette.automl.splitting.row_groups import ALIKE, is_entity_name, target_likeness
+from palmette.automl.task_spec.request import name_words
 from palmette.documents import load_plain
 
 FEW, MANY = 20, 200  # training rows below which what a detector finds may be random
@@ -74,7 +75,7 @@ def target_copy(context: LeakContext) -> Iterator[Leak]:
 def _renamed(context: LeakContext, name: str) -> str:
     """The evidence that values and classes correspond one to one; empty where they do not."""
     column, labels = context.rows[name], context.rows[context.target].astype(str)
-    if column.isna().mean() > 1 - COPIED or column.nunique() != context.different:
+    if column.isna().mean() > 1 - COPIED or column.nunique() != len(np.unique(context.codes)):
         return ""
     both = pd.crosstab(pd.factorize(column)[0], context.codes).drop(index=-1, errors="ignore").to_numpy()
     agreeing = both.max(1).sum() / len(column)
@@ -162,18 +163,18 @@ def missing_tells(context: LeakContext) -> Iterator[Leak]:
 def known_afterwards(context: LeakContext) -> Iterator[Leak]:
     """Columns with the name of an outcome that predict the target strongly, by value or by being there."""
     for name in context.informative:
-        alone = context.reduction_by_any(name) if AFTERWARDS.search(_words(name)) else 0.0
+        alone = context.reduction_by_any(name) if AFTERWARDS.search(" ".join(name_words(name))) else 0.0
         if alone >= STRONG:
             yield _leak("known-afterwards", name, name=name, target=context.target, alone=alone)
 
 
 def derived_from_target(context: LeakContext) -> Iterator[Leak]:
     """Columns that have the target's name in their own: ratios, reasons and dates of it."""
-    target = _words(context.target).lower().split()
-    if len("".join(target)) < 3 or set(target) <= GENERIC:
+    target = name_words(context.target)
+    if len("".join(target)) < 3 or {*target} <= GENERIC:
         return
     for name in context.informative:
-        words = _words(name).lower().split()
+        words = name_words(name)
         if not any(words[start : start + len(target)] == target for start in range(len(words))):
             continue
         alone = context.reduction_by_any(name)
@@ -181,11 +182,6 @@ def derived_from_target(context: LeakContext) -> Iterator[Leak]:
         weak = {"severity": "low", "action": "report", "default": "keep", "text": text}
         replaced = {} if alone >= STRONG else weak
         yield _leak("derived-from-target", name, replaced=replaced, name=name, target=context.target, alone=alone)
-
-
-def _words(name: str) -> str:
-    """The words of a name, with blanks between them."""
-    return re.sub(r"[_\W]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name))
 
 
 def target_in_text(context: LeakContext) -> Iterator[Leak]:
@@ -316,30 +312,20 @@ class Detector(NamedTuple):
     rows: int = 0  # training rows with a target that it needs; 0 for one that needs no target
 
 
-DETECTORS: dict[str, Detector] = {
-    "known-after": Detector(known_after),
-    "target-copy": Detector(target_copy, FEW),
-    "shared-entities": Detector(shared_entities),
-    "target-parts": Detector(target_parts, FEW),
-    "missing-tells": Detector(missing_tells, FEW),
-    "known-afterwards": Detector(known_afterwards, FEW),
-    "derived-from-target": Detector(derived_from_target, FEW),
-    "target-in-text": Detector(target_in_text, FEW),
-    "target-proxy": Detector(target_proxy, FEW),
-    "identifier-tells": Detector(identifier_tells, MANY),
-    "suspicious-jump": Detector(suspicious_jump, MANY),
-    "nearly-equal-files": Detector(nearly_equal_files),
-    "equal-rows": Detector(equal_rows),
-    "time-overlap": Detector(time_overlap),
-    "row-order": Detector(row_order, MANY),
-}
-"""Detectors by the code of their leaks, the most certain first. Later ones do not report a column again."""
+DETECTORS = (
+    Detector(known_after), Detector(target_copy, FEW), Detector(shared_entities), Detector(target_parts, FEW),
+    Detector(missing_tells, FEW), Detector(known_afterwards, FEW), Detector(derived_from_target, FEW),
+    Detector(target_in_text, FEW), Detector(target_proxy, FEW), Detector(identifier_tells, MANY),
+    Detector(suspicious_jump, MANY), Detector(nearly_equal_files), Detector(equal_rows), Detector(time_overlap),
+    Detector(row_order, MANY),
+)  # fmt: skip
+"""Detectors, named as their leaks, the most certain first. Later ones do not report a column again."""
 
 
 def find_leaks(context: LeakContext) -> Iterator[Leak]:
     """The leaks that the detectors find."""
     found: set[str] = set()
-    for detector in DETECTORS.values():
+    for detector in DETECTORS:
         if detector.rows and (not context.target or len(context.rows) < detector.rows):
             continue
         leaks = [leak for leak in detector.find(context) if not leak.columns or not found.issuperset(leak.columns)]

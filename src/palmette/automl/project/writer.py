@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 EXAMPLES = 4  # rows for tests and documentation
 LEADERS = 5  # candidates in the README
 LONGEST = 60  # characters of a list of columns without a name of its own
-WITHOUT_TOTALS = "palmette.automl.encoders.columns.without_totals"
 UNCONVERGED = ("sklearn.neural_network.MLP", "sklearn.linear_model.LogisticRegression")
 """Models that warn if validation chose few steps."""
 
@@ -46,6 +45,7 @@ def write_package(
     leaderboard: Sequence[LeaderboardRow] = (),
 ) -> tuple[TextFile, ...]:
     """The files of the package, sorted by path."""
+    from palmette.automl.composition import COLUMNS
     from palmette.automl.problems.registry import problem_of
 
     calls, problem = _model_calls(blueprint, selection), problem_of(blueprint)
@@ -73,7 +73,7 @@ def write_package(
         "curl": shlex.quote(json.dumps(examples[0], ensure_ascii=False)),
         **problem.package_facts(),
     }
-    used = [*of_features, *of_model, *([Name(WITHOUT_TOTALS)] if blueprint.format.dialect.totals else [])]
+    used = [*of_features, *of_model, *([Name(f"{COLUMNS}.without_totals")] if blueprint.format.dialect.totals else [])]
     texts = {one.path: one.text for one in modules} | {f"{COMPONENTS}.py": vendored(used)}
     texts["examples.json"] = json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
     named = {f"{blueprint.package}/{path}": text for path, text in texts.items()}

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Occlusion, Plan, Plans
 from palmette.automl.candidates import Blueprint
-from palmette.automl.kinds import FileKind, file_kind
+from palmette.automl.kinds import file_kind
 from palmette.automl.problems.explanations import telling_rows
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.profile import Profile
@@ -79,10 +79,8 @@ def findings_of(run: RunResult) -> ReportFindings:
     blueprint, splits = known["blueprint"], DataSplits.of(known["samples"], known["profile"])
     data = _report_data(run.folder, known, splits)
     begun = datetime.fromtimestamp(run.state.started, UTC)
-    files, made = (
-        file_examples(blueprint, splits, data, known["assessment"].occlusions),
-        f"{begun:%-d %B %Y}, run {run.folder.name}",
-    )
+    files = file_examples(blueprint, splits, data, known["assessment"].occlusions)
+    made = f"{begun:%-d %B %Y}, run {run.folder.name}"
     return ReportFindings(**known, data=data, files=files, state=run.state, made=made)
 
 
@@ -130,7 +128,7 @@ def file_examples(
     changes = {one.row: one.changes for one in occlusions}
     return tuple(
         FileExample(
-            drawing=Markup(_drawing(kind, Path(cells[place]).read_bytes(), changes.get(place, ()))),
+            drawing=Markup(kind.marked(content, changes[place]) if place in changes else kind.shown(content)),
             name=Path(cells[place]).name,
             truth=str(data.truth[place]),
             predicted=str(data.predictions.values[place]),
@@ -138,8 +136,5 @@ def file_examples(
             marked=place in changes,
         )
         for place in (*wrong, *right)
+        for content in [Path(cells[place]).read_bytes()]
     )
-
-
-def _drawing(kind: FileKind, content: bytes, changes: Sequence[float]) -> str:
-    return kind.marked(content, changes) if changes else kind.shown(content)

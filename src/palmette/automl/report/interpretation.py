@@ -57,48 +57,39 @@ def _forecast(found: Forecast) -> str:
     return ", ".join(filter(None, parts))
 
 
-SHOWN: Mapping[str, Callable[[Any], str]] = {
-    "problem": str,
-    "target": str,
-    "threshold": str,
-    "positive": str,
-    "labels": str,
+FORMATS: Mapping[str, Callable[[Any], str]] = {
+    **dict.fromkeys(("include", "exclude", "known_after", "prefer", "tracks", "arrays"), ", ".join),
     "clusters": _clusters,
     "forecast": _forecast,
     "metric": metric,
-    "include": ", ".join,
-    "exclude": ", ".join,
-    "known_after": ", ".join,
-    "group_by": str,
-    "time": str,
     "split": _split,
     "constraints": lambda found: "; ".join(map(constraint, found)),
     "learners": lambda found: "; ".join(f"{LEVELS[one.level]} {learner(one.name)}" for one in found),
-    "prefer": ", ".join,
-    "tracks": ", ".join,
     "ensemble": lambda found: "several models together" if found else "one model",
     "data": lambda found: ", ".join(place.rstrip("/").rpartition("/")[2] for place in found),
-    "table": str,
-    "arrays": ", ".join,
     "budget": seconds,
-    "plans": str,
-    "seed": str,
-    "out": str,
 }
-"""Fields in display order, each with its formatter."""
+"""Formatters of fields that `str` does not show well."""
+SHOWN = (
+    "problem", "target", "threshold", "positive", "labels", "clusters", "forecast", "metric", "include", "exclude",
+    "known_after", "group_by", "time", "split", "constraints", "learners", "prefer", "tracks", "ensemble", "data",
+    "table", "arrays", "budget", "plans", "seed", "out",
+)  # fmt: skip
+"""Fields in display order."""
 DECIDED = ("problem", "target", "metric", "positive")  # fields that the data decide if the request does not
 
 
 def interpretation(task: TaskSpec, blueprint: Blueprint | None = None) -> tuple[Interpreted, ...]:
     """Fields that were given, read or assumed; with a blueprint also those that the data decided."""
     found = []
-    for name, written in SHOWN.items():
-        value, sources = getattr(task, name), _sources(task, name)
+    for name in SHOWN:
+        value = getattr(task, name)
+        sources = [one for path, one in task.sources.items() if path.partition(".")[0] == name]
         if name in DECIDED and not value and blueprint and getattr(blueprint, name):
             value, sources = getattr(blueprint, name), sources or [FieldSource(origin="data")]
         is_default = value == type(task).model_fields[name].get_default(call_default_factory=True)
         if value not in (None, "", ()) and (sources or not is_default):
-            text = written(value)
+            text = FORMATS.get(name, str)(value)
             words = dict.fromkeys(_source(one, name) for one in sources)
             found.append(Interpreted(name, text, "; ".join(words) or "default"))
     return tuple(one for one in found if one.value)
@@ -111,11 +102,6 @@ def interpretation_lines(task: TaskSpec) -> list[str]:
     lines = [f"{row[0]:<{field}}  {row[1]:<{min(value, 40)}}  {row[2]}" for row in rows]
     unread = [f"? not understood, without effect: {clean(words)}" for words in task.unread]
     return [*lines, *unread, *(f"✗ cannot be met: {clean(words)}" for words in task.unmet)]
-
-
-def _sources(task: TaskSpec, name: str) -> list[FieldSource]:
-    """The sources of a field or its parts."""
-    return [one for field, one in task.sources.items() if field == name or field.startswith(f"{name}.")]
 
 
 def _source(source: FieldSource, name: str) -> str:

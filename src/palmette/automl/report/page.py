@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import platform
 import re
-from collections.abc import Iterable
 from importlib import metadata
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from palmette.automl import formatting
-from palmette.automl.candidates import Blueprint
 from palmette.automl.composition import encoder_named, learner_named
 from palmette.automl.measure import METRICS
 from palmette.automl.report.classification import ClassificationResults, classification_results
@@ -48,6 +47,7 @@ REASONS: dict[Measured, str] = {
     "importances": "there are too few rows that the model was not trained on",
     "clustering": "no clusters were kept",
 }
+"""Why something was not measured, where the problem does not say."""
 FILTERS = ("decimals", "fixed", "learner", "many", "metric", "number", "price", "seconds", "share", "short")
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&]|:(?=//)|(?<=www)\.)")
 
@@ -66,6 +66,7 @@ def _view(findings: ReportFindings) -> dict[str, object]:
     classes, values = _results(findings)
     drawn = tuple(cluster_figures(data.clustering)) if data.clustering else ()
     drawn += tuple(forecast_figures(data.forecasts)) if data.forecasts else ()
+    alone = {"importances": "the model has only one column"} if len(blueprint.columns) == 1 else {}
     return {
         "f": findings,
         "verdict": findings.verdict,
@@ -80,15 +81,12 @@ def _view(findings: ReportFindings) -> dict[str, object]:
         "figures": classes.figures if classes else values.figures if values else drawn,
         "limits": limits(findings, classes),
         "weights": weights_used(findings),
-        "versions": (("Python", platform.python_version()), *_versions()),
-        "why_not": {name: (data.missing.get(name) or reason).rstrip(".") for name, reason in _reasons(blueprint)},
+        "versions": (
+            ("Python", platform.python_version()),
+            *((name, one.version) for name in LIBRARIES for one in islice(metadata.distributions(name=name), 1)),
+        ),
+        "why_not": {name: reason.rstrip(".") for name, reason in {**REASONS, **alone, **data.missing}.items()},
     }
-
-
-def _reasons(blueprint: Blueprint) -> Iterable[tuple[Measured, str]]:
-    """Why something was not measured, where the problem does not say."""
-    alone: dict[Measured, str] = {"importances": "the model has only one column"} if len(blueprint.columns) == 1 else {}
-    return (REASONS | alone).items()
 
 
 def weights_used(findings: ReportFindings) -> list[tuple[str, Weights]]:
@@ -106,11 +104,8 @@ def _results(findings: ReportFindings) -> tuple[ClassificationResults | None, Re
     if findings.blueprint.classes:
         return classification_results(data.truth, data.predictions, data.positive), None
     truth, predicted = data.truth.astype(np.float64), data.predictions.values.astype(np.float64)
-    return None, regression_results(truth, predicted, findings.blueprint.target, _is_log(findings))
-
-
-def _is_log(findings: ReportFindings) -> bool:
-    return findings.blueprint.metric in LOGARITHMIC
+    is_log = findings.blueprint.metric in LOGARITHMIC
+    return None, regression_results(truth, predicted, findings.blueprint.target, is_log)
 
 
 def _gauge(findings: ReportFindings) -> Markup:
@@ -120,16 +115,6 @@ def _gauge(findings: ReportFindings) -> Markup:
         return Markup("")
     ends = (score.baseline, METRICS[score.metric].perfect)
     return interval_bar(score.value, score.low, score.high, ends, "c1") if ends[0] != ends[1] else Markup("")
-
-
-def _versions() -> list[tuple[str, str]]:
-    found = []
-    for name in LIBRARIES:
-        try:
-            found.append((name, metadata.version(name)))
-        except metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 @functools.cache

@@ -15,6 +15,7 @@ from palmette.automl.profile import ColumnProfile
 from palmette.automl.report.classification import ClassificationResults
 from palmette.automl.report.findings import ReportFindings
 from palmette.automl.report.plots import interval_bar
+from palmette.automl.task_spec.request import name_words
 
 FAR = 3.0  # baselines farther away than this many ranges of the candidates are drawn at the edge
 MOST_VALUES = 3
@@ -28,7 +29,6 @@ PERSONAL = re.compile(
     r"marital|married|pregnan\w*|orientation|caste)(?![a-z])",
     re.I,
 )
-WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class LeaderboardLine(NamedTuple):
@@ -142,12 +142,12 @@ def _of_rows(findings: ReportFindings) -> Iterator[str]:
 
 
 def _of_use(findings: ReportFindings) -> Iterator[str]:
-    named = ((one.name, WORD.sub(" ", one.name).replace("_", " ")) for one in findings.blueprint.columns)
-    personal = [name for name, words in named if PERSONAL.search(words)]
+    names = [one.name for one in findings.blueprint.columns]
+    personal = [name for name in names if PERSONAL.search(" ".join(name_words(name)))]
     if personal:
-        names = _listed(short(name, 32) for name in personal)
+        listed = _listed(short(name, 32) for name in personal)
         yield (
-            f"By their names, some columns may hold protected personal traits: {names}. Results were not compared "
+            f"By their names, some columns may hold protected personal traits: {listed}. Results were not compared "
             "between groups of people; do so before the model is used for decisions about them."
         )
     for repair in findings.assembly.repairs:

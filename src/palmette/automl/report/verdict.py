@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from palmette.automl.artefacts import Assessment, ConstraintResult, Score, Status
+from palmette.automl.artefacts import Assessment, Score, Status
 from palmette.automl.formatting import fixed, many, measured, metric, number, seconds, size
 from palmette.automl.measure import METRICS
 
@@ -70,7 +70,7 @@ def verdict_text(assessment: Assessment, compared: str = "out of fold") -> Verdi
         unmeasured=assessment.unmeasured,
         better=_better(assessment),
         constraints=_together(assessment),
-        results=tuple(map(_result, assessment.results)),
+        results=tuple(VerdictLine(one.status, one.wish, one.measured) for one in assessment.results),
         quantities=tuple(_quantities(assessment)),
     )
 
@@ -83,13 +83,8 @@ def score_text(score: Score) -> ScoreText:
         value=value,
         interval=interval,
         baseline="" if score.baseline is None else fixed(score.baseline, places),
-        smaller_is_better=not is_greater_better(score.metric),
+        smaller_is_better=score.metric in METRICS and not METRICS[score.metric].greater_is_better,
     )
-
-
-def is_greater_better(name: str) -> bool:
-    """Whether larger values of the metric are better; True for unknown metrics."""
-    return METRICS[name].greater_is_better if name in METRICS else True
 
 
 def _better(assessment: Assessment) -> VerdictLine:
@@ -108,10 +103,6 @@ def _together(assessment: Assessment) -> VerdictLine:
     named = {"partly": "partly", "fail": "not kept"}
     broken = [f"{one.wish} ({named[one.status]})" for one in results if one.status != "pass"]
     return VerdictLine(assessment.status, f"{kept} of {many(len(results), 'requirement')} kept", "; ".join(broken))
-
-
-def _result(one: ConstraintResult) -> VerdictLine:
-    return VerdictLine(one.status, one.wish, one.measured)
 
 
 def _quantities(assessment: Assessment) -> Iterator[QuantityText]:

@@ -7,6 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,27 +139,14 @@ class TableCells(NamedTuple):
     names: Row  # empty texts where there is no header
     columns: list[Texts]  # null for what a short row lacks
     header: bool
-    repeated: int = 0  # repetitions of the header, which are left out
+    repeated: int = 0  # repetitions of the header
     above: int = 0  # records above the header, or above the first row where there is none
 
 
 def _regular_table(text: str, form: Dialect) -> TableCells | None:
-    """The table in a text that Arrow splits as `csv` does, only faster; None where it needs a closer look."""
-    columns = _regular_columns(text, form)
-    if columns is None:
-        return None
-    first, rest = [texts[0].as_py() for texts in columns], [texts.slice(1) for texts in columns]
-    repeated = _equal_rows(rest, first)
-    body = [texts.filter(pc.invert(repeated)) for texts in rest] if repeated.true_count else rest
-    if is_header(first, list(zip(*(sample(texts, COMPARED).to_pylist() for texts in body), strict=True))):
-        return TableCells(first, body, True, repeated.true_count)
-    return TableCells([""] * len(first), columns, False)
+    """The table in a text that Arrow splits as `csv` does, only faster; None where it needs a closer look.
 
-
-def _regular_columns(text: str, form: Dialect) -> list[Texts] | None:
-    """The columns of a text whose quotes close and whose lines have as many fields as the first; None for others.
-
-    Its first line has text in all fields, its last one in several, and none is blank.
+    Quotes close, and all lines have as many fields as the first; none of the others is blank or repeats it.
     """
     quoted = bool(form.quote) and form.quote in text
     if form.delimiter in ("", " ") or form.escape or text[0] == "#" or (quoted and not _every_quote_closes(text, form)):
@@ -175,11 +163,15 @@ def _regular_columns(text: str, form: Dialect) -> list[Texts] | None:
         table = arrow_csv.read_csv(pa.py_buffer(text.encode()), reading, parsing, converting)
     except (csv.Error, pa.ArrowInvalid):  # a field is too long, or a line has another number of them
         return None
-    first, last = ([texts[at].as_py() for texts in table.columns] for at in (0, -1))
-    padded = any(pc.any(pc.starts_with(texts, " ")).as_py() for texts in table.columns)
-    columns = [pc.ascii_ltrim(texts, " ").combine_chunks() for texts in table.columns]
-    regular = _filled(first) == width and _filled(last) > 1 and not (padded and quoted)
-    return columns if regular and not _equal_rows(columns, [""] * width).true_count else None
+    columns = [texts.combine_chunks() for texts in table.columns]
+    body = [texts.slice(1) for texts in columns]
+    first, last = ([texts[at].as_py() for texts in columns] for at in (0, -1))
+    padded = any(pc.any(pc.starts_with(texts, " ")).as_py() for texts in columns)
+    odd = any(pc.any(reduce(pc.and_, map(pc.equal, body, row))).as_py() for row in (first, [""] * width))
+    if padded or odd or _filled(first) < width or _filled(last) < 2:
+        return None
+    header = is_header(first, list(zip(*(sample(texts, COMPARED).to_pylist() for texts in body), strict=True)))
+    return TableCells(first, body, True) if header else TableCells([""] * width, columns, False)
 
 
 def _every_quote_closes(text: str, form: Dialect) -> bool:
@@ -188,14 +180,6 @@ def _every_quote_closes(text: str, form: Dialect) -> bool:
     inside = rf"[^{mark}]*+(?:{mark}{mark}[^{mark}]*+)*+"
     field = rf"(?<![^{ends}]){mark}{inside}{mark}(?![^{ends}])"
     return re.fullmatch(rf"(?:[^{mark}]*+{field})*+[^{mark}]*+", text) is not None
-
-
-def _equal_rows(columns: list[Texts], row: Sequence[str]) -> pa.BooleanArray:
-    """Whether each row is this one."""
-    equal = pc.equal(columns[0], row[0])
-    for texts, cell in zip(columns[1:], row[1:], strict=True):
-        equal = pc.and_(equal, pc.equal(texts, cell)) if equal.true_count else equal
-    return equal
 
 
 def table_in(opened: Opened, records: list[Row], repairs: Repairs, form: Dialect) -> TableCells:
@@ -215,7 +199,7 @@ def table_in(opened: Opened, records: list[Row], repairs: Repairs, form: Dialect
 def raw_of(opened: Opened, found: TableCells, repairs: Repairs, form: Dialect, sheet: str = "") -> Raw:
     """The table without empty columns at the end and without totals, under names that libraries take."""
     name, (cells, columns, header, repeated, _), used = opened.name, found, len(found.names)
-    while header and used > 1 and not cells[used - 1].strip() and not _has_text(columns[used - 1]):
+    while header and used > 1 and not "".join([cells[used - 1], *filter(None, columns[used - 1].to_pylist())]).strip():
         used -= 1
     repairs.add("trailing-delimiter", name, len(cells) - used)
     columns, place, labels = _without_totals(columns[:used])
@@ -264,10 +248,6 @@ def _width(rows: Sequence[Row]) -> int:
     """How many fields most rows have; the larger number of two that are equally frequent."""
     widths = Counter(map(len, rows))
     return max(widths, key=lambda one: (widths[one], one)) if widths else 0
-
-
-def _has_text(texts: Texts) -> bool:
-    return bool("".join(filter(None, texts.to_pylist())).strip())
 
 
 def _filled(row: Row) -> int:

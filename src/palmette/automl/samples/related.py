@@ -59,7 +59,7 @@ def _links(main: Raw, other: Raw) -> list[tuple[str, str]]:
         for theirs in other.names
         if _spellings(mine, main) & _spellings(theirs, other)
         and ((is_id_name(mine) and is_id_name(theirs)) or _is_key(main, mine) or _is_key(other, theirs))
-        and _share_values(main.texts(mine), other.texts(theirs))
+        and _share_values({*main.texts(mine)} - {""}, {*other.texts(theirs)} - {""})
     ]
 
 
@@ -77,9 +77,8 @@ def _is_key(raw: Raw, name: str) -> bool:
     return bool(texts[texts != ""].is_unique)
 
 
-def _share_values(some: pd.Series, others: pd.Series) -> bool:
-    left, right = {*some} - {""}, {*others} - {""}
-    return len(left & right) > SHARED * min(len(left), len(right))
+def _share_values(some: set[str], others: set[str]) -> bool:
+    return len(some & others) > SHARED * min(len(some), len(others))
 
 
 def _times(raw: Raw, key: str) -> pd.Series | None:

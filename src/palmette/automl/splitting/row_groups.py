@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -50,12 +51,7 @@ def apart(hashes: Hashes, seed: int) -> Hashes:
 
 def has_few_values(rows: pd.DataFrame, features: Collection[str]) -> bool:
     """Whether fewer different rows are possible than there are rows: equal ones are chance, not repetition."""
-    possible = 1.0
-    for name in features:
-        possible *= max(rows[name].nunique(dropna=False), 1)
-        if possible > len(rows):
-            return False
-    return True
+    return math.prod(max(rows[name].nunique(dropna=False), 1) for name in features) <= len(rows)
 
 
 def entity_of(rows: pd.DataFrame, target: str, problem: str, kinds: Mapping[str, Kind]) -> str:

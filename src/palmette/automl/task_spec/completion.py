@@ -62,21 +62,22 @@ class OpenTarget(NamedTuple):
 
 def resolved(task: TaskSpec, data: DataSummary) -> TaskSpec:
     """Replaces column names in the task by those of the data; raises UserError where a name matches no column."""
-    update: dict[str, Any] = {}
     task = _with_targets(task, data)
-    for field in _ONE:
-        if name := getattr(task, field):
-            update[field] = data.require(name, _shown(field)).name
-    for field in _SEVERAL:
-        names = [part for name in getattr(task, field) for part in _parts(name, data)]
-        update[field] = tuple(dict.fromkeys(data.require(name, _shown(field)).name for name in names))
-    if (wish := task.forecast) != type(wish)():
-        names = [one for name in wish.known_ahead for one in _parts(name, data)]
-        known = tuple(data.require(one, "--known-ahead").name for one in names)
-        series = data.require(wish.series, "--series").name if wish.series else ""
-        update["forecast"] = wish.model_copy(update={"series": series, "known_ahead": known})
-    if task.split.column:
-        update["split"] = task.split.model_copy(update={"column": data.require(task.split.column, "--split").name})
+
+    def one(name: str, flag: str) -> str:
+        return data.require(name, flag).name if name else ""
+
+    def several(names: Sequence[str], flag: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one(part, flag) for name in names for part in _parts(name, data)))
+
+    wish = task.forecast
+    ahead = {"series": one(wish.series, "--series"), "known_ahead": several(wish.known_ahead, "--known-ahead")}
+    update: dict[str, Any] = {
+        **{field: one(getattr(task, field), _shown(field)) for field in _ONE},
+        **{field: several(getattr(task, field), _shown(field)) for field in _SEVERAL},
+        "forecast": wish.model_copy(update=ahead),
+        "split": task.split.model_copy(update={"column": one(task.split.column, "--split")}),
+    }
     if task.threshold is not None:
         column = data.require(task.threshold.column, "--threshold")
         if column.kind != "number":
@@ -325,8 +326,11 @@ def _require_sound(task: TaskSpec, data: DataSummary) -> None:
     if data.columns and not _usable(task, data):
         raise UserError("No column is left to learn from.", "Exclude fewer columns.", code="no-columns")
     target = data.column(task.target)
-    if task.positive and target is not None and task.threshold is None:
-        _require_value(task.positive, target)
+    values = target.values if target is not None and task.threshold is None else ()
+    if task.positive and values and task.positive.casefold() not in [one.casefold() for one in values]:
+        what = f"The positive class {task.positive!r} is not a value of {task.target!r}."
+        message = f"{what}{did_you_mean(task.positive, values)}"
+        raise UserError(message, f"Its values are {listed(values)}.", code="no-such-class")
     by_name = {"exclude": task.exclude, "known_after": task.known_after}
     for field, names in by_name.items():
         if shared := set(names) & set(task.include):
@@ -338,12 +342,6 @@ def _usable(task: TaskSpec, data: DataSummary) -> set[str]:
     """Returns the columns that a model may use."""
     left_out = {task.labels, "" if task.problem == "forecasting" else task.target, *task.exclude, *task.known_after}
     return {name for name in data.names if name not in left_out and (not task.include or name in task.include)}
-
-
-def _require_value(value: str, column: ColumnSummary) -> None:
-    if column.values and value.casefold() not in [one.casefold() for one in column.values]:
-        message = f"The positive class {value!r} is not a value of {column.name!r}.{did_you_mean(value, column.values)}"
-        raise UserError(message, f"Its values are {listed(column.values)}.", code="no-such-class")
 
 
 def _likely(task: TaskSpec, data: DataSummary) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -86,8 +86,3 @@ def _same_limit(strong: Constraint, weak: Constraint) -> bool:
 def _decides(strong: LearnerWish, weak: LearnerWish) -> bool:
     """Returns whether a stronger wish overrides a weaker one: both name the same learner, or both require learners."""
     return strong.name == weak.name or strong.level == weak.level == "required"
-
-
-def given(task: TaskSpec) -> Mapping[str, FieldSource]:
-    """Returns the sources of the fields that a person set."""
-    return {path: source for path, source in task.sources.items() if source.origin not in ("data", "default")}

@@ -24,7 +24,8 @@ def require_relevant(request: Request, data: DataSummary, given: TaskSpec, readi
     if not goals and not reading.candidates:
         for kind, patterns in vocabulary().other.items():
             asked = any(re.search(pattern, request.text, re.I) for pattern in patterns)
-            if asked and not _asks_for_model(kind, request):
+            is_of_model = _MODELLING.search(request.text) and "difference" not in request.text
+            if asked and not (kind == "question" and is_of_model):
                 what = "something other than a model" if kind == "irrelevant" else "an answer to a question"
                 raise UserError(f"The request asks for {what}.", EXAMPLE, code=f"request-{kind}")
     if reading.refused and "problem" not in given.sources:
@@ -50,7 +51,3 @@ def require_understood(request: Request, given: TaskSpec, reading: SentenceReadi
 def unsupported(what: str, remedy: str = "") -> UserError:
     """Returns the error for an unsupported problem."""
     return UserError(f"The request asks for {what}. Supported are {SUPPORTED}.", remedy, code="task-unsupported")
-
-
-def _asks_for_model(kind: str, request: Request) -> bool:
-    return kind == "question" and _MODELLING.search(request.text) is not None and "difference" not in request.text

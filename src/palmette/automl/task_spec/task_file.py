@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AfterValidator
+from pydantic import ValidationInfo, field_validator
 
 from palmette.automl.task_spec.amounts import parse_amount
 from palmette.automl.task_spec.limits import COMPARED, comparison_of, parse_constraint
@@ -96,38 +96,30 @@ def parse_split(text: str) -> dict[str, Any]:
     return made
 
 
-def _checked(parse: Callable[[Any], object]) -> AfterValidator:
-    def check(value: Any) -> Any:
-        for one in filter(None, value if isinstance(value, tuple) else (value,)):
-            parse(one)
-        return value
-
-    return AfterValidator(check)
+def parse_metric(text: str) -> str:
+    """Returns the metric that a text names; raises ValueError where it names none."""
+    if not (name := metric_named(text)):
+        raise ValueError(f"{text!r} is not a metric. {nearest_metric(text)}")
+    return name
 
 
-def _known_problem(value: str) -> str:
-    known = names("problem")
-    if value and value not in known:
-        raise ValueError(f"{value!r} is not supported.{did_you_mean(value, known)} There are {listed(known)}")
-    return value
-
-
-def _known_metric(value: str) -> str:
-    if value and not metric_named(value):
-        raise ValueError(f"{value!r} is not a metric. {nearest_metric(value)}")
-    return value
+_TYPED: Mapping[str, Callable[[Any], object]] = {
+    "constraints": lambda texts: tuple(map(parse_constraint, texts)),
+    "learners": lambda texts: tuple(parse_learner(one) for text in texts for one in text.split(",") if one.strip()),
+    "metric": parse_metric,
+    "threshold": parse_threshold,
+    "clusters": parse_clusters,
+    "split": lambda text: SplitSpec(**parse_split(text)),
+}
+"""Converts the text of a field to the type that the task has, or raises ValueError."""
 
 
 class TaskFile(TaskFields):
     """A task as a user writes it. Every field is optional; missing ones have a default or follow from the data."""
 
-    problem: Annotated[str, AfterValidator(_known_problem)] = ""
-    """`classification`, `regression`, `clustering` or `forecasting`; by default from the target."""
-    metric: Annotated[str, AfterValidator(_known_metric)] = ""
-    """Compares candidates, e.g. `roc_auc` or `macro F1`; by default that of problem and target."""
-    threshold: Annotated[str, _checked(parse_threshold)] = ""
+    threshold: str = ""
     """Two classes of a numeric column, which becomes the target: `price > 5000`."""
-    clusters: Annotated[Scalar, _checked(parse_clusters)] = ""
+    clusters: Scalar = ""
     """Number of clusters: `4`, or a range such as `3-6`."""
     horizon: Scalar = ""
     """Forecast: steps, or a time such as `24 hours`."""
@@ -139,16 +131,31 @@ class TaskFile(TaskFields):
     """Forecast: columns whose future values are known."""
     quantiles: tuple[float, ...] = ()
     """Forecast: quantiles of its intervals, such as 0.1 and 0.9."""
-    split: Annotated[Scalar, _checked(parse_split)] = ""
+    split: Scalar = ""
     """`random`, `stratified`, `group`, `time`, a column that names the parts, a share of test rows such as `0.3`, a
     start of the test rows such as `2024-03` or `P3M`, or `folds:5`; several with commas, e.g. `time, 30%`.
     """
-    constraints: Annotated[Texts, _checked(parse_constraint)] = ()
+    constraints: Texts = ()
     """Limits such as `accuracy>=0.9`, `latency<=20ms`, `batch_time<=2s`, `size<=5MB`, `training_time<=60s`,
     `parameters<=1e6`."""
-    learners: Annotated[Texts, _checked(parse_learner)] = ()
+    learners: Texts = ()
     """Learners or families: `lightgbm` requires, `-lightgbm` or `not:lightgbm` forbids, `first:lightgbm` prefers,
     `baseline:linear` compares."""
+
+    @field_validator("problem")
+    @classmethod
+    def _known_problem(cls, value: str) -> str:
+        known = names("problem")
+        if value and value not in known:
+            raise ValueError(f"{value!r} is not supported.{did_you_mean(value, known)} There are {listed(known)}")
+        return value
+
+    @field_validator(*_TYPED)
+    @classmethod
+    def _convertible(cls, value: Any, info: ValidationInfo) -> Any:
+        if value and info.field_name:
+            _TYPED[info.field_name](value)
+        return value
 
 
 FLAGS: Mapping[str, str] = {
@@ -169,7 +176,7 @@ def task_of(file: TaskFile, origin: Origin) -> TaskSpec:
         if field in _OF_FORECAST:
             forecast[field] = value
         else:
-            values[field] = _typed(field, value)
+            values[field] = _TYPED[field](value) if field in _TYPED else value
         words = ", ".join(map(str, value if isinstance(value, tuple) else (value,))).removesuffix(".0")
         if origin == "flag":
             words = f"--{FLAGS.get(field, field).replace('_', '-')} {words}"
@@ -178,22 +185,3 @@ def task_of(file: TaskFile, origin: Origin) -> TaskSpec:
             paths = [f"{field}.{part}" for part in values[field].model_fields_set]
         sources |= {path: FieldSource(origin=origin, words=words) for path in paths if path != "sentence"}
     return TaskSpec(**values, forecast=Forecast(**forecast), sources=sources)
-
-
-def _typed(field: str, value: Any) -> Any:
-    """Converts a value to the type of the task's field."""
-    match field:
-        case "constraints":
-            return tuple(map(parse_constraint, value))
-        case "learners":
-            return tuple(parse_learner(one) for text in value for one in text.split(",") if one.strip())
-        case "metric":
-            return metric_named(value)
-        case "threshold":
-            return parse_threshold(value)
-        case "clusters":
-            return parse_clusters(value)
-        case "split":
-            return SplitSpec(**parse_split(value))
-        case _:
-            return value
