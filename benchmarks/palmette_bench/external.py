@@ -205,7 +205,7 @@ def plain_profile(samples: Samples, request: SplitRequest) -> Profile:
         target=target_figures(target, table[target], learning_task(request.problem)) if target else None,
         duplicates=0,
         memory=0,
-        meta=(),
+        meta={},
     )
 
 

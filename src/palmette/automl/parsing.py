@@ -213,7 +213,7 @@ def read_dates(texts: Sequence[str], name: str) -> ParsedDates | None:
         best = good.index(max(good))
         ambiguous |= len(places) > 0 and good.count(good[best]) > 1
         values[places] = tried[best]
-        for at in places[np.isnat(tried[best])]:
+        for at in places[np.isnat(tried[best])].tolist():
             year = YEAR.search(texts[at])
             out_of_range[at] = year is not None and abs(int(year[0]) - 1970) > MOST_YEARS
         formats += [PATTERNS[pattern][best]] if len(places) else []

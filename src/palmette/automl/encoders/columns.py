@@ -23,7 +23,7 @@ PLAIN = frozenset({*DTYPES, "category", "text", "node"})  # other readers also t
 
 
 class ColumnError(ValueError):
-    """Columns are missing, or have values that cannot be read; `columns` maps their names to the reasons."""
+    """Columns are missing or cannot be read; `columns` maps their names to the reasons."""
 
     def __init__(self, columns: Mapping[str, str]) -> None:
         super().__init__(" ".join(dict.fromkeys(columns.values())))
@@ -31,7 +31,7 @@ class ColumnError(ValueError):
 
 
 def without_totals(rows: pd.DataFrame, column: str | int, labels: Sequence[str]) -> pd.DataFrame:
-    """Leaves out rows of totals, which have one of the labels in a column, with a warning."""
+    """Leaves out, with a warning, rows with the label of a total in a column."""
     if column not in rows:
         return rows
     totals = rows[column].astype(str).str.strip().isin(labels)

@@ -66,7 +66,7 @@ def _view(findings: ReportFindings) -> dict[str, object]:
     classes, values = _results(findings)
     drawn = tuple(cluster_figures(data.clustering)) if data.clustering else ()
     drawn += tuple(forecast_figures(data.forecasts)) if data.forecasts else ()
-    alone = {"importances": "the model has only one column"} if len(blueprint.columns) == 1 else {}
+    alone: dict[Measured, str] = {"importances": "the model has only one column"} if len(blueprint.columns) == 1 else {}
     return {
         "f": findings,
         "verdict": findings.verdict,
@@ -85,7 +85,7 @@ def _view(findings: ReportFindings) -> dict[str, object]:
             ("Python", platform.python_version()),
             *((name, one.version) for name in LIBRARIES for one in islice(metadata.distributions(name=name), 1)),
         ),
-        "why_not": {name: reason.rstrip(".") for name, reason in {**REASONS, **alone, **data.missing}.items()},
+        "why_not": {name: reason.rstrip(".") for name, reason in (REASONS | alone | dict(data.missing)).items()},
     }
 
 

@@ -144,7 +144,7 @@ class TableCells(NamedTuple):
 
 
 def _regular_table(text: str, form: Dialect) -> TableCells | None:
-    """The table in a text that Arrow splits as `csv` does, only faster; None where it needs a closer look.
+    """The table in a text that Arrow splits as `csv` does; None where it needs a closer look.
 
     Quotes close, and all lines have as many fields as the first; none of the others is blank or repeats it.
     """
@@ -161,7 +161,7 @@ def _regular_table(text: str, form: Dialect) -> TableCells | None:
         types = {f"f{place}": pa.large_string() for place in range(width)}
         converting = arrow_csv.ConvertOptions(column_types=types, check_utf8=False)
         table = arrow_csv.read_csv(pa.py_buffer(text.encode()), reading, parsing, converting)
-    except (csv.Error, pa.ArrowInvalid):  # a field is too long, or a line has another number of them
+    except (csv.Error, pa.ArrowInvalid):  # a long field, or another number of them
         return None
     columns = [texts.combine_chunks() for texts in table.columns]
     body = [texts.slice(1) for texts in columns]
