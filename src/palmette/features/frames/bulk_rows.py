@@ -6,7 +6,6 @@ from datetime import timedelta
 
 from palmette.features.frames.fixtures import LONG_AGO, ScenarioBuilder
 from palmette.features.frames.row_factory import EntityNumbers, Row
-from palmette.features.frames.table_usage import windows_of
 from palmette.features.frames.test_scenarios import DAY, HOUR
 from palmette.features.spec.dfr import Table
 
@@ -24,7 +23,7 @@ def bulk_rows(builder: ScenarioBuilder) -> None:
                 rows[name] += _states(builder, table, EntityNumbers(number))
     links = sorted(set(factory.keys.links.values()))
     for table in factory.events():
-        reach = max((window.timedelta or 120 * DAY for window in windows_of(factory.view, table)), default=30 * DAY)
+        reach = max((window.timedelta or 120 * DAY for window in factory.windows_of(table)), default=30 * DAY)
         for _ in range(EVENTS):
             entity = EntityNumbers(0, {link: factory.random.randrange(ENTITIES) for link in links})
             late = factory.random.choice([timedelta(0), timedelta(0), HOUR, 3 * DAY])

@@ -11,7 +11,6 @@ from typing import Any
 
 from palmette.features.frames.keys import GRAIN, ColumnRef
 from palmette.features.frames.row_factory import EntityNumbers, Event, Row, RowFactory, Values
-from palmette.features.frames.table_usage import state_moments
 from palmette.features.oracle.compare import ExpectedFrame
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
@@ -115,7 +114,7 @@ def find_fixtures(factory: RowFactory, cutoff: datetime, most: int = 4) -> list[
     entities = [EntityNumbers(i) for i in range(TRIES)]
     tables = factory.view.tables
     values = [{name: factory.wild(table) for name, table in tables.items()} for _ in entities]
-    changing = [table for table in tables.values() if state_moments(factory.view, table) == {"event", "cutoff"}]
+    changing = [table for table in tables.values() if factory.state_moments(table) == {"event", "cutoff"}]
     later = [{table.name: factory.wild(table) for table in changing} for _ in entities]
     rows: dict[str, list[Row]] = {name: [] for name in tables}
     for entity, chosen, then in zip(entities, values, later, strict=True):

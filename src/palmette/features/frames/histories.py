@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from palmette.features.frames.fixtures import Fixture, ScenarioBuilder
 from palmette.features.frames.keys import GRAIN
 from palmette.features.frames.row_factory import EntityNumbers, Event, Row, Values
-from palmette.features.frames.table_usage import joined_to, lengths_of, state_moments
 from palmette.features.frames.test_scenarios import DAY, HOUR, relevant
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate
@@ -29,7 +28,7 @@ def histories(builder: ScenarioBuilder) -> None:
             continue
         step = factory.step(table)
         for fixture in relevant(builder, table):
-            for length in lengths_of(factory.view, table) or [HOUR]:
+            for length in factory.lengths_of(table) or [HOUR]:
                 for note, gap in (
                     ("exactly", length),
                     ("just less than", length - step),
@@ -76,7 +75,7 @@ def states(builder: ScenarioBuilder) -> None:
     members(builder)
     factory, none = builder.factory, timedelta(0)
     for table in factory.tables("snapshot", "scd2"):
-        asked = state_moments(factory.view, table)
+        asked = factory.state_moments(table)
         moments = [("cut-off", builder.cutoff)] if "cutoff" in asked else []
         moments += [("event", builder.usual)] if "event" in asked else []
         step = factory.step(table)
@@ -106,7 +105,7 @@ def members(builder: ScenarioBuilder) -> None:
     """Adds rows that begin to count at, or next to, the cut-off or an event, for tables of members."""
     factory, none = builder.factory, timedelta(0)
     for table in (each for each in factory.tables("event") if each not in factory.events()):
-        asked, step = state_moments(factory.view, table), factory.step(table)
+        asked, step = factory.state_moments(table), factory.step(table)
         moments = [("cut-off", builder.cutoff)] if "cutoff" in asked else []
         moments += [("event", builder.usual)] if "event" in asked else []
         late = [("known exactly at", -DAY, none), ("known just after", -DAY, step), ("known just before", -DAY, -step)]
@@ -135,7 +134,7 @@ def _overtaken(builder: ScenarioBuilder, table: Table, what: str, moment: dateti
 def _meanwhile(builder: ScenarioBuilder, table: Table) -> None:
     """Adds joined events that become available only after the next state has begun."""
     factory, fixture = builder.factory, builder.fixtures[0]
-    for events in joined_to(factory.view, table):
+    for events in factory.joined_to(table):
         if events.available_time is None:
             continue
         entity, unit = builder.entity(), max(builder.factory.soon / 4, factory.step(table), factory.step(events))

@@ -1,4 +1,4 @@
-"""Generates rows that are valid for the registry, linked by keys and placed in time."""
+"""Generates rows that are valid for the registry, linked by keys and placed in time; knows how a view uses tables."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from palmette.features.frames.predicate_values import PredicateValues
 from palmette.features.frames.value_pool import value_pool
 from palmette.features.oracle.clock import timestamp_of
 from palmette.features.spec.dfr import RegisteredColumn, Table
+from palmette.features.spec.fsc import Lookup
+from palmette.features.spec.fsc_steps import GapStep, Join, Member, SessionStep, pairs, reads_of
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import View
 
@@ -94,6 +96,46 @@ class RowFactory:
     def looks_back(self, table: Table) -> bool:
         """Whether a source of the table has steps that look at previous events."""
         return any(source.table == table and source.late_by is not None for source in self.view.sources)
+
+    def windows_of(self, table: Table) -> list[Window]:
+        """The distinct windows of features on a table."""
+        names = [source.name for source in self.view.sources if source.table == table]
+        found = [feature.window for feature in self.view.features if feature.source in names]
+        return [window for window in dict.fromkeys(found) if window is not None]
+
+    def state_moments(self, table: Table) -> set[str]:
+        """The times at which the table is looked into: `event`, `cutoff` or both."""
+        lookups = [each.computation for each in self.view.features if isinstance(each.computation, Lookup)]
+        moments = {"cutoff" for lookup in lookups if lookup.table == table.name}
+        moments |= {"cutoff" for source in self.view.sources if source.table == table}
+        return moments | {read.at for _, read in self._reads() if read.table == table.name}
+
+    def joined_to(self, table: Table) -> list[Table]:
+        """Tables whose rows look up states of the table at their own event time."""
+        found = {one.name: one for one, read in self._reads() if read.table == table.name and read.at == "event"}
+        return list(found.values())
+
+    def columns_joined(self, table: Table) -> dict[str, set[str]]:
+        """By joined table: the columns that rows of the table take from it."""
+        found: dict[str, set[str]] = {}
+        for one, read in self._reads():
+            if isinstance(read, Join) and one == table:
+                found.setdefault(read.table, set()).update(pairs(read.columns).values())
+        return found
+
+    def _reads(self) -> list[tuple[Table, Join | Member]]:
+        """Each table with a join or membership of its rows in another table."""
+        return [(source.table, read) for source in self.view.sources for read in reads_of(source.steps)]
+
+    def lengths_of(self, table: Table) -> list[timedelta]:
+        """The durations between events that matter to session and gap steps."""
+        found: list[timedelta] = []
+        for step in (step for source in self.view.sources if source.table == table for step in source.late):
+            if isinstance(step, SessionStep):
+                found.append(step.session.timeout.timedelta)
+            elif isinstance(step, GapStep):
+                found.append(timedelta(**{step.gap.unit: 1}))
+        return list(dict.fromkeys(found))
 
     def free(self, table: Table) -> list[RegisteredColumn]:
         """Columns that are neither keys, nor times, nor partitions by time."""

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from palmette.features.frames.fixtures import LONG_AGO, Fixture, Rows, ScenarioBuilder, usual_row
 from palmette.features.frames.keys import GRAIN, ColumnRef
 from palmette.features.frames.row_factory import EntityNumbers, Event, Row, Values
-from palmette.features.frames.table_usage import columns_joined, windows_of
 from palmette.features.oracle.clock import MICROSECOND, day_of, midnight, window_start
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate
@@ -87,7 +86,7 @@ def _edges(builder: ScenarioBuilder, table: Table) -> Iterator[EventTiming]:
     yield EventTiming("just after the cut-off", cutoff + step)
     yield EventTiming("a day after the cut-off", cutoff + DAY)
     yield EventTiming("at the midnight before the cut-off", midnight(day_of(cutoff, zone), zone))
-    for window in windows_of(builder.factory.view, table):
+    for window in builder.factory.windows_of(table):
         start = window_start(cutoff, window, zone)
         if start is None:
             continue
@@ -243,7 +242,7 @@ def _ranks(builder: ScenarioBuilder, table: Table) -> None:
 def _of_several(builder: ScenarioBuilder, table: Table) -> None:
     """Adds events of one entity that match different values in another table."""
     factory = builder.factory
-    for name, columns in columns_joined(factory.view, table).items():
+    for name, columns in factory.columns_joined(table).items():
         links = factory.keys.links_of(factory.view.tables[name]).intersection(other_links(builder, table))
         for column in factory.free(factory.view.tables[name]) if links else ():
             values = factory.value_pools[name, column.name][:3] if column.name in columns else []
