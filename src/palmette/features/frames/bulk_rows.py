@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from palmette.features.frames.fixtures import LONG_AGO, ScenarioBuilder
-from palmette.features.frames.row_factory import EntityNumbers, Row
+from palmette.features.frames.fixtures import ScenarioBuilder
+from palmette.features.frames.row_factory import LONG_AGO, EntityNumbers, Row
 from palmette.features.frames.test_scenarios import DAY, HOUR
 from palmette.features.spec.dfr import Table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +18,6 @@ from palmette.features.spec.dfr import RegisteredColumn, Table
 from palmette.features.spec.values import TypeName
 
 TRIES = 240
-LONG_AGO = timedelta(days=500)
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Fixture:
     ) -> list[Row]:
         """The entity's rows in one table."""
         values, later = {**self.values[table.name], **changed}, self.later.get(table.name)
-        return usual_rows(factory, table, entity, values, None if later is None else {**later, **changed}, cutoff)
+        return factory.usual_rows(table, entity, values, None if later is None else {**later, **changed}, cutoff)
 
     def contrast(self, factory: RowFactory, table: Table) -> Values:
         """The values, with a different one in every column whose pool has another."""
@@ -79,35 +78,6 @@ class Fixture:
         return given
 
 
-def usual_row(
-    factory: RowFactory,
-    table: Table,
-    entity: EntityNumbers,
-    values: Values,
-    cutoff: datetime,
-    until: datetime | None = None,
-) -> Row:
-    """A row that counts at the cut-off; one of a table that features only look into counts at events, too."""
-    if table == factory.spine and table not in factory.events():
-        return factory.row(table, entity, values, cutoff)
-    if table not in factory.events():
-        return factory.row(table, entity, values, max(cutoff - LONG_AGO, factory.earliest(table, cutoff)), until=until)
-    return factory.row(table, entity, values, cutoff - max(factory.soon, factory.step(table)))
-
-
-def usual_rows(
-    factory: RowFactory, table: Table, entity: EntityNumbers, values: Values, later: Values | None, cutoff: datetime
-) -> list[Row]:
-    """The usual row or, for a state that changes between the usual event and the cut-off, both rows."""
-    first = usual_row(factory, table, entity, values, cutoff)
-    if later is None:
-        return [first]
-    change = cutoff - factory.soon / 2
-    if table.valid_to:
-        first = usual_row(factory, table, entity, values, cutoff, until=change)
-    return [first, factory.row(table, entity, later, change)]
-
-
 def find_fixtures(factory: RowFactory, cutoff: datetime, most: int = 4) -> list[Fixture]:
     """Chooses a few entities that together give values to as many features as possible, the richest first."""
     prune(factory, cutoff)
@@ -119,7 +89,7 @@ def find_fixtures(factory: RowFactory, cutoff: datetime, most: int = 4) -> list[
     rows: dict[str, list[Row]] = {name: [] for name in tables}
     for entity, chosen, then in zip(entities, values, later, strict=True):
         for name, table in tables.items():
-            rows[name] += usual_rows(factory, table, entity, chosen[name], then.get(name), cutoff)
+            rows[name] += factory.usual_rows(table, entity, chosen[name], then.get(name), cutoff)
     scores = _scores(factory, rows, cutoff)
     fixtures = [
         Fixture(chosen, scores.get(repr(_grain(factory, entity)), frozenset()), then)
@@ -187,7 +157,7 @@ def _fails(factory: RowFactory, table: Table, values: Sequence[Values], cutoff: 
     for number, chosen in enumerate(values):
         for name, each in factory.view.tables.items():
             given = chosen if each == table else {}
-            rows[name].append(usual_row(factory, each, EntityNumbers(number), given, cutoff))
+            rows[name].append(factory.usual_row(each, EntityNumbers(number), given, cutoff))
     try:
         _output(factory, rows, cutoff)
     except WouldFail:

@@ -27,6 +27,7 @@ from palmette.features.spec.view import View
 Row = dict[str, Any]
 Values = Mapping[str, Any]
 """Column to value, without keys and times."""
+LONG_AGO = timedelta(days=500)
 STRANGERS = 1000
 """Offset for the numbers of entities that appear only as keys in rows of others."""
 
@@ -175,6 +176,25 @@ class RowFactory:
         if self.view.spine is not None and self.view.spine.table == table.name and self.view.spine.cutoff:
             self._set_time(table, row, self.view.spine.cutoff, at)
         return self.dated(table, row)
+
+    def usual_row(
+        self, table: Table, entity: EntityNumbers, values: Values, cutoff: datetime, until: datetime | None = None
+    ) -> Row:
+        """A row that counts at the cut-off; one of a table that features only look into counts at events, too."""
+        if table in self.events():
+            return self.row(table, entity, values, cutoff - max(self.soon, self.step(table)))
+        begin = cutoff if table == self.spine else max(cutoff - LONG_AGO, self.earliest(table, cutoff))
+        return self.row(table, entity, values, begin, until=until)
+
+    def usual_rows(
+        self, table: Table, entity: EntityNumbers, values: Values, later: Values | None, cutoff: datetime
+    ) -> list[Row]:
+        """The usual row or, for a state that changes between the usual event and the cut-off, both rows."""
+        if later is None:
+            return [self.usual_row(table, entity, values, cutoff)]
+        change = cutoff - self.soon / 2
+        first = self.usual_row(table, entity, values, cutoff, until=change if table.valid_to else None)
+        return [first, self.row(table, entity, later, change)]
 
     def _value(self, table: Table, column: RegisteredColumn, entity: EntityNumbers, values: Values) -> Any:
         link = self.keys.link(table, column.name)

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import NamedTuple
 
-from palmette.features.frames.fixtures import LONG_AGO, Fixture, Rows, ScenarioBuilder, usual_row
+from palmette.features.frames.fixtures import Fixture, Rows, ScenarioBuilder
 from palmette.features.frames.keys import GRAIN, ColumnRef
-from palmette.features.frames.row_factory import EntityNumbers, Event, Row, Values
+from palmette.features.frames.row_factory import LONG_AGO, EntityNumbers, Event, Row, Values
 from palmette.features.oracle.clock import MICROSECOND, day_of, midnight, window_start
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate
@@ -152,7 +152,7 @@ def absences(builder: ScenarioBuilder) -> None:
                 nulls = [factory.dated(table, {**row, column.name: None}) for row in rows]
                 builder.case(fixture, table, entity, nulls, (f"nulls_in_{table.name}", f"null {column.name}"))
     for table in factory.view.tables.values():
-        row = usual_row(factory, table, builder.entity(), fixture.values[table.name], builder.cutoff)
+        row = factory.usual_row(table, builder.entity(), fixture.values[table.name], builder.cutoff)
         builder.add("nothing_there", f"a row in {table.name} alone", {table.name: [row]})
     _strangers(builder)
     _neighbours(builder)
@@ -167,7 +167,7 @@ def _strangers(builder: ScenarioBuilder) -> None:
             entity = builder.entity()
             other = entity.stranger([link])
             rows = fixture.rows(builder.factory, entity, builder.cutoff, without=[table.name])
-            rows[table.name] = [usual_row(builder.factory, table, other, fixture.values[table.name], builder.cutoff)]
+            rows[table.name] = [builder.factory.usual_row(table, other, fixture.values[table.name], builder.cutoff)]
             builder.add("unmatched_keys", f"another {name} in {table.name}", rows)
 
 
