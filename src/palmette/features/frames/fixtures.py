@@ -20,10 +20,15 @@ from palmette.features.spec.values import TypeName
 TRIES = 240
 
 
+Changes = Mapping[str, Values]
+"""Values to override, by table."""
+
+
 @dataclass(frozen=True)
 class Fixture:
     """An entity's values, without its keys and times."""
 
+    factory: RowFactory
     values: Mapping[str, Values]
     """Values by table."""
     features: frozenset[str]
@@ -35,44 +40,36 @@ class Fixture:
 
     def rows(
         self,
-        factory: RowFactory,
         entity: EntityNumbers,
         cutoff: datetime,
-        changed: Mapping[str, Values] = MappingProxyType({}),
-        *,
+        changed: Changes = MappingProxyType({}),
         without: Sequence[str] = (),
     ) -> dict[str, list[Row]]:
         """The entity's rows by table: old states, events shortly before the cut-off, and a spine row at the cut-off.
 
         A state that changes in between has two rows. `changed` overrides values, by table.
         """
-        return {
-            name: self.rows_of(factory, table, entity, cutoff, changed.get(name, {}))
-            for name, table in factory.view.tables.items()
-            if name not in without
-        }
+        tables = [table for name, table in self.factory.view.tables.items() if name not in without]
+        return {one.name: self.rows_of(one, entity, cutoff, changed.get(one.name, {})) for one in tables}
 
-    def rows_of(
-        self, factory: RowFactory, table: Table, entity: EntityNumbers, cutoff: datetime, changed: Values
-    ) -> list[Row]:
+    def rows_of(self, table: Table, entity: EntityNumbers, cutoff: datetime, changed: Values) -> list[Row]:
         """The entity's rows in one table."""
         values, later = {**self.values[table.name], **changed}, self.later.get(table.name)
-        return factory.usual_rows(table, entity, values, None if later is None else {**later, **changed}, cutoff)
+        return self.factory.usual_rows(table, entity, values, None if later is None else {**later, **changed}, cutoff)
 
-    def contrast(self, factory: RowFactory, table: Table) -> Values:
+    def contrast(self, table: Table) -> Values:
         """The values, with a different one in every column whose pool has another."""
-        given = self.values[table.name]
-        names = [column.name for column in factory.free(table)]
-        others = {
-            name: [each for each in factory.value_pools[table.name, name] if each != given[name]] for name in names
-        }
-        return {**given, **{name: values[0] for name, values in others.items() if values}}
+        changed = dict(self.values[table.name])
+        for column in self.factory.free(table):
+            pool = self.factory.value_pools[table.name, column.name]
+            changed[column.name] = next((each for each in pool if each != changed[column.name]), changed[column.name])
+        return changed
 
-    def varied(self, factory: RowFactory, table: Table, number: int) -> dict[str, Any]:
+    def varied(self, table: Table, number: int) -> dict[str, Any]:
         """The values, with the `number`-th of the pool in every numeric column."""
         given = dict(self.values[table.name])
-        for column in factory.free(table):
-            value_pool = factory.value_pools[table.name, column.name]
+        for column in self.factory.free(table):
+            value_pool = self.factory.value_pools[table.name, column.name]
             if value_pool and column.type.parsed.is_numeric:
                 given[column.name] = value_pool[number % len(value_pool)]
         return given
@@ -92,7 +89,7 @@ def find_fixtures(factory: RowFactory, cutoff: datetime, most: int = 4) -> list[
             rows[name] += factory.usual_rows(table, entity, chosen[name], then.get(name), cutoff)
     scores = _scores(factory, rows, cutoff)
     fixtures = [
-        Fixture(chosen, scores.get(repr(_grain(factory, entity)), frozenset()), then)
+        Fixture(factory, chosen, scores.get(repr(_grain(factory, entity)), frozenset()), then)
         for entity, chosen, then in zip(entities, values, later, strict=True)
     ]
     there = [each for entity, each in zip(entities, fixtures, strict=True) if repr(_grain(factory, entity)) in scores]
@@ -214,7 +211,7 @@ class ScenarioBuilder:
     ) -> None:
         """Adds the fixture's rows for the entity, but with `rows` in `table`; `about` is theme and note."""
         factory, spine = self.factory, self.factory.spine
-        given = fixture.rows(factory, entity, self.cutoff)
+        given = fixture.rows(entity, self.cutoff)
         given[table.name] = list(rows)
         if table == spine and table in factory.events():
             given[table.name].append(factory.row(table, entity, fixture.values[table.name], self.cutoff))

@@ -55,7 +55,7 @@ def _history(
 ) -> None:
     """Adds an entity with an event at each time; the second may be known late."""
     known = [None, second_known, *[None] * len(times)]
-    events = [Event(at, fixture.varied(builder.factory, table, i), known[i]) for i, at in enumerate(times)]
+    events = [Event(at, fixture.varied(table, i), known[i]) for i, at in enumerate(times)]
     builder.events(fixture, table, events, (f"history_of_{table.name}", note))
 
 
@@ -63,7 +63,7 @@ def _gaps_of_knowledge(builder: ScenarioBuilder, table: Table, fixture: Fixture)
     """Adds histories of three events in which the second lacks a value."""
     for column in builder.factory.free(table):
         if column.nullable:
-            values = [fixture.varied(builder.factory, table, i) for i in range(3)]
+            values = [fixture.varied(table, i) for i in range(3)]
             values[1][column.name] = None
             events = [Event(builder.usual - i * HOUR, given) for i, given in enumerate(values)]
             about = f"history_of_{table.name}", f"an event without {column.name} in between"
@@ -138,7 +138,7 @@ def _meanwhile(builder: ScenarioBuilder, table: Table) -> None:
         if events.available_time is None:
             continue
         entity, unit = builder.entity(), max(builder.factory.soon / 4, factory.step(table), factory.step(events))
-        given = fixture.rows(factory, entity, builder.cutoff)
+        given = fixture.rows(entity, builder.cutoff)
         at, change, known = (builder.cutoff - units * unit for units in (4, 2, 1))
         given[events.name] = [factory.row(events, entity, fixture.values[events.name], at, available=known)]
         given[table.name] = _successive(builder, table, entity, (at - 10 * DAY, change), None)

@@ -52,7 +52,7 @@ def boundaries(builder: ScenarioBuilder) -> None:
 def _companions(builder: ScenarioBuilder, fixture: Fixture, table: Table) -> Iterator[tuple[Event, str]]:
     """Events that produce the output row: an equal one, a different one, and one that contributes little."""
     yield Event(builder.usual, fixture.values[table.name]), "one within"
-    yield Event(builder.usual, fixture.contrast(builder.factory, table)), "one within"
+    yield Event(builder.usual, fixture.contrast(table)), "one within"
     others = other_links(builder, table)
     found = f" of another {' and '.join(link.column for link in others)}" if others else ""
     if fixture.quiet:
@@ -120,7 +120,7 @@ def _more_cutoffs(builder: ScenarioBuilder) -> None:
     for fixture in builder.fixtures:
         for later in (DAY, MICROSECOND, -DAY, 40 * DAY):
             entity = builder.entity()
-            rows = fixture.rows(factory, entity, builder.cutoff)
+            rows = fixture.rows(entity, builder.cutoff)
             rows[spine.name].append(factory.row(spine, entity, fixture.values[spine.name], builder.cutoff + later))
             builder.add("several_cut_offs", "one entity with several cut-offs", rows)
 
@@ -133,7 +133,7 @@ def values(builder: ScenarioBuilder) -> None:
             for value in builder.factory.value_pools[table.name, column.name]:
                 entity = builder.entity()
                 text = "another value" if column.personal else value if isinstance(value, str) else str(value)
-                rows = fixture.rows_of(builder.factory, table, entity, builder.cutoff, {column.name: value})
+                rows = fixture.rows_of(table, entity, builder.cutoff, {column.name: value})
                 builder.case(fixture, table, entity, rows, (f"values_of_{table.name}", f"{column.name} {text!r}"[:60]))
 
 
@@ -141,12 +141,12 @@ def absences(builder: ScenarioBuilder) -> None:
     """Adds nulls, and entities without rows in some tables."""
     fixture, factory = builder.fixtures[0], builder.factory
     for table in factory.view.tables.values():
-        rest = fixture.rows(factory, builder.entity(), builder.cutoff, without=[table.name])
+        rest = fixture.rows(builder.entity(), builder.cutoff, without=[table.name])
         builder.add("nothing_there", f"no row in {table.name}", rest)
         for column in table.columns:
             if column.nullable and column.name not in table.keys:
                 entity = builder.entity()
-                rows = fixture.rows_of(factory, table, entity, builder.cutoff, {})
+                rows = fixture.rows_of(table, entity, builder.cutoff, {})
                 if column.name in (table.valid_from, table.valid_to):
                     rows = rows[-1:]  # with both states, one of them would still be valid
                 nulls = [factory.dated(table, {**row, column.name: None}) for row in rows]
@@ -166,7 +166,7 @@ def _strangers(builder: ScenarioBuilder) -> None:
         for name, link in links.items():
             entity = builder.entity()
             other = entity.stranger([link])
-            rows = fixture.rows(builder.factory, entity, builder.cutoff, without=[table.name])
+            rows = fixture.rows(entity, builder.cutoff, without=[table.name])
             rows[table.name] = [builder.factory.usual_row(table, other, fixture.values[table.name], builder.cutoff)]
             builder.add("unmatched_keys", f"another {name} in {table.name}", rows)
 
@@ -181,10 +181,10 @@ def _neighbours(builder: ScenarioBuilder) -> None:
             other = EntityNumbers(one.number, {link: builder.entity().number})
             rows: dict[str, list[Row]] = defaultdict(list)
             for number, entity in enumerate((one, other)):
-                for name, each in fixture.rows(factory, entity, builder.cutoff).items():
+                for name, each in fixture.rows(entity, builder.cutoff).items():
                     rows[name] += each
                 for table in factory.events():
-                    given = fixture.varied(factory, table, number + 1)
+                    given = fixture.varied(table, number + 1)
                     rows[table.name].append(factory.row(table, entity, given, builder.usual - (number + 1) * HOUR))
             builder.add("neighbours", f"two that differ in {key} alone", rows)
 
@@ -262,11 +262,11 @@ def _found_by(
 ) -> Rows:
     """Events of one entity, each with its own rows in the tables that it matches on the links."""
     factory, entity = builder.factory, builder.entity()
-    rows = fixture.rows(factory, entity, builder.cutoff, changes[0])
+    rows = fixture.rows(entity, builder.cutoff, changes[0])
     alone = [each.name for each in factory.view.tables.values() if not factory.keys.links_of(each) & links]
     for number, changed in enumerate(changes[1:], 1):
         other = entity.stranger(links, number)
-        for name, each in fixture.rows(factory, other, builder.cutoff, changed, without=[*alone, table.name]).items():
+        for name, each in fixture.rows(other, builder.cutoff, changed, without=[*alone, table.name]).items():
             rows[name] += each
         at = builder.usual - number * max(HOUR, factory.step(table))
         rows[table.name].append(factory.row(table, other, fixture.values[table.name], at))
