@@ -74,7 +74,7 @@ def view() -> View:
         entities=(Entity(name="customer", keys=("customer_id",)),),
         features=tuple(Feature(name=f.name, dtype=TypeName(f.dtype), aggregate=f.computation) for f in features),
     )
-    source = ViewSource("orders", ORDERS, (), (), schema(ORDERS), schema(ORDERS), None)
+    source = ViewSource("orders", ORDERS, (), (), schema(ORDERS))
     return View(
         name="activity",
         description="",

@@ -161,7 +161,7 @@ class FeatureResolver:
         kind = self.scope.column(categories.of, source.columns, f"{path}.of")
         if kind is None:
             return
-        closed = source.values.get(categories.of, ())
+        closed = source.columns.values.get(categories.of, ())
         seen: dict[str, object] = {}
         for index, value in enumerate(categories.values):
             at = f"{path}.values[{index}]"

@@ -32,11 +32,6 @@ class ResolvedSource:
     added: Mapping[str, str]
     """Columns that steps add or replace, each with the FSC field of the step."""
 
-    @property
-    def values(self) -> Mapping[str, tuple[str | int | bool, ...]]:
-        """Closed sets of values, for columns that still have one after the steps."""
-        return self.columns.values
-
 
 class Sources:
     """The sources of a view by name: declared ones, and registry tables used without steps."""
@@ -88,24 +83,16 @@ class Sources:
         if table is None:
             return None
         walk = StepWalk(table, self.scope)
-        registered = dict(walk.columns.types)
         for index, step in enumerate(source.steps):
             walk.apply(step, f"{field}.steps[{index}]")
-        late = (index for index, step in enumerate(source.steps) if _is_late(step, table))
-        first_late = next(late, len(source.steps))
-        view = ViewSource(
-            source.name,
-            table,
-            source.steps[:first_late],
-            source.steps[first_late:],
-            registered,
-            dict(walk.columns.types),
-            self._late_by(source, field),
-        )
+        first_late = next((i for i, step in enumerate(source.steps) if _is_late(step, table)), len(source.steps))
+        self._lint_by(source, field)
+        early, late = source.steps[:first_late], source.steps[first_late:]
+        view = ViewSource(source.name, table, early, late, dict(walk.columns.types))
         return ResolvedSource(view, walk.columns, walk.rows, walk.order, frozenset(walk.tables), walk.added)
 
-    def _late_by(self, source: SourceSpec, field: str) -> tuple[str, ...] | None:
-        """The `by` shared by all steps that look at other events."""
+    def _lint_by(self, source: SourceSpec, field: str) -> None:
+        """Checks that all steps that look at other events share their `by`."""
         shared: tuple[str, ...] | None = None
         for index, step in enumerate(source.steps):
             by = getattr(body_of(step), "by", None)
@@ -119,7 +106,6 @@ class Sources:
                 outside = [name for name in by if name not in self.scope.grain]
                 self.scope.report("by-outside-grain/spine", path, outside[0], grain=self.scope.grain)
             shared = shared or by
-        return shared
 
 
 def _is_late(step: Step, table: Table) -> bool:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Expression, FeatureSpec, Lookup, Spine, UnitTest
-from palmette.features.spec.fsc_steps import MemberStep, Step, expressions_of
+from palmette.features.spec.fsc_steps import MemberStep, Step, body_of, expressions_of
 from palmette.features.spec.sql import ExpressionError, parse
 from palmette.features.spec.values import SparkType, Window
 
@@ -47,12 +47,18 @@ class ViewSource:
     table: Table
     early: tuple[Step, ...]
     late: tuple[Step, ...]
-    table_schema: Schema
-    """Columns of the table, as registered."""
     schema: Schema
     """Columns after all steps."""
-    late_by: tuple[str, ...] | None
-    """The `by` that the late steps share; None if no step looks at other events."""
+
+    @property
+    def table_schema(self) -> Schema:
+        """Columns of the table, as registered."""
+        return self.table.column_types
+
+    @property
+    def late_by(self) -> tuple[str, ...] | None:
+        """The `by` that the late steps share; None if no step looks at other events."""
+        return next((by for step in self.late if (by := getattr(body_of(step), "by", None))), None)
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -122,7 +122,8 @@ def column_of(phrase: str, source: ResolvedSource) -> ColumnOf:
 
 def values_of(phrase: str, source: ResolvedSource) -> list[tuple[str, str | int | bool]]:
     """Columns with a closed set of values that contains the phrase, each with the matching value."""
-    closed = [(name, value) for name, values in source.values.items() for value in values if name in source.columns]
+    known = source.columns
+    closed = [(name, value) for name, values in known.values.items() for value in values if name in known]
     return [(name, value) for name, value in closed if tokens(str(value)) == tokens(phrase)]
 
 

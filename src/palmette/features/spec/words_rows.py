@@ -118,7 +118,7 @@ def _bare(phrase: str, source: ResolvedSource) -> str:
         except AskError:
             continue
         value = " ".join(words[cut:])
-        if source.values.get(column) or _is_literal(value):
+        if source.columns.values.get(column) or _is_literal(value):
             return f"{quoted(column)} {'!=' if negated else '='} {_value(value, column, source)}"
         if source.columns.types[column].name == "string":
             beside.append(f"{column} is {'not ' if negated else ''}{value}")
@@ -171,7 +171,7 @@ def _value(text: str, column: str, source: ResolvedSource) -> str:
     """A value as a literal; it must be in the column's closed set, if any, and a number for numeric columns."""
     text = text.strip()
     kind = source.columns.types[column]
-    values = source.values.get(column)
+    values = source.columns.values.get(column)
     plain = text[1:-1] if re.match(r"^(['\"]).*\1$", text) else text
     if values:
         hits = [value for value in values if str(value) == plain] or [

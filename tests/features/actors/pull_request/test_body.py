@@ -72,7 +72,7 @@ def view_of(*features: ViewFeature, **more: object) -> View:
         zone="UTC",
         spine=None,
         kept={},
-        sources=(ViewSource("orders", ORDERS, (), (), schema, schema, None),),
+        sources=(ViewSource("orders", ORDERS, (), (), schema),),
         features=features,
         derivation_order=tuple(item.name for item in features),
         partition=None,
@@ -319,7 +319,7 @@ def test_the_steps_of_a_source() -> None:
             ],
         }
     )
-    assert steps_of(ViewSource("s", ORDERS, source.steps[:9], source.steps[9:], {}, {}, ("u",))) == [
+    assert steps_of(ViewSource("s", ORDERS, source.steps[:9], source.steps[9:], {})) == [
         "only where a > 0",
         "b = a + 1",
         "in c, 'x' by null, 'y' by 1",
