@@ -26,7 +26,7 @@ from palmette.features.oracle.summaries import (
     total,
 )
 from palmette.features.oracle.typed import EvaluationScope, TypedExpression, attempted, order_key, same, to
-from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DOUBLE, STRING, array_of
+from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DOUBLE, STRING, array_of, average_type, sum_type
 from palmette.features.spec.values import SparkType
 
 
@@ -57,12 +57,17 @@ def _count(call: AggregateCall) -> TypedExpression:
 
 
 def _summary(
-    function: Callable[[Sequence[Any], SparkType], tuple[SparkType, Any]], call: AggregateCall
+    function: Callable[[Sequence[Any], SparkType], Any],
+    result: Callable[[SparkType], SparkType | None],
+    call: AggregateCall,
 ) -> TypedExpression:
     if not call.arguments[0].kind.is_numeric:
         call = call._replace(arguments=[to(call.arguments[0], DOUBLE, call.scope.zone)])
     kind = call.arguments[0].kind
-    return TypedExpression(function([], kind)[0], lambda rows: function(_values(call, rows), kind)[1])
+    return TypedExpression(result(kind) or DOUBLE, lambda rows: function(_values(call, rows), kind))
+
+
+_sum, _mean = partial(_summary, total, sum_type), partial(_summary, mean, average_type)
 
 
 def _plain(
@@ -177,10 +182,10 @@ _COMPILERS: dict[str, Callable[[AggregateCall], TypedExpression]] = {
     "count": _count,
     "count_if": partial(_truth, BIGINT, sum),
     "approx_count_distinct": lambda call: _count(call._replace(arguments=call.arguments[:1], distinct=True)),
-    "sum": partial(_summary, total),
-    "avg mean": partial(_summary, mean),
-    "try_sum": lambda call: attempted(_summary(total, call)),
-    "try_avg": lambda call: attempted(_summary(mean, call)),
+    "sum": _sum,
+    "avg mean": _mean,
+    "try_sum": lambda call: attempted(_sum(call)),
+    "try_avg": lambda call: attempted(_mean(call)),
     "min": partial(_plain, None, partial(min, key=order_key, default=None)),
     "max": partial(_plain, None, partial(max, key=order_key, default=None)),
     "stddev stddev_samp std": partial(_numbers, deviation),

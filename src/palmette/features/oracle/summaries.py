@@ -20,7 +20,7 @@ from palmette.features.oracle.casts import in_range, to_decimal
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.typed import Run, nulls_first, order_key, same
 from palmette.features.spec import type_rules as c
-from palmette.features.spec.type_rules import BIGINT, DOUBLE
+from palmette.features.spec.type_rules import BIGINT
 from palmette.features.spec.values import SparkType
 
 NUDGES = (1e-12, -1e-12)
@@ -58,24 +58,25 @@ def _is_exact(values: Sequence[float]) -> bool:
     return sum(fractions) * max((item.denominator for item in fractions), default=1) <= _EXACT
 
 
-def total(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
-    """Spark's sum: bigint for integers, a decimal ten digits wider for decimals, else double."""
-    if kind.is_integer:
-        return BIGINT, in_range(sum(values), BIGINT) if values else None
-    if kind.name == "decimal":
-        wide = SparkType("decimal", min(kind.precision + 10, 38), kind.scale)
-        return wide, to_decimal(sum(values, Decimal(0)), wide) if values else None
-    return DOUBLE, sum_of(values) if values else None
-
-
-def mean(values: Sequence[Any], kind: SparkType) -> tuple[SparkType, Any]:
-    """Spark's avg: a decimal four digits wider for decimals, else double."""
-    if kind.name == "decimal":
-        wide = c.average_type(kind)
-        return wide, to_decimal(sum(values, Decimal(0)) / len(values), wide) if values else None
+def total(values: Sequence[Any], kind: SparkType) -> Any:
+    """Spark's sum of values of a numeric type; null for no values."""
     if not values:
-        return DOUBLE, None
-    return DOUBLE, float(Fraction(sum(values), len(values))) if kind.is_integer else sum_of(values) / len(values)
+        return None
+    if kind.is_integer:
+        return in_range(sum(values), BIGINT)
+    wide = c.sum_type(kind)
+    return to_decimal(sum(values, Decimal(0)), wide) if wide and kind.name == "decimal" else sum_of(values)
+
+
+def mean(values: Sequence[Any], kind: SparkType) -> Any:
+    """Spark's avg of values of a numeric type; null for no values."""
+    if not values:
+        return None
+    if kind.is_integer:
+        return float(Fraction(sum(values), len(values)))
+    if kind.name == "decimal":
+        return to_decimal(sum(values, Decimal(0)) / len(values), c.average_type(kind))
+    return sum_of(values) / len(values)
 
 
 def deviation(values: Sequence[Any], sample: bool = True, square: bool = False) -> float | None:
