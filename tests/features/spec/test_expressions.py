@@ -124,6 +124,8 @@ def test_what_is_refused(text: str, code: str | None) -> None:
         ("sum(i) + i", "bare-column"),
         ("first(i)", "order-dependent"),
         ("collect_list(s)", "order-dependent"),
+        ("listagg(s, ',')", "order-dependent"),
+        ("listagg(s, ',') within group (order by t)", None),
         ("sum(s)", "illegal-type"),
         ("sum(i) / count(*)", None),
         ("max_by(s, t)", None),

@@ -305,16 +305,16 @@ class Reference:
         table, frame = self.view.tables[lookup.table], self.frames[lookup.table]
         on = pairs(lookup.on or table.keys)
         times = Times(table, self.zone)
-        states: dict[datetime | None, dict[Key, list[Row]]] = {}
+
+        @cache
+        def states(cutoff: datetime | None) -> dict[Key, list[Row]]:
+            rows = self.visible([dict(each) for each in frame.rows], times, cutoff)
+            return VisibleRows(rows, frame.schema, times).by(tuple(on.values()))
 
         def value(row: Row, cutoff: datetime | None) -> Any:
-            if cutoff not in states:
-                rows = [dict(each) for each in frame.rows]
-                known = VisibleRows(self.visible(rows, times, cutoff), frame.schema, times)
-                states[cutoff] = known.by(tuple(on.values()))
             if any(row[here] is None for here in on):
                 return None
-            found = states[cutoff].get(sort_key(row[here] for here in on), [])
+            found = states(cutoff).get(sort_key(row[here] for here in on), [])
             if any(each[lookup.column] != found[0][lookup.column] for each in found):
                 raise NotCovered(f"a look-up in {lookup.table!r} that finds several rows")
             return found[0][lookup.column] if found else None

@@ -107,7 +107,9 @@ def _wrong_function(name: str, kind: str, parsed: ParsedExpression) -> str | Non
         return "illegal-function"
     if kind == "row" and name in functions.names("aggregates") and not parsed.has_window:
         return "aggregate-not-allowed"
-    return "order-dependent" if kind == "aggregate" and name in functions.names("order_dependent") else None
+    listed = [node for node in parsed.tree.find_all(exp.GroupConcat) if not isinstance(node.this, exp.Order)]
+    is_ordered = name not in functions.names("order_dependent") and not (name == "listagg" and listed)
+    return None if kind == "row" or is_ordered else "order-dependent"
 
 
 def _outside_aggregates(parsed: ParsedExpression) -> Iterator[Mistake]:
