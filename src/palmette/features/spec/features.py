@@ -103,7 +103,8 @@ class FeatureResolver:
         filled = aggregate.model_copy(update={"by": self.select.by(aggregate, source, path), "order": order})
         self._type(feature, given, field, may_round=aggregate.function == "days_since_last")
         can_be_null = aggregate.function not in NEVER_NULL
-        return [self._finish(feature, filled, field, used, tables=source.tables, can_be_null=can_be_null)]
+        self.nullability(feature, field, can_be_null)
+        return [ResolvedFeature(self._view(feature, filled, field), field, used, (), source.tables, can_be_null)]
 
     def _expression(self, feature: Feature, expression: Expression, path: str, field: str) -> list[ResolvedFeature]:
         source = self.sources.get(expression.source, f"{path}.source")
@@ -114,7 +115,8 @@ class FeatureResolver:
         filled = expression.model_copy(update={"by": self.select.by(expression, source, path)})
         self._type(feature, checked.type, field)
         certain = checked.tree is not None and never_null(checked.tree, ())
-        return [self._finish(feature, filled, field, used, tables=source.tables, can_be_null=not certain)]
+        self.nullability(feature, field, not certain)
+        return [ResolvedFeature(self._view(feature, filled, field), field, used, (), source.tables, not certain)]
 
     def _lookup(self, feature: Feature, lookup: Lookup, path: str, field: str) -> list[ResolvedFeature]:
         table = self.scope.table(lookup.table, f"{path}.table")
@@ -134,7 +136,8 @@ class FeatureResolver:
         self._type(feature, kind, field)
         used = there.origins_of([lookup.column]) | there.origins_of_state(table)
         filled = lookup.model_copy(update={"on": on})
-        return [self._finish(feature, filled, field, used, tables=frozenset({table.name}))]
+        self.nullability(feature, field, can_be_null=True)
+        return [ResolvedFeature(self._view(feature, filled, field), field, used, (), frozenset({table.name}))]
 
     def _lookup_keys(self, lookup: Lookup, on: Mapping[str, str], there: ColumnSet, path: str) -> None:
         grain = self.scope.grain
@@ -155,7 +158,7 @@ class FeatureResolver:
         except ExpressionError as error:
             self.scope.findings.add([error.fault], f"{field}.derive")
             return []
-        return [self._finish(feature, text, field, NOTHING, inputs=inputs, can_be_null=False)]
+        return [ResolvedFeature(self._view(feature, text, field), field, NOTHING, inputs, can_be_null=False)]
 
     def _categories(self, categories: Categories, source: ResolvedSource, path: str) -> None:
         kind = self.scope.column(categories.of, source.columns, f"{path}.of")
@@ -179,40 +182,17 @@ class FeatureResolver:
         if reason is not None:
             self.report("dtype-mismatch", f"{field}.dtype", dtype, feature=feature.name, reason=reason)
 
-    def _finish(
-        self,
-        feature: Feature,
-        work: Computation | str,
-        field: str,
-        origins: Origins,
-        *,
-        inputs: tuple[str, ...] = (),
-        tables: frozenset[str] = NOTHING,
-        can_be_null: bool = True,
-    ) -> ResolvedFeature:
-        """Builds the resolved feature; `work` is its computation or its derivation expression."""
-        dtype = feature.dtype.parsed
-        derive, computation = (work, None) if isinstance(work, str) else (None, work)
-        default = None
+    def _view(self, feature: Feature, work: Computation | str, field: str) -> ViewFeature:
+        """The feature with its computation, or with the expression that derives it."""
+        dtype, default = feature.dtype.parsed, None
         try:
             default = to_python(feature.default, dtype, self.scope.zone)
         except ValueError as error:
             facts = {"feature": feature.name, "dtype": dtype, "error": error}
             self.report("default-does-not-fit", f"{field}.default", feature.default, **facts)
-        if derive is None:
-            self.nullability(feature, field, can_be_null)
-        view = ViewFeature(
-            feature.name,
-            dtype,
-            feature.nullable,
-            default,
-            computation,
-            derive,
-            feature.internal,
-            feature.description,
-            feature.words,
-        )
-        return ResolvedFeature(view, field, origins, inputs, tables, can_be_null)
+        derive, computation = (work, None) if isinstance(work, str) else (None, work)
+        about = (feature.internal, feature.description, feature.words)
+        return ViewFeature(feature.name, dtype, feature.nullable, default, computation, derive, *about)
 
     def nullability(self, feature: Feature | ViewFeature, field: str, can_be_null: bool) -> None:
         """Reports a feature that is declared not nullable but can be null."""
