@@ -22,6 +22,7 @@ TRIES = 240
 
 Changes = Mapping[str, Values]
 """Values to override, by table."""
+UNCHANGED: Changes = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,7 @@ class Fixture:
     """Values by table for which the entity has an output row, but as few of these features as possible have a value."""
 
     def rows(
-        self,
-        entity: EntityNumbers,
-        cutoff: datetime,
-        changed: Changes = MappingProxyType({}),
-        without: Sequence[str] = (),
+        self, entity: EntityNumbers, cutoff: datetime, changed: Changes = UNCHANGED, without: Sequence[str] = ()
     ) -> dict[str, list[Row]]:
         """The entity's rows by table: old states, events shortly before the cut-off, and a spine row at the cut-off.
 

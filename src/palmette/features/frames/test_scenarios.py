@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import NamedTuple
 
-from palmette.features.frames.fixtures import Fixture, Rows, ScenarioBuilder
+from palmette.features.frames.fixtures import Changes, Fixture, Rows, ScenarioBuilder
 from palmette.features.frames.keys import GRAIN, ColumnRef
-from palmette.features.frames.row_factory import LONG_AGO, EntityNumbers, Event, Row, Values
+from palmette.features.frames.row_factory import LONG_AGO, EntityNumbers, Event, Row
 from palmette.features.oracle.clock import MICROSECOND, day_of, midnight, window_start
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate
@@ -254,11 +254,7 @@ def _of_several(builder: ScenarioBuilder, table: Table) -> None:
 
 
 def _found_by(
-    builder: ScenarioBuilder,
-    fixture: Fixture,
-    table: Table,
-    links: Set[ColumnRef],
-    changes: Sequence[Mapping[str, Values]],
+    builder: ScenarioBuilder, fixture: Fixture, table: Table, links: Set[ColumnRef], changes: Sequence[Changes]
 ) -> Rows:
     """Events of one entity, each with its own rows in the tables that it matches on the links."""
     factory, entity = builder.factory, builder.entity()

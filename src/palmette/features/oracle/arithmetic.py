@@ -19,6 +19,7 @@ from palmette.features.spec.type_rules import Operator
 from palmette.features.spec.values import SparkType
 
 Operation = Callable[[Any, Any], Any]
+Finish = Callable[[Any], Any] | None
 
 
 def binary(symbol: Operator, left: TypedExpression, right: TypedExpression, zone: ZoneInfo) -> TypedExpression:
@@ -77,11 +78,7 @@ def _widened(item: TypedExpression, zone: ZoneInfo) -> TypedExpression:
 
 
 def _lifted(
-    kind: SparkType,
-    left: TypedExpression,
-    right: TypedExpression,
-    operation: Operation,
-    finish: Callable[[Any], Any] | None = None,
+    kind: SparkType, left: TypedExpression, right: TypedExpression, operation: Operation, finish: Finish = None
 ) -> TypedExpression:
     def run(one: Any, other: Any) -> Any:
         value = operation(one, other)

@@ -29,6 +29,8 @@ from palmette.features.oracle.typed import EvaluationScope, TypedExpression, att
 from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DOUBLE, STRING, array_of, average_type, sum_type
 from palmette.features.spec.values import SparkType
 
+OfValues = Callable[[Sequence[Any]], Any]
+
 
 class AggregateCall(NamedTuple):
     """A call of an aggregate function."""
@@ -71,10 +73,7 @@ _sum, _mean = partial(_summary, total, sum_type), partial(_summary, mean, averag
 
 
 def _plain(
-    kind: SparkType | None,
-    function: Callable[[Sequence[Any]], Any],
-    call: AggregateCall,
-    argument: SparkType | None = None,
+    kind: SparkType | None, function: OfValues, call: AggregateCall, argument: SparkType | None = None
 ) -> TypedExpression:
     """A function of the non-null values, cast to `argument` if given; `kind` defaults to their type."""
     if argument is not None:

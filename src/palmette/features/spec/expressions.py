@@ -16,6 +16,7 @@ from palmette.features.spec.expression_types import Typer
 from palmette.features.spec.problems import fault
 from palmette.features.spec.sql import COMPARISONS, ExpressionError, ParsedExpression, function_name, is_unit, parse
 from palmette.features.spec.values import SparkType
+from palmette.features.spec.view import Schema
 
 Kind = Literal["row", "aggregate"]
 """Whether an expression is computed from one row or from many."""
@@ -37,12 +38,7 @@ class CheckedExpression:
 
 
 def check(
-    text: str,
-    schema: Mapping[str, SparkType],
-    kind: Kind = "row",
-    wanted: Wanted = "any",
-    *,
-    known: Collection[str] = (),
+    text: str, schema: Schema, kind: Kind = "row", wanted: Wanted = "any", *, known: Collection[str] = ()
 ) -> CheckedExpression:
     """Checks an expression against the columns that are available to it.
 
@@ -65,9 +61,7 @@ def check(
     return CheckedExpression(result, parsed.columns, tuple(faults), parsed.tree)
 
 
-def _wrong_columns(
-    parsed: ParsedExpression, schema: Mapping[str, SparkType], known: Collection[str]
-) -> Iterator[Mistake]:
+def _wrong_columns(parsed: ParsedExpression, schema: Schema, known: Collection[str]) -> Iterator[Mistake]:
     for node in parsed.tree.find_all(exp.Column):
         if node.table:
             yield replace(fault("qualified-column", node.sql("spark")), nearest=node.name)
@@ -77,7 +71,7 @@ def _wrong_columns(
             yield fault(problem, name, schema, columns=listing(schema, name))
 
 
-def type_of(text: str, schema: Mapping[str, SparkType]) -> SparkType | None:
+def type_of(text: str, schema: Schema) -> SparkType | None:
     """The type of an expression over these columns; None if it is unknown or invalid."""
     checked = check(text, schema, "aggregate")
     return None if checked.faults else checked.type
