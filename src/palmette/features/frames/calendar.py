@@ -43,13 +43,9 @@ def cut_offs(zone: ZoneInfo, midnights: bool, year: int = YEAR) -> CutOffs:
     day = date(year, 5, 17)
     plain = midnight(day, zone) if midnights else at_wall(datetime.combine(day, time(14, 30, 5)), zone)
     off = timedelta(0) if midnights else OFF_MIDNIGHT
-    return CutOffs(
-        plain,
-        midnight(first + timedelta(days=2), zone),
-        midnight(last + timedelta(days=2), zone),
-        midnight(date(year, 3, 1), zone) - off,
-        midnight(date(year, 1, 1), zone) + off,
-    )
+    spring, autumn = (midnight(change + timedelta(days=2), zone) for change in (first, last))
+    leap, new_year = midnight(date(year, 3, 1), zone) - off, midnight(date(year, 1, 1), zone) + off
+    return CutOffs(plain, spring, autumn, leap, new_year)
 
 
 def clock_changes(zone: ZoneInfo, year: int = YEAR) -> list[date]:

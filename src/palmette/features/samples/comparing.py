@@ -28,12 +28,9 @@ def check_samples(registry: Located[Registry], folder: Path, names: Collection[s
         folder: The folder that the registry's relative paths are relative to.
         names: Tables to compare; all by default.
     """
-    return [
-        problem
-        for index, table in enumerate(registry.value.tables)
-        if names is None or table.name in names
-        for problem in _Sample(registry, table, f"tables[{index}]", folder).problems()
-    ]
+    tables = [(i, table) for i, table in enumerate(registry.value.tables) if names is None or table.name in names]
+    samples = [_Sample(registry, table, f"tables[{i}]", folder) for i, table in tables]
+    return [problem for sample in samples for problem in sample.problems()]
 
 
 class _Sample(NamedTuple):

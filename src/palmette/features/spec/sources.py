@@ -146,11 +146,9 @@ class RowSelection:
             present = [key for key in grain if key in columns]
             if len(present) < len(grain):
                 missing = [key for key in grain if key not in present]
-                remedy = (
-                    f"Write `by: [{', '.join(present)}]` to give each row the value of its {', '.join(present)}."
-                    if present
-                    else "Rename or join the key in a step of the source."
-                )
+                listed, remedy = ", ".join(present), "Rename or join the key in a step of the source."
+                if present:
+                    remedy = f"Write `by: [{listed}]` to give each row the value of its {listed}."
                 self.report("grain-key-missing", f"{path}.source", source.view.name, missing=missing, remedy=remedy)
             by = tuple(present)
         else:

@@ -35,6 +35,7 @@ _WINDOWS = tuple(
         rf"{_WITHIN}{_LENGTH}{_BEFORE}",
     )
 )
+_OF, _THE = "(?:of|by|for|per|from|to)", "(?:the|each|every|this|an?|same)"
 _LINK = (
     "(?:of|by|for|per|from|to|in|on|at|over|within|during|made|with|without|where|whose|that|which|having|when|weighted"
     "|ever|divided|minus|plus)"
@@ -100,8 +101,7 @@ def read_words(feature: Feature, context: WordsContext) -> WordsReading | WordsQ
     return WordsQuestion(
         "unknown-words",
         f"The words {words!r} are not understood. What should be computed?",
-        "Write it like 'number of redemptions of the offer by the user in the last 30 days' "
-        "(docs/reference/words.md), "
+        "Write it like 'number of redemptions of the offer by the user in the last 30 days' (docs/reference/words.md), "
         "or write an `aggregate`, `expression`, `lookup` or `derive`.",
     )
 
@@ -135,12 +135,11 @@ def _whose(text: str, context: WordsContext) -> tuple[str, tuple[str, ...] | Non
         name = re.escape(entity.name).replace("_", "[ _]")
         keys = "|".join(re.escape(key) for key in entity.keys)
         patterns = (
-            rf"\b(?:(?:of|by|for|per|from|to)\s+)?(?:the|each|every|this|an?)\s+(?:{name})['’]s(?=\s)",
+            rf"\b(?:{_OF}\s+)?{_THE}\s+(?:{name})['’]s(?=\s)",
             rf"\b(?:{name})['’]s(?=\s)",
-            rf"\s(?:of|by|for|per|from|to|made by|with)\s+(?:(?:the|each|every|this|an?|same)\s+)+"
-            rf"(?:{name}|{keys})(?=\s)",
-            rf"\s(?:of|by|for|per|from|to|made by)\s+(?:{name}|{keys})(?=\s+(?:$|{_LINK}\b))",
-            rf"\s(?:in|on|at)\s+(?:the|each|every|this|an?|same)\s+(?:{name}|{keys})(?=\s)",
+            rf"\s(?:{_OF}|made by|with)\s+(?:{_THE}\s+)+(?:{name}|{keys})(?=\s)",
+            rf"\s(?:{_OF}|made by)\s+(?:{name}|{keys})(?=\s+(?:$|{_LINK}\b))",
+            rf"\s(?:in|on|at)\s+{_THE}\s+(?:{name}|{keys})(?=\s)",
         )
         for index, pattern in enumerate(patterns):
             replaced = re.sub(pattern, _kept_preposition if index == 0 else " ", text, flags=re.I)

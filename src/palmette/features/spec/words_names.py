@@ -130,11 +130,9 @@ def values_of(phrase: str, source: ResolvedSource) -> list[tuple[str, str | int 
 def flags_of(phrase: str, source: ResolvedSource) -> list[str]:
     """Boolean columns that match a phrase: `returned`, `is_returned`."""
     wanted = tokens(phrase)
-    return [
-        name
-        for name, kind in source.columns.types.items()
-        if kind.name == "boolean" and wanted in (tokens(name), tokens(name.removeprefix("is_").removeprefix("was_")))
-    ]
+    flags = [name for name, kind in source.columns.types.items() if kind.name == "boolean"]
+    plain = {name: name.removeprefix("is_").removeprefix("was_") for name in flags}
+    return [name for name in flags if wanted in (tokens(name), tokens(plain[name]))]
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from palmette.llm.text import estimate_tokens
 ROUNDS = 4
 """Maximum number of model calls, including corrections and questions."""
 
+_OTHERWISE = "or write an `aggregate`, `expression`, `lookup` or `derive`."
 Asked = Mapping[str, tuple[Feature, Mistake]]
 """Features to read by name, each with the problem of its words."""
 Validate = Callable[[Mapping[str, WordsReading]], Sequence[Mistake]]
@@ -148,18 +149,10 @@ def _located(problem: Mistake, spec: Located[FeatureSpec]) -> str:
 
 def _question(problem: Mistake, question: str) -> Mistake:
     """Replaces the question in a problem by the model's."""
-    return replace(
-        problem,
-        code="ambiguous-words",
-        message=f"The words {problem.value or ''!r} can be read in several ways. {question}",
-        remedy="State it in the words, or write an `aggregate`, `expression`, `lookup` or `derive`.",
-    )
+    message = f"The words {problem.value or ''!r} can be read in several ways. {question}"
+    return replace(problem, code="ambiguous-words", message=message, remedy=f"State it in the words, {_OTHERWISE}")
 
 
 def _unreadable(problem: Mistake, reason: str) -> Mistake:
-    return replace(
-        problem,
-        code="unknown-words",
-        message=f"No reading of the words {problem.value or ''!r} holds: {reason}",
-        remedy="Rephrase it, or write an `aggregate`, `expression`, `lookup` or `derive`.",
-    )
+    message = f"No reading of the words {problem.value or ''!r} holds: {reason}"
+    return replace(problem, code="unknown-words", message=message, remedy=f"Rephrase it, {_OTHERWISE}")
