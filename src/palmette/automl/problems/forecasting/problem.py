@@ -288,6 +288,6 @@ def _forecasts(windows: HoldoutWindows, made: Predictions) -> Forecasts:
     low, high = (use.quantiles[0], use.quantiles[-1]) if len(use.quantiles) > 1 else (0.0, 0.0)
     inside = None
     if made.quantiles is not None and high > low and known.any():
-        ends = made.quantiles[known]
-        inside = float(np.mean((truth[known] >= ends[:, 0]) & (truth[known] <= ends[:, -1])))
+        band = made.quantiles[known]
+        inside = float(np.mean((truth[known] >= band[:, 0]) & (truth[known] <= band[:, -1])))
     return Forecasts(tuple(drawn), int(known.sum()), high - low, inside)
