@@ -50,6 +50,6 @@ def test_a_fetched_network_is_the_one_of_later_runs(
     folder = fetch_checkpoint("a/good")
     assert {one.name for one in folder.iterdir()} == {"config.json", "model.safetensors", "tokenizer.json", "README.md"}
     used = network_folder("text")
-    assert used and (used.name, used.features) == ("a--good", 384) and "mit" in used.weights.licence
+    assert used and (used.folder, used.features) == ("a--good", 384) and "mit" in used.licence
     with pytest.raises(UserError, match="nothing else is loaded"):
         fetch_checkpoint("a/pickled")

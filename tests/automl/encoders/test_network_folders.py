@@ -111,7 +111,7 @@ def test_a_table_of_static_vectors_encodes_texts(folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps({"model_type": "model2vec", "hidden_dim": 6}), "utf-8")
     found = network_folder("text")
     assert found is not None and found.features == 6
-    vectors = TextNetworkVectors("small", found.weights.sha256, 6)
+    vectors = TextNetworkVectors("small", found.sha256, 6)
     made = vectors.transform(pd.DataFrame({"text": ["a dog", "shares"]}))
     assert np.allclose(made[0], [0, 0.5**0.5, 0.5**0.5, 0, 0, 0]) and np.allclose(made[1], np.eye(6)[4])
     with pytest.raises(ValueError, match="SHA-256 differs"):

@@ -9,7 +9,7 @@ from palmette.automl.calls import Call, Name, pipeline
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import LAYOUTS, DataFacts, Encoder, EncoderStart, Layout, Transformer
 from palmette.automl.kinds import Kind
-from palmette.automl.weights import FOLDER, NetworkFolder, network_folder
+from palmette.automl.weights import FOLDER, Weights, network_folder
 
 SQUASHED = Call("palmette.automl.encoders.transformers.SquashingScaler")
 STANDARD = Call("sklearn.preprocessing.StandardScaler")
@@ -115,12 +115,12 @@ class FromFolder(Encoder):
     rank: ClassVar[float]  # rank of the first starting point, as in `DefaultConfig`
 
     @property
-    def network(self) -> NetworkFolder | None:
+    def network(self) -> Weights | None:
         return network_folder(self.kind)
 
     @property
     def weights(self) -> tuple[str, ...]:
-        return (self.network.name,) if self.network else ()
+        return (self.network.folder,) if self.network else ()
 
     def unavailable(self) -> str:
         if self.network is None:
@@ -128,7 +128,7 @@ class FromFolder(Encoder):
         return super().unavailable()
 
     def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
-        reason = f"on vectors of the network {self.network.name}" if self.network else ""
+        reason = f"on vectors of the network {self.network.folder}" if self.network else ""
         return starts_on_vectors(facts, self.kind, self.rank, reason, (0.03, 100.0))
 
     @property
@@ -140,7 +140,7 @@ class FromFolder(Encoder):
     def vectors(self) -> Call:
         """The transformer of raw cells."""
         one = self.network
-        given = {"folder": one.name, "sha256": one.weights.sha256, "size": one.features} if one else {}
+        given = {"folder": one.folder, "sha256": one.sha256, "size": one.features} if one else {}
         return Call(self.path, given)
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
@@ -150,6 +150,6 @@ class FromFolder(Encoder):
         return (False,) * (self.size * len(columns))
 
     def seconds(self, facts: DataFacts) -> float:
-        parameters = self.network.weights.megabytes * 1e6 / BYTES if self.network else 0.0
+        parameters = self.network.megabytes * 1e6 / BYTES if self.network else 0.0
         cells = facts.rows * facts.kinds.count(self.kind) / facts.folds  # once for all folds
         return 2 * parameters * self.pieces * cells / OPERATIONS

@@ -159,14 +159,14 @@ class Chronos(_Forecast):
     @property
     def weights(self) -> tuple[str, ...]:
         found = network_folder("series")
-        return (found.name,) if found else ()
+        return (found.folder,) if found else ()
 
     def unavailable(self) -> str:
         return "" if self.weights else f"{self.name} needs a folder with a network of the Chronos family in ${FOLDER}."
 
     def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
         found = network_folder("series")
-        return {"folder": found.name, "sha256": found.weights.sha256} if found else {}
+        return {"folder": found.folder, "sha256": found.sha256} if found else {}
 
 
 class ThetaMethod(_Forecast):

@@ -166,8 +166,7 @@ class _FineTuning(Learner):
         if one.network is None:
             return Cost(0.0, 0.0, 0.0)
         seconds = one.seconds(facts) * facts.folds / (FASTER if self.has_gpu else 1.0)  # one pass over all rows
-        size = one.network.weights.megabytes
-        return Cost(seconds * facts.folds * EPOCHS * PASSES, size, 1000 * seconds / facts.rows)
+        return Cost(seconds * facts.folds * EPOCHS * PASSES, one.network.megabytes, 1000 * seconds / facts.rows)
 
 
 class TextFineTuning(_FineTuning):
