@@ -27,7 +27,8 @@ from palmette.features.repository.neighbours import (
     unfilled_shape,
 )
 from palmette.features.repository.readme import parse_signature, read_readme
-from palmette.features.repository.skeleton import Skeleton, ViewNames, readable_formats, respelt, skeleton
+from palmette.features.repository.skeleton import Skeleton, ViewNames, readable_formats, skeleton
+from palmette.features.repository.spelling import respelt
 from palmette.features.repository.tooling import formatting, linters, session_fixture
 from palmette.features.signature import BY_NAME, is_day, is_frame, meaning_of
 from palmette.features.spec.run import Run

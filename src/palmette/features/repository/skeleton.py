@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from palmette.features.repository.checkout import Checkout, Function, Module
 from palmette.features.repository.neighbours import Builder, Neighbour, builder_of
+from palmette.features.repository.spelling import general, mentions, replaced, respelt, without
 from palmette.features.signature import BY_NAME, is_frame, meaning_of, parameters_of
 
 HOLE = "raise NotImplementedError"
@@ -74,7 +75,7 @@ def skeleton(neighbours: Sequence[Neighbour], new: ViewNames) -> Skeleton | None
     text = _without_own_docstrings(text, source, sources, new.view)
     if len(source.names.tables) == 1:
         tables = source.names.tables[0], " and ".join(new.tables)
-        text = _DOCSTRING.sub(lambda found: _replaced(found[0], *tables), text)
+        text = _DOCSTRING.sub(lambda found: replaced(found[0], *tables), text)
     builder = respelt(source.builder.dotted, source.names.view, new.view)
     return Skeleton(text, builder, source.module.path, notes)
 
@@ -159,7 +160,7 @@ class _Source:
         body = _joined(self.kept, parts)
         rest = _DOCSTRING.sub("", body)
         old = set(self.names.tables) - set(new.tables)
-        if any(_mentions(_without(rest, self.names.view), name) for name in old):
+        if any(mentions(without(rest, self.names.view), name) for name in old):
             return None
         return respelt(f"{body}\n", self.names.view, new.view)
 
@@ -246,7 +247,7 @@ class _Source:
             spans = [self._item_span(item) for item in group]
             texts = [self.module.text[start:end] for start, end in spans]
             tables = [name for text in texts if (name := self._one_table(text))]
-            general = {_general(text, name) for text, name in zip(texts, tables, strict=True)}
+            general = {general(text, name) for text, name in zip(texts, tables, strict=True)}
             if len(general) > 1 or len(set(tables)) != len(tables) or (len(spans) == 1 and not alone):
                 continue
             pattern = general.pop()
@@ -281,7 +282,7 @@ class _Source:
         return self._one_table(text)
 
     def _one_table(self, text: str) -> str | None:
-        found = [name for name in self.names.tables if _mentions(_without(text, self.names.view), name)]
+        found = [name for name in self.names.tables if mentions(without(text, self.names.view), name)]
         return found[0] if len(found) == 1 else None
 
 
@@ -395,47 +396,3 @@ def _joined(nodes: Sequence[ast.stmt], parts: Sequence[str]) -> str:
             text += "\n\n\n" if isinstance(node, blocks) or isinstance(nodes[index - 1], blocks) else "\n"
         text += part
     return text
-
-
-def _mentions(text: str, name: str) -> bool:
-    return re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", text, re.IGNORECASE) is not None
-
-
-def _general(text: str, table: str) -> str:
-    """The text with placeholders for a table's name in its own case and in uppercase, also inside identifiers."""
-    return _replaced(_replaced(text, table, "\0"), table.upper(), "\1")
-
-
-def _replaced(text: str, old: str, new: str) -> str:
-    return re.sub(rf"(?<![A-Za-z0-9]){re.escape(old)}(?![A-Za-z0-9])", lambda _: new, text)
-
-
-def _spellings(name: str) -> list[str]:
-    words = name.split("_")
-    return [
-        name,
-        "".join(word.title() for word in words),
-        "-".join(words),
-        name.upper(),
-        " ".join(words),
-        " ".join(words).capitalize(),
-    ]
-
-
-def respelt(text: str, old: str, new: str) -> str:
-    """Replaces a view's name by another in all its spellings, also where it is a part of a class's name.
-
-    >>> respelt("class BranchLoadJob:  # branch load", "branch_load", "user_offers")
-    'class UserOffersJob:  # user offers'
-    """
-    spellings: dict[str, str] = {}
-    for one, other in zip(_spellings(old), _spellings(new), strict=True):
-        spellings.setdefault(one, other)  # spellings of a single word coincide
-    pattern = "|".join(rf"(?<![A-Za-z0-9]){re.escape(one)}(?![A-Za-z0-9])" for one in spellings)
-    camel = _spellings(old)[1]
-    return re.sub(rf"{pattern}|(?<![A-Z]){camel}(?![a-z0-9])", lambda found: spellings[found[0]], text)
-
-
-def _without(text: str, view: str) -> str:
-    """The text without the view's name, which may contain that of a table."""
-    return respelt(text, view, "")
