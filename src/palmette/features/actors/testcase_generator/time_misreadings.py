@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from operator import itemgetter
@@ -30,49 +30,33 @@ def _known_until(by: timedelta, *kinds: str) -> type[Reference]:
     return Shifted
 
 
+_A_CENTURY = timedelta(days=36525)
 _Inclusive = _known_until(MICROSECOND, "event", "snapshot", "scd2")
 _OldStates = _known_until(timedelta(days=-1), "snapshot", "scd2")
 
 
-class _Exclusive(Reference):
-    """Excludes rows exactly at the start of the window."""
-
-    def within(self, rows: Iterable[Row], known: VisibleRows, window: Window, cutoff: datetime) -> Iterable[Row]:
-        start = window_start(cutoff, window, self.zone)
-        return [
-            row
-            for row in super().within(rows, known, window, cutoff)
-            if start is None or known.times.event(row) != start
-        ]
+_Future = _known_until(_A_CENTURY, "event")
+_LatestStates = _known_until(_A_CENTURY, "snapshot", "scd2")
 
 
-class _Future(Reference):
-    """Ignores the cut-off."""
+def _windows_begin(start_of: Callable[[datetime], datetime], *, by_availability: bool = False) -> type[Reference]:
+    """Starts windows at another time, or applies them to the availability time instead of the event time."""
 
-    def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
-        if times.table.kind != "event":
-            return super().visible(rows, times, cutoff)
-        return list(rows)
+    class Shifted(Reference):
+        def within(self, rows: Iterable[Row], known: VisibleRows, window: Window, cutoff: datetime) -> Iterable[Row]:
+            start, times = window_start(cutoff, window, self.zone), known.times
+            column = times.table.available_time
+            if start is None or (by_availability and column is None):
+                return super().within(rows, known, window, cutoff)
+            moments = ((times.at(row, column) if by_availability and column else times.event(row), row) for row in rows)
+            return [row for at, row in moments if at is not None and at >= start_of(start)]
 
-
-class _WholeDays(Reference):
-    """Starts windows at midnight UTC."""
-
-    def within(self, rows: Iterable[Row], known: VisibleRows, window: Window, cutoff: datetime) -> Iterable[Row]:
-        start = window_start(cutoff, window, self.zone)
-        if start is None or window.seconds:
-            return super().within(rows, known, window, cutoff)
-        start = start.replace(hour=0, minute=0, second=0, microsecond=0)
-        return [row for row in rows if (at := known.times.event(row)) is not None and at >= start]
+    return Shifted
 
 
-class _AllStates(Reference):
-    """Uses every past state as if it were current."""
-
-    def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
-        if times.table.kind == "event":
-            return super().visible(rows, times, cutoff)
-        return list({tuple(row[key] for key in times.table.keys): row for row in rows}.values())
+_Exclusive = _windows_begin(lambda start: start + MICROSECOND)
+_WholeDays = _windows_begin(lambda start: start.replace(hour=0, minute=0, second=0, microsecond=0))
+_ByAvailability = _windows_begin(lambda start: start, by_availability=True)
 
 
 class _FirstStates(Reference):
@@ -84,17 +68,6 @@ class _FirstStates(Reference):
         known = [(at, row) for row in rows if (at := times.event(row)) is not None and at < cutoff]
         known.sort(key=lambda pair: pair[0], reverse=True)
         return list({tuple(row[key] for key in times.table.keys): row for _, row in known}.values())
-
-
-class _ByAvailability(Reference):
-    """Applies windows to the availability time instead of the event time."""
-
-    def within(self, rows: Iterable[Row], known: VisibleRows, window: Window, cutoff: datetime) -> Iterable[Row]:
-        start = window_start(cutoff, window, self.zone)
-        if start is None or known.times.table.available_time is None:
-            return super().within(rows, known, window, cutoff)
-        moment = known.times.table.available_time
-        return [row for row in rows if (at := known.times.at(row, moment)) is not None and at >= start]
 
 
 class _SinceFirst(Reference):
@@ -167,7 +140,7 @@ READINGS = (
     TimeMisreading("states are the first there were", _FirstStates, events=False),
     TimeMisreading("states that begin exactly at the cut-off count", _Inclusive, events=False),
     TimeMisreading("states are a day old", _OldStates, events=False),
-    TimeMisreading("states are the latest there are", _AllStates, events=False),
+    TimeMisreading("states are the latest there are", _LatestStates, events=False),
 )
 AGES: tuple[tuple[str, type[Reference]], ...] = (
     ("the first event counts, not the last", _SinceFirst),
