@@ -30,23 +30,21 @@ def test_sections_fit_and_are_cut_from_the_end(sections: list[Section], room: in
     assert list(packed) == [one.name for one in sections]
     shown = 0
     for one in sections:
-        blocks = split_blocks(packed[one.name].text).blocks
+        blocks = split_blocks(packed[one.name]).blocks
         assert len(blocks) <= 1
         shown += sum(estimate_tokens(block.text) for block in blocks)
-        if packed[one.name].left_out == 0 and one.items:
+        if "left out" not in packed[one.name] and one.items:
             assert [line for line in blocks[0].text.splitlines() if line.strip()] == [
                 line for item in one.items for line in item.splitlines() if line.strip()
             ]
-        elif packed[one.name].left_out:
-            assert "left out" in packed[one.name].text
     assert shown <= room + 2 * sum(len(one.items) for one in sections)
 
 
 def test_what_matters_most_is_packed_first() -> None:
     long = "a line of some length\n" * 20
     packed = pack([section("less", long, rank=2), section("more", long, rank=1)], estimate_tokens(long) + 50)
-    assert packed["more"].left_out == 0 and packed["less"].left_out > 0
-    assert packed["less"].text.count("a line") == 6, "cut at a line"
+    assert "left out" not in packed["more"] and "left out" in packed["less"]
+    assert packed["less"].count("a line") == 6, "cut at a line"
 
 
 def test_what_is_needed_is_never_cut() -> None:
@@ -55,7 +53,7 @@ def test_what_is_needed_is_never_cut() -> None:
 
 
 def test_nothing_is_said_to_be_nothing() -> None:
-    assert pack([section("utilities", " ")], 100)["utilities"].text == "(none)"
+    assert pack([section("utilities", " ")], 100)["utilities"] == "(none)"
 
 
 HEAD = "---\ntask: t\ninputs: [a]\nanswer: A\n---\n# System\n\nSay.\n\n# Example\n\nSaid.\n\n# User\n\n{{a}}\n"

@@ -14,10 +14,9 @@ from palmette.engine import TERMINATE, Attempt, BaseActor, Context, PastAttempt,
 from palmette.engine.artefacts import replace_texts
 from palmette.llm import answers
 from palmette.llm.answerer import OFFLINE, Answerer, AnswerError, Models
-from palmette.llm.context import Section, clipped, fenced, pack, without
-from palmette.llm.messages import Message, Prompt
+from palmette.llm.context import Section, clipped, fenced, without
+from palmette.llm.messages import Prompt
 from palmette.llm.prompt import NO_PARTS, fill, load_prompt, shared
-from palmette.llm.text import estimate_tokens
 
 EVIDENCE = 1500  # characters of a violation's evidence in a prompt
 EVIDENCED = 3  # violations shown with their evidence
@@ -98,22 +97,14 @@ class Agent(BaseActor):
         """The complete prompt; AnswerError if there is nothing to ask, or the required sections do not fit."""
         assert self.model is not None
         file = load_prompt(Path(inspect.getfile(type(self))).parent / self.prompt)
-        system = file.instructions(self.Answer, self.parts(input))
-        past = self._past(context)
-        taken = sum(estimate_tokens(text) for text in (system, file.user, *past))
         # Folders differ from run to run, and equal prompts are answered from the journal or a recording.
         places = {str(context.workspace): "<workspace>"}
         sections = [
             one.model_copy(update={"items": tuple(without(item, places) for item in one.items)})
             for one in self.sections(input, context)
         ]
-        packed = pack(sections, self.model.settings.prompt_tokens - taken)
-        user = file.fill({name: part.text for name, part in packed.items()})
-        parts = [user, *(without(text, places) for text in past)]
-        return Prompt(
-            role=self.name,
-            messages=(Message(speaker="system", text=system), Message(speaker="user", text="\n\n".join(parts))),
-        )
+        past, tokens = [without(text, places) for text in self._past(context)], self.model.settings.prompt_tokens
+        return file.prompt(self.name, self.Answer, sections, tokens, self.parts(input), past)
 
     def _past(self, context: Context) -> list[str]:
         """Earlier attempts in this run, and why the planner came back."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from palmette.documents import Model
 from palmette.llm.answerer import AnswerError
@@ -35,21 +34,14 @@ def section(name: str, *items: str, rank: int = 1, language: str = "") -> Sectio
     return Section(name=name, items=tuple(item for item in items if item.strip()), rank=rank, language=language)
 
 
-class Packed(NamedTuple):
-    """A section as it appears in the prompt."""
-
-    text: str
-    left_out: int  # tokens left out
-
-
-def pack(sections: Iterable[Section], tokens: int) -> dict[str, Packed]:
-    """The sections, quoted, in at most this many tokens (not counting fences and notes).
+def pack(sections: Iterable[Section], tokens: int) -> dict[str, str]:
+    """The texts of sections by name, quoted, in at most this many tokens (not counting fences and notes).
 
     Raises:
         AnswerError: the sections that must not be cut do not fit.
     """
     sections = list(sections)
-    room, kept = tokens, dict[str, Packed]()
+    room, kept = tokens, dict[str, str]()
     for one in sorted(sections, key=lambda part: part.rank):
         chosen = list(one.items) if one.rank == NEEDED else _fitting(one.items, room)
         room -= sum(estimate_tokens(text) for text in chosen)
@@ -57,7 +49,7 @@ def pack(sections: Iterable[Section], tokens: int) -> dict[str, Packed]:
             message = f"What the prompt must show takes {-room} tokens more than there is room for, with {one.name!r}."
             raise AnswerError(message, "Raise `prompt_tokens`.", code="prompt-too-long")
         left_out = sum(map(estimate_tokens, one.items)) - sum(map(estimate_tokens, chosen))
-        kept[one.name] = Packed(_shown(one, chosen, left_out), left_out)
+        kept[one.name] = _shown(one, chosen, left_out)
     return {one.name: kept[one.name] for one in sections}
 
 

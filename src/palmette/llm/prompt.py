@@ -23,7 +23,7 @@ is shown with the answer format, after the system part.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -31,6 +31,9 @@ from types import MappingProxyType
 from palmette.documents import Model, parse_document, read_text
 from palmette.errors import DeveloperError
 from palmette.llm.answers import Answer, describe
+from palmette.llm.context import Section, pack
+from palmette.llm.messages import Message, Prompt
+from palmette.llm.text import estimate_tokens
 
 _FILE = re.compile(
     r"\A---\n(?P<front>.*?)\n---\n+# System\n+(?P<system>.*?)\n+# Example\n+(?P<example>.*?)\n+# User\n+(?P<user>.*)\Z",
@@ -67,6 +70,25 @@ class PromptFile(Model):
         _agree(self.path, "given", set(parts), set(self.front.parts))
         contract = describe(answer, fill(self.example, parts))
         return f"{fill(self.system, parts)}\n\n{fill(shared('rules'), {'contract': contract})}"
+
+    def prompt(
+        self,
+        role: str,
+        answer: type[Answer],
+        sections: Iterable[Section],
+        tokens: int,
+        parts: Mapping[str, str] = NO_PARTS,
+        past: Sequence[str] = (),
+    ) -> Prompt:
+        """The complete prompt in at most `tokens` tokens; `past` is what follows the user part.
+
+        Raises:
+            AnswerError: the sections that must not be cut do not fit.
+        """
+        system = self.instructions(answer, parts)
+        packed = pack(sections, tokens - sum(map(estimate_tokens, (system, self.user, *past))))
+        user = "\n\n".join((self.fill(packed), *past))
+        return Prompt(role=role, messages=(Message(speaker="system", text=system), Message(speaker="user", text=user)))
 
     def fill(self, values: Mapping[str, str]) -> str:
         """The user part with its variables filled; exactly the inputs must be given."""

@@ -18,10 +18,9 @@ from palmette.engine.actor import Violation
 from palmette.engine.planner import Decision, Situation
 from palmette.engine.topology import STOP
 from palmette.errors import UserError
-from palmette.llm import Answer, AnswerError, Message, Models, Prompt, pack
+from palmette.llm import Answer, AnswerError, Models, Prompt
 from palmette.llm.opening import PLANNER
 from palmette.llm.prompt import load_prompt
-from palmette.llm.text import estimate_tokens
 from palmette.planners.planner_context import open_failures, planner_context
 
 
@@ -93,13 +92,8 @@ class LanguageModelPlanner:
 
     def render(self, situation: Situation) -> Prompt:
         """The complete prompt."""
-        system = self.file.instructions(self.answer, self.parts)
-        room = self.model.settings.prompt_tokens - estimate_tokens(system) - estimate_tokens(self.file.user)
-        packed = pack(planner_context(situation), room)
-        user = self.file.fill({name: part.text for name, part in packed.items()})
-        return Prompt(
-            role=PLANNER, messages=(Message(speaker="system", text=system), Message(speaker="user", text=user))
-        )
+        tokens = self.model.settings.prompt_tokens
+        return self.file.prompt(PLANNER, self.answer, planner_context(situation), tokens, self.parts)
 
 
 def _ask(answer: DecisionAnswer | StepAnswer, situation: Situation) -> Decision:

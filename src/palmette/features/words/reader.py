@@ -16,9 +16,8 @@ from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import Feature, FeatureSpec
 from palmette.features.spec.words import WordsReading
 from palmette.features.words.answer import FORMS, FeatureReading, HelperFeature, OpenQuestion, WordsAnswer
-from palmette.llm import NEEDED, Answerer, Message, Prompt, pack, section
+from palmette.llm import NEEDED, Answerer, Prompt, section
 from palmette.llm.prompt import load_prompt
-from palmette.llm.text import estimate_tokens
 
 ROUNDS = 4
 """Maximum number of model calls, including corrections and questions."""
@@ -85,7 +84,6 @@ class WordsReader:
         self, spec: Located[FeatureSpec], text: str, registry: Registry, asked: Asked, tried: Sequence[str]
     ) -> Prompt:
         file = load_prompt(Path(__file__).with_name("prompt.md"))
-        system = file.instructions(WordsAnswer)
         used = [table for table in registry.tables if table.name in text]
         tables = [*used, *(table for table in registry.tables if table not in used)]
         sections = (
@@ -94,10 +92,7 @@ class WordsReader:
             section("specification", text, rank=NEEDED, language="yaml"),
             section("tried", *tried, rank=NEEDED),
         )
-        room = self.model.settings.prompt_tokens - estimate_tokens(system) - estimate_tokens(file.user)
-        user = file.fill({name: part.text for name, part in pack(sections, room).items()})
-        messages = (Message(speaker="system", text=system), Message(speaker="user", text=user))
-        return Prompt(role=self.model.role, messages=messages)
+        return file.prompt(self.model.role, WordsAnswer, sections, self.model.settings.prompt_tokens)
 
 
 def feature_of(spec: Located[FeatureSpec], problem: Mistake) -> Feature | None:
