@@ -17,6 +17,7 @@ from palmette.automl.candidates import (
     Dropped,
     Folds,
     Selection,
+    SeriesUse,
     Strategy,
 )
 from palmette.automl.project import BuiltPackage, write_package
@@ -97,6 +98,14 @@ def blueprint_of(problem: str, **changes: Any) -> Blueprint:
     own: dict[str, dict[str, Any]] = {
         "classification": {"metric": "f1", "classes": ("bad", "good"), "positive": "good"},
         "regression": {"metric": "rmsle", "bounds": (0.1, 80.0)},
+        "forecasting": {
+            "metric": "mae",
+            "series": SeriesUse(
+                targets=("paid",), time="joined", frequency="D", horizon=7, quantiles=(0.1, 0.9), context=30
+            ),
+            "target": "",
+            "columns": COLUMNS[1:4:2],
+        },
         "clustering": {"metric": "silhouette", "target": "", "columns": COLUMNS, "clusters": (2, 3)},
     }
     return Blueprint(**(common | own[problem] | changes))

@@ -1,15 +1,9 @@
-"""A package for pictures: its own tests, its endpoint with base64 and uploads, and what they refuse."""
+"""A package for pictures: its own tests, and the same answers by file and by request."""
 
 from __future__ import annotations
 
-import base64
-import http.client
-import io
-import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -76,44 +70,6 @@ def test_it_answers_the_same_by_file_and_by_request(
 def test_its_own_tests_pass(package: BuiltPackage) -> None:
     measured, wrong = of_tests(Sandbox(), package.folder)
     assert measured.status in ("passed", "skipped"), wrong
-
-
-def test_a_path_is_no_file_for_the_endpoint(service: Service, rows: pd.DataFrame) -> None:
-    for cell in (rows["photo"][0], "/etc/hostname", "data:;base64,bm90aGluZw==", 7, ["a"]):
-        reply = service.call("POST", "/predict", {"photo": cell})
-        assert reply.status == 422 and reply.data()["detail"][0]["loc"][-1] == "photo"
-
-
-def test_uploads(service: Service, rows: pd.DataFrame) -> None:
-    content = Path(rows["photo"][1]).read_bytes()
-    assert uploaded(service, content, "image/png") == (200, "blue")
-    assert uploaded(service, b"RIFF", "audio/wav")[0] == 415
-    assert uploaded(service, b"no picture", "image/png")[0] == 422
-    bare = base64.b64encode(content).decode()
-    assert service.call("POST", "/predict", {"photo": bare}).data()["prediction"] == "blue"
-
-
-def uploaded(service: Service, content: bytes, media: str) -> tuple[int, Any]:
-    edge, body = "edge", io.BytesIO()
-    head = f'--{edge}\r\nContent-Disposition: form-data; name="photo"; filename="a"\r\nContent-Type: {media}\r\n\r\n'
-    body.write(head.encode() + content + f"\r\n--{edge}--\r\n".encode())
-    connection: http.client.HTTPConnection = service._connection
-    service._connection.close()
-    headers = {"Content-Type": f"multipart/form-data; boundary={edge}"}
-    connection._bounds.until, connection._bounds.left = time.monotonic() + 60, 1 << 20  # type: ignore[attr-defined]  # of a sandbox
-    connection.request("POST", "/predict/file", body.getvalue(), headers)
-    with connection.getresponse() as response:
-        return response.status, json.loads(response.read()).get("prediction")
-
-
-def test_the_page_has_what_it_asks_for(service: Service) -> None:
-    reply = service.call("GET", "/")
-    assert reply.status == 200 and reply.text.startswith("<!doctype html>") and "https:" not in reply.text
-    described = service.call("GET", "/openapi.json").data()["paths"]
-    parts = described["/predict/file"]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]["properties"]
-    assert parts["photo"] == {"type": "string", "format": "binary", "contentMediaType": "image/"}
-    row = described["/predict"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    assert "photo" in row["properties"]
 
 
 def test_files_of_a_folder_are_predicted(package: BuiltPackage, rows: pd.DataFrame) -> None:

@@ -31,6 +31,7 @@ FIFTEEN = (
     *(ColumnUse(name=f"code {place}", kind="category", categories=("a", "b"), examples=("a",)) for place in range(5)),
     ColumnUse(name="flag", kind="boolean", note="One in ten is missing", examples=(True,)),
 )
+LONG = "a name that is longer than a line of code " * 3
 VARIANTS: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {
     "one": ("classification", ("lightgbm",), {}),
     "many": ("classification", ("lightgbm", "catboost", "xgboost", "linear", "mlp"), {"metric": "roc_auc"}),
@@ -44,6 +45,20 @@ VARIANTS: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {
     "time": ("regression", ("linear",), {"folds": Folds(kind="time", by="joined"), "metric": "r2"}),
     "clusters": ("clustering", ("kmeans",), {"format": TableFormat(format="json")}),
     "labels": ("clustering", ("gmm",), {"metric": "adjusted_rand", "labels": "kind"}),
+    "long": (
+        "classification",
+        ("linear", "lightgbm"),
+        {
+            "title": LONG,
+            "target": f"{LONG}?",
+            "positive": LONG,
+            "classes": (LONG, "no"),
+            "columns": (*COLUMNS, ColumnUse(name=LONG, source=f"{LONG}!", kind="number", note=LONG, examples=(1.0,))),
+            "folds": Folds(kind="grouped", by=LONG),
+            "dropped": (Dropped(name=LONG, reason=LONG),),
+        },
+    ),
+    "series": ("forecasting", ("theta", "linear_forecast"), {}),
     "derived": (
         "regression",
         ("lightgbm",),

@@ -7,7 +7,6 @@ import json
 import socket
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -116,40 +115,35 @@ class Service:
 class _Connection(http.client.HTTPConnection):
     """A connection into the sandbox."""
 
+    sock: _Bounded | None
+
     def __init__(self, sandbox: Sandbox, host: str, port: int) -> None:
         super().__init__(host, port, timeout=TIMEOUT)
         self._sandbox = sandbox
-        self._bounds = _Bounds()
 
     def connect(self) -> None:
         with self._sandbox.connect(self.host, self.port, TIMEOUT) as made:
             self.sock = _Bounded(fileno=made.detach())
-        self.sock.bounds = self._bounds
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> None:
         """Sends a request, with time and size limits for its answer."""
-        self._bounds.until, self._bounds.left = time.monotonic() + TIMEOUT, MOST
+        if self.sock is None:
+            self.connect()
+        assert self.sock
+        self.sock.until, self.sock.left = time.monotonic() + TIMEOUT, MOST
         self.request(method, path, data, headers)
-
-
-@dataclass
-class _Bounds:
-    """Limits of the answer that is being read."""
-
-    until: float = 0.0
-    left: int = 0
 
 
 class _Bounded(socket.socket):
     """A socket that limits time and size of an answer; raises OSError beyond."""
 
-    bounds: _Bounds
+    until, left = 0.0, 0  # when the answer has to end, and bytes that may still come
 
     def recv_into(self, *given: Any) -> int:
-        if self.bounds.left <= 0:
+        if self.left <= 0:
             raise OSError("the answer is too long")
-        self.settimeout(max(0.001, self.bounds.until - time.monotonic()))
+        self.settimeout(max(0.001, self.until - time.monotonic()))
         count = super().recv_into(*given)
-        self.bounds.left -= count
+        self.left -= count
         return count

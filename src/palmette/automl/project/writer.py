@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from palmette.automl import monitoring
 from palmette.automl.artefacts import LeaderboardRow
 from palmette.automl.calls import Call, Name, paths_of, source
-from palmette.automl.candidates import Blueprint, ColumnUse, Dropped, OwnCode, Selection
+from palmette.automl.candidates import Blueprint, ColumnUse, OwnCode, Selection
 from palmette.automl.formatting import metric as metric_in_words
 from palmette.automl.kinds import Kind, file_kind
 from palmette.automl.learners.learner import LABELS
 from palmette.automl.project.layout import COMPONENTS, FEATURES, MODEL, ModelCalls, imports_of, laid_out
 from palmette.automl.project.metrics import direction, metric_source
 from palmette.automl.project.reading import in_file_form, reader_source
-from palmette.automl.project.rendering import one_line, rendered
+from palmette.automl.project.rendering import rendered
 from palmette.automl.project.vendoring import vendored
 from palmette.automl.weights import weights_named
 from palmette.engine.actor import TextFile
@@ -49,17 +49,17 @@ def write_package(
     from palmette.automl.problems.registry import problem_of
 
     calls, problem = _model_calls(blueprint, selection), problem_of(blueprint)
-    groups, own = _groups(blueprint), {one.path.removesuffix(".py") for one in modules}
-    others = _other_formats(blueprint)
+    groups, others, own = _groups(blueprint), _other_formats(blueprint), {Path(one.path).stem for one in modules}
     layout = laid_out(calls, {name: [one.name for one in columns] for name, columns in (groups | others).items()})
     of_features = [*([calls.target] if calls.target else []), layout.readers, *(one.call for one in layout.features)]
     of_model = [one.call for one in layout.model]
+    paths = [*paths_of([of_features, of_model])]
     examples = _examples(blueprint, problem.examples())
     facts = {
-        **_about(blueprint, selection, leaderboard),
+        **_about(blueprint, selection),
         **_reading(blueprint),
+        "leaders": [row for place, row in enumerate(leaderboard) if place < LEADERS or row.chosen],
         "layout": layout,
-        "left_out": _left_out(blueprint.dropped),
         "target_reader": calls.target,
         "groups": groups,
         "other_formats": others,
@@ -68,8 +68,8 @@ def write_package(
             "features": imports_of(of_features, own, FEATURES),
             "model": imports_of(of_model, own, MODEL),
         },
-        "unconverged": any(path.startswith(UNCONVERGED) for path in paths_of(of_model)),
-        "needs_openmp": any(path.startswith(("lightgbm.", "xgboost.")) for path in paths_of([of_features, of_model])),
+        "unconverged": any(path.startswith(UNCONVERGED) for path in paths),
+        "needs_openmp": any(path.startswith(("lightgbm.", "xgboost.")) for path in paths),
         "curl": shlex.quote(json.dumps(examples[0], ensure_ascii=False)),
         **problem.package_facts(),
     }
@@ -134,54 +134,26 @@ def _target_type(blueprint: Blueprint) -> str:
             return ".astype(int)" if blueprint.has_whole_classes else ".astype(str)"
 
 
-def _left_out(dropped: Sequence[Dropped]) -> str:
-    """The dropped columns by reason, as a sentence; empty if there are none."""
-    names: dict[str, list[str]] = {}
-    for one in dropped:
-        names.setdefault(one.reason, []).append(one.name)
-    reasons = "; ".join(f"{', '.join(of)} ({reason})" for reason, of in names.items())
-    return f"Left out: {reasons}" if reasons else ""
-
-
-def _about(blueprint: Blueprint, selection: Selection, leaderboard: Sequence[LeaderboardRow]) -> dict[str, Any]:
+def _about(blueprint: Blueprint, selection: Selection) -> dict[str, Any]:
     positive = blueprint.positive or (blueprint.classes[-1] if blueprint.classes else "")
-    whole = blueprint.has_whole_classes
     columns = f"{len(blueprint.columns)} columns" if len(blueprint.columns) > 1 else "one column"
     what = f"{blueprint.target} ({len(blueprint.classes)} classes)" if blueprint.classes else blueprint.target
+    reasons: dict[str, list[str]] = {}
+    for one in blueprint.dropped:
+        reasons.setdefault(one.reason, []).append(one.name)
     return {
         "blueprint": blueprint,
+        "selection": selection,
         "package": blueprint.package,
         "about": f"Predicts {what} from {columns}" if blueprint.target else f"Finds clusters in {columns}",
         "why": selection.reason or f"the best of the candidates by {metric_in_words(selection.metric)}",
-        "leaders": _leaders(leaderboard),
+        "left_out": "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items()),
         "metric": metric_in_words(blueprint.metric),
-        "selection_score": selection.score,
-        "is_crossfitted": selection.score != selection.apparent_score,
         "direction": direction(blueprint.metric),
-        "metric_source": metric_source(blueprint, source(int(positive) if whole else positive)),
-        "whole_classes": whole,
-        "decision": _decision(blueprint, selection),
+        "metric_source": metric_source(blueprint, source(int(positive) if blueprint.has_whole_classes else positive)),
         "clusters": not blueprint.target,
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
     }
-
-
-def _decision(blueprint: Blueprint, selection: Selection) -> str:
-    """The source of the labels that follow from `probabilities`."""
-    if selection.class_weights is None:
-        return "model.classes_[probabilities.argmax(axis=1)]"
-    if len(blueprint.classes) == 2:
-        return "model.classes_[(probabilities[:, 1] >= model[-1].threshold).astype(int)]"
-    return "model[-1].decide(probabilities)"
-
-
-def _leaders(leaderboard: Sequence[LeaderboardRow]) -> list[str]:
-    rows = [row for place, row in enumerate(leaderboard) if place < LEADERS or row.chosen]
-    width = max((len(one_line(row.name)) for row in rows), default=0)
-    return [
-        f"- {one_line(row.name):{width}} {row.score:.4g} ({row.low:.4g} to {row.high:.4g})" + ", delivered" * row.chosen
-        for row in rows
-    ]
 
 
 def _reading(blueprint: Blueprint) -> dict[str, Any]:
@@ -189,12 +161,10 @@ def _reading(blueprint: Blueprint) -> dict[str, Any]:
     by, files = blueprint.folds.by, {one.in_file: file_kind(one.kind) for one in blueprint.file_columns}
     return {
         "target": blueprint.target or blueprint.labels,
-        "threshold": blueprint.threshold,
         "target_type": _target_type(blueprint),
         "in_file": {name: own for name, own in in_file.items() if name != own},
         "reader": reader_source(blueprint.format),
         "node": next((one.in_file for one in blueprint.columns if one.kind == "node"), ""),
-        "has_text": any(one.kind in ("text", "image", "audio", "vector") for one in blueprint.columns),
         "files": {name: kind.media for name, kind in files.items() if kind},
         "most_bytes": 4 * max((kind.most_bytes for kind in files.values() if kind), default=0),
         "folds": blueprint.folds.kind if by else "",

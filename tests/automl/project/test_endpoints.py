@@ -1,0 +1,182 @@
+"""Endpoints of every kind of data: rows as the file has them, uploads, and all that is wrong with a request at once."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import io
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed")
+pytest.importorskip("PIL", reason="Pillow is not installed")
+pytest.importorskip("soundfile", reason="soundfile is not installed")
+pytest.importorskip("python_multipart", reason="python-multipart is not installed")
+
+import numpy as np
+import pandas as pd
+import soundfile
+from fastapi.testclient import TestClient
+from PIL import Image
+from small_graphs import graph_blueprint, tables
+from small_packages import REMARK, blueprint_of, selection_of
+
+from palmette.automl.candidates import Blueprint, ColumnUse
+from palmette.automl.project import write_package
+from palmette.automl.project.reading import in_file_names
+
+RANDOM = np.random.default_rng(0)
+NUMBER = ColumnUse(name="age", kind="number", examples=(1.0, 2.0))
+ANSWER = {"prediction", "probabilities"}
+
+
+class Case(NamedTuple):
+    """A data set with a request: the row, and the fields that are wrong once a column is absent and a number a word."""
+
+    blueprint: Blueprint
+    learner: str
+    rows: Callable[[], pd.DataFrame]
+    row: dict[str, Any]
+    bad: dict[str, Any]
+    upload: tuple[str, str, str] = ("", "", "")
+    """Column, media type and another media type."""
+
+
+def picture(colour: int = 200) -> bytes:
+    made = io.BytesIO()
+    Image.fromarray(np.clip(RANDOM.normal(colour, 20, (20, 30, 3)), 0, 255).astype(np.uint8)).save(made, "PNG")
+    return made.getvalue()
+
+
+def sound(pitch: float = 400.0) -> bytes:
+    made = io.BytesIO()
+    wave = np.sin(2 * np.pi * pitch * np.arange(4000) / 8000) + RANDOM.normal(0, 0.1, 4000)
+    soundfile.write(made, 0.3 * wave, 8000, format="WAV")
+    return made.getvalue()
+
+
+def labelled(name: str, first: Callable[[], Any], second: Callable[[], Any]) -> Callable[[], pd.DataFrame]:
+    """24 rows of two classes with a cell of their class."""
+    return lambda: pd.DataFrame(
+        [{name: (first, second)[at % 2](), "age": float(at), "grade": ("bad", "good")[at % 2]} for at in range(24)]
+    )
+
+
+def files(kind: str, first: Callable[[], bytes], second: Callable[[], bytes]) -> Case:
+    columns = (ColumnUse(name="file", kind=kind), NUMBER)
+    blueprint = blueprint_of("classification", package=f"of_{kind}", columns=columns, metric="accuracy")
+    row = {"file": base64.b64encode(second()).decode(), "age": "2"}
+    media = ("image/png", "audio/wav")
+    upload = ("file", *(media if kind == "image" else media[::-1]))
+    return Case(blueprint, "svc", labelled("file", first, second), row, {"file": "bm90aGluZw==", "age": "old"}, upload)
+
+
+def days() -> pd.DataFrame:
+    return pd.DataFrame({"joined": pd.date_range("2024-01-01", periods=90), "paid": 100 + np.sin(np.arange(90.0))})
+
+
+CASES = {
+    "text": Case(
+        blueprint_of("classification", package="of_text", columns=(REMARK, NUMBER), metric="accuracy"),
+        "nb_svm",
+        labelled("remark", lambda: "bad cold dish", lambda: "very good soup"),
+        {"remark": "good soup", "age": "7"},
+        {"remark": ["a", "list"], "age": "old"},
+    ),
+    "image": files("image", picture, lambda: picture(40)),
+    "audio": files("audio", sound, lambda: sound(1500.0)),
+    "series": Case(
+        blueprint_of("forecasting", package="of_series"),
+        "naive",
+        days,
+        {"joined": "01/31/2024", "Paid ": "$1,100.50"},
+        {"joined": "soon", "Paid ": "much"},
+    ),
+    "graph": Case(
+        graph_blueprint(package="of_graph"),
+        "sgc",
+        lambda: linked(*tables()),
+        {"paper": "new", "size": None, "year": "1995", "neighbours": "p1 p2"},
+        {"size": "large", "year": "soon"},
+    ),
+}
+
+
+def linked(nodes: pd.DataFrame, edges: pd.DataFrame) -> pd.DataFrame:
+    return nodes.assign(neighbours=nodes["paper"].map(edges.groupby("source")["target"].agg(" ".join)))
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request: pytest.FixtureRequest) -> Case:
+    return CASES[request.param]
+
+
+@pytest.fixture(scope="module")
+def client(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """The endpoint of a package that is fitted in this process."""
+    folder, name = tmp_path_factory.mktemp("endpoint"), case.blueprint.package
+    for file in write_package(case.blueprint, selection_of(case.blueprint, case.learner)):
+        (folder / file.path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file.path).write_text(file.text, encoding="utf-8")
+    sys.path.insert(0, str(folder))
+    try:
+        package, rows = importlib.import_module(name), in_file_names(case.rows(), case.blueprint)
+        given = importlib.import_module(f"{name}.features").split_target(rows) if case.blueprint.target else (rows,)
+        package.save(importlib.import_module(f"{name}.model").build_model().fit(*given), folder / "model")
+        yield TestClient(importlib.import_module("serve").app)
+    finally:
+        sys.path.remove(str(folder))
+        for one in [one for one in sys.modules if one.partition(".")[0] in (name, "serve", "monitoring")]:
+            del sys.modules[one]
+
+
+def body(case: Case, row: dict[str, Any]) -> dict[str, Any]:
+    return {"history": [row] * 3} if case.blueprint.series else row
+
+
+def wrong_fields(reply: Any) -> set[str]:
+    assert reply.status_code == 422, reply.text
+    return {one["loc"][-1] for one in reply.json()["detail"]}
+
+
+def test_a_row_as_the_file_has_it_is_answered(case: Case, client: TestClient) -> None:
+    reply = client.post("/predict", json=body(case, case.row))
+    assert reply.status_code == 200, reply.text
+    assert reply.json().keys() == ({"forecast"} if case.blueprint.series else ANSWER)
+
+
+def test_everything_that_is_wrong_is_listed(case: Case, client: TestClient) -> None:
+    assert wrong_fields(client.post("/predict", json=body(case, case.row | case.bad))) == {*case.bad}
+    first = next(iter(case.bad))
+    row = {name: value for name, value in (case.row | case.bad).items() if name != first}
+    reply = client.post("/predict", json=body(case, row))
+    assert wrong_fields(reply) == {*case.bad} and f"Column {first!r} is missing." in reply.text
+    assert client.post("/predict", content=b"{", headers={"Content-Type": "application/json"}).status_code == 422
+
+
+def test_a_request_that_is_too_long_is_refused(client: TestClient) -> None:
+    headers = {"Content-Type": "application/json", "Content-Length": str(1 << 40)}
+    assert client.post("/predict", content=b"{}", headers=headers).status_code == 413
+
+
+def test_uploads_are_read_by_their_media_type(case: Case, client: TestClient) -> None:
+    name, media, other = case.upload
+    if not name:
+        assert client.post("/predict/file").status_code in (404, 405)
+        return
+    row, content = {"age": "2"}, base64.b64decode(case.row[name])
+
+    def sent(content: bytes, media: str, row: dict[str, str] = row) -> Any:
+        return client.post("/predict/file", data=row, files={name: ("a", content, media)})
+
+    assert sent(content, media).json()["prediction"] == client.post("/predict", json=case.row).json()["prediction"]
+    assert sent(content, other).status_code == 415
+    assert wrong_fields(sent(b"nothing", media, {"age": "old"})) == {name, "age"}
+    for path in (str(Path(__file__)), "/etc/hostname"):
+        assert wrong_fields(client.post("/predict", json=case.row | {name: path})) == {name}
+    described = client.get("/openapi.json").json()["paths"]["/predict/file"]["post"]["requestBody"]["content"]
+    assert described["multipart/form-data"]["schema"]["properties"][name]["contentMediaType"] in media
