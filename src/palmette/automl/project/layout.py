@@ -164,7 +164,8 @@ def _with_shared(whole: Call, shared: Sequence[FunctionSource]) -> Call:
                     return mapped(value.where(steps=[*before, (one.name, call)]), change) if before else call
         return mapped(value, change)
 
-    return mapped(whole, change)
+    made: Call = mapped(whole, change)
+    return made
 
 
 def _named(value: Value, columns: Mapping[str, Sequence[str]]) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -44,7 +44,7 @@ class ModuleSource:
         left_out = {id(part) for one in _only_for_tests(node) for part in ast.walk(one)}
         return (one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in left_out)
 
-    def kept(self, wanted: Collection[str]) -> list[ast.stmt]:
+    def kept(self, wanted: set[str]) -> list[ast.stmt]:
         """The statements that define these names, in order."""
         return [node for node in self.tree.body if not wanted.isdisjoint(_defines(node))]
 
