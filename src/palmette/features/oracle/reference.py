@@ -21,7 +21,7 @@ from palmette.features.oracle.compare import ExpectedFrame, skipped_text
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.expression import compile_group, compile_row
 from palmette.features.oracle.states import Row, Times, sort_key, state
-from palmette.features.oracle.steps import StepState, literal, run_steps
+from palmette.features.oracle.steps import StepState, literal
 from palmette.features.oracle.summaries import NUDGES, nudged
 from palmette.features.oracle.syntax import columns_of
 from palmette.features.oracle.typed import PartialSchema
@@ -110,7 +110,7 @@ class ReferenceCache:
             flow = StepState(
                 source.table, rows, PartialSchema(frame.schema), ZoneInfo(view.zone), self.frames, view.tables
             )
-            run_steps(flow, source.early)
+            flow.run(source.early)
             self._early[place] = (view, source, flow)
         return self._early[place][2]
 
@@ -286,7 +286,7 @@ class Reference:
         """Applies the late steps; adds the cut-off as a column if they use it."""
         if source.uses_cutoff:
             flow.column(AS_OF, c.TIMESTAMP, lambda _: flow.cutoff)
-        run_steps(flow, source.late)
+        flow.run(source.late)
 
     def _visible_rows(self, name: str, cutoff: datetime | None) -> VisibleRows:
         """The rows of a source that are visible at the cut-off, after all steps."""

@@ -29,7 +29,7 @@ from palmette.features.spec.values import SparkType
 
 @dataclass
 class StepState:
-    """Rows between steps, with their schema."""
+    """Rows between steps, with their schema; has a method for each kind of step."""
 
     table: Table
     rows: list[Row]
@@ -60,106 +60,175 @@ class StepState:
         self.rows = [{**row, name: value(row)} for row in self.rows]
         self.schema = self.schema.with_columns({name: kind})
 
+    def run(self, steps: Sequence[fsc_steps.Step]) -> None:
+        """Applies the steps in order."""
+        for step in steps:
+            try:
+                getattr(self, fsc_steps.step_kind(step) or "")(fsc_steps.body_of(step))
+            except NotCovered as reason:
+                changes_rows = isinstance(step, fsc_steps.FilterStep | fsc_steps.JoinStep)
+                self.drop_unsupported([] if changes_rows else fsc_steps.set_by(step), reason)
 
-def run_steps(flow: StepState, steps: Sequence[fsc_steps.Step]) -> None:
-    """Applies the steps in order and updates `flow`."""
-    for step in steps:
-        try:
-            _STEPS[fsc_steps.step_kind(step) or ""](flow, fsc_steps.body_of(step))
-        except NotCovered as reason:
-            changes_rows = isinstance(step, fsc_steps.FilterStep | fsc_steps.JoinStep)
-            flow.drop_unsupported([] if changes_rows else fsc_steps.set_by(step), reason)
+    def filter(self, condition: str) -> None:
+        test = compile_row(condition, self.schema, self.zone).run
+        self.rows = [row for row in self.rows if test(row) is True]
 
+    def compute(self, columns: Mapping[str, str]) -> None:
+        compiled: dict[str, TypedExpression] = {}
+        missing: dict[str, NotCovered] = {}
+        for name, text in columns.items():
+            try:
+                compiled[name] = compile_row(text, self.schema, self.zone)
+            except NotCovered as error:
+                missing[name] = error
+        self.rows = [{**row, **{name: item.run(row) for name, item in compiled.items()}} for row in self.rows]
+        self.schema = self.schema.with_columns({name: item.kind for name, item in compiled.items()})
+        for name, reason in missing.items():
+            self.drop_unsupported([name], reason)
 
-def _filter(flow: StepState, condition: str) -> None:
-    test = compile_row(condition, flow.schema, flow.zone).run
-    flow.rows = [row for row in flow.rows if test(row) is True]
+    def replace(self, rule: fsc_steps.Replace) -> None:
+        name, kind = rule.column, self.schema[rule.column]
+        pairs = [
+            (cast(old, c.STRING, kind, self.zone), cast(new, literal(new).kind, kind, self.zone))
+            for old, new in rule.values.items()
+        ]
+        self.column(name, kind, lambda row: next((new for old, new in pairs if same(row[name], old)), row[name]))
 
+    def convert(self, rule: fsc_steps.Convert) -> None:
+        source, target = self.schema[rule.column], rule.to.parsed
+        registered = self.table.column(rule.column)
+        unit = registered.unit if registered is not None and source.is_integer else None
 
-def _compute(flow: StepState, columns: Mapping[str, str]) -> None:
-    compiled: dict[str, TypedExpression] = {}
-    missing: dict[str, NotCovered] = {}
-    for name, text in columns.items():
-        try:
-            compiled[name] = compile_row(text, flow.schema, flow.zone)
-        except NotCovered as error:
-            missing[name] = error
-    flow.rows = [{**row, **{name: item.run(row) for name, item in compiled.items()}} for row in flow.rows]
-    flow.schema = flow.schema.with_columns({name: item.kind for name, item in compiled.items()})
-    for name, reason in missing.items():
-        flow.drop_unsupported([name], reason)
+        def convert(value: Any) -> Any:
+            if rule.format is not None and target.name == "date":
+                return parse_day(value, rule.format)
+            if rule.format is not None:
+                return cast(parse_clock(value, rule.format, self.zone), c.TIMESTAMP, target, self.zone)
+            if unit is not None and target.is_temporal:
+                return cast(timestamp_of(value, unit, self.zone), c.TIMESTAMP, target, self.zone)
+            return cast(value, source, target, self.zone)
 
+        def checked(row: Row) -> Any:
+            value = row[rule.column]
+            try:
+                return None if value is None else convert(value)
+            except WouldFail:
+                if rule.invalid == "fail":
+                    raise
+                return None
 
-def _replace(flow: StepState, rule: fsc_steps.Replace) -> None:
-    name, kind = rule.column, flow.schema[rule.column]
-    pairs = [
-        (cast(old, c.STRING, kind, flow.zone), cast(new, literal(new).kind, kind, flow.zone))
-        for old, new in rule.values.items()
-    ]
-    flow.column(name, kind, lambda row: next((new for old, new in pairs if same(row[name], old)), row[name]))
+        self.column(rule.column, target, checked)
+
+    def categorise(self, rule: fsc_steps.Categorise) -> None:
+        if rule.of is not None:
+            self._buckets(rule)
+            return
+        conditions = [compile_row(case.when, self.schema, self.zone).run for case in rule.cases]
+        kind, results = unify([*(literal(case.then) for case in rule.cases), literal(rule.otherwise)], self.zone)
+
+        def value(row: Row) -> Any:
+            hit = next((i for i, condition in enumerate(conditions) if condition(row) is True), -1)
+            return results[hit].run(row)
+
+        self.column(rule.column, kind, value)
+
+    def _buckets(self, rule: fsc_steps.Categorise) -> None:
+        of = compile_row(rule.of or "", self.schema, self.zone)
+
+        def value(row: Row) -> Any:
+            number = of.run(row)
+            if number is None:
+                return None
+            return rule.labels[sum(1 for bound in rule.buckets if order_key(float(number)) >= order_key(float(bound)))]
+
+        self.column(rule.column, c.STRING, value)
+
+    def extract(self, rule: fsc_steps.Extract) -> None:
+        kind, extract = _extractor(rule, self.schema[rule.of], self.zone)
+        self.column(rule.column, kind, lambda row: None if row[rule.of] is None else extract(row[rule.of]))
+
+    def join(self, rule: fsc_steps.Join) -> None:
+        frame, taken = self.frames[rule.table], pairs(rule.columns)
+        other = _OtherTable(self, rule, [dict(row) for row in frame.rows])
+        joined: list[Row] = []
+        for row in self.rows:
+            matches = other.matches(row)
+            joined += [{**row, **{new: match[there] for new, there in taken.items()}} for match in matches]
+            if not matches and rule.unmatched == "keep":
+                joined.append({**row, **dict.fromkeys(taken)})
+        self.rows = joined
+        self.schema = self.schema.with_columns({new: frame.schema[there] for new, there in taken.items()})
+
+    def member(self, rule: fsc_steps.Member) -> None:
+        frame = self.frames[rule.table]
+        counts = compile_row(rule.where, frame.schema, self.zone).run if rule.where else lambda _: True
+        other = _OtherTable(self, rule, [dict(row) for row in frame.rows if counts(row) is True])
+        self.column(rule.column, c.BOOLEAN, lambda row: bool(other.matches(row)))
+
+    def _histories(self, by: Sequence[str]) -> list[list[int]]:
+        """For each entity, the indices of its rows, oldest first (by event time, then the table's keys)."""
+        groups: dict[Any, list[int]] = {}
+        self.require(by)
+        for index, row in enumerate(self.rows):
+            groups.setdefault(sort_key(row[name] for name in by), []).append(index)
+
+        def place(index: int) -> tuple[Any, ...]:
+            row = self.rows[index]
+            return sort_key((self.times.event(row), *(row[key] for key in self.table.keys)))
+
+        return [sorted(group, key=place) for group in groups.values()]
+
+    def _look_back(
+        self, by: Sequence[str], column: str, kind: SparkType, values: Callable[[list[Row]], list[Any]]
+    ) -> None:
+        """Adds a column that is computed from the entity's rows in order."""
+        found: dict[int, Any] = {}
+        for history in self._histories(by):
+            found.update(zip(history, values([self.rows[i] for i in history]), strict=True))
+        self.rows = [{**row, column: found[i]} for i, row in enumerate(self.rows)]
+        self.schema = self.schema.with_columns({column: kind})
+
+    def previous(self, rule: fsc_steps.Previous) -> None:
+        of = compile_row(rule.of, self.schema, self.zone)
+
+        def values(rows: list[Row]) -> list[Any]:
+            return [of.run(rows[i - rule.offset]) if i >= rule.offset else None for i in range(len(rows))]
+
+        self._look_back(rule.by, rule.column, of.kind, values)
+
+    def _elapsed(self, rows: list[Row]) -> list[int | None]:
+        """Microseconds since the previous event."""
+        timestamps = [self.times.event(row) for row in rows]
+        gaps: list[int | None] = [None]
+        for one, other in pairwise(timestamps):
+            gaps.append((other - one) // MICROSECOND if one is not None and other is not None else None)
+        return gaps[: len(rows)]
+
+    def gap(self, rule: fsc_steps.Gap) -> None:
+        size = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}[rule.unit] * 1_000_000
+
+        def lengths(rows: list[Row]) -> list[float | None]:
+            return [None if gap is None else gap / size for gap in self._elapsed(rows)]
+
+        self._look_back(rule.by, rule.column, c.DOUBLE, lengths)
+
+    def session(self, rule: fsc_steps.Session) -> None:
+        timeout = rule.timeout.timedelta // MICROSECOND
+
+        def numbers(rows: list[Row]) -> list[int]:
+            number, found = 1, []
+            for gap in self._elapsed(rows):
+                number += gap is not None and (gap > timeout if rule.longer else gap >= timeout)
+                found.append(number)
+            return found
+
+        self._look_back(rule.by, rule.column, c.BIGINT, numbers)
 
 
 def literal(value: Any) -> TypedExpression:
     """Converts a scalar of the specification to a typed constant."""
     kind = None if value is None else literal_type([value])
     return constant(value, kind or c.NULL)
-
-
-def _convert(flow: StepState, rule: fsc_steps.Convert) -> None:
-    source, target = flow.schema[rule.column], rule.to.parsed
-    registered = flow.table.column(rule.column)
-    unit = registered.unit if registered is not None and source.is_integer else None
-
-    def convert(value: Any) -> Any:
-        if rule.format is not None and target.name == "date":
-            return parse_day(value, rule.format)
-        if rule.format is not None:
-            return cast(parse_clock(value, rule.format, flow.zone), c.TIMESTAMP, target, flow.zone)
-        if unit is not None and target.is_temporal:
-            return cast(timestamp_of(value, unit, flow.zone), c.TIMESTAMP, target, flow.zone)
-        return cast(value, source, target, flow.zone)
-
-    def checked(row: Row) -> Any:
-        value = row[rule.column]
-        try:
-            return None if value is None else convert(value)
-        except WouldFail:
-            if rule.invalid == "fail":
-                raise
-            return None
-
-    flow.column(rule.column, target, checked)
-
-
-def _categorise(flow: StepState, rule: fsc_steps.Categorise) -> None:
-    if rule.of is not None:
-        _buckets(flow, rule)
-        return
-    conditions = [compile_row(case.when, flow.schema, flow.zone).run for case in rule.cases]
-    kind, results = unify([*(literal(case.then) for case in rule.cases), literal(rule.otherwise)], flow.zone)
-
-    def value(row: Row) -> Any:
-        hit = next((i for i, condition in enumerate(conditions) if condition(row) is True), -1)
-        return results[hit].run(row)
-
-    flow.column(rule.column, kind, value)
-
-
-def _buckets(flow: StepState, rule: fsc_steps.Categorise) -> None:
-    of = compile_row(rule.of or "", flow.schema, flow.zone)
-
-    def value(row: Row) -> Any:
-        number = of.run(row)
-        if number is None:
-            return None
-        return rule.labels[sum(1 for bound in rule.buckets if order_key(float(number)) >= order_key(float(bound)))]
-
-    flow.column(rule.column, c.STRING, value)
-
-
-def _extract(flow: StepState, rule: fsc_steps.Extract) -> None:
-    kind, extract = _extractor(rule, flow.schema[rule.of], flow.zone)
-    flow.column(rule.column, kind, lambda row: None if row[rule.of] is None else extract(row[rule.of]))
 
 
 def _extractor(rule: fsc_steps.Extract, source: SparkType, zone: ZoneInfo) -> tuple[SparkType, Callable[[Any], Any]]:
@@ -222,103 +291,3 @@ class _OtherTable:
         if any(value is None for value, *_ in parts):
             return None
         return tuple(order_key(cast(value, kind, target, self.flow.zone)) for value, kind, target in parts)
-
-
-def _join(flow: StepState, rule: fsc_steps.Join) -> None:
-    frame, taken = flow.frames[rule.table], pairs(rule.columns)
-    other = _OtherTable(flow, rule, [dict(row) for row in frame.rows])
-    joined: list[Row] = []
-    for row in flow.rows:
-        matches = other.matches(row)
-        joined += [{**row, **{new: match[there] for new, there in taken.items()}} for match in matches]
-        if not matches and rule.unmatched == "keep":
-            joined.append({**row, **dict.fromkeys(taken)})
-    flow.rows = joined
-    flow.schema = flow.schema.with_columns({new: frame.schema[there] for new, there in taken.items()})
-
-
-def _member(flow: StepState, rule: fsc_steps.Member) -> None:
-    frame = flow.frames[rule.table]
-    counts = compile_row(rule.where, frame.schema, flow.zone).run if rule.where else lambda _: True
-    other = _OtherTable(flow, rule, [dict(row) for row in frame.rows if counts(row) is True])
-    flow.column(rule.column, c.BOOLEAN, lambda row: bool(other.matches(row)))
-
-
-def _histories(flow: StepState, by: Sequence[str]) -> list[list[int]]:
-    """For each entity, the indices of its rows, oldest first (by event time, then the table's keys)."""
-    groups: dict[Any, list[int]] = {}
-    flow.require(by)
-    for index, row in enumerate(flow.rows):
-        groups.setdefault(sort_key(row[name] for name in by), []).append(index)
-
-    def place(index: int) -> tuple[Any, ...]:
-        row = flow.rows[index]
-        return sort_key((flow.times.event(row), *(row[key] for key in flow.table.keys)))
-
-    return [sorted(group, key=place) for group in groups.values()]
-
-
-def _look_back(
-    flow: StepState, by: Sequence[str], column: str, kind: SparkType, values: Callable[[list[Row]], list[Any]]
-) -> None:
-    """Adds a column that is computed from the entity's rows in order."""
-    found: dict[int, Any] = {}
-    for history in _histories(flow, by):
-        found.update(zip(history, values([flow.rows[i] for i in history]), strict=True))
-    flow.rows = [{**row, column: found[i]} for i, row in enumerate(flow.rows)]
-    flow.schema = flow.schema.with_columns({column: kind})
-
-
-def _previous(flow: StepState, rule: fsc_steps.Previous) -> None:
-    of = compile_row(rule.of, flow.schema, flow.zone)
-
-    def values(rows: list[Row]) -> list[Any]:
-        return [of.run(rows[i - rule.offset]) if i >= rule.offset else None for i in range(len(rows))]
-
-    _look_back(flow, rule.by, rule.column, of.kind, values)
-
-
-def _elapsed(flow: StepState, rows: list[Row]) -> list[int | None]:
-    """Microseconds since the previous event."""
-    timestamps = [flow.times.event(row) for row in rows]
-    gaps: list[int | None] = [None]
-    for one, other in pairwise(timestamps):
-        gaps.append((other - one) // MICROSECOND if one is not None and other is not None else None)
-    return gaps[: len(rows)]
-
-
-def _gap(flow: StepState, rule: fsc_steps.Gap) -> None:
-    size = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}[rule.unit] * 1_000_000
-
-    def lengths(rows: list[Row]) -> list[float | None]:
-        return [None if gap is None else gap / size for gap in _elapsed(flow, rows)]
-
-    _look_back(flow, rule.by, rule.column, c.DOUBLE, lengths)
-
-
-def _session(flow: StepState, rule: fsc_steps.Session) -> None:
-    timeout = rule.timeout.timedelta // MICROSECOND
-
-    def numbers(rows: list[Row]) -> list[int]:
-        number, found = 1, []
-        for gap in _elapsed(flow, rows):
-            number += gap is not None and (gap > timeout if rule.longer else gap >= timeout)
-            found.append(number)
-        return found
-
-    _look_back(flow, rule.by, rule.column, c.BIGINT, numbers)
-
-
-_STEPS: dict[str, Callable[[StepState, Any], None]] = {
-    "filter": _filter,
-    "compute": _compute,
-    "replace": _replace,
-    "convert": _convert,
-    "categorise": _categorise,
-    "extract": _extract,
-    "join": _join,
-    "member": _member,
-    "previous": _previous,
-    "gap": _gap,
-    "session": _session,
-}
