@@ -21,7 +21,7 @@ from palmette.features.actors.pull_request.body import BodyFacts, pull_request_b
 from palmette.features.actors.pull_request.change import ChangeClass
 from palmette.features.inputs import RunInputs, read_inputs
 from palmette.features.questions import answered, understood, understood_view
-from palmette.features.script_check import words_of
+from palmette.features.spec.phrases import definition
 from palmette.features.spec.view import View
 from palmette.llm.answerer import Models
 
@@ -123,7 +123,7 @@ def test_two_files_alone_are_read_the_same_way(run_file: Path) -> None:
     model = models(Canned([reading(of="amuont"), reading()])).of("words")
     view = understood_view(fsc, dfr, model, NoHuman(), pay_unrecorded)
     assert view.feature("growth").derive == "recent / usual"
-    assert words_of(view) == {
+    assert {one.name: definition(one, view) for one in view.features} == {
         "orders_30d": "number of rows of orders in the 30 days before the cut-off",
         "growth": "recent / usual",
         "recent": "50 % percentile of amount over orders in the 30 days before the cut-off",
