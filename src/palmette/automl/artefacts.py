@@ -56,8 +56,6 @@ class Plan(Model):
     """Whether the remaining time is spent on tuning the settings of `tuned` candidates."""
     reasons: tuple[str, ...] = ()
     """The facts and insights that it is based on."""
-    insights: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Names of the candidates that follow from an insight, by the insight's source."""
     revision: int = 0
     """Number of earlier revisions."""
 

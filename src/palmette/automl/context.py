@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from palmette.automl.artefacts import Knowledge, Plans
+from palmette.automl.artefacts import Insight, Plans
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
 from palmette.automl.composition import learner_named
 from palmette.automl.measure import METRICS
@@ -79,9 +79,8 @@ def leaks(known: PlanContext) -> Section:
     return section("leaks", *found, rank=1)
 
 
-def insights(knowledge: Knowledge | None) -> Section:
+def insights(found: Iterable[Insight]) -> Section:
     """Insights about similar data."""
-    found = knowledge.insights if knowledge else ()
     return section("insights", *(f"{one.text} (applies: {one.because})" for one in found), rank=2)
 
 

@@ -27,7 +27,7 @@ from palmette.automl.planning.constraints import (
     worst,
 )
 from palmette.automl.planning.costs import Costs, digest
-from palmette.automl.planning.insights import RestsOn, informed, recalled_candidates, resting_on
+from palmette.automl.planning.insights import informed, recalled_candidates, resting_on
 from palmette.automl.problems.registry import problem_named, problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.samples import Samples
@@ -321,7 +321,6 @@ def plan_of(
 ) -> Plan:
     """Returns the plan of a strategy with the given candidates, adapted to the request's demands."""
     blends = problem_named(context.facts.problem).blends
-    rests_on = resting_on(context.knowledge, candidates)
     return Plan(
         name=strategy.name,
         idea=strategy.idea,
@@ -329,16 +328,16 @@ def plan_of(
         shares=shares(map(candidate_track, candidates), context.task.tracks),
         ensembling=context.constraints.ensembling or strategy.ensembling if blends else "single",
         tuning=strategy.tuning,
-        reasons=tuple(_reasons(rests_on, context, asked)),
-        insights={one.source: names for one, names in rests_on},
+        reasons=tuple(_reasons(candidates, context, asked)),
     )
 
 
-def _reasons(rests_on: Sequence[RestsOn], context: PlanContext, asked: Iterable[str]) -> Iterator[str]:
+def _reasons(candidates: Sequence[Candidate], context: PlanContext, asked: Iterable[str]) -> Iterator[str]:
     wanted = context.constraints
     yield from asked
     if wanted.required:
         yield f"The request demands {' or '.join(wanted.required)}."
     yield from (f"The request demands {one}." for one in context.task.constraints if one.quantity != "score")
     yield f"{context.facts.rows} training rows, {context.facts.columns} columns, {context.seconds:.0f} s."
-    yield from (f"{one.text} ({one.source}): {', '.join(names)}" for one, names in rests_on)
+    for one, names in resting_on(context.knowledge, candidates):
+        yield f"{one.text} ({one.source}): {', '.join(names)}"

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from pydantic import ValidationError
 
-from palmette.automl.artefacts import Insight, Knowledge, Plan
+from palmette.automl.artefacts import Insight, Knowledge
 from palmette.automl.candidates import Candidate, Setting, Strategy, substance
 from palmette.automl.composition import encoders, learner_named, meant
 from palmette.automl.encoders.encoder import DataFacts
@@ -110,11 +110,3 @@ def resting_on(knowledge: Knowledge, candidates: Sequence[Candidate]) -> list[Re
         if names:
             found.append((one, names[:MOST_CITED]))
     return found[:MOST_CITED]
-
-
-def used_by(plan: Plan, knowledge: Knowledge | None) -> Knowledge | None:
-    """Returns the knowledge without the insights that the plan does not use."""
-    if knowledge is None:
-        return None
-    used = tuple(one for one in knowledge.insights if one.source in plan.insights)
-    return knowledge.model_copy(update={"insights": used})

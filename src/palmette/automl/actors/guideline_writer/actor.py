@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from palmette.automl import context as shown
+from palmette.automl.actors.model_planner.actor import proposal
 from palmette.automl.actors.shared import PlanningInput, RuledAgent
-from palmette.automl.artefacts import Choice, DataPlan, Knowledge, Plan, Plans, Proposals
-from palmette.automl.candidates import Blueprint, Candidate, first_of_each
+from palmette.automl.artefacts import Choice, Knowledge, Plans, Proposal, Proposals
+from palmette.automl.candidates import Blueprint, first_of_each
 from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.columns import ColumnEdits, data_plan, edited, objections
 from palmette.automl.planning.constraints import PlanStrategy
 from palmette.automl.planning.drafting import PlanContext, affordable, draft, plan_of
-from palmette.automl.planning.insights import used_by
-from palmette.automl.splitting import DataSplits
+from palmette.automl.planning.insights import resting_on
 from palmette.engine import Attempt, Context
 from palmette.llm import Answer, Section, section
 
@@ -34,15 +32,6 @@ class GuidelineAnswer(Answer, ColumnEdits):
     """What the coders must know about these data beyond the figures; a sentence each."""
 
 
-class BlueprintBasis(NamedTuple):
-    """What a blueprint rests on."""
-
-    plan: Plan
-    data: DataPlan
-    candidates: tuple[Candidate, ...]
-    context: PlanContext
-
-
 class GuidelineWriter(RuledAgent):
     """Turns the chosen plan into a blueprint; what the request, the data and the plan determine stays as it is."""
 
@@ -54,7 +43,8 @@ class GuidelineWriter(RuledAgent):
     Answer = GuidelineAnswer
 
     def by_rule(self, input: GuidelineInput, context: Context) -> Blueprint:
-        return blueprint_of(input, basis_of(input))
+        known = planned(input)
+        return blueprint_of(input, proposal_of(input, known), known)
 
     def in_short(self, output: Blueprint) -> str:
         counts = {"columns": output.columns, "derived features": output.derived, "candidates": output.candidates}
@@ -66,61 +56,63 @@ class GuidelineWriter(RuledAgent):
         return input.proposals is not None
 
     def sections(self, input: GuidelineInput, context: Context) -> tuple[Section, ...]:
-        basis = basis_of(input)
-        due = blueprint_of(input, basis)
+        known = planned(input)
+        due = blueprint_of(input, proposal_of(input, known), known)
         return (
-            shown.request(basis.context),
+            shown.request(known),
             shown.task(due, input.profile),
             shown.columns(due, input.profile),
             shown.dropped(due),
             shown.plan(due),
             shown.findings(input.profile),
-            shown.leaks(basis.context) if input.guided else section("leaks"),
-            shown.insights(used_by(basis_of(input).plan, input.knowledge) if input.guided else None),
+            shown.leaks(known) if input.guided else section("leaks"),
+            shown.insights(one for one, _ in resting_on(known.knowledge, due.candidates) if input.guided),
         )
 
     def objection(self, answer: GuidelineAnswer, input: GuidelineInput) -> str:
-        return " ".join(objections(answer, basis_of(input).data, input.samples))
+        return " ".join(objections(answer, proposal_of(input, planned(input)).data, input.samples))
 
     def read(self, answer: GuidelineAnswer, input: GuidelineInput, context: Context) -> Attempt[Blueprint]:
-        basis = basis_of(input)
-        made = blueprint_of(input, basis._replace(data=edited(basis.data, answer)))
+        known = planned(input)
+        drawn = proposal_of(input, known)
+        made = blueprint_of(input, drawn.model_copy(update={"data": edited(drawn.data, answer)}), known)
         remarks = tuple(text for one in answer.remarks if (text := " ".join(one.split())))
         made = made.model_copy(update={"remarks": (*made.remarks, *remarks)})
         return Attempt(made, answer.reason, answer.fix)
 
 
-def basis_of(input: GuidelineInput) -> BlueprintBasis:
-    """The chosen proposal, else the first one, else the first plan, else the first plan of the rules."""
-    profile = input.profile if input.guided else input.profile.model_copy(update={"decisions": ()})
-    context = PlanContext.of(
-        input.task, input.samples, profile, input.plans.rounds if input.plans else (), input.knowledge or Knowledge()
-    )
+def planned(input: GuidelineInput) -> PlanContext:
+    """The context of the plans; unguided, without decisions about leaks."""
+    rounds = input.plans.rounds if input.plans else ()
+    undecided = input.model_copy(update={"profile": input.profile.model_copy(update={"decisions": ()})})
+    return (input if input.guided else undecided).known(rounds=rounds, knowledge=input.knowledge or Knowledge())
+
+
+def proposal_of(input: GuidelineInput, context: PlanContext) -> Proposal:
+    """The chosen proposal, else the first one, else that of the first plan, else that of the rules' first draft."""
     proposals = input.proposals.proposals if input.proposals else ()
     chosen = input.choice.proposal if input.choice else next(iter(proposals), None)
     if chosen and input.guided:
-        return BlueprintBasis(chosen.plan, chosen.data, tuple(one.candidate for one in chosen.estimates), context)
-    data = data_plan(input.task, input.samples, profile, DataSplits.of(input.samples, profile).train)
+        return chosen
+    data = data_plan(input.task, input.samples, context.profile, input.splits.train)
     if not input.guided:
-        data = data.model_copy(update={"derived": ()})
         plan = plan_of(UNGUIDED, first_of_each(affordable(context)), context)
-    else:
-        drafted = input.plans or draft(context)
-        assert drafted is not None  # nothing was tried before
-        plan = drafted.plans[0]
-    return BlueprintBasis(plan, data, plan.candidates, context)
+        return proposal(plan, data.model_copy(update={"derived": ()}), context)
+    drafted = input.plans or draft(context)
+    assert drafted is not None  # nothing was tried before
+    return proposal(drafted.plans[0], data, context)
 
 
-def blueprint_of(input: GuidelineInput, basis: BlueprintBasis) -> Blueprint:
+def blueprint_of(input: GuidelineInput, chosen: Proposal, context: PlanContext) -> Blueprint:
     """The blueprint of a plan, with its policy, and the seconds of this round."""
-    plan = basis.plan
-    drawn = blueprint(input.task, input.samples, input.profile, basis.data, basis.candidates)
+    plan, candidates = chosen.plan, [one.candidate for one in chosen.estimates]
+    drawn = blueprint(input.task, input.samples, input.profile, chosen.data, candidates)
     return drawn.model_copy(
         update={
             "shares": plan.shares,
             "ensembling": plan.ensembling,
             "tuning": plan.tuning,
-            "seconds": basis.context.round_seconds,
+            "seconds": context.round_seconds,
             "remarks": (plan.idea,) if input.guided else (),
         }
     )

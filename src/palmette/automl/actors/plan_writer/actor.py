@@ -81,7 +81,7 @@ class PlanWriter(RuledAgent):
             shown.columns(known.blueprint, input.profile),
             shown.findings(input.profile),
             section("learners", "\n".join(_outlined(known)), rank=NEEDED),
-            shown.insights(input.knowledge),
+            shown.insights(input.knowledge.insights),
         )
 
     def redacted(self, violation: Violation) -> Violation:
