@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import click
 
 from palmette.automl.actors.comparator.actor import fit_seconds
-from palmette.automl.actors.guideline_writer.actor import GuidelineInput, basis_of, blueprint_of
+from palmette.automl.actors.guideline_writer.actor import GuidelineInput, blueprint_of, planned, proposal_of
 from palmette.automl.candidates import Blueprint, Selection
 from palmette.automl.measure import Predictions
 from palmette.automl.problem_traits import learning_task
@@ -152,7 +152,8 @@ class ExternalRun:
         request = SplitRequest(target=task.target, problem=task.problem, share=0.0, seed=task.seed)
         profile = plain_profile(samples, request)
         given = GuidelineInput(task=task, samples=samples, profile=profile)
-        blueprint = blueprint_of(given, basis_of(given))
+        known = planned(given)
+        blueprint = blueprint_of(given, proposal_of(given, known), known)
         return cls(task, blueprint, DataSplits.of(samples, profile), folder, Sandbox())
 
     def search(self, started: float) -> None:

@@ -213,7 +213,7 @@ def test_what_a_model_leaves_out_is_not_lost() -> None:
     ({"unread": ["or else"]}, "no words 'or else'"),
     ({"constraints": [{"value": "accuracy>=0.9", "words": "at least 80 % accuracy"}]}, "cannot be read from"),
     ({"constraints": [{"value": "velocity>=0.8", "words": "at least 80 % accuracy"}]}, "A value cannot be read"),
-    ({"metric": "fluency", "words": {"target": "churn", "exclude": "out", "metric": "accuracy"}}, "cannot be read"),
+    ({"metric": "fluency", "words": {"target": "churn", "exclude": "out", "metric": "accuracy"}}, "does not fit"),
 ])  # fmt: skip
 def test_a_model_that_misreads_is_asked_again(changes: dict[str, Any], words: str) -> None:
     attempt = answered(right(**changes))

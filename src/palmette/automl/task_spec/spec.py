@@ -156,21 +156,13 @@ Scalar = Annotated[str, BeforeValidator(_as_text, json_schema_input_type=str | i
 Seconds = Annotated[float, BeforeValidator(parse_seconds, json_schema_input_type=str | float), Field(gt=0)]
 
 
-class TaskFields(Model):
-    """The fields that a user writes as they are used."""
+class StatedFields(Model):
+    """The fields that a sentence can state, and that are used as they are written."""
 
-    sentence: str = ""
-    """The request in plain words; explicit fields take precedence over it."""
-    data: Texts = ()
-    """Paths of files and folders, relative to the task file, or names of data sets such as `sklearn:iris`."""
-    table: str = ""
-    """The sheet, table or file of an archive to read."""
-    arrays: Texts = ()
-    """Columns of numbers or lists that form files: `image=pixel_*`."""
     target: str = ""
     """The column to predict, none for clustering; a forecast may have several, separated by commas, or `all`."""
     problem: str = ""
-    """`classification`, `regression`, `clustering` or `forecasting`; by default from the target."""
+    """`classification`, `regression`, `clustering`, `node_classification` or `forecasting`; follows from the target."""
     metric: str = ""
     """Compares candidates, e.g. `roc_auc` or `macro F1`; by default that of problem and target."""
     positive: Scalar = ""
@@ -189,12 +181,25 @@ class TaskFields(Model):
     """The time column; the hold-out and each validation fold are later than the rows trained on."""
     prefer: Annotated[tuple[Preference, ...], BeforeValidator(_in_list)] = ()
     """What matters besides the score."""
-    tracks: Annotated[tuple[Track, ...], BeforeValidator(_in_list)] = ()
-    """Groups of learners; all installed ones by default."""
     ensemble: bool | None = None
     """Whether to deliver several models together; by default if they are better by more than noise."""
     budget: Seconds = 120.0
     """Time for training and scoring: `90`, `120s`, `5min`, `1h`."""
+
+
+class TaskFields(StatedFields):
+    """The fields that a user writes as they are used."""
+
+    sentence: str = ""
+    """The request in plain words; explicit fields take precedence over it."""
+    data: Texts = ()
+    """Paths of files and folders, relative to the task file, or names of data sets such as `sklearn:iris`."""
+    table: str = ""
+    """The sheet, table or file of an archive to read."""
+    arrays: Texts = ()
+    """Columns of numbers or lists that form files: `image=pixel_*`."""
+    tracks: Annotated[tuple[Track, ...], BeforeValidator(_in_list)] = ()
+    """Groups of learners; all installed ones by default."""
     plans: int = Field(default=3, ge=1, le=8)
     """Number of drafted plans."""
     seed: int = 0

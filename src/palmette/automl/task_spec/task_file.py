@@ -20,6 +20,7 @@ from palmette.automl.task_spec.spec import (
     Origin,
     Scalar,
     SplitSpec,
+    StatedFields,
     TaskFields,
     TaskSpec,
     Texts,
@@ -114,8 +115,14 @@ _TYPED: Mapping[str, Callable[[Any], object]] = {
 """Converts the text of a field to the type that the task has, or raises ValueError."""
 
 
-class TaskFile(TaskFields):
-    """A task as a user writes it. Every field is optional; missing ones have a default or follow from the data."""
+def _require_convertible(value: Any, info: ValidationInfo) -> Any:
+    if value and info.field_name:
+        _TYPED[info.field_name](value)
+    return value
+
+
+class StatedTask(StatedFields):
+    """What a sentence, flags or a file can state about a task; what they leave open follows from the data."""
 
     threshold: str = ""
     """Two classes of a numeric column, which becomes the target: `price > 5000`."""
@@ -129,18 +136,10 @@ class TaskFile(TaskFields):
     """Forecast: the column that names the series of each row, if there are several."""
     known_ahead: Texts = ()
     """Forecast: columns whose future values are known."""
-    quantiles: tuple[float, ...] = ()
-    """Forecast: quantiles of its intervals, such as 0.1 and 0.9."""
     split: Scalar = ""
     """`random`, `stratified`, `group`, `time`, a column that names the parts, a share of test rows such as `0.3`, a
     start of the test rows such as `2024-03` or `P3M`, or `folds:5`; several with commas, e.g. `time, 30%`.
     """
-    constraints: Texts = ()
-    """Limits such as `accuracy>=0.9`, `latency<=20ms`, `batch_time<=2s`, `size<=5MB`, `training_time<=60s`,
-    `parameters<=1e6`."""
-    learners: Texts = ()
-    """Learners or families: `lightgbm` requires, `-lightgbm` or `not:lightgbm` forbids, `first:lightgbm` prefers,
-    `baseline:linear` compares."""
 
     @field_validator("problem")
     @classmethod
@@ -150,12 +149,22 @@ class TaskFile(TaskFields):
             raise ValueError(f"{value!r} is not supported.{did_you_mean(value, known)} There are {listed(known)}")
         return value
 
-    @field_validator(*_TYPED)
-    @classmethod
-    def _convertible(cls, value: Any, info: ValidationInfo) -> Any:
-        if value and info.field_name:
-            _TYPED[info.field_name](value)
-        return value
+    _convertible = field_validator("metric", "threshold", "clusters", "split")(_require_convertible)
+
+
+class TaskFile(TaskFields, StatedTask):
+    """A task as a user writes it. Every field is optional; missing ones have a default or follow from the data."""
+
+    quantiles: tuple[float, ...] = ()
+    """Forecast: quantiles of its intervals, such as 0.1 and 0.9."""
+    constraints: Texts = ()
+    """Limits such as `accuracy>=0.9`, `latency<=20ms`, `batch_time<=2s`, `size<=5MB`, `training_time<=60s`,
+    `parameters<=1e6`."""
+    learners: Texts = ()
+    """Learners or families: `lightgbm` requires, `-lightgbm` or `not:lightgbm` forbids, `first:lightgbm` prefers,
+    `baseline:linear` compares."""
+
+    _wishes_convertible = field_validator("constraints", "learners")(_require_convertible)
 
 
 FLAGS: Mapping[str, str] = {

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from palmette.automl.task_spec.amounts import amount_pattern, parse_amount
 from palmette.automl.task_spec.limits import parse_constraint
 from palmette.automl.task_spec.request import DataSummary, SentenceReading
 from palmette.automl.task_spec.sentence import uncovered
-from palmette.automl.task_spec.spec import Constraint, FieldSource, Preference
-from palmette.automl.task_spec.task_file import TaskFile, parse_learner, task_of
+from palmette.automl.task_spec.spec import Constraint, FieldSource
+from palmette.automl.task_spec.task_file import StatedTask, TaskFile, parse_learner, task_of
 from palmette.documents import Model
 from palmette.errors import did_you_mean
 from palmette.llm import Answer
 
 _COLUMNS = ("labels", "series", "known_ahead", "group_by", "time", "include", "exclude", "known_after", "candidates")
-_PLAIN = (
-    "target", "problem", "metric", "positive", "threshold", "clusters", "labels", "include", "exclude", "known_after",
-    "horizon", "frequency", "series", "known_ahead", "group_by", "time", "split", "prefer", "ensemble", "budget",
-)  # fmt: skip
-"""Fields that are written as in a task file."""
 
 
 class Wish(Model):
@@ -41,58 +36,18 @@ class Impossible(Model):
     reason: str
 
 
-class SentenceAnswer(Answer):
+class SentenceAnswer(Answer, StatedTask):
     asks_for: Literal["model", "unsupported", "irrelevant"] = "model"
     """unsupported: a model of a kind that is not supported; irrelevant: no model."""
     example: str = ""
     """Where it is not a model: a request that would work, as close as possible."""
-    target: str = ""
-    """The column to predict; empty for a clustering, and where two columns fit equally."""
     candidates: tuple[str, ...] = ()
-    """Where two or more columns fit the words equally: these."""
-    problem: Literal["", "classification", "regression", "clustering", "node_classification", "forecasting"] = ""
-    """Only where the words say so; forecasting where the next rows of a series are wanted."""
-    metric: str = ""
-    """What models are compared by, where the words say so; one of the list."""
-    positive: str = ""
-    """The value of the target that F1, precision or recall is asked for."""
-    threshold: str = ""
-    """Where a number makes two classes of the target: `column > number`."""
-    clusters: str = ""
-    """A number, or a range such as 3-6."""
-    labels: str = ""
-    """Of a clustering: the column to compare with."""
-    include: tuple[str, ...] = ()
-    """Columns, where only these may be used."""
-    exclude: tuple[str, ...] = ()
-    """Columns that no model may use."""
-    known_after: tuple[str, ...] = ()
-    """Columns that the writer says are not known yet when a prediction is made."""
-    horizon: str = ""
-    """Of a forecast: steps, or a time such as `24 hours`."""
-    frequency: str = ""
-    """Of a forecast, where the words say so: a pandas offset such as `h` or `MS`."""
-    series: str = ""
-    """Of a forecast: the column that names the series of each row."""
-    known_ahead: tuple[str, ...] = ()
-    """Of a forecast: columns whose values are known for the rows that are forecast."""
-    group_by: str = ""
-    """The column of a customer, patient or the like whose rows must not be in two parts."""
-    time: str = ""
-    """The column of times, where the rows are to be split by it."""
-    split: str = ""
-    """Parts with commas: `time`, `random`, `stratified`, `20%`, `from:2024-03`, `from:P3M`, `folds:5`."""
+    """Where two or more columns fit the words equally as the target: these."""
     constraints: tuple[Wish, ...] = ()
     """Limits such as `accuracy>=0.9`, `latency<=20ms`, `batch_time<=5s`, `training_time<=10min`, `size<=5MB`,
     `parameters<=1e6`."""
     learners: tuple[Wish, ...] = ()
     """`name` where the model must consist of these, `not:name`, `first:name` where preferred, `baseline:name`."""
-    prefer: tuple[Preference, ...] = ()
-    """What matters beside the score, without a number."""
-    ensemble: bool | None = None
-    """false where a single model is wanted, true where several together are."""
-    budget: str = ""
-    """Time for the whole search, e.g. 5min; not a limit on the training time."""
     words: dict[str, str] = Field(default_factory=dict)
     """By field, except constraints and learners: the words of the request that it was read from, letter by letter."""
     unread: tuple[str, ...] = ()
@@ -100,11 +55,21 @@ class SentenceAnswer(Answer):
     unmet: tuple[Impossible, ...] = ()
     """Wishes that are clear, and that no field can express."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in fields.items() if value not in ("", None)}
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The fields of the task that the answer states."""
+        values = {name: getattr(self, name) for name in StatedTask.model_fields if name in self.model_fields_set}
+        return {name: value for name, value in values.items() if value not in ("", (), None)}
+
 
 def reading_of(answer: SentenceAnswer, text: str, data: DataSummary) -> SentenceReading:
     """The answer as a reading; words that it leaves out and that look like a wish are unread."""
-    fields = {name: getattr(answer, name) for name in _PLAIN if getattr(answer, name) not in ("", (), None)}
-    task = task_of(TaskFile.model_validate(fields), "model")
+    task = task_of(TaskFile.model_validate(answer.stated), "model")
     sources = {
         path: FieldSource(origin="model", words=answer.words.get(path.partition(".")[0], "")) for path in task.sources
     }
@@ -132,8 +97,8 @@ def mistakes(answer: SentenceAnswer, text: str, data: DataSummary) -> Iterator[s
     for quote in (*_quotations(answer), *answer.unread):
         if _plain(quote) not in _plain(text):
             yield f"The request has no words {quote!r}. Quote it letter by letter."
-    for name in _PLAIN:
-        if getattr(answer, name) not in ("", (), None) and not answer.words.get(name):
+    for name in answer.stated:
+        if not answer.words.get(name):
             yield f'"words" has no entry for {name!r}. Quote what it was read from.'
     several = answer.problem == "forecasting" and data.column(answer.target) is None
     targets = [one.strip() for one in answer.target.split(",")] if several else [answer.target]
