@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from fake_web import FakeWeb
 
 from palmette.automl.checkpoints import checkpoints, fetch_checkpoint
 from palmette.automl.weights import FOLDER, network_folder
+from palmette.cli import cli
 from palmette.errors import UserError
 
 FILES = ("config.json", "model.safetensors", "tokenizer.json", "modeling.py", "pytorch_model.bin")
@@ -35,6 +37,8 @@ def test_networks_that_cannot_be_used_here_come_last_with_the_reason(fake_web: F
     reasons = {one.record.id: "; ".join(one.concerns) for one in found}
     assert "no model.safetensors" in reasons["a/pickled"] and "'odd' is not read here" in reasons["a/odd"]
     assert "of memory" in reasons["a/large"] and "more than half" in reasons["a/large"]
+    shown = json.loads(CliRunner().invoke(cli, ["checkpoints", "text", "--rows", "1000", "--json"]).stdout)
+    assert {one["record"]["id"] for one in shown} == set(reasons)
 
 
 def test_a_fetched_network_is_the_one_of_later_runs(

@@ -63,6 +63,7 @@ def test_a_memory_is_listed_shown_forgotten_and_carried_elsewhere(
 
     kept.add([run("run-one"), run("run-two")])
     assert "run-one" in said("list") and "lightgbm 1" in said("list")
+    assert "run-one" in {one["run"] for one in json.loads(said("list", "--json"))}
     assert "Several runs begin with 'run-'" in said("show", "run-", code=1)
     assert json.loads(said("show", "run-o"))["candidates"][0]["score"] == 1.0
     said("export", str(tmp_path / "m.jsonl"))

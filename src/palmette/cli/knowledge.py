@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from palmette.cli.screen import json_option, print_json, print_table
+from palmette.cli.screen import json_option, print_json, print_table, say
 from palmette.documents import read_text, write_text
 from palmette.errors import UserError
 from palmette.knowledge import memory as remembered
@@ -42,7 +42,7 @@ def search(words: tuple[str, ...], kind: RecordKind, named: tuple[str, ...], mos
     if rows:
         print_table(("place", "title", "licence", "size", "downloads"), rows)
     for result in results:
-        click.echo(result.note, err=True)
+        say(result.note)
 
 
 def _row(one: Record) -> tuple[str, str, str, str, str]:
@@ -57,7 +57,8 @@ def _row(one: Record) -> tuple[str, str, str, str, str]:
 @click.option("--rows", type=click.IntRange(min=1), default=10_000, show_default=True, help="Rows to encode.")
 @click.option("--budget", type=click.FloatRange(min=1), default=120.0, show_default=True, help="Seconds of the run.")
 @click.option("--fetch", "id", metavar="OWNER/NAME", help="Fetch this network into $PALMETTE_MODELS.")
-def checkpoints(kind: str, rows: int, budget: float, id: str | None) -> None:
+@json_option
+def checkpoints(kind: str, rows: int, budget: float, id: str | None, as_json: bool) -> None:
     """Find networks of the Hugging Face hub for columns of a kind, or fetch one.
 
     Only safetensors of known architectures are used. A fetched network is a candidate of later runs, offline too.
@@ -66,7 +67,12 @@ def checkpoints(kind: str, rows: int, budget: float, id: str | None) -> None:
     from palmette.automl.checkpoints import fetch_checkpoint
 
     if id:
-        click.echo(f"In {fetch_checkpoint(id)}")
+        folder = str(fetch_checkpoint(id))
+        print_json({"folder": folder}) if as_json else click.echo(f"In {folder}")
+        return
+    found = find(kind, rows, budget)
+    if as_json:
+        print_json([one.model_dump(mode="json") for one in found])
         return
     table = [
         (
@@ -78,7 +84,7 @@ def checkpoints(kind: str, rows: int, budget: float, id: str | None) -> None:
             f"{one.seconds:g} s",
             "; ".join(one.concerns),
         )
-        for one in find(kind, rows, budget)
+        for one in found
     ]
     print_table(("network", "parameters", "size", "licence", "downloads", "encoding", "concerns"), table)
 
@@ -100,11 +106,16 @@ def _opened() -> remembered.Memory:
 
 
 @memory.command(name="list")
-def list_() -> None:
+@json_option
+def list_(as_json: bool) -> None:
     """List the runs, newest first."""
+    known = _opened().all()
+    if as_json:
+        print_json([one.model_dump(mode="json") for one in known])
+        return
     rows = [
         (one.run, one.environment, one.problem, f"{one.figures.get('rows', 0):,.0f}", _best(one), str(len(one.mended)))
-        for one in _opened().all()
+        for one in known
     ]
     print_table(("run", "environment", "problem", "rows", "best", "mended"), rows)
     if not rows:
