@@ -36,7 +36,6 @@ from palmette.engine import (
 )
 from palmette.engine.paid_call_cache import PaidCallCache
 from palmette.engine.recorder import Recorder
-from palmette.engine.setup import Observer
 from palmette.errors import MachineError, ModelError, RunStopped, UserError
 
 ONE = Spend(calls=1, input_tokens=60, output_tokens=40, money=0.5)
@@ -77,7 +76,7 @@ def asking(name: str, needs: list[str], till: Till, **options: Any) -> Asking:
 @pytest.fixture
 def paid_calls(tmp_path: Path) -> Any:
     with Journal(tmp_path) as journal:
-        yield PaidCallCache(Recorder(journal, Observer(), RunBudget(tokens=1000, money=5.0)), ArtefactStore(tmp_path))
+        yield PaidCallCache(Recorder(journal, (), RunBudget(tokens=1000, money=5.0)), ArtefactStore(tmp_path))
 
 
 def test_an_equal_request_is_answered_once(paid_calls: PaidCallCache, tmp_path: Path) -> None:
@@ -116,7 +115,7 @@ def test_calls_in_parallel_hold_the_budget_together(tmp_path: Path, budget: RunB
         return True
 
     with Journal(tmp_path) as journal, ThreadPoolExecutor(12) as pool:
-        paid_calls = PaidCallCache(Recorder(journal, Observer(), budget), ArtefactStore(tmp_path))
+        paid_calls = PaidCallCache(Recorder(journal, (), budget), ArtefactStore(tmp_path))
         done = list(pool.map(call, range(12)))
     assert done.count(True) == till.made == fitting
 

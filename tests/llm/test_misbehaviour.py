@@ -27,7 +27,6 @@ from palmette.engine import (
 )
 from palmette.engine.paid_call_cache import PaidCallCache
 from palmette.engine.recorder import Recorder
-from palmette.engine.setup import Observer
 from palmette.engine.topology import Node
 from palmette.errors import ModelError, RunStopped, UserError
 from palmette.llm import Message, Models, Prompt, Settings, api
@@ -347,7 +346,7 @@ def test_parallel_calls_share_the_connections_and_the_budget(tmp_path: Path, mon
         answerer = open_models(ModelChoice(model=MODEL, settings=Settings(max_tokens=100)), tmp_path).of("writer")
         assert answerer
         # Each may take 114 tokens: a prompt of about 14, and an answer of at most 100.
-        ledger = PaidCallCache(Recorder(journal, Observer(), RunBudget(tokens=500)), ArtefactStore(tmp_path))
+        ledger = PaidCallCache(Recorder(journal, (), RunBudget(tokens=500)), ArtefactStore(tmp_path))
         begun = time.monotonic()
         done = list(pool.map(ask, range(8)))
         assert time.monotonic() - begun < 2, "side by side"

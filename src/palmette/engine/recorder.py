@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Literal
 
 from palmette.engine.events import Asker, BudgetReached, Event, HumanAnswered, HumanAsked
@@ -16,9 +17,9 @@ from palmette.errors import RunStopped
 class Recorder:
     """The state, budget and journal of a running run."""
 
-    def __init__(self, journal: Journal, observer: Observer, budget: RunBudget) -> None:
+    def __init__(self, journal: Journal, observers: Sequence[Observer], budget: RunBudget) -> None:
         self._journal = journal
-        self._observer = observer
+        self._observers = observers
         self._guard = threading.RLock()
         self.budget = budget
         """Set once the environment is open."""
@@ -39,7 +40,8 @@ class Recorder:
         """Writes events, all or none."""
         with self._guard:
             for entry in self._journal.append(*events):
-                self._observer.event(entry)
+                for observer in self._observers:
+                    observer.event(entry)
 
     def check_budget(self, before: Literal["step", "attempt"]) -> None:
         """Raises `RunStopped` if a limit is reached."""
@@ -81,7 +83,8 @@ class Recorder:
             return answer
 
     def progress(self, actor: str, message: str) -> None:
-        self._observer.progress(actor, message)
+        for observer in self._observers:
+            observer.progress(actor, message)
 
     def close(self) -> None:
         self._journal.close()

@@ -21,7 +21,7 @@ from palmette.engine.journal import Journal
 from palmette.engine.paid_call_cache import PaidCallCache
 from palmette.engine.recorder import Recorder
 from palmette.engine.registry import create, names
-from palmette.engine.setup import Observer, Observers, RunBudget, RunResult, Setup
+from palmette.engine.setup import Observer, RunBudget, RunResult, Setup
 from palmette.errors import DeveloperError, MachineError, RunError, RunStopped
 
 
@@ -45,7 +45,7 @@ class RunSession:
         """`human` replaces the environment's; `agreed`: see `Setup`."""
         self.folder = folder.absolute()
         registered = (create("observer", name, {"folder": self.folder}) for name in names("observer"))
-        self._observer = Observers(*([observer] if observer else []), *registered)
+        self._observers = (*([observer] if observer else []), *registered)
         self._opened = RunOpened(environment=environment, arguments=dict(arguments or {}), version=version("palmette"))
         self._resumes, self._human, self._agreed = resumes, human, agreed
         self._guard = threading.Lock()
@@ -87,7 +87,8 @@ class RunSession:
             topology = setup.topology.model_dump_json(exclude_defaults=True)
             limits = setup.budget.model_dump(exclude_none=True)
             paid_calls.recorder.record(RunStarted(topology=topology, given=given, seed=setup.seed, limits=limits))
-        self._observer.opened(setup.about)
+        for observer in self._observers:
+            observer.opened(setup.about)
         Executor(setup, self.folder, paid_calls).run(given)
         setup.finish()
 
@@ -140,7 +141,7 @@ class RunSession:
         if known and not self._resumes:
             message = f"There is a run in {str(self.folder)!r} already."
             raise RunError(message, f"Resume it: palmette resume {self.folder}", code="run-exists")
-        store, recorder = ArtefactStore(self.folder), Recorder(journal, self._observer, budget)
+        store, recorder = ArtefactStore(self.folder), Recorder(journal, self._observers, budget)
         store.tidy()
         recorder.record(RunResumed(version=self._opened.version) if known else self._opened)
         paid_calls = PaidCallCache(recorder, store)

@@ -62,25 +62,6 @@ class Observer:
         """An actor reports progress."""
 
 
-class Observers(Observer):
-    """Several observers as one."""
-
-    def __init__(self, *watching: Observer) -> None:
-        self._watching = watching
-
-    def opened(self, about: str) -> None:
-        for one in self._watching:
-            one.opened(about)
-
-    def event(self, entry: Entry) -> None:
-        for one in self._watching:
-            one.event(entry)
-
-    def progress(self, actor: str, message: str) -> None:
-        for one in self._watching:
-            one.progress(actor, message)
-
-
 @dataclass(frozen=True)
 class Setup:
     """Everything that a run needs, ready to use."""

@@ -41,11 +41,6 @@ def unreported(known: Iterable[str], reported: Iterable[str]) -> list[str]:
     return [name for name in known if not ends & {*_ends(name)}]
 
 
-def place_of(known: dict[str, str], name: str) -> str:
-    """Location of a test's function; empty if unknown."""
-    return known.get(name.partition("[")[0], "")
-
-
 def _ends(name: str) -> list[str]:
     """The suffixes of a dotted name that keep at least the file and the test."""
     parts = name.split(".")

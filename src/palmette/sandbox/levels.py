@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from functools import cache
 
@@ -50,11 +49,6 @@ def best_isolation(trial: Trial, name: str = "") -> Isolation:
         f"`palmette --isolation {UNSAFE} ...` or {VARIABLE}={UNSAFE}.",
         code="not-isolated",
     )
-
-
-def asked_for() -> str:
-    """The level in the environment; empty for the best."""
-    return os.environ.get(VARIABLE, "")
 
 
 @cache

@@ -18,7 +18,7 @@ from typing import IO, Any
 from palmette.errors import MachineError
 from palmette.sandbox.access import Access
 from palmette.sandbox.isolation import Command, Isolation, allowed_environment
-from palmette.sandbox.levels import asked_for, best_isolation
+from palmette.sandbox.levels import VARIABLE, best_isolation
 from palmette.sandbox.network import Network, NoNetworkError, PortRelay
 from palmette.sandbox.reading import swept
 from palmette.sandbox.result import ExecutionResult, Limits
@@ -45,7 +45,7 @@ class Sandbox:
         Raises:
             MachineError: none works, and `none` was not requested.
         """
-        self.isolation = isolation or best_isolation(_trial, asked_for())
+        self.isolation = isolation or best_isolation(_trial, os.environ.get(VARIABLE, ""))
         self._running: set[_Supervised] = set()
         self._lock = threading.Lock()
         self._folder: Path | None = None

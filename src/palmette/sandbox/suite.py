@@ -31,7 +31,7 @@ from pydantic import ValidationError
 
 from palmette.documents import Model
 from palmette.sandbox.access import Access
-from palmette.sandbox.known_tests import known_tests, place_of, unreported
+from palmette.sandbox.known_tests import known_tests, unreported
 from palmette.sandbox.process import Sandbox
 from palmette.sandbox.result import ExecutionResult, Limits
 
@@ -123,7 +123,7 @@ def _suite(reports: Sequence[_ReportLine], known: dict[str, str]) -> Suite:
     failed: dict[str, str] = {}
     for one in reports:
         outcomes[one.test] = one.outcome
-        own = place_of(known, one.test)
+        own = known.get(one.test.partition("[")[0], "")  # where the test is defined; empty if unknown
         if one.outcome == "failed":
             failed.setdefault(one.test, one.detail)
         elif one.outcome == "passed" and own and one.place != own:

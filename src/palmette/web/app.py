@@ -16,17 +16,17 @@ from fastapi.staticfiles import StaticFiles
 from pydantic import Field, JsonValue
 
 from palmette.automl.monitoring import measured
+from palmette.cli.costs import call_with_texts, chosen, listed_calls
 from palmette.documents import Model, read_text
 from palmette.engine import answer_question, runs_folder
 from palmette.errors import PalmetteError
 from palmette.llm.secrets import error_json
 from palmette.roots import Roots
 from palmette.web import documents
-from palmette.web.models import ask_model, model_form, pull_request_view, report_page
+from palmette.web.models import model_form, pull_request_view, report_page
 from palmette.web.runs import (
+    CALLS,
     RunIndex,
-    call_view,
-    calls_view,
     difference,
     files_of,
     progress_of,
@@ -142,11 +142,14 @@ def _reading(app: FastAPI, index: RunIndex, workers: Workers) -> None:
 
     @app.get("/api/runs/{id}/calls")
     def calls(id: Id) -> dict[str, Any]:
-        return calls_view(run_folder(id))
+        """The latest calls of models, without their texts."""
+        found = listed_calls(run_folder(id))
+        return {"earlier": max(0, len(found) - CALLS), "calls": found[-CALLS:]}
 
     @app.get("/api/runs/{id}/calls/{number}")
     def call(id: Id, number: int) -> dict[str, Any]:
-        return call_view(run_folder(id), number)
+        (found,) = chosen(listed_calls(run_folder(id)), number)
+        return call_with_texts(run_folder(id), found)
 
     @app.get("/api/runs/{id}/value")
     def value(id: Id, digest: Digest) -> dict[str, str]:
@@ -248,7 +251,9 @@ def _made(app: FastAPI, endpoints: Endpoints) -> None:
 
     @app.post("/api/runs/{id}/model")
     def predict(id: Id, row: dict[str, JsonValue]) -> Any:
-        return ask_model(run_folder(id), row, endpoints)
+        from palmette.automl.endpoint.delivered import delivered
+
+        return endpoints.predict(delivered(str(run_folder(id))), row)
 
     @app.get("/api/runs/{id}/report")
     def report(id: Id) -> HTMLResponse:

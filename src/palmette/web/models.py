@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from pydantic import JsonValue
+from typing import Any
 
 from palmette.engine import RunResult, run_state
 from palmette.errors import RunError
-
-if TYPE_CHECKING:
-    from palmette.web.work import Endpoints
 
 _FILE = re.compile(r"^diff --git a/(?P<old>.+?) b/(?P<path>.+)$", re.M)
 
@@ -78,13 +73,6 @@ def model_form(folder: Path) -> dict[str, Any]:
         "importances": [one.model_dump() for one in assessment.importances[:12]],
         "row": example_row(package),
     }
-
-
-def ask_model(folder: Path, row: dict[str, JsonValue], endpoints: Endpoints) -> Any:
-    """The delivered model's prediction of a row."""
-    from palmette.automl.endpoint.delivered import delivered
-
-    return endpoints.predict(delivered(str(folder)), row)
 
 
 def report_page(folder: Path) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from palmette.cli.costs import call_with_texts, chosen, costs_json, listed_calls
+from palmette.cli.costs import costs_json
 from palmette.cli.show import step_json, steps_of
 from palmette.engine import ArtefactStore, RunState, open_questions, runs_folder
 from palmette.engine.artefacts import canonical, replace_texts
@@ -188,18 +188,6 @@ def files_of(folder: Path, digest: str) -> dict[str, str]:
     rest = replace_texts(ArtefactStore(folder).get(digest), noted)
     shown = {"value.json": canonical(rest), **texts}
     return {name: text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}\n…" for name, text in shown.items()}
-
-
-def calls_view(folder: Path) -> dict[str, Any]:
-    """The latest calls of models, without their texts."""
-    calls = listed_calls(folder)
-    return {"earlier": max(0, len(calls) - CALLS), "calls": calls[-CALLS:]}
-
-
-def call_view(folder: Path, number: int) -> dict[str, Any]:
-    """A call with prompt and answer."""
-    (call,) = chosen(listed_calls(folder), number)
-    return call_with_texts(folder, call)
 
 
 def difference(folder: Path, old: str, new: str) -> list[dict[str, Any]]:
