@@ -68,7 +68,6 @@ def test_clusters_are_numbered_by_size() -> None:
         model = NumberedClusters(divider).fit(rows)
         assert np.bincount(model.labels_).tolist() == [50, 30, 20]
         assert model.predict([[5.1, 4.9], [9, 9]]).tolist() == [0, 1]
-        assert model.distances([[5.0, 5.0]])[0] < 0.5
 
 
 def test_rows_that_cannot_be_divided_are_refused() -> None:

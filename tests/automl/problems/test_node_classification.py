@@ -20,7 +20,7 @@ from palmette.automl.endpoint.retraining import _visible
 from palmette.automl.endpoint.service import Service
 from palmette.automl.measure import Predictions
 from palmette.automl.problem_traits import problems_of
-from palmette.automl.problems.node_classification.problem import homophily_of, homophily_text
+from palmette.automl.problems.graph.problem import homophily_of, homophily_text
 from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.project import BuiltPackage, in_file_form, write_package

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from palmette.automl.learners.forecasting.series import regular
-from palmette.automl.problems.forecasting.data import Columns, read_use, repairs_of
+from palmette.automl.learners.forecasting.series import SeriesColumns, regular
+from palmette.automl.problems.forecasting.data import read_use, repairs_of
 from palmette.automl.problems.forecasting.windows import (
     NEVER,
     HoldoutWindows,
@@ -19,7 +19,7 @@ from palmette.automl.problems.forecasting.windows import (
 from palmette.automl.task_spec.spec import Forecast
 from palmette.errors import UserError
 
-ONE = Columns(("load",), "time", "")
+ONE = SeriesColumns(("load",), "time")
 
 
 def hourly(count: int = 24 * 30, start: str = "2024-01-01", frequency: str = "h") -> pd.DataFrame:
@@ -76,7 +76,7 @@ def test_numbered_steps_and_rows_without_times_are_series_too() -> None:
     rows = hourly().assign(time=np.arange(24 * 30) * 2.0)
     use = read_use(rows, ONE, Forecast(horizon="5"))
     assert use.frequency == "2" and use.longest == len(rows) and use.season == 24
-    assert read_use(rows[["load"]], Columns(("load",), "", ""), Forecast(horizon="5")).longest == len(rows)
+    assert read_use(rows[["load"]], SeriesColumns(("load",)), Forecast(horizon="5")).longest == len(rows)
 
 
 def test_folds_are_whole_horizons_before_the_hold_out() -> None:
@@ -92,7 +92,7 @@ def test_folds_are_whole_horizons_before_the_hold_out() -> None:
 
 def test_short_series_are_learnt_from_only() -> None:
     rows = pd.concat([hourly(100).assign(id="long"), hourly(20).assign(id="short")], ignore_index=True)
-    use = read_use(rows, Columns(("load",), "time", "id"), Forecast(horizon="24"))
+    use = read_use(rows, SeriesColumns(("load",), "time", series="id"), Forecast(horizon="24"))
     held = held_out(RowPositions.of(rows, use), use, 0.2)
     assert held[rows["id"] == "long"].sum() == 24 and not held[rows["id"] == "short"].any()
 

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 NOISE = 0.5  # largest share of rows that may be outside of all dense regions
@@ -19,10 +18,6 @@ NOISE = 0.5  # largest share of rows that may be outside of all dense regions
 
 class UndividedError(ValueError):
     """The rows cannot be divided this way; another algorithm or number of clusters may work."""
-
-
-def _assigns(self: NumberedClusters) -> bool:
-    return hasattr(self.estimator, "predict_proba")
 
 
 @dataclass(eq=False, repr=False)
@@ -63,28 +58,11 @@ class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Returns the cluster of each row (n,)."""
         check_is_fitted(self, "order_")
-        return self._numbered(self._found(self._read(X)))
+        points = self._points(validate_data(self, X, dtype="float64", reset=False))
+        return self._numbered(self._found(points))
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         return self.fit(X).labels_
-
-    @available_if(_assigns)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Returns the probability of each cluster (n, k)."""
-        found = self.estimator_.predict_proba(self._read(X))
-        rest = np.setdiff1d(np.arange(found.shape[1]), self.order_)
-        return np.asarray(found[:, [*self.order_, *rest]])
-
-    def distances(self, X: Any) -> np.ndarray:
-        """Returns the distance of each row (n,) to the centre of its cluster, or to the nearest training row."""
-        points = self._read(X)
-        if hasattr(self, "nearest_"):
-            return np.asarray(self.nearest_.kneighbors(points)[0][:, 0])
-        centres: Any = getattr(self.estimator_, "cluster_centers_", getattr(self.estimator_, "means_", None))
-        return np.linalg.norm(points - centres[self._found(points)], axis=1)
-
-    def _read(self, X: Any) -> np.ndarray:
-        return self._points(validate_data(self, X, dtype="float64", reset=False))
 
     def _points(self, X: np.ndarray) -> np.ndarray:
         return X if self.directions_ is None else self.directions_.transform(X)
@@ -125,9 +103,6 @@ class RandomClusters(ClusterMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         return self._drawn(validate_data(self, X, dtype="float64", reset=False))
-
-    def distances(self, X: Any) -> np.ndarray:
-        return np.zeros(len(X))
 
     def _drawn(self, X: np.ndarray) -> np.ndarray:
         sums = [zlib.crc32(np.ascontiguousarray(row).tobytes(), self.random_state) for row in X]

@@ -13,10 +13,9 @@ from sklearn.base import BaseEstimator, clone
 from palmette.automl.learners.forecasting.series import (
     Series,
     SeriesColumns,
-    by_series,
     calendar,
     filled,
-    regular,
+    regular_tables,
     scales_of,
     steps_from,
 )
@@ -71,8 +70,8 @@ class Forecaster(BaseEstimator):
 
     def tables_of(self, X: pd.DataFrame) -> dict[str, pd.DataFrame]:
         """Returns the regular rows of each series by its id."""
-        parts = by_series(X[self.columns.used], self.columns.series).items()
-        return {name: regular(part, self.columns.time, self.columns.frequency) for name, part in parts if len(part)}
+        columns = self.columns
+        return regular_tables(X[columns.used], columns.series, columns.time, columns.frequency)
 
     def series_of(self, table: pd.DataFrame, name: str, ahead: pd.DataFrame | None = None) -> list[Series]:
         """Returns the targets of one series with its covariates.

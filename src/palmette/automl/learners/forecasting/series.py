@@ -95,6 +95,11 @@ def by_series(rows: pd.DataFrame, series: str) -> Mapping[str, pd.DataFrame]:
     return {str(name): part.drop(columns=series) for name, part in rows.groupby(rows[series].astype(str), sort=True)}
 
 
+def regular_tables(rows: pd.DataFrame, series: str, time: str, frequency: str) -> dict[str, pd.DataFrame]:
+    """Returns the regular rows of each series by its id."""
+    return {name: regular(part, time, frequency) for name, part in by_series(rows, series).items() if len(part)}
+
+
 def calendar(stamps: pd.Index) -> np.ndarray:
     """Returns (n, 5): hour, weekday, day of month, day of year and month of each stamp; (n, 0) for numbered steps."""
     if not isinstance(stamps, pd.DatetimeIndex):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from palmette.automl.candidates import SeriesUse
-from palmette.automl.learners.forecasting.series import by_series, filled, regular
+from palmette.automl.learners.forecasting.series import SeriesColumns, by_series, filled, regular, regular_tables
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.task_spec.spec import Forecast
 from palmette.errors import UserError
@@ -30,26 +30,14 @@ USUAL_SEASONS: dict[str, tuple[float, ...]] = {
 """Lengths of usual seasons in days, for steps shorter than a day, of a day, and longer."""
 
 
-class Columns(NamedTuple):
-    """The roles of the columns."""
-
-    targets: tuple[str, ...]
-    time: str
-    series: str
-
-
-def read_use(rows: pd.DataFrame, columns: Columns, wish: Forecast) -> SeriesUse:
+def read_use(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> SeriesUse:
     """Determines the frequency, horizon and seasons of typed rows.
 
     Raises:
         UserError: the series are too short, or the horizon or the frequency cannot be read.
     """
     frequency = _frequency(rows, columns, wish)
-    tables = {
-        name: regular(part, columns.time, frequency)
-        for name, part in by_series(rows[_names(columns)], columns.series).items()
-        if len(part)
-    }
+    tables = regular_tables(rows[columns.used], columns.series, columns.time, frequency)
     lengths = sorted(len(one) for one in tables.values())
     if not lengths:
         raise UserError("No row has a time stamp.", "Name the column of times: --time COLUMN.", code="no-times")
@@ -130,15 +118,11 @@ def days_of(frequency: str) -> float | None:
     return float((start + 100 * offset - start) / pd.Timedelta(days=1) / 100)
 
 
-def _names(columns: Columns) -> list[str]:
-    return [one for one in (columns.time, columns.series, *columns.targets) if one]
-
-
 def _longest(tables: dict[str, pd.DataFrame], most: int = 20) -> list[pd.DataFrame]:
     return sorted(tables.values(), key=len, reverse=True)[:most]
 
 
-def _frequency(rows: pd.DataFrame, columns: Columns, wish: Forecast) -> str:
+def _frequency(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> str:
     import pandas as pd
 
     if wish.frequency:

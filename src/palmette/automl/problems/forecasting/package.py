@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palmette.automl.candidates import Blueprint, SeriesUse
-from palmette.automl.learners.forecasting.series import by_series, regular, steps_from
+from palmette.automl.learners.forecasting.series import regular_tables, steps_from
 from palmette.automl.measure import Predictions
 from palmette.automl.problems.forecasting.windows import MOST_ROWS, HoldoutWindows
 from palmette.automl.problems.problem import EndpointRequest
@@ -84,8 +84,7 @@ def requests(windows: HoldoutWindows, made: Predictions) -> tuple[EndpointReques
 def request_of(rows: pd.DataFrame, made: Predictions, use: SeriesUse) -> EndpointRequest:
     """Returns a request with the rows and the forecasts of the rows that follow."""
     answer, size = list[dict[str, Any]](), use.horizon * len(use.targets)
-    for number, (name, part) in enumerate(by_series(rows, use.series).items()):
-        table = regular(part, use.time, use.frequency)
+    for number, (name, table) in enumerate(regular_tables(rows, use.series, use.time, use.frequency).items()):
         present = np.flatnonzero(table[list(use.targets)].notna().any(axis=1))
         end = int(present[-1]) + 1 if use.known and len(present) else len(table)
         index = steps_from(table.index[0], end + use.horizon, use.frequency)[end:]

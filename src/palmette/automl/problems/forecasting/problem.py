@@ -13,10 +13,11 @@ from palmette.automl.artefacts import Score
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Candidate, Ensembling, Folds, SeriesUse, Strategy
 from palmette.automl.kinds import UNUSABLE, Kind
+from palmette.automl.learners.forecasting.series import SeriesColumns
 from palmette.automl.measure import METRICS, Predictions, difference
 from palmette.automl.measure.metrics import Floats, Task
 from palmette.automl.problems.forecasting import package
-from palmette.automl.problems.forecasting.data import Columns, read_use, repairs_of
+from palmette.automl.problems.forecasting.data import read_use, repairs_of
 from palmette.automl.problems.forecasting.scorer import ForecastScorer
 from palmette.automl.problems.forecasting.windows import HoldoutWindows, RowPositions, folds_of, held_out, naive_error
 from palmette.automl.problems.problem import FIRST_ROWS, EndpointRequest, EnsembleMember, Objective, Problem, scored
@@ -256,9 +257,9 @@ class Forecasting(Problem):
         return HoldoutWindows(splits.train, splits.holdout, self.use)
 
 
-def columns_of(request: SplitRequest) -> Columns:
+def columns_of(request: SplitRequest) -> SeriesColumns:
     """Returns the roles of columns that the request names."""
-    return Columns(request.forecast.targets, request.time, request.forecast.series)
+    return SeriesColumns(request.forecast.targets, request.time, series=request.forecast.series)
 
 
 def _compared(name: str, windows: HoldoutWindows, made: Predictions) -> tuple[Floats, Predictions, NDArray[np.int64]]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palmette.automl.candidates import SeriesUse
-from palmette.automl.learners.forecasting.series import by_series, filled, grid_of, places_in, regular
+from palmette.automl.learners.forecasting.series import by_series, filled, grid_of, places_in, regular_tables
 from palmette.automl.measure.metrics import Floats
 
 if TYPE_CHECKING:
@@ -175,8 +175,7 @@ class HoldoutWindows:
         return np.concatenate([*(np.tile(known[one.name], self.use.horizon) for one in self.windows), np.zeros(0)])
 
     def _regular(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        parts = by_series(rows, self.use.series).items()
-        return {name: regular(part, self.use.time, self.use.frequency) for name, part in parts if len(part)}
+        return regular_tables(rows, self.use.series, self.use.time, self.use.frequency)
 
     def history(self, window: Window) -> pd.DataFrame:
         """Returns the rows of a series before a window, and the known values in it."""

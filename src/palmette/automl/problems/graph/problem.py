@@ -49,7 +49,7 @@ class OfNodes(Problem):
     @staticmethod
     def apart(tables: Sequence[Raw], repairs: Repairs) -> tuple[Sequence[Raw], Any]:
         """Returns the tables of nodes, and the edges among them."""
-        from palmette.automl.problems.node_classification.edges import edges_apart
+        from palmette.automl.problems.graph.edges import edges_apart
 
         return edges_apart(tables, repairs)
 

@@ -1,0 +1,1 @@
+"""Classification and clustering of the nodes of one graph."""

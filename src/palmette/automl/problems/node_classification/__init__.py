@@ -1,1 +1,0 @@
-"""Node classification: rows are nodes of one graph, and some of them have a known class."""
