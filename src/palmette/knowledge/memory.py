@@ -175,7 +175,7 @@ def remembered(folder: Path) -> RunMemory:
         limits=tuple(_limit(one) for one in task.get("constraints") or ()),
         prefer=tuple(task.get("prefer") or ()),
         budget=float(task.get("budget") or 0),
-        figures={one["name"]: one["value"] for one in profile.get("meta") or ()},
+        figures=profile.get("meta") or {},
         plans=tuple(_plans(values)),
         candidates=tuple(_remembered(one) for one in sorted(rows, key=lambda one: -one["error_reduction"])[:20]),
         mended=mended_in(entries, names),
