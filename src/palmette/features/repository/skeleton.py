@@ -247,10 +247,10 @@ class _Source:
             spans = [self._item_span(item) for item in group]
             texts = [self.module.text[start:end] for start, end in spans]
             tables = [name for text in texts if (name := self._one_table(text))]
-            general = {general(text, name) for text, name in zip(texts, tables, strict=True)}
-            if len(general) > 1 or len(set(tables)) != len(tables) or (len(spans) == 1 and not alone):
+            patterns = {general(text, name) for text, name in zip(texts, tables, strict=True)}
+            if len(patterns) > 1 or len(set(tables)) != len(tables) or (len(spans) == 1 and not alone):
                 continue
-            pattern = general.pop()
+            pattern = patterns.pop()
             joint = separator
             if separator == "\n":
                 joint = "\n" + " " * self._column(spans[0][0])
