@@ -34,13 +34,9 @@ class Partial(NamedTuple, Generic[M]):
 
     def locate(self, problems: Iterable[Mistake]) -> list[Mistake]:
         """Locates problems of the partial document in the file; drops those of keys that were left out."""
-        return [self._as_written(each) for each in problems if _part(each.field)[0] not in self.without]
-
-    def _as_written(self, problem: Mistake) -> Mistake:
-        key, index, rest = _part(problem.field)
-        if index is None or key not in self.kept:
-            return problem
-        return dataclasses.replace(problem, field=f"{key}[{self.kept[key][index]}]{rest}")
+        places = {key: dict(enumerate(indices)) for key, indices in self.kept.items()}
+        found = [each for each in problems if _part(each.field)[0] not in self.without]
+        return [dataclasses.replace(each, field=_moved(each.field, places)) for each in found]
 
 
 def without_broken(
@@ -76,7 +72,8 @@ def without_broken(
         value = model.model_validate(document)
     except ValidationError:
         return None
-    lines = {_partial_field(field, kept): line for field, line in parsed.lines.items()}
+    places = {key: {index: place for place, index in enumerate(indices)} for key, indices in kept.items()}
+    lines = {_moved(field, places): line for field, line in parsed.lines.items()}
     return Partial(Located(value, str(path), lines), frozenset(without), omitted, kept)
 
 
@@ -92,9 +89,9 @@ def _part(field: str) -> tuple[str, int | None, str]:
     return match["key"], int(match["index"]) if match["index"] else None, field[match.end() :]
 
 
-def _partial_field(field: str, kept: Mapping[str, list[int]]) -> str:
-    """Translates a field of the file to the partial document; empty if it was left out."""
+def _moved(field: str, places: Mapping[str, Mapping[int, int]]) -> str:
+    """A field with its list index translated, by list; empty if the element was left out."""
     key, index, rest = _part(field)
-    if index is None or key not in kept:
+    if index is None or key not in places:
         return field
-    return f"{key}[{kept[key].index(index)}]{rest}" if index in kept[key] else ""
+    return f"{key}[{places[key][index]}]{rest}" if index in places[key] else ""

@@ -129,7 +129,8 @@ def _of_column(function: AggregateFunction | None = None) -> Reader:
     def read(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
         parts = {name: part for name, part in found.groupdict().items() if part}
         chosen = function or _FUNCTIONS[" ".join(parts["function"].lower().split())]
-        column, where = _measured(rest, parts) if chosen in _MEASURES else _column(rest, *_place(parts))
+        of = _measured if chosen in _MEASURES else _column
+        column, where = of(rest, parts["column"], parts.get("rows"))
         if "weight" in parts and not column.type.is_vector:
             return None
         more: dict[str, object] = {"p": int(parts.get("p", 50)) / 100} if chosen == "percentile" else {}
@@ -144,18 +145,14 @@ def _of_column(function: AggregateFunction | None = None) -> Reader:
     return read
 
 
-def _place(parts: Mapping[str, str]) -> tuple[str, str | None]:
-    return parts["column"], parts.get("rows")
-
-
-def _measured(rest: PhraseParts, parts: Mapping[str, str]) -> tuple[ColumnOf, str | None]:
+def _measured(rest: PhraseParts, phrase: str, rows: str | None) -> tuple[ColumnOf, str | None]:
     """As `_column`, but rejects identifiers: `average orders` does not mean the average of `order_id`."""
-    if tokens(parts["column"])[:1] == ("number",):
-        raise AskError(parts["column"], "column; an aggregate of counts needs two features")
-    column, where = _column(rest, *_place(parts))
+    if tokens(phrase)[:1] == ("number",):
+        raise AskError(phrase, "column; an aggregate of counts needs two features")
+    column, where = _column(rest, phrase, rows)
     named = tokens(column.name)[-1]
-    if named in _IDENTIFIERS and named not in tokens(parts["column"]):
-        raise AskError(parts["column"], f"quantity ({column.name} is none)", (), list(column.source.columns.types))
+    if named in _IDENTIFIERS and named not in tokens(phrase):
+        raise AskError(phrase, f"quantity ({column.name} is none)", (), list(column.source.columns.types))
     return column, where
 
 
@@ -167,7 +164,7 @@ def _per(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
         return _of_column()(rest, of_rows) if of_rows is not None else None
     if _FUNCTIONS[function.lower()] != "avg":
         raise AskError(f"per {unit}", "computation")
-    column, where = _measured(rest, found.groupdict())
+    column, where = _measured(rest, found["column"], found["rows"])
     source, key = column.source, column_of(unit, column.source).name
     if not _is_key(key):
         raise AskError(unit, f"key of {source.view.name}", (), list(source.columns.types))
