@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from palmette.automl.profile.profile import NAMES
+from palmette.automl.profile.profile import meta_features
 from palmette.automl.task_spec.vocabulary import vocabulary
 from palmette.knowledge import Subject, apt_cases
 from palmette.knowledge.cases import library
 
-NOTHING = dict.fromkeys(NAMES, 0.0)
+NOTHING = meta_features(0, (), None, 0)
 
 
 def texts(task: str, figures: Mapping[str, float], *signs: str) -> str:
@@ -25,7 +25,7 @@ def test_a_case_can_be_cited_and_rests_on_figures_that_profiles_have(name: str) 
     case = library()[name]
     assert re.search(r"[A-Z][\w-]+.* (19|20)\d\d, .+ \(.+\)$", case.source), "authors, year, title and venue"
     assert case.text.endswith(".") and len(case.text) <= 200
-    assert case.when.keys() <= set(NAMES) and case.because.format_map(NOTHING)
+    assert case.when.keys() <= NOTHING.keys() and case.because.format_map(NOTHING)
     assert set(case.algorithms) <= vocabulary().learners.keys() | {"tabm"}
 
 
