@@ -33,6 +33,7 @@ LEAST_SEARCH = 1.0
 PLANNED = {"candidates", "shares", "ensembling", "tuning", "seconds", "remarks"}
 """What another plan may change without making outputs incomparable."""
 LENGTH = 8
+NOTHING = Violation(code="no-candidate", message="No candidate finished.")
 
 
 class AssemblerInput(SampleInput):
@@ -107,7 +108,7 @@ class Assembler(Accountable, BaseActor):
             "seconds": round(seconds, 2),
             "processor_seconds": round(load.processor_seconds, 2),
             "overrun": round(max(0.0, seconds - allowed), 2),
-            "failures": () if load.results else (_nothing(load),),
+            "failures": () if load.results else (*load.failures, *load.violations, NOTHING)[:1],
         }
         return Attempt(made.model_copy(update=facts), draft.reason, draft.fix)
 
@@ -241,11 +242,6 @@ def _track_runs(load: CandidateLoad) -> Iterator[TrackRun]:
             candidates=sum(one.candidate.name in finished for one in mine),
             failed=tuple(f"{name}: {note}" for name, note in failed.items()),
         )
-
-
-def _nothing(load: CandidateLoad) -> Violation:
-    found = (*load.failures, *load.violations)
-    return found[0] if found else Violation(code="no-candidate", message="No candidate finished.")
 
 
 def store_name(blueprint: Blueprint, samples: Samples, modules: Sequence[OwnCode]) -> str:

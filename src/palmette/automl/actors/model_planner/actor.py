@@ -14,7 +14,6 @@ from palmette.automl.learners.learner import Cost
 from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.constraints import worst
 from palmette.automl.planning.drafting import PATIENCE, PlanContext
-from palmette.automl.samples import Samples
 from palmette.documents import Model
 from palmette.engine import Attempt, Context
 from palmette.errors import counted
@@ -27,7 +26,9 @@ class ModelPlannerInput(PlanningInput):
 
     def begun(self) -> tuple[PlanContext, dict[str, Proposal]]:
         """The context with the columns that the data plans leave, and the rules' proposals by plan."""
-        known = with_data(self.known(rounds=self.plans.rounds), self.samples, self.data_plans.data_plans[0])
+        known = self.known(rounds=self.plans.rounds)
+        drawn = blueprint(self.task, self.samples, self.profile, self.data_plans.data_plans[0])
+        known = replace(known, blueprint=drawn.model_copy(update={"seconds": known.blueprint.seconds}))
         pairs = zip(self.plans.plans, self.data_plans.data_plans, strict=True)
         return known, {plan.name: proposal(plan, data, known) for plan, data in pairs}
 
@@ -107,12 +108,6 @@ def _searched(made: Proposal, change: PlanChanges) -> Proposal:
     estimates = {one.candidate.name: one for one in made.estimates if one.candidate.name not in change.leave_out}
     first = [estimates.pop(name) for name in dict.fromkeys(change.first) if name in estimates]
     return made.model_copy(update={"estimates": (*first, *estimates.values())})
-
-
-def with_data(context: PlanContext, samples: Samples, data: DataPlan) -> PlanContext:
-    """Returns the context with the columns that a data plan keeps."""
-    drawn = blueprint(context.task, samples, context.profile, data)
-    return replace(context, blueprint=drawn.model_copy(update={"seconds": context.blueprint.seconds}))
 
 
 def encoded(candidate: Candidate, data: DataPlan) -> Candidate:
