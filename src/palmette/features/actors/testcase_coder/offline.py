@@ -87,16 +87,14 @@ def usual_cutoff(cases: TestCases) -> str | None:
 
 def helpers(view: View, conventions: Conventions, cutoff: str | None, imports: str = "") -> str:
     """Imports, schemas and functions that build the data frames of the tests; a formatter removes unused imports."""
-    from jinja2 import Template as JinjaTemplate
-
     schemas = {name: table_schema(view, name) for name in sorted(view.tables)}
     kinds = [str(kind) for schema in (*schemas.values(), view.output) for kind in schema.values()]
     implied = {name: cell_text(view.output[name], default) for name, default in _defaults(view, None).items()}
     if view.cutoff != "spine":
         implied |= {AS_OF: "T"} if AS_OF in view.output else {}
         implied |= {view.partition: "T-1us"} if view.partition else {}
-    template = JinjaTemplate(_HELPERS.read_text(encoding="utf-8"))
-    text: str = template.render(
+    return rendered(
+        _HELPERS,
         imports=imports,
         tables={name: _wrapped(schema_text(schema), conventions) for name, schema in schemas.items()},
         output=_wrapped(schema_text(view.output), conventions),
@@ -106,7 +104,13 @@ def helpers(view: View, conventions: Conventions, cutoff: str | None, imports: s
         fixture="" if conventions.fixture else OWN_FIXTURE,
         kinds=" ".join(kinds),
     )
-    return text
+
+
+def rendered(template: Path, **values: Any) -> str:
+    """Source code from a template of this folder."""
+    from jinja2 import StrictUndefined, Template
+
+    return str(Template(template.read_text(encoding="utf-8"), undefined=StrictUndefined).render(values))
 
 
 def table_schema(view: View, name: str) -> Schema:

@@ -6,42 +6,17 @@ that expect some, and one row for cases that expect none; a test that passes wit
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from palmette.features.actors.testcase_coder.literals import schema_text
-from palmette.features.actors.testcase_coder.offline import table_schema
+from palmette.features.actors.testcase_coder.offline import rendered, table_schema
 from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import decode_row, timestamp_of
 from palmette.features.signature import shape_of, signature
 from palmette.features.spec.view import Schema, View
 
-_LOOK_UP = '''
-nan, inf = float("nan"), float("inf")
-
-
-def rows_of(df):
-    """Rows in an order of their own, with instants in UTC."""
-    return sorted(repr({name: plain(value) for name, value in row.items()}) for row in df.toArrow().to_pylist())
-
-
-def plain(value):
-    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        return value.astimezone(datetime.timezone.utc)
-    if isinstance(value, list) and value and isinstance(value[0], tuple):
-        return dict(value)
-    return value
-
-
-def answer(frames, as_of):
-    given = {name: rows for name, df in frames.items() if (rows := rows_of(df))}
-    instant = as_of.astimezone(datetime.timezone.utc) if isinstance(as_of, datetime.datetime) else as_of
-    for case in CASES:
-        tables = {name: sorted(map(repr, rows)) for name, rows in case["given"].items() if rows}
-        if tables == given and (as_of is None or not isinstance(as_of, datetime.datetime) or instant == case["as_of"]):
-            df = next(iter(frames.values()))
-            return df.sparkSession.createDataFrame([tuple(row.values()) for row in case["expect"]], OUTPUT)
-    raise LookupError("no case has these rows")
-'''
+_TEMPLATE = Path(__file__).with_name("stub_script.py.j2")
 
 
 def stand_in(view: View, cases: TestCases, conventions: Conventions, *, lies: bool = False) -> str:
@@ -60,21 +35,16 @@ def stand_in(view: View, cases: TestCases, conventions: Conventions, *, lies: bo
     for case in cases.cases:
         rows = [{}] * (not case.expect) if lies else _completed(view, case, cases)
         known.append(_case_literal(view, case.given, rows, case.as_of))
-    stubs = [
-        f"def {each.name}(*args, **kwargs):\n    raise NotImplementedError\n"
-        for each in conventions.functions
-        if each.name != shape.name
-    ]
-    return "\n".join(
-        [
-            "import datetime",
-            "from decimal import Decimal",
-            _LOOK_UP,
-            f"OUTPUT = {schema_text(view.output)!r}",
-            f"CASES = [{', '.join(known)}]",
-            _defined(conventions.owner, shape.name, parameters, f"answer({frames}, {as_of})"),
-            *stubs,
-        ]
+    return rendered(
+        _TEMPLATE,
+        output=repr(schema_text(view.output)),
+        cases=known,
+        owner=conventions.owner,
+        name=shape.name,
+        parameters=parameters,
+        frames=frames,
+        as_of=as_of,
+        others=[each.name for each in conventions.functions if each.name != shape.name],
     )
 
 
@@ -92,14 +62,6 @@ def _completed(view: View, case: TestCase, cases: TestCases) -> list[dict[str, A
                 free.remove(mine)
                 mine |= row
     return rows
-
-
-def _defined(owner: str, name: str, parameters: str, value: str) -> str:
-    """The function, or a class with this method."""
-    if not owner:
-        return f"def {name}({parameters}):\n    return {value}\n"
-    lines = [f"class {owner}:", "    def __init__(self, *args, **kwargs): pass"]
-    return "\n".join([*lines, f"    def {name}(self, {parameters}):", f"        return {value}", ""])
 
 
 def _case_literal(view: View, given: dict[str, Any], expect: list[dict[str, Any]], as_of: str | None) -> str:
