@@ -49,16 +49,9 @@ class Rows:
         return [dict(zip(SCHEMA, row, strict=True)) for row in rows]
 
 
-def run(text: str, helpers: str, follows: dict[str, str]) -> Any:
-    """The rows that the helpers of delivered tests read from a text."""
-    names: dict[str, Any] = {}
-    exec(f"from __future__ import annotations\n{helpers.replace('import pytest', '')}", names)
-    names["FOLLOWS"] = follows
-    return names["frame"](Rows(), ", ".join(f"{name} {kind}" for name, kind in SCHEMA.items()), text, CUTOFF)
-
-
 @pytest.fixture(scope="module")
-def helpers() -> str:
+def helpers() -> dict[str, Any]:
+    """What the helpers of delivered tests define."""
     columns = [{"name": name, "type": str(kind)} for name, kind in SCHEMA.items()]
     table = {"name": "visits", "kind": "event", "path": "x", "keys": ["id"], "event_time": "at",
              "available_time": "known", "columns": columns}  # fmt: skip
@@ -67,15 +60,21 @@ def helpers() -> str:
                 for name in ("tags", "paid")]  # fmt: skip
     spec = {"fsc": 1, "feature_view": "v", "entities": [{"name": "e", "keys": ["class"]}], "features": features}
     view = resolve(FeatureSpec.model_validate(spec), Registry.model_validate({"dfr": 1, "tables": [table]}))
-    return offline.helpers(view, CONVENTIONS.model_copy(update={"fixture": "spark"}), "2024-03-31T00:00:00Z")
+    text = offline.helpers(view, CONVENTIONS.model_copy(update={"fixture": "spark"}), "2024-03-31T00:00:00Z")
+    names: dict[str, Any] = {}
+    exec(f"from __future__ import annotations\n{text}", names)
+    return names
 
 
 @given(st.data())
 @pytest.mark.parametrize("implied", [ImpliedCells(), ImpliedCells({"id": 1, "paid": None}, FOLLOWS, CUTOFF)])
-def test_rows_are_the_same_after_a_round_trip(implied: ImpliedCells, helpers: str, data: st.DataObject) -> None:
+def test_rows_are_the_same_after_a_round_trip(
+    implied: ImpliedCells, helpers: dict[str, Any], data: st.DataObject
+) -> None:
     rows = data.draw(ROWS)
     text = rows_text(SCHEMA, rows, 80, "id=1 " if implied.values else "", implied)
-    found = run(text, helpers, dict(implied.follows))
+    helpers["FOLLOWS"] = dict(implied.follows)
+    found = helpers["frame"](Rows(), ", ".join(f"{name} {kind}" for name, kind in SCHEMA.items()), text, CUTOFF)
     assert sorted(map(repr, found)) == sorted(repr(dict(decode_row(SCHEMA, row))) for row in rows)
 
 
