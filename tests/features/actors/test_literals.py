@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +13,12 @@ from pyspark_scripts import CONVENTIONS
 
 from palmette.features.actors.testcase_coder import offline
 from palmette.features.actors.testcase_coder.literals import ImpliedCells, rows_text
+from palmette.features.actors.testcase_generator.offline import examples
+from palmette.features.artefacts import TestCases
 from palmette.features.frame_json import decode_row
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
-from palmette.features.spec.resolve import resolve
+from palmette.features.spec.resolve import load_view, resolve
 from palmette.features.spec.values import SparkType
 
 SCHEMA = {name: SparkType.parse(kind) for name, kind in {
@@ -87,3 +90,10 @@ def test_rows_take_few_lines() -> None:
         '    - id=1  tags=["x"]',
     ]
     assert rows_text(SCHEMA, [], 80) == ""
+
+
+def test_columns_that_no_feature_reads_and_days_that_follow_are_left_out() -> None:
+    offers = Path(__file__).parents[3] / "examples" / "offers"
+    view = load_view(offers / "specs" / "user_offer_redemptions.yaml", offers / "registry.yaml")
+    text = offline.file_of_tests(view, TestCases(cases=tuple(examples(view))), CONVENTIONS, "m")
+    assert "category" not in text and "feature_date=T-1us" in text and " day=" not in text

@@ -16,7 +16,6 @@ from palmette.features.artefacts import Conventions, Template, TestCases, Tests
 from palmette.features.formatting import format_file
 from palmette.features.harness.connect import SuiteResult
 from palmette.features.import_policy import CODE, FeatureImportPolicy
-from palmette.features.pyspark.io import needed_columns
 from palmette.features.repository import Checkout
 from palmette.features.signature import shape_of
 from palmette.features.spec.view import View
@@ -58,7 +57,7 @@ class TestcaseCoder(Agent):
 
     def offline(self, input: CaseCoderInput, context: Context) -> Attempt[Tests]:
         module, conventions = module_of(input.template, self.view), input.template.conventions
-        return Attempt(self._tests(input, file_of_tests(self.view, self._cases(input), conventions, module)))
+        return Attempt(self._tests(input, file_of_tests(self.view, input.cases, conventions, module)))
 
     def sections(self, input: CaseCoderInput, context: Context) -> tuple[Section, ...]:
         """Everything but the script and its specification: the tests must be written independently of them."""
@@ -71,16 +70,11 @@ class TestcaseCoder(Agent):
         )
 
     def read(self, answer: TestsAnswer, input: CaseCoderInput, context: Context) -> Attempt[Tests]:
-        parts = ready_made(self.view, self._cases(input), input.template.conventions)
+        parts = ready_made(self.view, input.cases, input.template.conventions)
         return Attempt(self._tests(input, filled(answer.tests, parts)), answer.reason, answer.fix)
 
     def recalled(self, output: Tests) -> str:
         return f"{output.file.path}:\n{fenced(marked(output.file.text), 'python')}"
-
-    def _cases(self, input: CaseCoderInput) -> TestCases:
-        """The cases, with only the columns that the view reads."""
-        read = {table.name: {*needed_columns(self.view, table)} for table in self.view.tables.values()}
-        return TestCases(cases=tuple(case.of_columns(read) for case in input.cases.cases))
 
     def _tests(self, input: CaseCoderInput, text: str) -> Tests:
         conventions = input.template.conventions
@@ -98,7 +92,7 @@ class TestcaseCoder(Agent):
             return Verdict.of(refused)
         script = input.template.file.path
         right, wrong = (
-            stand_in(self.view, self._cases(input), input.template.conventions, lies=lies) for lies in (False, True)
+            stand_in(self.view, input.cases, input.template.conventions, lies=lies) for lies in (False, True)
         )
         files = [TextFile(path=script, text=right), output.file]
         root = bench.assemble(files, context.workspace / "checkout")

@@ -119,6 +119,11 @@ def table_schema(view: View, name: str) -> Schema:
     return {column.name: column.type.parsed for column in view.tables[name].columns if column.name in read}
 
 
+def inputs_of(view: View, case: TestCase) -> dict[str, tuple[dict[str, Any], ...]]:
+    """The rows of a case, with only the columns that the view reads."""
+    return case.of_columns({name: table_schema(view, name) for name in case.given}).given
+
+
 def follows(view: View) -> dict[str, str]:
     """Columns that are left out where they follow from the event's time: availability times and days."""
     found = {}
@@ -148,7 +153,10 @@ def case_text(view: View, conventions: Conventions, case: TestCase, usual: str |
     width, cutoff = conventions.line_length - 2 * len(INDENT), timestamp_of(case.as_of) if case.as_of else None
     given = ImpliedCells(follows=follows(view), cutoff=None if case.example else cutoff)
     lines = [f"{INDENT}@ {instant_text(cutoff)}"] if cutoff and case.as_of != usual else []
-    lines += [rows_text(table_schema(view, name), rows, width, f"{name}:", given) for name, rows in case.given.items()]
+    lines += [
+        rows_text(table_schema(view, name), rows, width, f"{name}:", given)
+        for name, rows in inputs_of(view, case).items()
+    ]
     if case.expect:
         expected = given._replace(values=_defaults(view, cutoff))
         lines.append(rows_text(_compared(view, case), case.expect, width, "=>", expected))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from palmette.features.actors.testcase_coder.literals import schema_text
-from palmette.features.actors.testcase_coder.offline import rendered, table_schema
+from palmette.features.actors.testcase_coder.offline import inputs_of, rendered, table_schema
 from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import decode_row, timestamp_of
 from palmette.features.signature import shape_of, signature
@@ -34,7 +34,7 @@ def stand_in(view: View, cases: TestCases, conventions: Conventions, *, lies: bo
     known = []
     for case in cases.cases:
         rows = [{}] * (not case.expect) if lies else _completed(view, case, cases)
-        known.append(_case_literal(view, case.given, rows, case.as_of))
+        known.append(_case_literal(view, inputs_of(view, case), rows, case.as_of))
     return rendered(
         _TEMPLATE,
         output=repr(schema_text(view.output)),
