@@ -26,8 +26,8 @@ def read_back(folder: Path, name: str, table: pa.Table | bytes) -> Any:
     view: Any = SimpleNamespace(output=OUTPUT, partition="")
     bench: Any = SimpleNamespace(run=SimpleNamespace(output=SimpleNamespace(format="parquet")))
     script: Any = SimpleNamespace(file=SimpleNamespace(path="x.py"))
-    conventions: Any = None
-    return sample_run.SampleRun(view, bench, conventions, conventions)._read(folder, script, (None,))
+    none: Any = None
+    return sample_run.SampleRun(view, bench, none, none, script, ())._read(folder, (None,))
 
 
 def rows(count: int, at: int = 0) -> pa.Table:

@@ -18,6 +18,7 @@ from palmette.documents import read_document
 from palmette.engine.actor import TextFile
 from palmette.features.cutoffs import cutoffs
 from palmette.features.harness.connect import ConnectHarness
+from palmette.features.harness.jobs import TOO_LATE
 from palmette.features.import_policy import FeatureImportPolicy
 from palmette.features.repository import Checkout
 from palmette.features.spec.resolve import load_view
@@ -88,7 +89,7 @@ class HiddenTables:
         for instant in instants:
             argv = command_line(settings, instant, files[script])
             result = harness.run_main(root / script, argv, root=root, seconds=SECONDS)
-            if result.is_late:
+            if result.execution.ended == "timeout" or result.execution.exit_code == TOO_LATE:
                 return HiddenResult(unmeasured=f"not ended for {instant}: {result.error or result.execution.note}")
             if not result.ok:
                 return HiddenResult(differences=(f"failed for {instant}: {result.error or result.execution.note}",))

@@ -122,6 +122,7 @@ def _workbench(inputs: RunInputs, base: Path, folder: Path) -> Workbench:
         sandbox=sandbox,
         spark=WarmSpark(Sandbox(sandbox.isolation), master=spark.master, memory=spark.memory, access=access),
         tables=inputs.view.tables,
+        passed_folder=folder / "passed",
     )
 
 
@@ -134,6 +135,7 @@ def services_of(view: View, bench: Workbench, models: Models) -> dict[str, objec
         "repository_root": bench.repository,
         "sandbox": bench.sandbox,
         "harness": bench.harness,
+        "passed": bench.passed(),
         "models": models,
         "planner_calls": bench.run.planner_calls,
         "seed": bench.run.seed,

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import shlex
-import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 from zoneinfo import ZoneInfo
 
-from palmette.engine.actor import Measurement, Violation
+from palmette.engine.actor import TextFile, Violation
 from palmette.features.artefacts import Config, Conventions, Script
+from palmette.features.checks.base import CheckResult, Owner, ScriptUnderTest
+from palmette.features.checks.suite import TRIAL
 from palmette.features.cutoffs import cutoffs, is_expressible, run_call
 from palmette.features.frame import Frame, Row, arrow_type
 from palmette.features.frame_json import encode_row
@@ -39,36 +41,48 @@ MOST_CELLS = 1 << 24
 PREVIEW_ROWS = 50
 
 
-class SampleRunResult(NamedTuple):
-    frame: Frame | None
-    """The output of the last cut-off; None if it cannot be read."""
-    violations: tuple[Violation, ...]
-    measurement: Measurement
-
-
+@dataclass(frozen=True)
 class SampleRun:
     """Runs a script for the last two cut-offs of a run, and again for the last one, which must change nothing."""
 
-    def __init__(self, view: View, bench: Workbench, conventions: Conventions, harness: ConnectHarness) -> None:
-        self.view, self.bench, self.conventions, self.harness = view, bench, conventions, harness
+    code: ClassVar[str] = "sample run"
+    codes: ClassVar[tuple[str, ...]] = TRIAL
+    owner: ClassVar[Owner] = "code_generator"
+    cost: ClassVar[int] = 10
 
-    def run(self, config: Config, script: Script, root: Path) -> SampleRunResult:
+    view: View
+    bench: Workbench
+    conventions: Conventions
+    config: Config
+    script: Script
+    files: Sequence[TextFile]
+    """The files that the run adds to the repository."""
+
+    def check(self, subject: ScriptUnderTest) -> CheckResult:
+        if reason := self._not_runnable():
+            return CheckResult(skipped=reason)
+        # In a separate checkout, because the sample's configuration replaces the real one, and in a folder that
+        # Spark may write to.
+        with temporary_folder(within=subject.harness.spark.sandbox.folder) as folder:
+            return self.run(subject.harness, self.bench.assemble(self.files, folder))
+
+    def run(self, harness: ConnectHarness, root: Path) -> CheckResult:
         """Runs the script in `root`, an assembled checkout, with a sample configuration written next to the script."""
-        started = time.monotonic()
-        reason = self._not_runnable()
-        if reason:
-            return SampleRunResult(None, (), Measurement(name="sample run", status="skipped", detail=reason))
         output = root / ".palmette-output"
-        sample_config = self._write_config(config, root, output)
+        config = self._write_config(root, output)
         last = cutoffs(self.view, self.bench.run.interval)[-2:]
-        if failed := self._main(script, sample_config, root, (*last, last[-1])):
-            return self._result(None, [failed], "", started)
-        frame, violations = self._read(output, script, last)
-        detail = f"{len(last) + 1} runs, {len(frame.rows)} rows read back" if frame else "no readable data"
-        if frame and not violations:
-            compared, violations = self._compare(frame, script, last)
+        if failed := self._main(harness, config, root, (*last, last[-1])):
+            return CheckResult((failed,))
+        frame, violations = self._read(output, last)
+        if frame is None:
+            return CheckResult(tuple(violations), detail="no readable data")
+        detail = f"{len(last) + 1} runs, {len(frame.rows)} rows read back"
+        if not violations:
+            compared, violations = self._compare(frame, last)
             detail += f", {compared}"
-        return self._result(frame, violations, detail, started)
+        shown = {name: kind for name, kind in self.view.output.items() if name not in self.view.personal}
+        preview = [encode_row(shown, row) for row in frame.rows[:PREVIEW_ROWS]]
+        return CheckResult(tuple(violations), detail=detail, evidence=json.dumps(preview) if preview else "")
 
     def _not_runnable(self) -> str:
         entry = self.conventions.entry
@@ -85,8 +99,9 @@ class SampleRun:
             return "reads or writes catalogue tables, which a local session does not have"
         return ""
 
-    def _write_config(self, config: Config, root: Path, output: Path) -> str:
+    def _write_config(self, root: Path, output: Path) -> str:
         """Writes the team's configuration with the sample's paths; returns its relative path."""
+        config = self.config
         document = parse_text(config.file.path, config.file.text)
         samples = {f"source:{name}": str(sample.path) for name, sample in self.bench.samples.items() if sample}
         for fact, path in {**samples, "output": str(output)}.items():
@@ -97,11 +112,14 @@ class SampleRun:
         target.write_text(document_text(config.file.path, document), encoding="utf-8")
         return config.file.path
 
-    def _main(self, script: Script, config: str, root: Path, at: Sequence[datetime | None]) -> Violation | None:
+    def _main(
+        self, harness: ConnectHarness, config: str, root: Path, at: Sequence[datetime | None]
+    ) -> Violation | None:
         """Runs the script for each cut-off; returns why one failed."""
-        calls = [run_call(self.conventions.entry, script.file.path, self.view, config, as_of) for as_of in at]
+        path = self.script.file.path
+        calls = [run_call(self.conventions.entry, path, self.view, config, as_of) for as_of in at]
         first, *others = calls
-        result = self.harness.run_main(
+        result = harness.run_main(
             root / first.path,
             first.arguments,
             then=[call.arguments for call in others],
@@ -114,24 +132,24 @@ class SampleRun:
         command = shlex.join(calls[result.calls - 1].command)
         return Violation(
             code="script-failed",
-            subject=script.file.path,
+            subject=path,
             evidence=result.trace[-3000:],
             message=f"`{command}` failed on the sample: {result.error or 'no reason given'}",
         )
 
-    def _read(
-        self, output: Path, script: Script, last: tuple[datetime | None, ...]
-    ) -> tuple[Frame | None, list[Violation]]:
+    def _read(self, output: Path, last: tuple[datetime | None, ...]) -> tuple[Frame | None, list[Violation]]:
         import pyarrow as pa
 
+        path = self.script.file.path
+
         def violation(code: str, message: str) -> list[Violation]:
-            return [Violation(code=code, subject=script.file.path, message=message)]
+            return [Violation(code=code, subject=path, message=message)]
 
         try:
             with temporary_folder() as copy:  # the Spark server keeps running and could change its output
                 copy_made(output, copy)
                 if not list(copy.rglob("*.parquet")) and not list(copy.rglob("*.orc")):
-                    message = f"{script.file.path} ended well but wrote no data to the configured output."
+                    message = f"{path} ended well but wrote no data to the configured output."
                     return None, violation("no-data-written", message)
                 frame = Frame.from_arrow(_read_output(copy, self.view, self.bench.run.output.format))
         except (pa.ArrowException, ValueError, OverflowError, KeyError, OSError) as error:
@@ -144,7 +162,7 @@ class SampleRun:
                 return frame, violation("partition-lost", "Writing one partition removed the one written before it.")
         return frame, []
 
-    def _compare(self, frame: Frame, script: Script, last: tuple[datetime | None, ...]) -> tuple[str, list[Violation]]:
+    def _compare(self, frame: Frame, last: tuple[datetime | None, ...]) -> tuple[str, list[Violation]]:
         """Compares the output with the oracle's, if the sample is small enough."""
         frames = {name: read_sample(sample) for name, sample in self.bench.samples.items() if sample}
         if sum(len(sample.rows) for sample in frames.values()) > ORACLE_ROWS:
@@ -154,16 +172,14 @@ class SampleRun:
         except (NotCovered, WouldFail) as error:
             return f"not compared with the oracle ({error})", []
         found = differences(wanted, frame.with_rows(self._rows_of(frame, last[-1])), self.view)
-        violations = [
-            Violation(
-                code="sample-mismatch",
-                subject=script.file.path,
-                evidence="\n".join(map(str, found)),
-                message="The data written from the sample is not what the specification demands.",
-            )
-        ]
+        violation = Violation(
+            code="sample-mismatch",
+            subject=self.script.file.path,
+            evidence="\n".join(map(str, found)),
+            message="The data written from the sample is not what the specification demands.",
+        )
         parts = [f"equal to the oracle on {len(wanted.rows)} rows", skipped_text(wanted.skipped)]
-        return "; ".join(part for part in parts if part), violations if found else []
+        return "; ".join(part for part in parts if part), [violation] if found else []
 
     def _rows_of(self, frame: Frame, as_of: datetime | None) -> list[Row]:
         """The rows of one cut-off: by the column, else by the partition; all of them if the output has neither."""
@@ -174,19 +190,6 @@ class SampleRun:
         if AS_OF not in frame.schema and self.view.partition:
             name, value = self.view.partition, day_of(as_of - MICROSECOND, ZoneInfo(self.view.zone))
         return [row for row in frame.rows if row[name] == value]
-
-    def _result(self, frame: Frame | None, violations: list[Violation], detail: str, started: float) -> SampleRunResult:
-        rows = frame.rows[:PREVIEW_ROWS] if frame else ()
-        shown = {name: kind for name, kind in self.view.output.items() if name not in self.view.personal}
-        preview = json.dumps([encode_row(shown, row) for row in rows]) if rows else ""
-        measurement = Measurement(
-            name="sample run",
-            status="failed" if violations else "passed",
-            detail=detail,
-            evidence=preview,
-            seconds=time.monotonic() - started,
-        )
-        return SampleRunResult(frame, tuple(violations), measurement)
 
 
 def _read_output(output: Path, view: View, format_: str) -> pa.Table:

@@ -28,8 +28,6 @@ class ScriptTree:
     entry: str
     text: str
     tree: ast.Module
-    predefined: tuple[str, ...] = ()
-    """Functions that the team's feature scripts must have."""
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
@@ -160,9 +158,9 @@ class ScriptTree:
         return found
 
 
-def parse(text: str, view: View, entry: str, predefined: tuple[str, ...] = ()) -> ScriptTree:
+def parse(text: str, view: View, entry: str) -> ScriptTree:
     """Parses a script; SyntaxError if it is not valid Python."""
-    return ScriptTree(view, entry.rpartition(".")[2], text, ast.parse(text), predefined)
+    return ScriptTree(view, entry.rpartition(".")[2], text, ast.parse(text))
 
 
 def called(node: ast.AST) -> str:

@@ -20,10 +20,6 @@ def format_of(path: str) -> Format:
     return "json" if path.endswith(".json") else "toml" if path.endswith(".toml") else "yaml"
 
 
-def is_json(path: str) -> bool:
-    return format_of(path) == "json"
-
-
 def parse_text(path: str, text: str) -> Any:
     """Parses a text in the format given by its path; `yaml.YAMLError` if it is malformed."""
     try:

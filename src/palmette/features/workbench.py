@@ -12,6 +12,7 @@ from pathlib import Path
 from palmette.delivery.worktree import file_on
 from palmette.engine.actor import TextFile
 from palmette.features.harness.connect import ConnectHarness
+from palmette.features.passed import PassedBefore, digest_of
 from palmette.features.samples import Sample, sample_of
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.run import Run
@@ -34,6 +35,8 @@ class Workbench:
     sandbox: Sandbox
     spark: WarmSpark
     tables: Mapping[str, Table]
+    passed_folder: Path | None = None
+    """A folder that keeps what has passed, for a resumed run."""
 
     @cached_property
     def harness(self) -> ConnectHarness:
@@ -50,6 +53,14 @@ class Workbench:
     def samples(self) -> dict[str, Sample | None]:
         """By table name; None if there is no sample on this machine."""
         return {name: sample_of(table, self.checkout) for name, table in self.tables.items()}
+
+    def passed(self, *content: object) -> PassedBefore:
+        """What has passed with the team's files and this content before."""
+        return PassedBefore(self.passed_folder, self._digest, *content)
+
+    @cached_property
+    def _digest(self) -> str:
+        return digest_of(self.repository)
 
     def assemble(self, files: Iterable[TextFile], destination: Path) -> Path:
         """Copies the repository to `destination`, writes `files` on top, and returns it."""

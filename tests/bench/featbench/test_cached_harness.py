@@ -30,7 +30,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def execute(self: Any, script: Path, entry: str, cases: list[ScriptCase], **_: Any) -> list[CaseResult]:
         calls.append("execute")
-        return [CaseResult(case.name, frame=case.frames["t"], nullable={"id": True}) for case in cases]
+        return [CaseResult(case.name, frame=case.frames["t"]) for case in cases]
 
     def run_tests(self: Any, tests: Path, variants: dict[str, str], script: Path, **_: Any) -> dict[str, SuiteResult]:
         calls.append("tests")

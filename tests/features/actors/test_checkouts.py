@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from small_team import SmallTeam
 
-from palmette.engine import Context, Measurement, Verdict
+from palmette.engine import Context, Verdict
 from palmette.features import environment
 from palmette.features.actors.code_generator import actor as module
-from palmette.features.checks.base import ScriptUnderTest
-from palmette.features.sample_run import SampleRunResult
+from palmette.features.checks.base import CheckResult, ScriptUnderTest
 from palmette.sandbox import Sandbox, WarmSpark
 
 
@@ -32,14 +31,17 @@ def test_a_suite_that_rewrites_the_script_rewrites_its_own_copy(
         else:
             roots["checks"] = subject.root
             assert "REWRITTEN" not in subject.script.read_text(encoding="utf-8")
+            if chosen[0].code == module.SampleRun.code:
+                chosen[0].check(subject)
         return Verdict(ok=True)
 
-    def trial(self: Any, config: Any, script: Any, root: Path) -> SampleRunResult:
+    def trial(self: Any, harness: Any, root: Path) -> CheckResult:
         roots["trial"] = root
-        assert root.is_relative_to(self.harness.spark.sandbox.folder)
-        return SampleRunResult(None, (), Measurement(name="sample run", status="passed"))
+        assert root.is_relative_to(harness.spark.sandbox.folder)
+        return CheckResult()
 
     monkeypatch.setattr(module, "run_checks", checks)
+    monkeypatch.setattr(module.SampleRun, "_not_runnable", lambda self: "")
     monkeypatch.setattr(module.SampleRun, "run", trial)
     actor = team.actor("features.code_generator")
     context = Context(actor="code_generator", workspace=tmp_path / "work")

@@ -28,8 +28,3 @@ def test_every_code_that_a_rule_can_raise_has_a_bad_case() -> None:
         for code in case.read_text(encoding="utf-8").splitlines()[0].removeprefix("# expect:").split(",")
     }
     assert set(StaticCheck.codes) - named == {"syntax"}
-
-
-def test_a_missing_predefined_function_is_named(view: View) -> None:
-    source = parse("def build(tables):\n    return tables\n", view, "build", ("load", "build", "main"))
-    assert [v.code for v in violations(source, "x.py")] == ["missing-function", "missing-function"]

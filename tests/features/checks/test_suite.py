@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from palmette.engine.actor import Violation
 from palmette.features.checks import CheckResult, Owner, ScriptUnderTest, run_checks
+from palmette.features.passed import PassedBefore
 
 SUBJECT: Any = None
 """No check here looks at it."""
@@ -38,6 +40,19 @@ def run(*checks: Fake) -> tuple[bool, list[tuple[str, str]]]:
 
 def test_cheap_checks_run_first() -> None:
     assert run(Fake("dear", 30), Fake("cheap", 0)) == (True, [("cheap", "passed"), ("dear", "passed")])
+
+
+def test_a_check_of_the_script_that_has_passed_is_not_run_again(tmp_path: Path) -> None:
+    def run(detail: str, *content: object, fails: bool = False) -> list[str]:
+        outcome = CheckResult(found("x").violations if fails else (), detail=detail)
+        passed = PassedBefore(tmp_path, *content)
+        verdict = run_checks(SUBJECT, [Fake("static", 0, outcome), Fake("mutation", 10, outcome)], passed=passed)
+        return [one.detail.rpartition("; ")[2] for one in verdict.measurements]
+
+    assert run("failed", "script", fails=True) == ["failed", "failed"]
+    assert run("first", "script") == ["first", "first"]
+    assert run("again", "script") == ["first", "again"], "mutation depends on the tests, too"
+    assert run("changed", "another script") == ["changed", "changed"]
 
 
 def test_an_expensive_check_is_skipped_after_a_failure_and_says_why() -> None:

@@ -27,7 +27,6 @@ def test_a_script_makes_a_frame(harness: ConnectHarness, script: Path, team: Pat
     }  # fmt: skip
     rows = sorted(result.frame.rows, key=lambda row: row["user_id"])
     assert rows == [{"user_id": "a", "n": 2, "average": 4.0}, {"user_id": "b", "n": 0, "average": None}]
-    assert dict(result.nullable) == {"user_id": True, "n": False, "average": True}
 
 
 def test_a_connect_server_elsewhere_gives_the_same(

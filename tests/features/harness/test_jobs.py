@@ -120,7 +120,7 @@ def test_the_usual_places_of_a_repository_are_on_the_path_once(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"error": 3}', '{"verdict": "passed"}', '{"columns": [["a", "int", "maybe"]]}']
+    "text", ["", "{", "[]", '{"error": 3}', '{"verdict": "passed"}', '{"columns": [["a", "int", 3]]}']
 )
 def test_a_result_that_was_tampered_with_is_an_error(tmp_path: Path, text: str) -> None:
     class Writing(Ending):
@@ -153,12 +153,12 @@ def test_only_whoever_was_told_the_nonce_can_answer(tmp_path: Path, change: str)
 @pytest.mark.parametrize(
     ("columns", "rows"),
     [
-        ([("a", "int", True)], [[1 << 40]]),
-        ([("a", "int", True)], [["1"]]),
-        ([("a", "int", True)], [[1, 2]]),
-        ([("a", "int", True), ("a", "int", True)], [[1, 2]]),
-        ([("a", "timestamp", True)], [["soon"]]),
-        ([("a", "interval day", True)], [[None]]),
+        ([("a", "int")], [[1 << 40]]),
+        ([("a", "int")], [["1"]]),
+        ([("a", "int")], [[1, 2]]),
+        ([("a", "int"), ("a", "int")], [[1, 2]]),
+        ([("a", "timestamp")], [["soon"]]),
+        ([("a", "interval day")], [[None]]),
     ],
 )
 def test_rows_that_do_not_fit_their_columns_are_an_error(tmp_path: Path, columns: Any, rows: Any) -> None:

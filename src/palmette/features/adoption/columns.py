@@ -149,14 +149,15 @@ def function_call(name: str, arguments: Sequence[object], keywords: Mapping[str,
         declared = bound.signature.parameters[parameter]
         is_name = "ColumnOrName" in str(declared.annotation)
         several = declared.kind is declared.VAR_POSITIONAL
-        for one in _flat(value) if several else [value]:
+        for one in flat(value) if several else [value]:
             trees.append(named(one) if is_name else tree_of(one))
     if name in ("count_distinct", "sum_distinct"):
         return call(name.removesuffix("_distinct"), exp.Distinct(expressions=trees))
     return call(name, *trees)
 
 
-def _flat(values: object) -> Iterator[object]:
+def flat(values: object) -> Iterator[object]:
+    """Values, of which each may be a list of several."""
     for one in cast(Sequence[object], values):
         if isinstance(one, list | tuple):
             yield from one

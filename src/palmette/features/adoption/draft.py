@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from palmette.documents import read_document, read_text
 from palmette.errors import UserError
 from palmette.features.adoption.columns import Cutoff, NotReadError
@@ -15,7 +17,6 @@ from palmette.features.adoption.frames import Keyed, Note, ScriptReading, Symbol
 from palmette.features.adoption.interpreter import Code, Interpreter
 from palmette.features.adoption.methods import DottedName
 from palmette.features.harness.binding import bind, find_entry, functions_of
-from palmette.features.onboarding.drafting import flow
 from palmette.features.repository import Checkout
 from palmette.features.script_check import repository_of
 from palmette.features.spec.dfr import Registry
@@ -42,26 +43,8 @@ class SpecificationDraft:
         """The specification as YAML; what was not read is in comments."""
         lines = [f"# Drafted from the script of {self.view} by `palmette fsc from`: add descriptions and tests."]
         lines += [f"# Not read: line {one.line}: {one.text}" for one in self.notes]
-        for key, value in self.spec.items():
-            lines += [""] if key in ("sources", "features") else []
-            if isinstance(value, list):
-                lines += [f"{key}:", *(text for one in value for text in _item(one))]
-            else:
-                lines.append(f"{key}: {flow(value)}")
-        return "\n".join(lines) + "\n"
-
-
-def _item(value: Mapping[str, Any]) -> list[str]:
-    """An item of a list: on one line if it is short, else a line per field."""
-    if len(text := flow(value)) < 100:
-        return [f"  - {text}"]
-    lines = list[str]()
-    for key, one in value.items():
-        if key == "steps":
-            lines += ["steps:", *(f"  - {flow(step)}" for step in one)]
-        else:
-            lines.append(f"{key}: {flow(one)}")
-    return [f"{'    ' if index else '  - '}{line}" for index, line in enumerate(lines)]
+        written = yaml.safe_dump(self.spec, default_flow_style=None, sort_keys=False, allow_unicode=True, width=100)
+        return "\n".join([*lines, written])
 
 
 def draft_of(script: Path, registry_file: Path, entry: str | None = None) -> SpecificationDraft:

@@ -11,6 +11,7 @@ import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import reduce
 from typing import Any, cast
 
 from sqlglot import exp
@@ -238,13 +239,10 @@ class _Scope:
 
     def global_name(self, module: Module, name: str) -> Any:
         """A name of a module: a function, a constant, or what it imports."""
-        for function in module.functions:
-            if function.name == name:
-                return Code(function.node, module)
-        for statement in module.tree.body:
-            target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
-            if isinstance(target, ast.Name) and target.id == name and isinstance(statement, ast.Assign | ast.AnnAssign):
-                return _Scope(self.interpreter, module).value(cast(ast.expr, statement.value))
+        found = _defined(module.tree.body, name)
+        if found is not None:
+            scope = _Scope(self.interpreter, module)
+            return Code(found, module) if isinstance(found, ast.FunctionDef) else scope.value(found)
         dotted = module.imports.get(name, name)
         home, _, attribute = dotted.rpartition(".")
         if home in self.interpreter.modules and home != module.name:
@@ -267,14 +265,10 @@ class _Scope:
     def own(self, name: str) -> Any:
         """An attribute of the class: a method or a constant."""
         assert self.owner is not None
-        for node in self.owner.body:
-            if isinstance(node, ast.FunctionDef) and node.name == name:
-                return Code(node, self.module, self.owner)
-            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-                return self.value(node.value)
-            if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name and node.value is not None:
-                return self.value(node.value)
-        raise NotReadError(f"self.{name} is set elsewhere")
+        found = _defined(self.owner.body, name)
+        if found is None:
+            raise NotReadError(f"self.{name} is set elsewhere")
+        return Code(found, self.module, self.owner) if isinstance(found, ast.FunctionDef) else self.value(found)
 
     def item(self, value: object, index: object) -> Any:
         if isinstance(value, SymbolicRows | Keyed) and isinstance(index, str):
@@ -349,16 +343,14 @@ class _Scope:
         raise NotReadError(f"{place!r} is not a table of the registry")
 
     def reduced(self, function: object, items: Sequence[object], *start: object) -> object:
-        values = [*start, *items]
-        result = values[0]
-        for one in values[1:]:
+        def step(left: object, right: object) -> object:
             if isinstance(function, Code):
-                result = self.interpreter.run(function, [result, one], {})
-            elif isinstance(function, DottedName):
-                result = self.method(result, function.dotted.rpartition(".")[2], [one], {})
-            else:
-                raise NotReadError("this use of reduce is not understood")
-        return result
+                return self.interpreter.run(function, [left, right], {})
+            if isinstance(function, DottedName):
+                return self.method(left, function.dotted.rpartition(".")[2], [right], {})
+            raise NotReadError("this use of reduce is not understood")
+
+        return reduce(step, items, *start)
 
     def method(self, value: object, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         if isinstance(value, Cutoff):  # its day, its text, the same time in another zone
@@ -376,6 +368,17 @@ class _Scope:
         if isinstance(value, str | list | dict) and name in _PLAIN_METHODS:
             return getattr(value, name)(*arguments, **keywords)
         raise NotReadError(f"the method {name} is not understood")
+
+
+def _defined(body: Sequence[ast.stmt], name: str) -> ast.FunctionDef | ast.expr | None:
+    """The function of this name in a module or class, or the value that is assigned to it."""
+    for node in body:
+        match node:
+            case ast.FunctionDef(name=found) if found == name:
+                return node
+            case ast.Assign(targets=[ast.Name(id=found)]) | ast.AnnAssign(target=ast.Name(id=found)) if found == name:
+                return node.value
+    return None
 
 
 def _alias(node: ast.expr) -> str:

@@ -18,6 +18,7 @@ from palmette.features.adoption.columns import (
     Unread,
     call,
     case,
+    flat,
     function_call,
     named,
     sql,
@@ -113,7 +114,7 @@ def type_name(name: str, arguments: Sequence[object]) -> str:
 
 
 def window_method(ordering: Ordering, name: str, arguments: Sequence[object]) -> Ordering:
-    given = [item for one in arguments for item in (one if isinstance(one, list) else [one])]
+    given = flat(arguments)
     if name == "partitionBy":
         return replace(ordering, by=tuple(named(one).name for one in given))
     if name == "orderBy":
@@ -223,9 +224,8 @@ def _read(reading: ScriptReading, values: Sequence[object]) -> Iterator[object]:
 
 
 def _select(reading: ScriptReading, frame: Frame, *columns: object) -> Frame:
-    given = [item for one in _read(reading, columns) for item in (one if isinstance(one, list) else [one])]
     chosen = list[tuple[str, Tree]]()
-    for one in given:
+    for one in flat(_read(reading, columns)):
         chosen += [(name, exp.column(name)) for name in frame.columns] if one == "*" else [labelled(one)]
     return frames.select(reading, frame, chosen)
 
@@ -254,8 +254,7 @@ def _fill(reading: ScriptReading, frame: Frame, value: Any, subset: Sequence[str
 
 
 def _group(_: ScriptReading, frame: Frame, *keys: object) -> Grouped:
-    given = [item for one in keys for item in (one if isinstance(one, list) else [one])]
-    return frames.group(frame, [named(one).name for one in given])
+    return frames.group(frame, [named(one).name for one in flat(keys)])
 
 
 def _drop(_: ScriptReading, frame: Frame, *names: object) -> Frame:

@@ -76,6 +76,8 @@ class CheckResult:
     """Reason for skipping; a skipped check never counts as passed."""
     detail: str = ""
     """A short description of what was measured: `96 frames, 8 features`."""
+    evidence: str = ""
+    """Details for a reviewer."""
 
 
 class Check(Protocol):

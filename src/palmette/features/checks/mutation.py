@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -140,10 +141,11 @@ def _change(subject: ScriptUnderTest, original: CaseResult, changed: CaseResult,
 
 def _survivor(mutant: Mutant, change: str, subject: ScriptUnderTest) -> Violation:
     place = f"{subject.script.name}:{mutant.line}"
+    before, after = (textwrap.shorten(text, 60, placeholder="...") for text in (mutant.before, mutant.after))
     return Violation(
         code="mutant-survived",
         subject=mutant.function,
-        message=f"{place}: no test notices {_short(mutant.before)} -> {_short(mutant.after)} ({mutant.operator}).",
+        message=f"{place}: no test notices `{before}` -> `{after}` ({mutant.operator}).",
         evidence=f"- {mutant.before}\n+ {mutant.after}\n{change}"[:EVIDENCE],
     )
 
@@ -152,8 +154,3 @@ def output_change(survivor: Violation) -> str:
     """Describes how a surviving mutant's output differs, without showing the script."""
     _, found, change = survivor.evidence.partition(f"\n{_CHANGE}")
     return f"{found}{change}".strip()
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return f"`{line if len(line) <= 60 else line[:57] + '...'}`"

@@ -19,6 +19,7 @@ from palmette.features.checks.plan import PlanCheck
 from palmette.features.checks.static import StaticCheck
 from palmette.features.checks.team import TeamSuiteCheck
 from palmette.features.checks.tests import TestsCheck
+from palmette.features.passed import PassedBefore
 
 ALL: tuple[Check, ...] = (
     StaticCheck(),
@@ -36,6 +37,9 @@ TOLERATED = frozenset({"mutant-survived", "failed-before", "team-lint"})
 EXPENSIVE = 20
 """Checks with at least this cost are skipped after a cheaper one fails, since they would report the same error."""
 
+OF_SCRIPT = frozenset({"sample run", "static", "spec", "plan", "golden", "differential", "metamorphic"})
+"""Checks that depend on the script, its view and the team's files alone."""
+
 
 def registered() -> tuple[Check, ...]:
     """The built-in checks and those of installed packages, cheapest first."""
@@ -47,16 +51,22 @@ def run_checks(
     subject: ScriptUnderTest,
     checks: Sequence[Check] | None = None,
     *,
+    passed: PassedBefore | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Verdict:
     """Runs the checks by ascending cost; the verdict is ok if all violations are tolerated.
 
-    Returns one measurement per check. Checks that did not run are reported as skipped, with the reason.
+    Returns one measurement per check. Checks that did not run are reported as skipped, with the reason. Those in
+    `OF_SCRIPT` that have `passed` on the same content are not run again.
     """
+    passed = passed or PassedBefore()
     violations: list[Violation] = []
     measurements: list[Measurement] = []
     failed = ""
     for check in sorted(registered() if checks is None else checks, key=lambda check: check.cost):
+        if check.code in OF_SCRIPT and (known := passed.find(check.code)):
+            measurements.append(known)
+            continue
         started = time.monotonic()
         if failed and check.cost >= EXPENSIVE:
             outcome = CheckResult(skipped=f"not run, because {failed} failed")
@@ -66,6 +76,8 @@ def run_checks(
         measurement = measured(check, outcome, time.monotonic() - started)
         measurements.append(measurement)
         violations += outcome.violations
+        if measurement.status == "passed":
+            passed.keep(measurement, check.code)
         if measurement.status == "failed":
             failed = failed or check.code
     return Verdict(ok=not failed, violations=tuple(violations), measurements=tuple(measurements))
@@ -81,14 +93,14 @@ def measured(check: Check, outcome: CheckResult, seconds: float) -> Measurement:
     )
     counted = f"{len(outcome.violations)} found" if outcome.violations else ""
     detail = "; ".join(part for part in (counted, outcome.detail) if part)
-    return Measurement(name=check.code, status=status, detail=detail, seconds=seconds)
+    return Measurement(name=check.code, status=status, detail=detail, evidence=outcome.evidence, seconds=seconds)
 
 
-_TRIAL = ("script-failed", "no-data-written", "output-schema", "partition-lost", "sample-mismatch")
+TRIAL = ("script-failed", "no-data-written", "output-schema", "partition-lost", "sample-mismatch")
 """Codes of the trial run under production conditions."""
 OWNERS: Mapping[str, Owner] = {
     **{code: check.owner for check in ALL for code in check.codes},
     **dict.fromkeys((*TeamSuiteCheck.codes, *LintCheck.codes), TeamSuiteCheck.owner),
-    **dict.fromkeys((*_TRIAL, import_policy.CODE), "code_generator"),
+    **dict.fromkeys((*TRIAL, import_policy.CODE), "code_generator"),
 }
 """Violation code to the responsible actor."""

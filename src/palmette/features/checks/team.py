@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -13,7 +13,7 @@ from palmette.engine.actor import Violation
 from palmette.features.checks.base import CheckResult, Owner, ScriptUnderTest
 from palmette.features.checks.examples import EVIDENCE
 from palmette.features.checks.tests import FAILED
-from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, relative_to_root
+from palmette.sandbox import Access, Limits, Sandbox, relative_to_root
 from palmette.sandbox.suite import Suite, run_suite
 
 NOTHING_COLLECTED = 5
@@ -56,7 +56,15 @@ class TeamSuiteCheck:
         argv = shlex.split(self.command) if self.command else [sys.executable, "-m", "pytest", "-q"]
         if argv[0] in ("python", "python3"):
             argv[0] = sys.executable
-        result, suite, doubt = self._suite(argv, root)
+        done = run_suite(
+            self.sandbox,
+            argv,
+            cwd=root,
+            access=Access(write=(root,)),
+            limits=Limits(seconds=self.seconds),
+            env=self.environment(root),
+        )
+        result, suite, doubt = done.execution, done.suite, done.doubt
         if suite is not None and suite.failed:
             traces = {name: relative_to_root(root, output) for name, output in suite.failed.items()}
             return CheckResult(tuple(_violation(name, trace, subject) for name, trace in traces.items()))
@@ -74,17 +82,6 @@ class TeamSuiteCheck:
         if not suite.passed:
             return CheckResult(skipped="no test of the team was run")
         return CheckResult(detail=f"{len(suite.passed)} tests pass, {len(suite.skipped)} skipped")
-
-    def _suite(self, argv: Sequence[str], root: Path) -> tuple[ExecutionResult, Suite | None, str]:
-        done = run_suite(
-            self.sandbox,
-            argv,
-            cwd=root,
-            access=Access(write=(root,)),
-            limits=Limits(seconds=self.seconds),
-            env=self.environment(root),
-        )
-        return done.execution, done.suite, done.doubt
 
 
 def _preexisting(violation: Violation) -> Violation:

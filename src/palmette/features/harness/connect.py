@@ -16,7 +16,7 @@ from typing import Any
 
 from palmette.features.frame import Frame
 from palmette.features.harness.binding import bind
-from palmette.features.harness.jobs import SPARK_DIED, TOO_LATE, HarnessJob, ItemAnswer, run_items, run_job
+from palmette.features.harness.jobs import SPARK_DIED, HarnessJob, ItemAnswer, run_items, run_job
 from palmette.sandbox import ExecutionResult, WarmSpark
 
 RUNNER_FAILED = "pytest did not come to its end"
@@ -51,7 +51,6 @@ class CaseResult:
     """The part of the traceback inside the script."""
     plan: str = ""
     """The analysed and optimised plan, if requested."""
-    nullable: Mapping[str, bool] = field(default_factory=dict)
     value: Any = None
     """The value that a probe assigned, if it is not a frame."""
 
@@ -101,11 +100,6 @@ class MainResult:
     @property
     def ok(self) -> bool:
         return not self.error and self.execution.ok
-
-    @property
-    def is_late(self) -> bool:
-        """Whether it was stopped at its time limit."""
-        return self.execution.ended == "timeout" or self.execution.exit_code == TOO_LATE
 
 
 @dataclass(frozen=True)
@@ -222,5 +216,4 @@ def _item(case: ScriptCase) -> dict[str, Any]:
 def _case_result(name: str, answer: ItemAnswer, otherwise: str = "") -> CaseResult:
     """The result of a call; `otherwise` is the error if there is neither a frame nor an error."""
     error = answer.error or ("" if answer.frame else otherwise)
-    nullable = {column: nullable for column, _, nullable in answer.columns}
-    return CaseResult(name, answer.frame, error, answer.trace, answer.plan, nullable, answer.value)
+    return CaseResult(name, answer.frame, error, answer.trace, answer.plan, answer.value)

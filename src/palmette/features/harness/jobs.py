@@ -77,8 +77,8 @@ class ItemAnswer(Model):
     """Class and message; empty if there is none."""
     trace: str = ""
     plan: str = ""
-    columns: tuple[tuple[str, str, bool], ...] = ()
-    """Of a frame: name, Spark type, and whether it may be null."""
+    columns: tuple[tuple[str, str], ...] = ()
+    """Name and Spark type of each column of a frame."""
     rows: tuple[tuple[JsonValue, ...], ...] | None = None
     """The rows of a frame; None if the answer is none."""
     value: JsonValue = None
@@ -93,11 +93,10 @@ class ItemAnswer(Model):
         """The frame, if there is one; ValueError if its rows do not fit its columns."""
         if self.rows is None or self.error:
             return None
-        names = [name for name, _, _ in self.columns]
-        schema = {name: SparkType.parse("null" if kind == "void" else kind) for name, kind, _ in self.columns}
-        if len(schema) < len(names):
-            raise ValueError(f"two of its columns have the same name: {', '.join(names)}")
-        return frame_of(schema, (dict(zip(names, row, strict=True)) for row in self.rows))
+        schema = {name: SparkType.parse("null" if kind == "void" else kind) for name, kind in self.columns}
+        if len(schema) < len(self.columns):
+            raise ValueError("two of its columns have the same name")
+        return frame_of(schema, (dict(zip(schema, row, strict=True)) for row in self.rows))
 
 
 class JobResult(NamedTuple):

@@ -148,7 +148,7 @@ class _View:
         )
         if not candidates or last is None:
             return None
-        referenced = {reference.column for one in events for reference in one.references}
+        referenced = {column for one in events for column, _ in one.references}
         key = max(candidates, key=lambda name: (candidates[name], name in referenced))
         chosen = max((one for one in events if _has(one, key)), key=lambda one: (one.are_enforced, one.data.rows))
         return cls(chosen, key, key.rpartition("_")[0] or key, last + timedelta(days=1))

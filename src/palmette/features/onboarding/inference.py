@@ -45,15 +45,6 @@ class Finding:
     evidence: str
 
 
-@dataclass(frozen=True)
-class KeyReference:
-    """A column whose values are keys of another table."""
-
-    column: str
-    table: str
-    key: str
-
-
 @dataclass
 class InferredTable:
     """An inferred table of the registry, to be confirmed by a person."""
@@ -65,7 +56,8 @@ class InferredTable:
     times: dict[str, str] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     """Units of integer columns that contain timestamps."""
-    references: tuple[KeyReference, ...] = ()
+    references: tuple[tuple[str, str], ...] = ()
+    """Each column whose values are keys of another table, with the name of that table."""
     findings: list[Finding] = field(default_factory=list)
 
     def note(self, subject: str, confidence: Confidence, evidence: str) -> None:
@@ -128,7 +120,7 @@ def infer(tables: Sequence[TableData]) -> list[InferredTable]:
         one.keys, one.are_enforced = _keys(one)
     for one in found:
         one.references = tuple(_references(one, found))
-    referenced = {reference.table for one in found for reference in one.references}
+    referenced = {table for one in found for _, table in one.references}
     for one in found:
         _decide_kind(one, one.data.name in referenced)
     return found
@@ -175,7 +167,7 @@ def _is_own_key(column: str, table: str) -> bool:
     return column.lower() == "id" or table.startswith(stem[:-1] if stem.endswith("y") else stem)
 
 
-def _references(one: InferredTable, others: Sequence[InferredTable]) -> Iterator[KeyReference]:
+def _references(one: InferredTable, others: Sequence[InferredTable]) -> Iterator[tuple[str, str]]:
     """Columns that are named after another table's only key and contain only its values."""
     import pyarrow.compute as pc
 
@@ -192,7 +184,7 @@ def _references(one: InferredTable, others: Sequence[InferredTable]) -> Iterator
                 one.note(
                     f"columns.{column.name}", "likely", f"all {len(used):,} values are keys of {other.data.name!r}"
                 )
-                yield KeyReference(column.name, other.data.name, key.name)
+                yield column.name, other.data.name
 
 
 def _names(column: str, other: InferredTable) -> bool:

@@ -33,7 +33,7 @@ from palmette.features.repository.tooling import formatting, linters, session_fi
 from palmette.features.signature import BY_NAME, is_day, is_frame, meaning_of
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
-from palmette.features.team_document import SUFFIXES, is_json
+from palmette.features.team_document import SUFFIXES
 
 _DEFAULTS = (
     "load_tables(spark: SparkSession, config: {config}) -> dict[str, DataFrame]",
@@ -280,7 +280,7 @@ class _Paths(NamedTuple):
                 if path.endswith(".py") and ("test" in name or checkout.is_test(path)):
                     tests[pattern] += 1
                 elif path.endswith(SUFFIXES):
-                    (others if is_json(path) else configs)[pattern] += 1
+                    (others if path.endswith(".json") else configs)[pattern] += 1
         return cls(neighbours[0].pattern, _favourite(tests), _favourite(configs or others))
 
 

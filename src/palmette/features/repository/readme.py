@@ -14,7 +14,7 @@ from palmette.features.artefacts import FunctionShape, Role
 from palmette.features.repository.checkout import TEST_NAMES, is_called
 from palmette.features.repository.neighbours import role_by_name
 from palmette.features.signature import parameters_of, source_of
-from palmette.features.team_document import SUFFIXES, is_json
+from palmette.features.team_document import SUFFIXES
 
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?P<text>.*)$")
 _SUBJECT = re.compile(
@@ -107,7 +107,7 @@ def _paths(text: str, test_names: Sequence[str]) -> dict[str, str]:
             continue
         name = path.rsplit("/", 1)[-1]
         is_test = "test" in name or is_called(name, test_names)
-        kind = "json_path" if is_json(path) else "test_path" if is_test else "script_path"
+        kind = "json_path" if path.endswith(".json") else "test_path" if is_test else "script_path"
         found.setdefault(kind if path.endswith((".py", ".json")) else "config_path", path)
     other = found.pop("json_path", "")
     return {"config_path": other, **found} if other else found

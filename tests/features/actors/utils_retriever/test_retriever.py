@@ -9,6 +9,7 @@ from palmette.engine.actor import Context, Violation
 from palmette.features.actors.utils_retriever.actor import UtilsRetriever
 from palmette.features.artefacts import Config, RunRequest, Utilities
 from palmette.features.harness.connect import ConnectHarness
+from palmette.features.passed import PassedBefore
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 
@@ -103,14 +104,14 @@ def latest_broken(df: DataFrame, keys: list[str], order: str) -> DataFrame:
 ''', encoding="utf-8")  # fmt: skip
     checkout = Checkout(tmp_path)
     candidates = find_candidates(checkout, Demand("latest_per_key"))
-    passed: set[tuple[str, str]] = set()
+    passed = PassedBefore(tmp_path / "passed")
     found = prove(candidates, ProofContext(), checkout, harness, passed)
     reasons = dict(zip((candidate.name for candidate in candidates), found, strict=True))
     assert reasons["latest"] == ""
     assert "two equally new rows" in reasons["latest_rank"]
     assert "older row" in reasons["latest_any"]
     assert "raised AnalysisException" in reasons["latest_broken"]
-    assert len(passed) == 1, "only what has passed is not run again"
+    assert len([*(tmp_path / "passed").iterdir()]) == 1, "only what has passed is not run again"
 
 
 def test_a_utility_is_implicated_by_a_trace_that_leads_into_it() -> None:

@@ -17,8 +17,8 @@ from palmette.features.checks.mutation import MutationCheck
 from palmette.features.checks.team import TeamSuiteCheck
 from palmette.features.checks.tests import TestsCheck
 from palmette.features.formatting import format_file
-from palmette.features.harness.connect import ConnectHarness
 from palmette.features.import_policy import FeatureImportPolicy
+from palmette.features.passed import digest_of
 from palmette.features.pyspark import write_script
 from palmette.features.repository import Checkout
 from palmette.features.sample_run import SampleRun
@@ -28,7 +28,6 @@ from palmette.features.team_document import format_of
 from palmette.features.workbench import Workbench
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Python, Section, section
 from palmette.sandbox import Sandbox
-from palmette.sandbox.temporary import temporary_folder
 
 
 class ScriptInput(Model):
@@ -119,7 +118,7 @@ class CodeGenerator(Agent):
             own = replace(subject, root=bench.assemble(files, context.workspace / "suite"))
             suite = beside.submit(run_checks, own, [self._team_suite(apart, context)])
             try:
-                verdicts = [*self._measured(input, output, subject, files, harness, context), suite.result()]
+                verdicts = [*self._measured(input, output, subject, files, context), suite.result()]
             except BaseException:
                 apart.interrupt()  # the result of the suite is no longer needed
                 raise
@@ -135,23 +134,18 @@ class CodeGenerator(Agent):
         output: Script,
         subject: ScriptUnderTest,
         files: list[TextFile],
-        harness: ConnectHarness,
         context: Context,
     ) -> list[Verdict]:
         """Runs the script on the sample and, if it succeeds, all checks."""
-        context.progress("running the script on the sample data")
-        # In a separate checkout, because the sample's configuration replaces the real one, and in a folder that
-        # Spark may write to.
-        with temporary_folder(within=harness.spark.sandbox.folder) as folder:
-            trial = SampleRun(self.view, self.workbench, input.template.conventions, harness).run(
-                input.config, output, self.workbench.assemble(files, folder)
-            )
-        verdicts = [Verdict.of(trial.violations, [trial.measurement])]
+        bench, conventions = self.workbench, input.template.conventions
+        samples = [digest_of(one.path) for one in bench.samples.values() if one]
+        passed = bench.passed(self.view.spec, self.view.tables, bench.run, samples, input.config, output, context.seed)
+        trial = SampleRun(self.view, bench, conventions, input.config, output, files)
+        verdicts = [run_checks(subject, [trial], passed=passed, progress=context.progress)]
         if verdicts[0].ok:
             new = [file.path for file in files if file.path.endswith(".py")]
-            conventions, bench = input.template.conventions, self.workbench
             lint = LintCheck(bench.sandbox, bench.environment, conventions.linters, new)
-            verdicts.append(run_checks(subject, [lint, *_checks(context)], progress=context.progress))
+            verdicts.append(run_checks(subject, [lint, *_checks(context)], passed=passed, progress=context.progress))
         context.progress("waiting for the team's test suite")
         return verdicts
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from palmette.engine.actor import TextFile
-from palmette.features.team_document import format_of, is_json, json_text, toml_text
+from palmette.features.team_document import format_of, json_text, toml_text
 
 
 class YamlLayout(NamedTuple):
@@ -49,7 +49,7 @@ def write_document(value: Any, path: str, files: Sequence[TextFile], width: int 
     """Writes `value` in the format given by the name of the file."""
     if format_of(path) == "toml":
         return toml_text(value)
-    if not is_json(path):
+    if not path.endswith(".json"):
         return write_yaml(value, layout_of(files), width)
     indents = [found[1] for file in files if (found := re.match(r"\s*\{\r?\n([ \t]+)", file.text))]
     return json_text(value, max(indents, key=indents.count, default=2))

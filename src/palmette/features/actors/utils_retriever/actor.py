@@ -21,6 +21,7 @@ from palmette.features.actors.utils_retriever.candidates import (
 )
 from palmette.features.actors.utils_retriever.offline import Probes, demands_of, prove, retrieve, setting_of
 from palmette.features.artefacts import Config, Need, RejectedUtility, RunRequest, Utilities, Utility
+from palmette.features.passed import PassedBefore
 from palmette.features.repository import Checkout, Function, find_neighbours
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
@@ -63,12 +64,18 @@ class UtilsRetriever(Agent):
     Answer = RetrieverAnswer
 
     def __init__(
-        self, view: View, run_spec: Run, repository_root: Path, harness: Probes, models: Models = OFFLINE
+        self,
+        view: View,
+        run_spec: Run,
+        repository_root: Path,
+        harness: Probes,
+        models: Models = OFFLINE,
+        passed: PassedBefore | None = None,
     ) -> None:
         super().__init__(models)
         self.view, self.run_spec, self.root = view, run_spec, repository_root
         self.harness = harness
-        self._passed: set[tuple[str, str]] = set()
+        self._passed = passed or PassedBefore()
 
     @cached_property
     def checkout(self) -> Checkout:

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from palmette.engine.actor import Measurement
 from palmette.features.actors.utils_retriever.candidates import Demand, UtilityCandidate
 from palmette.features.actors.utils_retriever.proofs import ProofContext, proofs
 from palmette.features.artefacts import Config, Need, RejectedUtility, Utilities, Utility
 from palmette.features.harness.connect import CaseResult, HarnessProbe
+from palmette.features.passed import PassedBefore
 from palmette.features.repository import Checkout
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.fsc_steps import ComputeStep, FilterStep, JoinStep
@@ -28,18 +30,18 @@ def prove(
     setting: ProofContext,
     checkout: Checkout,
     harness: Probes,
-    passed: set[tuple[str, str]],
+    passed: PassedBefore,
 ) -> list[str]:
     """Runs all proofs in one sandboxed process. Returns each candidate's failure, or an empty text.
 
     Args:
-        passed: Probes that have passed before. They do not run again, and new ones are added.
+        passed: Probes that have passed before do not run again, and new ones are added.
     """
     jobs = [
         (index, proof)
         for index, candidate in enumerate(candidates)
         for proof in proofs(candidate, setting)
-        if (proof.probe.name, proof.probe.code) not in passed
+        if passed.find(proof.probe) is None
     ]
     reasons = [""] * len(candidates)
     path = [checkout.root / part for part in checkout.python_roots]
@@ -48,7 +50,7 @@ def prove(
         reason = proof.judge(result)
         reasons[index] = reasons[index] or reason
         if not reason:
-            passed.add((proof.probe.name, proof.probe.code))
+            passed.keep(Measurement(name=proof.probe.name, status="passed"), proof.probe)
     return reasons
 
 

@@ -118,10 +118,10 @@ def _imported(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
 
 
 def dynamic_code(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """Code that is created at run time and cannot be reviewed."""
+    """Code that is created at run time."""
     for node in calls(source.nodes, {"eval", "exec", "compile", "__import__"}):
         if isinstance(node.func, ast.Name):
-            yield node, f"{node.func.id}() runs code that cannot be reviewed"
+            yield node, f"{called(node)}() runs code that cannot be reviewed"
 
 
 def prints(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:

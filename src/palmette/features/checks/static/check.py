@@ -24,13 +24,10 @@ class StaticCheck:
     owner: ClassVar[Owner] = "code_generator"
     cost: ClassVar[int] = 0
 
-    def __init__(self, predefined: tuple[str, ...] = ()) -> None:
-        self._predefined = predefined
-
     def check(self, subject: ScriptUnderTest) -> CheckResult:
         name, text = subject.script.name, subject.script.read_text(encoding="utf-8")
         try:
-            source = parse(text, subject.view, subject.entry, self._predefined)
+            source = parse(text, subject.view, subject.entry)
         except SyntaxError as error:
             message, evidence = f"{name} is not Python: {error.msg}.", f"{error.lineno}: {(error.text or '').strip()}"
             return CheckResult((Violation(code="syntax", message=message, evidence=evidence, subject=name),))

@@ -13,10 +13,9 @@ _ADDING = frozenset({"append", "", "error", "errorifexists", "ignore"})
 
 
 def missing_functions(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
-    """Missing functions that every feature script of the team has."""
-    for name in dict.fromkeys((source.entry, *source.predefined)):
-        if name not in source.functions:
-            yield source.tree, f"function {name!r} is missing; the script has {sorted(source.functions)}"
+    """A missing entry function."""
+    if source.entry not in source.functions:
+        yield source.tree, f"function {source.entry!r} is missing; the script has {sorted(source.functions)}"
 
 
 def added_rows(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:

@@ -98,7 +98,7 @@ def _answer(result: Any, *, plan: bool) -> dict[str, Any]:
     ]
     return {
         "plan": explained,
-        "columns": [(field.name, kind, field.nullable) for field, kind in zip(fields, kinds, strict=True)],
+        "columns": [(field.name, kind) for field, kind in zip(fields, kinds, strict=True)],
         "rows": list(zip(*values, strict=True)),
     }
 
