@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import importlib
 import io
+import shutil
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -180,3 +183,41 @@ def test_uploads_are_read_by_their_media_type(case: Case, client: TestClient) ->
         assert wrong_fields(client.post("/predict", json=case.row | {name: path})) == {name}
     described = client.get("/openapi.json").json()["paths"]["/predict/file"]["post"]["requestBody"]["content"]
     assert described["multipart/form-data"]["schema"]["properties"][name]["contentMediaType"] in media
+
+
+@pytest.fixture(scope="module")
+def address(client: TestClient) -> Iterator[str]:
+    import uvicorn
+
+    server = uvicorn.Server(uvicorn.Config(client.app, port=0, log_level="error", lifespan="off"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    yield "http://{}:{}/".format(*server.servers[0].sockets[0].getsockname())
+    server.force_exit = server.should_exit = True
+    thread.join(5)
+
+
+@pytest.mark.parametrize("case", ["image", "series"], indirect=True)
+@pytest.mark.skipif(not shutil.which("chromium"), reason="Chromium is not installed")
+def test_a_person_asks_on_the_page(case: Case, address: str, tmp_path: Path) -> None:
+    pytest.importorskip("playwright", reason="playwright is not installed")
+    from playwright.sync_api import sync_playwright
+
+    (tmp_path / "a.png").write_bytes(picture(40))
+    days().rename(columns={"paid": "Paid "}).to_csv(tmp_path / "history.csv", index=False, date_format="%m/%d/%Y")
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page, failed = browser.new_page(), list[str]()
+        page.on("pageerror", lambda error: failed.append(str(error)))
+        page.goto(address)
+        page.locator("input[type=file]").set_input_files(
+            tmp_path / ("history.csv" if case.blueprint.series else "a.png")
+        )
+        page.get_by_role("button", name="Forecast" if case.blueprint.series else "Predict").click()
+        page.locator("#answer table, #answer .error").first.wait_for()
+        text = page.locator("#answer").inner_text()
+        page.screenshot(path=tmp_path / "page.png", full_page=True)
+        browser.close()
+    assert not failed and ("04/0" in text or "2024-04-0" in text if case.blueprint.series else "good" in text), text
