@@ -50,7 +50,7 @@ def read_use(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> Seri
         raise UserError(message, remedy, code="series-too-short")
     shortest = max(next((one for one in lengths if one >= 2 * horizon), lengths[-1]), 1)
     return SeriesUse(
-        targets=columns.targets,
+        targets=tuple(columns.targets),
         time=columns.time,
         frequency=frequency,
         series=columns.series,
