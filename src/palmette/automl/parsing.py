@@ -208,7 +208,8 @@ def read_dates(texts: Sequence[str], name: str) -> ParsedDates | None:
     for pattern in used:
         alike = pc.match_substring_regex(every, f"^({pattern.pattern})$").to_numpy(zero_copy_only=False)
         places = np.flatnonzero(alike & np.isnat(values))
-        tried = [_parsed([texts[at] for at in places], choice) for choice in PATTERNS[pattern]]
+        chosen = [texts[at] for at in places.tolist()]
+        tried = [_parsed(chosen, choice) for choice in PATTERNS[pattern]]
         good = [int((~np.isnat(parsed)).sum()) for parsed in tried]
         best = good.index(max(good))
         ambiguous |= len(places) > 0 and good.count(good[best]) > 1

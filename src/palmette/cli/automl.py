@@ -14,7 +14,7 @@ from palmette.cli.screen import human_option, json_option, print_json, print_tab
 from palmette.cli.summary import present
 from palmette.errors import UserError
 
-PROBLEMS = ("classification", "regression", "clustering", "node_classification", "forecasting")
+PROBLEMS = ("classification", "regression", "clustering", "node_classification", "node_clustering", "forecasting")
 TRACKS = ("traditional", "neural", "pretrained")
 PREFERENCES = ("speed", "small", "explainable", "simple")
 STAGES = ("plan", "deploy")
