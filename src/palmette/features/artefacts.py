@@ -74,6 +74,8 @@ class ScriptEntry(Model):
     target: str = ""
     """For a function, its name in the script; for a driver, its path in the repository."""
     arguments: tuple[str, ...] = ()
+    as_module: bool = False
+    """Whether a command names the module (`python -m`), because the file imports its own package."""
     cutoff_format: str = ""
     """Format for `strftime`; ISO 8601 with an offset if empty."""
     source: str = ""

@@ -36,13 +36,16 @@ class RunCall(NamedTuple):
     function: str
     """The function of the script to call; empty for a command."""
     arguments: tuple[str, ...]
+    as_module: bool = False
+    """Whether the command names the module."""
 
     @property
     def command(self) -> tuple[str, ...]:
         """The call as a command line."""
-        if not self.function:
-            return ("spark-submit", self.path, *self.arguments)
         module = ".".join(PurePosixPath(self.path).with_suffix("").parts).removeprefix("src.")
+        if not self.function:
+            started = ("python", "-m", module) if self.as_module else ("spark-submit", self.path)
+            return (*started, *self.arguments)
         given = ", ".join(map(repr, self.arguments))
         return ("python", "-c", f"from {module} import {self.function}; {self.function}({given})")
 
@@ -54,7 +57,8 @@ def run_call(entry: ScriptEntry, script: str, view: View, config: str, as_of: da
     text = written.strftime(entry.cutoff_format) if entry.cutoff_format else written.isoformat()
     values = {"{config}": config, "{cutoff}": text, "{view}": view.name}
     given = tuple(reduce(lambda word, item: word.replace(*item), values.items(), word) for word in entry.arguments)
-    return RunCall(entry.target if entry.kind == "driver" else script, entry.target * (entry.kind == "function"), given)
+    path, function = (entry.target, "") if entry.kind == "driver" else (script, entry.target)
+    return RunCall(path, function, given, entry.as_module)
 
 
 def is_expressible(entry: ScriptEntry, as_of: datetime) -> bool:

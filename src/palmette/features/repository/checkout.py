@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import configparser
 import os
 import tomllib
@@ -287,3 +288,23 @@ def is_called(name: str, patterns: Iterable[str]) -> bool:
 def _strings(value: Any) -> list[str]:
     values = value if isinstance(value, list) else [value]
     return [item for item in values if isinstance(item, str)]
+
+
+def undefined_names(text: str) -> set[str]:
+    """Names that a module uses and nowhere defines, such as the constant of another view's table.
+
+    >>> undefined_names("import json\\njson.dumps(VALUE)")
+    {'VALUE'}
+    """
+    nodes = list(ast.walk(ast.parse(text)))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | vars(builtins).keys() | {"__file__"}
+    for node in nodes:
+        match node:
+            case ast.arg():
+                bound.add(node.arg)
+            case ast.FunctionDef() | ast.ClassDef() | ast.ExceptHandler():
+                bound.add(node.name or "")
+            case ast.Import() | ast.ImportFrom():
+                bound |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    return {node.id for node in names} - bound

@@ -124,6 +124,19 @@ def usual_entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Se
     Args:
         options: Default names of the options for configuration and cut-off.
     """
+    entry = _entry(checkout, neighbours, options)
+    path = entry.target if entry.kind == "driver" else neighbours[0].module.path if neighbours else ""
+    started = next((module for module in checkout.modules if module.path == path), None)
+    return entry.model_copy(update={"as_module": started is not None and _imports_own_package(started)})
+
+
+def _imports_own_package(module: Module) -> bool:
+    """Whether a file can only be run as a module from the root: it imports the package that it is in."""
+    own = module.name.partition(".")[0]
+    return module.path.startswith(f"{own}/") and any(name.split(".")[0] == own for name in module.imports.values())
+
+
+def _entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequence[str]) -> ScriptEntry:
     plain = ScriptEntry(arguments=(options[0], "{config}", options[1], "{cutoff}"))
     if not neighbours:
         return plain
@@ -132,8 +145,8 @@ def usual_entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Se
         form = _cutoff_format(modules)
         for path, words in _commands(checkout):
             for one in neighbours:
-                if one.module.path in words:
-                    rest = words[words.index(one.module.path) + 1 :]
+                for named in {one.module.path, one.module.name}.intersection(words):
+                    rest = words[words.index(named) + 1 :]
                     return ScriptEntry(arguments=_general(rest, one.view), cutoff_format=form, source=path)
         return plain.model_copy(update={"cutoff_format": form, "source": modules[0].path})
     called = _entry_function(modules[0])

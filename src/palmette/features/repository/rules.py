@@ -17,6 +17,7 @@ from palmette.features.artefacts import Conventions
 from palmette.features.repository.checkout import called_names
 from palmette.features.repository.habits import CASTS, DOCSTRING_FORMS, SORTED, is_sorted, output_columns
 from palmette.features.signature import is_frame, shape_of
+from palmette.features.team_document import SUFFIXES
 
 _CODE = re.compile(r"`([^`]+)`")
 _NEVER = re.compile(r"\b(no|never|not|don't|avoid|without|forbid\w*|instead of)\b", re.IGNORECASE)
@@ -72,7 +73,8 @@ def rule_reports(files: DeliveredFiles) -> tuple[RuleReport, ...]:
 
 
 def _report(rule: str, files: DeliveredFiles) -> RuleReport:
-    claims = [claim for reader in _READERS for claim in reader(rule, files)]
+    parts = re.split(r"(?<=[.;]) ", rule)
+    claims = [claim for part in parts for reader in _READERS for claim in reader(part, files)]
     if not claims:
         return RuleReport(rule, "not checkable", "it states nothing that can be looked up in the files")
     broken = [claim.what for claim in claims if not claim.holds]
@@ -160,7 +162,16 @@ def _docstrings(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
     for style, mark in DOCSTRING_FORMS.items():
         if style in rule.lower():
             other = [name for name, doc in docs.items() if not re.search(mark, doc or "", re.MULTILINE)]
-            yield _Claim(f"in the form of {style.title()}{f', but for {other[0]}' if other else ''}", not other)
+            but = f", but for {', '.join(other)}" if other else ""
+            yield _Claim(f"in the form of {style.title()}{but}", not other)
+
+
+def _uses(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    """Functions of a module that a rule asks to use."""
+    for code in _CODE.findall(rule) if re.search(r"\b(use[sd]?|with)\b", rule, re.IGNORECASE) else ():
+        name = re.fullmatch(r"[\w.]+\.([a-z_]\w*)(?:\(.*\))?", code)
+        if name and not _NEVER.search(rule) and not code.endswith((".py", *SUFFIXES)):
+            yield _Claim(f"`{code}` is used", name[1] in files.called)
 
 
 def _pure(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
@@ -225,5 +236,6 @@ def _parses(code: str) -> bool:
 
 
 _READERS: Sequence[Callable[[str, DeliveredFiles], Iterator[_Claim]]] = (
-    _imports, _functions, _never, _lines, _docstrings, _pure, _casts, _sorted, _helpers, _paths, _options, _annotated,
+    _imports, _functions, _never, _uses, _lines, _docstrings, _pure, _casts, _sorted, _helpers, _paths, _options,
+    _annotated,
 )  # fmt: skip

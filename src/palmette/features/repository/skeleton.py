@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from palmette.features.repository.checkout import Checkout, Function, Module
+from palmette.features.repository.checkout import Checkout, Function, Module, undefined_names
 from palmette.features.repository.neighbours import Builder, Neighbour, builder_of
 from palmette.features.repository.spelling import general, mentions, replaced, respelt, without
 from palmette.features.signature import BY_NAME, is_frame, meaning_of, parameters_of
@@ -60,7 +60,7 @@ def skeleton(neighbours: Sequence[Neighbour], new: ViewNames) -> Skeleton | None
     ranked: list[tuple[tuple[int, int, str], _Source, str, tuple[str, ...]]] = []
     for source in sources:
         text = source.filled(new)
-        if text is None or not _parses(text):
+        if text is None or not _parses(text) or undefined_names(text) - undefined_names(source.module.text):
             continue
         differing = [(other, found) for other in sources if (found := source.differences(other))]
         unlike = -abs(len(source.names.tables) - len(new.tables))
