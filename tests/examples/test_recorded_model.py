@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,8 +88,10 @@ def test_a_recorded_run_comes_to_its_pull_request_again(
 def test_a_model_finds_the_fault_of_another_actor_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recorded tests ask for the very schema of the expected rows, nullability included; the script fails on that,
     and the planner, which saw the failure alone, went back to the test writer."""
-    whole, new = TeamSuiteCheck._suite, "tests/features/test_user_offer_history.py"
-    monkeypatch.setattr(TeamSuiteCheck, "_suite", lambda self, argv, root: whole(self, [*argv, new], root))
+    whole, command = TeamSuiteCheck._run, "python -m pytest -q tests/features/test_user_offer_history.py"
+    monkeypatch.setattr(
+        TeamSuiteCheck, "_run", lambda self, root, subject: whole(replace(self, command=command), root, subject)
+    )
     result = replay("user_offer_history", tmp_path)
     assert result.status == "finished", result.reason
     assert sum(cost.calls for cost in result.state.bill.values()) == recorded_calls("user_offer_history")

@@ -93,7 +93,7 @@ def _answer(result: Any, *, plan: bool) -> dict[str, Any]:
     table, fields = result.toArrow(), result.schema.fields
     kinds = [field.dataType.simpleString() for field in fields]
     values = [
-        [_plain(dict(value) if value and kind.startswith("map") else value) for value in column.to_pylist()]
+        [_plain(dict(value) if value is not None and kind.startswith("map") else value) for value in column.to_pylist()]
         for kind, column in zip(kinds, table.columns, strict=True)
     ]
     return {
