@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 
 from palmette.documents import Model
 from palmette.features.artefacts import Config, Conventions, Role
@@ -13,6 +14,8 @@ from palmette.features.signature import BoundParameter, Meaning, declared, shape
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.view import View
 from palmette.features.team_document import format_of
+
+MOST_OF_A_LINE = 60  # characters of a schema in one line of a script
 
 
 def load_body(scope: ScriptScope, conventions: Conventions, config: Config) -> list[str]:
@@ -39,7 +42,9 @@ def _reader(scope: ScriptScope, table: Table, config: Config) -> str:
         header = ", header=True, escape='\"'" if table.format == "csv" else ""
         zoned = any(column.type == "timestamp" for column in table.columns)
         reader = 'spark.read.option("timeZone", "UTC")' if zoned else "spark.read"
-        return f"{reader}.{table.format}({place}, schema={quoted(schema)}{header})"
+        *pieces, last = textwrap.wrap(schema, MOST_OF_A_LINE, break_long_words=False)
+        text = " ".join([*(quoted(f"{piece} ") for piece in pieces), quoted(last)])
+        return f"{reader}.{table.format}({place}, schema={f'({text})' if pieces else text}{header})"
     call = scope.utility_call(
         "read_table", spark="spark", path=place, name=place, table=place, format=quoted(table.format)
     )

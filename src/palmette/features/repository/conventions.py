@@ -56,10 +56,10 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
     checkout, view_name = checkout or Checkout(root), view.name
     neighbours = find_neighbours(checkout)
     text = checkout.text(run.repository.readme)
-    readme = read_readme(text, checkout.test_names)
-    stated = [shape for shape in readme.functions if not any(shape.name in one.module.imports for one in neighbours)]
+    helpers = {name for one in neighbours for name in one.module.imports}
+    readme = read_readme(text, checkout.test_names, helpers)
     model, departures = _model(neighbours, checkout, view)
-    unfit = _unfit(model, checkout, view, stated) if model is not None else None
+    unfit = _unfit(model, checkout, view, readme.functions) if model is not None else None
     found = model if unfit is None else None
     if found is not None:
         functions = _shapes(found)
@@ -67,7 +67,7 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
         departures = (unfit,) if unfit is not None else departures
         shapes = _shapes(model) if model is not None else ()
         known = [one for one in shapes if one.role != "build" or _takes_cutoff(one)]
-        functions = _functions(stated, known, _config_annotation(run, neighbours), view_name)
+        functions = _functions(readme.functions, known, _config_annotation(run, neighbours), view_name)
     paths = _Paths.of(checkout, neighbours)
 
     def place(*patterns: str) -> str:
@@ -89,7 +89,7 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
         model=found.model if found is not None else "",
         owner=found.builder.rpartition(".")[0] if found is not None else "",
         style=style_of(neighbours, text),
-        entry=usual_entry(checkout, neighbours if found is not None else (), options),
+        entry=usual_entry(checkout, neighbours, options, follows=found is not None),
         naive_cutoffs=found is not None and re.search(r"tzinfo|timezone|\bUTC\b", found.text) is None,
         config_option=options[0],
         as_of_option=options[1],

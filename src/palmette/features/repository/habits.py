@@ -118,13 +118,16 @@ def is_sorted(node: ast.FunctionDef) -> bool:
     return not {"orderBy", "sort"}.isdisjoint(_methods_of_result(node))
 
 
-def usual_entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequence[str]) -> ScriptEntry:
+def usual_entry(
+    checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequence[str], *, follows: bool = True
+) -> ScriptEntry:
     """How the team runs a script: from the command line, by a function that others call, or through a driver.
 
     Args:
         options: Default names of the options for configuration and cut-off.
+        follows: Whether the script has the shape of a neighbour; else it has an entry point of its own.
     """
-    entry = _entry(checkout, neighbours, options)
+    entry = _entry(checkout, neighbours if follows else (), options)
     path = entry.target if entry.kind == "driver" else neighbours[0].module.path if neighbours else ""
     started = next((module for module in checkout.modules if module.path == path), None)
     return entry.model_copy(update={"as_module": started is not None and _imports_own_package(started)})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from palmette.features.artefacts import FunctionShape, Role
@@ -58,8 +58,14 @@ class ReadmeConventions:
 _FENCE = re.compile(r"^[ ]{0,3}(```|~~~)[^\n]*\n(?P<body>.*?)^[ ]{0,3}\1[ ]*$", re.MULTILINE | re.DOTALL)
 
 
-def read_readme(text: str, test_names: Sequence[str] = TEST_NAMES) -> ReadmeConventions:
-    """The conventions in a README; `test_names` are the patterns for names of test files.
+def read_readme(
+    text: str, test_names: Sequence[str] = TEST_NAMES, helpers: Collection[str] = ()
+) -> ReadmeConventions:
+    """The conventions in a README.
+
+    Args:
+        test_names: Patterns for names of test files.
+        helpers: Functions that scripts import; a README that names one does not ask for it in each script.
 
     >>> read_readme("- Scripts live in `jobs/<view>.py`.").script_path
     'jobs/{view}.py'
@@ -70,7 +76,7 @@ def read_readme(text: str, test_names: Sequence[str] = TEST_NAMES) -> ReadmeConv
         r"\b(\d{2,3})[ -](?:characters|columns|chars)\b|line length\D{0,12}(\d{2,3})", text, re.IGNORECASE
     )
     return ReadmeConventions(
-        functions=_functions(text, bullets),
+        functions=_functions(text, bullets, helpers),
         **paths,
         line_length=int(length[1] or length[2]) if length and 60 <= int(length[1] or length[2]) <= 200 else None,
         rules=tuple(b[:_LONGEST] for b in bullets if _SUBJECT.search(b) and _DUTY.search(b))[:_MOST_RULES],
@@ -113,7 +119,7 @@ def _paths(text: str, test_names: Sequence[str]) -> dict[str, str]:
     return {"config_path": other, **found} if other else found
 
 
-def _functions(text: str, bullets: list[str]) -> tuple[FunctionShape, ...]:
+def _functions(text: str, bullets: list[str], helpers: Collection[str]) -> tuple[FunctionShape, ...]:
     """Functions that every script defines, from sentences that require them, then from tables and code blocks."""
     shapes: dict[Role, FunctionShape] = {}
     statements = [*bullets, *(" ".join(p.split()) for p in re.split(r"\n\s*\n", _FENCE.sub("", text)))]
@@ -131,7 +137,9 @@ def _functions(text: str, bullets: list[str]) -> tuple[FunctionShape, ...]:
             codes += _definitions(fence["body"])
     for code in codes:
         shape = parse_signature(code)
-        if shape is not None and (shape.role not in shapes or (shape.parameters and not shapes[shape.role].parameters)):
+        if shape is None or shape.name in helpers:
+            continue
+        if shape.role not in shapes or (shape.parameters and not shapes[shape.role].parameters):
             shapes[shape.role] = shape
     return tuple(shapes.values())
 

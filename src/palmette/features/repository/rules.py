@@ -171,7 +171,7 @@ def _uses(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
     for code in _CODE.findall(rule) if re.search(r"\b(use[sd]?|with)\b", rule, re.IGNORECASE) else ():
         name = re.fullmatch(r"[\w.]+\.([a-z_]\w*)(?:\(.*\))?", code)
         if name and not _NEVER.search(rule) and not code.endswith((".py", *SUFFIXES)):
-            yield _Claim(f"`{code}` is used", name[1] in files.called)
+            yield _Claim(f"`{code}` is used", name[1] in files.called or code in files.script)
 
 
 def _pure(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
