@@ -72,9 +72,13 @@ class EndpointRequest(NamedTuple):
 
 
 def scored(
-    metric: Metric, truth: NDArray[np.generic], made: Predictions, baseline: Predictions | None,
-    positive: str | None = None, **resampling: Any,
-) -> Score:  # fmt: skip
+    metric: Metric,
+    truth: NDArray[np.generic],
+    made: Predictions,
+    baseline: Predictions | None,
+    positive: str | None = None,
+    **resampling: Any,
+) -> Score:
     """Scores predictions with an interval, and the baseline beside them; `resampling` is as of `interval`."""
     bounds = interval(metric, truth, made, positive, **resampling)
     other = None if baseline is None else score(metric, truth, baseline, positive)

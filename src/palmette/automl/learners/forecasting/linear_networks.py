@@ -54,9 +54,13 @@ class LinearNetwork(BaseEstimator):
             descent = torch.optim.AdamW(self.layers_.parameters(), lr=1e-3, weight_decay=1e-2)
             epochs = self.epochs if cut < len(x) else 0
             train(
-                self.layers_, descent, losses, lambda: self._loss(x[cut:], y[cut:]).item(),
-                epochs=epochs, patience=EPOCHS_WITHOUT_GAIN,
-            )  # fmt: skip
+                self.layers_,
+                descent,
+                losses,
+                lambda: self._loss(x[cut:], y[cut:]).item(),
+                epochs=epochs,
+                patience=EPOCHS_WITHOUT_GAIN,
+            )
         self.layers_.cpu()
         return self
 

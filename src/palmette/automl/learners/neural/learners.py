@@ -110,11 +110,14 @@ class ImageNetwork(Learner):
         }
         return tuple(
             DefaultConfig(
-                f"{self.name}{end}", {"mirrored": False} if end else {}, reason, rank,
+                f"{self.name}{end}",
+                {"mirrored": False} if end else {},
+                reason,
+                rank,
                 encoders={"image": "image_squares"},
             )
             for end, reason in reasons.items()
-        )  # fmt: skip
+        )
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {

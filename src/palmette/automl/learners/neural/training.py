@@ -26,10 +26,15 @@ DESCENT = {"lr": 2e-3, "weight_decay": 1e-3}
 
 
 def train(
-    network: nn.Module, descent: Any, losses: Callable[[], Iterator[torch.Tensor]],
-    valid_loss: Callable[[], float] | None = None, *,
-    epochs: int, patience: int = 1, deadline: float = math.inf,
-) -> int:  # fmt: skip
+    network: nn.Module,
+    descent: Any,
+    losses: Callable[[], Iterator[torch.Tensor]],
+    valid_loss: Callable[[], float] | None = None,
+    *,
+    epochs: int,
+    patience: int = 1,
+    deadline: float = math.inf,
+) -> int:
     """Trains until the loss of validation rows stops falling, restores the best weights and returns their epochs.
 
     Args:
@@ -81,9 +86,14 @@ class NetworkEstimator(BaseEstimator):
         return self
 
     def fit_until(
-        self, X: Any, y: Any, valid: tuple[Any, Any] | None = None, sample_weight: Any = None,
-        patience: int = 12, deadline: float = math.inf,
-    ) -> int:  # fmt: skip
+        self,
+        X: Any,
+        y: Any,
+        valid: tuple[Any, Any] | None = None,
+        sample_weight: Any = None,
+        patience: int = 12,
+        deadline: float = math.inf,
+    ) -> int:
         """Fits and returns the number of epochs; with validation rows, the number that is best for them.
 
         Training stops after `patience` epochs without improvement, or at `deadline`, a value of time.monotonic().

@@ -55,8 +55,10 @@ def rows_text(
     """
     decoded = [decode_row(schema, row) for row in rows]
     texts = [{name: cell_text(kind, row[name], implied.cutoff) for name, kind in schema.items()} for row in decoded]
-    stated = [{name: row[name] for name in schema if not implied.equals(name, values)}
-              for row, values in zip(texts, decoded, strict=True)]  # fmt: skip
+    stated = [
+        {name: row[name] for name in schema if not implied.equals(name, values)}
+        for row, values in zip(texts, decoded, strict=True)
+    ]
 
     def differing(first: int) -> list[dict[str, str]]:
         """What each other row has instead of the values of the first."""
