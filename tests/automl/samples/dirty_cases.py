@@ -271,7 +271,7 @@ def unreadable(folder: Path) -> Path:
     path.write_text(GOOD, "utf-8")
     path.chmod(0)
     if os.access(path, os.R_OK):
-        pytest.skip("whoever runs this may read everything")
+        pytest.skip("this user can read every file")
     return path
 
 

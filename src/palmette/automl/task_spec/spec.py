@@ -162,7 +162,8 @@ class StatedFields(Model):
     target: str = ""
     """The column to predict, none for clustering; a forecast may have several, separated by commas, or `all`."""
     problem: str = ""
-    """`classification`, `regression`, `clustering`, `node_classification` or `forecasting`; follows from the target."""
+    """`classification`, `regression`, `clustering`, `forecasting`, `node_classification` or `node_clustering`; follows
+    from the target."""
     metric: str = ""
     """Compares candidates, e.g. `roc_auc` or `macro F1`; by default that of problem and target."""
     positive: Scalar = ""

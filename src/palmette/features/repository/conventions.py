@@ -199,8 +199,9 @@ class _Constants(ast.NodeTransformer):
         self.values = values
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
+        others = {name: value for name, value in self.values.items() if name != node.id}
         value = self.values.get(node.id)
-        return node if value is None else self.visit(copy.deepcopy(value))
+        return node if value is None else _Constants(others).visit(copy.deepcopy(value))
 
 
 def _shapes(found: Skeleton) -> tuple[FunctionShape, ...]:

@@ -128,6 +128,8 @@ def usual_entry(
         follows: Whether the script has the shape of a neighbour; else it has an entry point of its own.
     """
     entry = _entry(checkout, neighbours if follows else (), options)
+    if entry.source and not entry.source.endswith(".py"):  # a command of the team's
+        return entry
     path = entry.target if entry.kind == "driver" else neighbours[0].module.path if neighbours else ""
     started = next((module for module in checkout.modules if module.path == path), None)
     return entry.model_copy(update={"as_module": started is not None and _imports_own_package(started)})
@@ -148,9 +150,10 @@ def _entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequenc
         form = _cutoff_format(modules)
         for path, words in _commands(checkout):
             for one in neighbours:
-                for named in {one.module.path, one.module.name}.intersection(words):
-                    rest = words[words.index(named) + 1 :]
-                    return ScriptEntry(arguments=_general(rest, one.view), cutoff_format=form, source=path)
+                if rest := _after(one.module, words):
+                    named = rest[0] == one.module.name
+                    arguments = _general(rest[1:], one.view)
+                    return ScriptEntry(arguments=arguments, as_module=named, cutoff_format=form, source=path)
         return plain.model_copy(update={"cutoff_format": form, "source": modules[0].path})
     called = _entry_function(modules[0])
     if called is not None:
@@ -161,6 +164,12 @@ def _entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequenc
                 kind="function", target=called.name, arguments=given, cutoff_format=form, source=modules[0].path
             )
     return _driver(checkout, neighbours) or ScriptEntry(kind="none")
+
+
+def _after(module: Module, words: Sequence[str]) -> list[str]:
+    """The words of a command from a module's path or name on; empty if it does not run the module."""
+    named = next((word for word in words if word in (module.path, module.name)), "")
+    return [*words[words.index(named) :]] if named else []
 
 
 def _has_guard(module: Module) -> bool:
@@ -267,15 +276,17 @@ def _driver(checkout: Checkout, neighbours: Sequence[Neighbour]) -> ScriptEntry 
             continue
         form = _cutoff_format([module])
         for path, words in _commands(checkout):
-            if module.path in words or module.name in words:
-                named = module.path if module.path in words else module.name
-                rest = words[words.index(named) + 1 :]
-                view = next((one.view for one in neighbours if any(one.view in word for word in rest)), "")
-                arguments = _general(rest, view) if view else ()
-                if arguments:
-                    return ScriptEntry(
-                        kind="driver", target=module.path, arguments=arguments, cutoff_format=form, source=path
-                    )
+            named, *rest = _after(module, words) or [""]
+            view = next((one.view for one in neighbours if any(one.view in word for word in rest)), "")
+            if view:
+                return ScriptEntry(
+                    kind="driver",
+                    target=module.path,
+                    arguments=_general(rest, view),
+                    as_module=named == module.name,
+                    cutoff_format=form,
+                    source=path,
+                )
         known = [(option, _placeholder(option)) for option in declared_options(module)]
         if known and all(value for _, value in known):
             given = [[option, value] if option.startswith("-") else [value] for option, value in known]

@@ -72,7 +72,7 @@ def _tests(
             [
                 f'@pytest.mark.parametrize("text", {name}.values(), ids={name})',
                 f"def test_case{number}({fixture_of(conventions)}: SparkSession, text: str) -> None:",
-                '    """The rows that a case expects come out of the rows that it gives."""',
+                '    """Compare the rows that a case expects with those that come out."""',
                 *(f"    {line}" for line in lines),
             ]
         ),
