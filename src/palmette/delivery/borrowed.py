@@ -118,13 +118,7 @@ def _quoted(text: str) -> str:
 
 
 def problem(
-    code: str,
-    message: str,
-    value: object,
-    remedy: str,
-    *,
-    field: str = "repository.path",
-    known: Iterable[str] = (),
+    code: str, message: str, value: object, remedy: str, *, field: str = "repository.path", known: Iterable[str] = ()
 ) -> InputError:
     """An InputError about the repository or branches of a run."""
     text = str(value)

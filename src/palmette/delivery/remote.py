@@ -96,12 +96,7 @@ def push_command(worktree: Worktree, remote: str) -> str:
     return shlex.join(["git", "-C", str(worktree.source.repository), "push", remote, worktree.branch.name])
 
 
-def push(
-    worktree: Worktree,
-    remote: str,
-    credentials: Credentials = ANONYMOUS,
-    seconds: float = PUSH_SECONDS,
-) -> None:
+def push(worktree: Worktree, remote: str, credentials: Credentials = ANONYMOUS, seconds: float = PUSH_SECONDS) -> None:
     """Pushes the branch, never by force. A token for an http(s) remote is sent only as a header."""
     url = remote_url(worktree.git, remote)
     if _is_inside(url, worktree.source):

@@ -147,11 +147,7 @@ def base_of(git: Git, base: str | None) -> tuple[str, str]:
         current = git.attempt("symbolic-ref", "--quiet", "--short", "HEAD")
         if current.code != 0:
             raise problem(
-                "no-base",
-                "no branch is checked out",
-                git.named,
-                "Name the base branch.",
-                field="repository.base",
+                "no-base", "no branch is checked out", git.named, "Name the base branch.", field="repository.base"
             )
         base = current.out.strip()
     for ref in (f"refs/heads/{base}", f"refs/remotes/origin/{base}"):

@@ -26,15 +26,7 @@ from palmette.engine.artefacts import ArtefactStore
 from palmette.engine.calls import Paid, Pay, Spend, pay_unrecorded
 from palmette.engine.drawing import draw
 from palmette.engine.events import Entry, Event
-from palmette.engine.human import (
-    ConsoleHuman,
-    Human,
-    NoHuman,
-    WebHuman,
-    answer_question,
-    human_of,
-    open_questions,
-)
+from palmette.engine.human import ConsoleHuman, Human, NoHuman, WebHuman, answer_question, human_of, open_questions
 from palmette.engine.journal import Journal, read_journal, run_state
 from palmette.engine.lint import check_topology, lint
 from palmette.engine.planner import Decision, Planner, Situation

@@ -176,10 +176,7 @@ class Invoker:
                 task = task._replace(last=outcome.output)
             past.append(
                 PastAttempt(
-                    number=len(past) + 1,
-                    reason=outcome.reason,
-                    fix=outcome.fix,
-                    violations=outcome.verdict.violations,
+                    number=len(past) + 1, reason=outcome.reason, fix=outcome.fix, violations=outcome.verdict.violations
                 )
             )
         return outcome

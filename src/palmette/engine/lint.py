@@ -40,10 +40,7 @@ _MISTAKES = {
         "{value!r}, made by {others!r}, is not a list.",
         "Fan out over a list: an Output whose only field is a list or tuple.",
     ),
-    "no-criterion": (
-        "The end actor {value!r} has no success criterion.",
-        "Give its class a `check` that can fail.",
-    ),
+    "no-criterion": ("The end actor {value!r} has no success criterion.", "Give its class a `check` that can fail."),
     "same-artefact": (
         "{actor!r} produces the artefact {value!r}, which {others}.",
         "An artefact has one producer: remove one of them.",

@@ -72,10 +72,7 @@ def apt_cases(subject: Subject) -> LookupResult:
     apt = sorted((case for case in known.values() if case.applies(subject)), key=lambda case: -case.narrowness)
     findings = tuple(
         KnowledgeFinding(
-            text=case.text,
-            source=case.source,
-            because=case.because.format_map(figures),
-            algorithms=case.algorithms,
+            text=case.text, source=case.source, because=case.because.format_map(figures), algorithms=case.algorithms
         )
         for case in apt
     )

@@ -24,16 +24,7 @@ from palmette.llm.secrets import error_json
 from palmette.roots import Roots
 from palmette.web import documents
 from palmette.web.models import model_form, pull_request_view, report_page
-from palmette.web.runs import (
-    CALLS,
-    RunIndex,
-    difference,
-    files_of,
-    progress_of,
-    run_folder,
-    run_view,
-    stamp_of,
-)
+from palmette.web.runs import CALLS, RunIndex, difference, files_of, progress_of, run_folder, run_view, stamp_of
 from palmette.web.security import UPLOADS, Guard, is_loopback, new_token
 from palmette.web.work import Endpoints, Workers
 from palmette.web.worker import Job

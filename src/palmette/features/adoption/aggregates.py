@@ -166,16 +166,12 @@ def _edge(name: str, arguments: list[Tree], rows: RowChoice) -> dict[str, Any] |
     of, order = arguments[0], rows.value(arguments[1])
     present = text_of(exp.Not(this=exp.Is(this=of, expression=exp.Null())))
     counted = [one for one in rows.conditions if text_of(one) != present]
-    by = _order(order)
-    if len(counted) == len(rows.conditions) or by is None:
+    by = order.expressions if function_name(order) == "struct" else [order]
+    if len(counted) == len(rows.conditions) or not all(isinstance(one, exp.Column) for one in by):
         return None
     rows.conditions = counted
-    return {"function": "last" if name == "max_by" else "first", "of": text_of(of), **_unless_usual(by, rows)}
-
-
-def _order(tree: Tree) -> list[str] | None:
-    columns = tree.expressions if function_name(tree) == "struct" else [tree]
-    return [one.name for one in columns] if all(isinstance(one, exp.Column) for one in columns) else None
+    function = "last" if name == "max_by" else "first"
+    return {"function": function, "of": text_of(of), **_unless_usual([one.name for one in by], rows)}
 
 
 def _unless_usual(order: list[str], rows: RowChoice) -> dict[str, Any]:

@@ -165,11 +165,6 @@ def flat(values: object) -> Iterator[object]:
             yield one
 
 
-def case(branches: Sequence[tuple[Tree, Tree]], default: Tree | None = None) -> Tree:
-    ifs = [exp.If(this=condition, true=value) for condition, value in branches]
-    return exp.Case(ifs=ifs, default=default)
-
-
 def resolved(tree: Tree, columns: Mapping[str, Tree], why: str = "") -> Tree:
     """The tree with each column replaced by what it stands for."""
 

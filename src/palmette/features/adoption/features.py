@@ -12,15 +12,7 @@ import yaml
 from sqlglot import exp
 
 from palmette.features.adoption.aggregates import RowChoice, aggregate_of, split
-from palmette.features.adoption.columns import (
-    NotReadError,
-    Tree,
-    before_cutoff,
-    mentions,
-    sql,
-    text_of,
-    time_column,
-)
+from palmette.features.adoption.columns import NotReadError, Tree, before_cutoff, mentions, sql, text_of, time_column
 from palmette.features.adoption.frames import Atom, Keyed, ScriptReading, SymbolicRows
 from palmette.features.spec.aggregates import result_type
 from palmette.features.spec.dfr import Table
@@ -217,7 +209,11 @@ class Drafter:
         tree = column.tree.copy().transform(replace).transform(without_default)
         text = text_of(tree)
         types = {name: SparkType.parse(one["dtype"]) for name, one in self.features.items()}
-        types |= {AS_OF: SparkType("timestamp")} | {key: self._key_type(key) for key in self.result.keys}
+        registered = {
+            name: kind for table in [*self.tables.values()][::-1] for name, kind in table.column_types.items()
+        }
+        types |= {AS_OF: SparkType("timestamp")}
+        types |= {key: registered.get(key, SparkType("string")) for key in self.result.keys}
         self._put(column.name, column.dtype or check(text, types).type, column.default, {"derive": text})
 
     def _put(self, name: str, dtype: SparkType | None, default: object, computed: dict[str, Any]) -> None:
@@ -226,24 +222,18 @@ class Drafter:
         known = {} if default is None else {"nullable": False, "default": default}
         self.features[name] = {"name": name, "dtype": str(dtype), **known, **computed}
 
-    def _key_type(self, key: str) -> SparkType:
-        found = (table.column(key) for table in self.tables.values())
-        return next((column.type.parsed for column in found if column is not None), SparkType("string"))
-
     def _computed(self, atom: Atom) -> tuple[dict[str, Any], SparkType | None]:
         """The computation of an atom as a field of a feature, and its type if it is known."""
         table = atom.rows.table
         if (column := _looked_up(atom)) is not None:
-            registered = table.column(column)
             found = {"table": table.name, "column": column, "on": list(atom.keys)}
-            return {"lookup": found}, None if registered is None else registered.type.parsed
+            return {"lookup": found}, table.column_types.get(column)
         source, conditions = self._source(atom.rows)
         schema = self._schema(atom.rows)
         by = {} if set(atom.keys) == set(self.result.keys) else {"by": list(atom.keys)}
         inferred = type_of(text_of(atom.tree), {**schema, AS_OF: SparkType("timestamp")})
         rows = RowChoice(table, schema, atom.rows.window, list(conditions))
-        aggregate = aggregate_of(atom.tree, rows, atom.rows.unique)
-        if aggregate is not None:
+        if (aggregate := aggregate_of(atom.tree, rows, atom.rows.unique)) is not None:
             inferred = inferred or _result(aggregate, schema)
             return {"aggregate": {**aggregate, "source": source, **rows.shared, **by}}, inferred
         if atom.rows.unique:
@@ -278,14 +268,14 @@ class Drafter:
 
     def _schema(self, rows: SymbolicRows) -> dict[str, SparkType]:
         """The columns of rows after their steps; those of unknown type are left out."""
-        schema = {column.name: column.type.parsed for column in rows.table.columns}
+        schema = rows.table.column_types
         for step in rows.steps:
             ((kind, of),) = step.items()
             found: dict[str, SparkType | None] = {}
             if kind == "compute":
                 found = {name: type_of(text, {**schema, AS_OF: SparkType("timestamp")}) for name, text in of.items()}
             elif kind == "join":
-                columns = {one.name: one.type.parsed for one in self.tables[of["table"]].columns}
+                columns = self.tables[of["table"]].column_types
                 found = {new: columns.get(there) for new, there in pairs(of["columns"]).items()}
             elif kind != "filter":
                 result = {"gap": SparkType("double"), "session": SparkType("bigint")}
@@ -310,11 +300,8 @@ class Drafter:
         for key in self.result.keys:
             columns = [rows.table.column(key) for rows in self.result.base]
             filtered = all(f"{key} IS NOT NULL" in str(rows.steps) for rows in self.result.base)
-            if (
-                key not in self.result.present
-                and not filtered
-                and any(one is not None and one.nullable for one in columns)
-            ):
+            present = key in self.result.present or filtered
+            if not present and any(one is not None and one.nullable for one in columns):
                 self.reading.note(f"rows with {key} null are in the script's output; a specification leaves them out")
         windows = {self._source(rows)[0]: rows.window for rows in self.result.base}
         for one in self.features.values():

@@ -86,10 +86,6 @@ class SymbolicRows:
     are_cutoffs: bool = False
     """Whether these are just keys with their cut-offs."""
 
-    @property
-    def has_cutoffs(self) -> bool:
-        return AS_OF in self.columns
-
 
 @dataclass(frozen=True)
 class Keyed:
@@ -130,15 +126,12 @@ def where(reading: ScriptReading, frame: Frame, condition: Tree) -> Frame:
             else:
                 reading.note(f"only rows with {text_of(part)} are kept; a specification keeps all keys")
             continue
-        if is_newest(tree, frame.table):
-            frame = _newest(reading, frame, tree)
-            continue
-        frame = _kept(reading, frame, tree)
+        frame = (_newest if is_newest(tree, frame.table) else _kept)(reading, frame, tree)
     return frame
 
 
 def _kept(reading: ScriptReading, rows: SymbolicRows, tree: Tree) -> SymbolicRows:
-    tests = [test for test in time_tests(tree) if test.column in _times(rows.table)]
+    tests = [test for test in time_tests(tree) if test.column in rows.table.times]
     partitions = {one.column for one in rows.table.partitions if one.of}
     if tests:
         for test in tests:
@@ -165,11 +158,6 @@ def _bounded(reading: ScriptReading, rows: SymbolicRows, test: TimeTest) -> Symb
         raise NotReadError(f"{test.column} is bounded in a way that no window of a specification is")
     window = test.before if rows.window is None else min(test.before, rows.window)
     return replace(rows, window=window)
-
-
-def _times(table: Table) -> tuple[str, ...]:
-    names = (table.event_time, table.available_time, table.valid_from, table.valid_to)
-    return tuple(name for name in names if name)
 
 
 def _names(tree: Tree) -> list[str]:
@@ -201,11 +189,10 @@ def with_columns(reading: ScriptReading, frame: Frame, added: Mapping[str, Tree]
             reading.note(f"{name}: {error.reason}")
             frame = replace(frame, columns={one: tree for one, tree in frame.columns.items() if one != name})
             continue
-        if isinstance(frame, Keyed) or isinstance(tree.unnest(), exp.Column | exp.Predicate | exp.Not | exp.Connector):
-            frame = replace(frame, columns={**frame.columns, name: tree})
-            continue
-        step = sequence_step(name, tree, frame.table)
-        if step is None and tree.find(exp.Window):  # a part of something that a later column completes
+        simple = isinstance(tree.unnest(), exp.Column | exp.Predicate | exp.Not | exp.Connector)
+        step = None if isinstance(frame, Keyed) or simple else sequence_step(name, tree, frame.table)
+        # A window function without a step is a part of something that a later column completes.
+        if isinstance(frame, Keyed) or simple or (step is None and tree.find(exp.Window)):
             frame = replace(frame, columns={**frame.columns, name: tree})
             continue
         if step is not None and frame.window is not None:
@@ -241,9 +228,7 @@ def group(frame: Frame, keys: Sequence[str]) -> Grouped:
 
 def aggregated(reading: ScriptReading, grouped: Grouped, aggregates: Sequence[tuple[str, Tree]]) -> Keyed:
     """Features by key; an aggregate that cannot be read is noted, and its column is unknown from there on."""
-    rows, columns = grouped.rows, dict[str, Tree]()
-    for key in grouped.keys:
-        columns[key] = exp.column(key)
+    rows, columns = grouped.rows, dict[str, Tree]({key: exp.column(key) for key in grouped.keys})
     for name, tree in aggregates:
         try:
             found = resolved(tree, rows.columns)
@@ -253,7 +238,7 @@ def aggregated(reading: ScriptReading, grouped: Grouped, aggregates: Sequence[tu
             reading.note(f"{name}: {error.reason}")
             continue
         columns[name] = reading.add(name, Atom(rows, grouped.keys, found))
-    if rows.has_cutoffs:
+    if AS_OF in rows.columns:
         columns[AS_OF] = exp.column(AS_OF)
     return Keyed(grouped.keys, columns, (rows,), missing="cannot be read where it is computed")
 
@@ -345,7 +330,7 @@ def distinct(frame: Frame) -> Frame:
     """Each row once: keys, or keys with their cut-offs."""
     if isinstance(frame, Keyed):
         return frame
-    if frame.has_cutoffs:
+    if AS_OF in frame.columns:
         return replace(frame, are_cutoffs=True)
     names = tuple(frame.columns)
     return Keyed(names, {name: exp.column(name) for name in names}, (group(frame, names).rows,))

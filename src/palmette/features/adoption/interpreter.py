@@ -16,22 +16,9 @@ from typing import Any, cast
 
 from sqlglot import exp
 
-from palmette.features.adoption import frames
+from palmette.features.adoption import frames, methods
 from palmette.features.adoption.columns import Cutoff, NotReadError, Ordering, Unread, tree_of
 from palmette.features.adoption.frames import Frame, Grouped, Keyed, ScriptReading, SymbolicRows, table_rows
-from palmette.features.adoption.methods import (
-    DottedName,
-    Method,
-    aggregated,
-    binary,
-    column_method,
-    frame_method,
-    labelled,
-    spark_function,
-    type_name,
-    unary,
-    window_method,
-)
 from palmette.features.adoption.statements import result_of
 from palmette.features.repository import Checkout, Module
 from palmette.features.spec.dfr import Table
@@ -154,7 +141,7 @@ class _Scope:
 
     def truth(self, node: ast.expr) -> bool:
         value = self.value(node)
-        if isinstance(value, exp.Expr | Cutoff | SymbolicRows | Keyed | DottedName | Method):
+        if isinstance(value, exp.Expr | Cutoff | SymbolicRows | Keyed | methods.DottedName | methods.Method):
             raise NotReadError(f"whether `{ast.unparse(node)}` is not known", node.lineno)
         return bool(value)
 
@@ -179,11 +166,11 @@ class _Scope:
             case ast.Call():
                 return self.call(node)
             case ast.BinOp():
-                return binary(node.op, self.value(node.left), self.value(node.right))
+                return methods.binary(node.op, self.value(node.left), self.value(node.right))
             case ast.Compare(ops=[op], comparators=[right]):
-                return binary(op, self.value(node.left), self.value(right))
+                return methods.binary(op, self.value(node.left), self.value(right))
             case ast.UnaryOp():
-                return unary(node.op, self.value(node.operand))
+                return methods.unary(node.op, self.value(node.operand))
             case ast.Subscript():
                 return self.item(self.value(node.value), self.value(node.slice))
             case ast.IfExp():
@@ -247,20 +234,20 @@ class _Scope:
         home, _, attribute = dotted.rpartition(".")
         if home in self.interpreter.modules and home != module.name:
             return self.global_name(self.interpreter.modules[home], attribute)
-        return DottedName(dotted)
+        return methods.DottedName(dotted)
 
     def attribute(self, value: object, name: str) -> Any:
-        if isinstance(value, DottedName):
+        if isinstance(value, methods.DottedName):
             if value.dotted in self.interpreter.modules:
                 return self.global_name(self.interpreter.modules[value.dotted], name)
             if value.dotted in ("self", "cls") and self.owner is not None:
                 return self.own(name)
-            return DottedName(f"{value.dotted}.{name}")
+            return methods.DottedName(f"{value.dotted}.{name}")
         if isinstance(value, SymbolicRows | Keyed) and name in value.columns:
             return exp.column(name)
-        if isinstance(value, Method) and value.name == "na" and name in ("fill", "drop"):
-            return Method(value.of, f"{name}na")
-        return Method(value, name)
+        if isinstance(value, methods.Method) and value.name == "na" and name in ("fill", "drop"):
+            return methods.Method(value.of, f"{name}na")
+        return methods.Method(value, name)
 
     def own(self, name: str) -> Any:
         """An attribute of the class: a method or a constant."""
@@ -274,7 +261,7 @@ class _Scope:
         if isinstance(value, SymbolicRows | Keyed) and isinstance(index, str):
             return exp.column(index)
         if isinstance(value, SymbolicRows | Keyed):
-            return frames.select(self.reading, value, [labelled(one) for one in cast(Sequence[object], index)])
+            return frames.select(self.reading, value, [methods.labelled(one) for one in cast(Sequence[object], index)])
         if isinstance(value, exp.Expr) and isinstance(index, str):
             return exp.Dot(this=value, expression=exp.to_identifier(index))
         if isinstance(value, exp.Expr):
@@ -283,7 +270,7 @@ class _Scope:
 
     def call(self, node: ast.Call) -> Any:
         function = self.value(node.func)
-        partly = isinstance(function, Method) and function.name in _PARTLY
+        partly = isinstance(function, methods.Method) and function.name in _PARTLY
         arguments = [item for one in node.args for item in self.partly(one)] if partly else self.items(node.args)
         keywords = dict[str, Any]()
         for one in node.keywords:
@@ -292,9 +279,9 @@ class _Scope:
         match function:
             case Code():
                 return self.interpreter.run(function, arguments, keywords)
-            case DottedName():
+            case methods.DottedName():
                 return self.library(function.dotted, arguments, keywords)
-            case Method():
+            case methods.Method():
                 return self.method(function.of, function.name, arguments, keywords)
         raise NotReadError(f"`{ast.unparse(node.func)}` is not a function that is understood")
 
@@ -310,11 +297,11 @@ class _Scope:
         if dotted.startswith("spark."):
             return self.table(name, arguments, keywords)
         if home == "pyspark.sql.functions":
-            return spark_function(name, arguments, keywords)
+            return methods.spark_function(name, arguments, keywords)
         if home in ("pyspark.sql.Window", "pyspark.sql.window.Window"):
-            return window_method(Ordering(), name, arguments)
+            return methods.window_method(Ordering(), name, arguments)
         if home == "pyspark.sql.types":
-            return type_name(name, arguments)
+            return methods.type_name(name, arguments)
         if dotted in ("datetime.timedelta", "timedelta"):
             return timedelta(*arguments, **keywords)
         if dotted in _BUILTINS:
@@ -329,7 +316,7 @@ class _Scope:
     def table(self, name: str, arguments: list[Any], keywords: Mapping[str, Any]) -> object:
         """The registered table that the script reads by its name or path; a reader for `spark.read.format("csv")`."""
         if name in ("format", "option", "options", "schema"):
-            return DottedName("spark.read")
+            return methods.DottedName("spark.read")
         if name == "sql":
             registered = {one.name: table_rows(one) for one in self.interpreter.tables.values()}
             values = [*arguments[1:], keywords.get("args")]
@@ -346,7 +333,7 @@ class _Scope:
         def step(left: object, right: object) -> object:
             if isinstance(function, Code):
                 return self.interpreter.run(function, [left, right], {})
-            if isinstance(function, DottedName):
+            if isinstance(function, methods.DottedName):
                 return self.method(left, function.dotted.rpartition(".")[2], [right], {})
             raise NotReadError("this use of reduce is not understood")
 
@@ -356,15 +343,15 @@ class _Scope:
         if isinstance(value, Cutoff):  # its day, its text, the same time in another zone
             return value
         if isinstance(value, Ordering):
-            return window_method(value, name, arguments)
+            return methods.window_method(value, name, arguments)
         if isinstance(value, exp.Expr):
-            return column_method(value, name, arguments, keywords)
+            return methods.column_method(value, name, arguments, keywords)
         if isinstance(value, Grouped):
-            return aggregated(self.reading, value, name, arguments)
+            return methods.aggregated(self.reading, value, name, arguments)
         if isinstance(value, SymbolicRows | Keyed):
             if name == "transform":
                 return self.interpreter.run(arguments[0], [value, *arguments[1:]], keywords)
-            return frame_method(self.reading, value, name, arguments, keywords)
+            return methods.frame_method(self.reading, value, name, arguments, keywords)
         if isinstance(value, str | list | dict) and name in _PLAIN_METHODS:
             return getattr(value, name)(*arguments, **keywords)
         raise NotReadError(f"the method {name} is not understood")

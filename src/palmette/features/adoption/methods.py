@@ -17,7 +17,6 @@ from palmette.features.adoption.columns import (
     Tree,
     Unread,
     call,
-    case,
     flat,
     function_call,
     named,
@@ -139,7 +138,7 @@ def spark_function(name: str, arguments: list[Any], keywords: dict[str, Any]) ->
         case "expr", [str() as text]:
             return sql(text)
         case "when", [condition, value]:
-            return case([(condition, tree_of(value))])
+            return exp.Case(ifs=[exp.If(this=condition, true=tree_of(value))])
         case "broadcast", [frame]:
             return frame
         case (("asc" | "desc"), [value]):

@@ -14,17 +14,10 @@ from typing import Any
 import yaml
 
 from palmette.delivery.git import Git
-from palmette.features.onboarding.inference import (
-    EPOCHS,
-    Finding,
-    InferredTable,
-    infer,
-    latest_day,
-)
+from palmette.features.onboarding.inference import EPOCHS, Finding, InferredTable, infer, latest_day
 from palmette.features.onboarding.tables import TableFiles, read_table
 from palmette.features.repository import Checkout, find_neighbours
 from palmette.features.signature import BY_NAME
-from palmette.features.spec.dfr import RegisteredColumn
 from palmette.features.spec.schemas import FORMATS, schema_of
 
 REGISTRY, RUN = "registry.yaml", "run.yaml"
@@ -115,15 +108,12 @@ def _registry(tables: Sequence[InferredTable], folder: Path) -> Iterator[str]:
             yield f"    partitions: {flow(partitions)}{notes.get('partitions', '')}"
         yield "    columns:"
         for column in table.columns:
-            yield f"      - {flow(_fields(column))}{notes.get(f'columns.{column.name}', '')}"
+            further = {"nullable", "values", "length", "unit", "personal"}
+            fields = column.model_dump(mode="json", include=further, exclude_defaults=True)
+            fields = {"name": column.name, "type": str(column.type), **fields}
+            yield f"      - {flow(fields)}{notes.get(f'columns.{column.name}', '')}"
         yield from (f"    # left out, because the registry has no such type: {text}" for text in one.data.left_out)
         yield ""
-
-
-def _fields(column: RegisteredColumn) -> dict[str, Any]:
-    return {"name": column.name, "type": str(column.type), **column.model_dump(
-        mode="json", include={"nullable", "values", "length", "unit", "personal"}, exclude_defaults=True
-    )}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -150,7 +140,8 @@ class _View:
             return None
         referenced = {column for one in events for column, _ in one.references}
         key = max(candidates, key=lambda name: (candidates[name], name in referenced))
-        chosen = max((one for one in events if _has(one, key)), key=lambda one: (one.are_enforced, one.data.rows))
+        having = [one for one in events if key in one.data.table.column_names and (key,) != one.keys]
+        chosen = max(having, key=lambda one: (one.are_enforced, one.data.rows))
         return cls(chosen, key, key.rpartition("_")[0] or key, last + timedelta(days=1))
 
     @property
@@ -203,10 +194,6 @@ class _View:
         if unit:
             return int(instant.timestamp()) * EPOCHS[unit]
         return instant.strftime("%Y-%m-%dT%H:%M:%S") + ("Z" if kind.name == "timestamp" else "")
-
-
-def _has(one: InferredTable, name: str) -> bool:
-    return any(column.name == name for column in one.data.columns) and (name,) != one.keys
 
 
 def _run(view: _View, facts: RepositoryFacts, folder: Path) -> Iterator[str]:

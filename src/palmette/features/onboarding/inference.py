@@ -139,11 +139,8 @@ def _keys(one: InferredTable) -> tuple[tuple[str, ...], bool]:
     likely = [column for column in columns if column.is_key_like and column.distinct >= 0.9 * one.data.rows]
     if likely and one.data.rows >= 20:
         repeated = one.data.rows - likely[0].distinct
-        one.note(
-            "keys",
-            "guess",
-            f"{likely[0].name!r} repeats in {repeated:,} of {one.rows}; perhaps they are delivered more than once",
-        )
+        repeats = f"{likely[0].name!r} repeats in {repeated:,} of {one.rows}"
+        one.note("keys", "guess", f"{repeats}; perhaps they are delivered more than once")
         return (likely[0].name,), False
     first = sorted(columns, key=lambda column: (order[column.name][0], not column.type.is_temporal, order[column.name]))
     for count in (2, 3):
@@ -176,7 +173,9 @@ def _references(one: InferredTable, others: Sequence[InferredTable]) -> Iterator
             if other is one or not other.are_enforced or len(other.keys) != 1:
                 continue
             key = other.data.column(other.keys[0])
-            called = column.name == key.name or column.name.endswith(f"_{key.name}") or _names(column.name, other)
+            called = column.name == key.name or column.name.endswith(f"_{key.name}")
+            # `user_id` refers to a table `users` with the key `id`, too.
+            called |= key.name == "id" and column.name.endswith("_id") and _is_own_key(column.name, other.data.name)
             if not called or column.type != key.type or (one.keys == (column.name,) and one.are_enforced):
                 continue
             used = pc.unique(column.values.drop_null())
@@ -185,11 +184,6 @@ def _references(one: InferredTable, others: Sequence[InferredTable]) -> Iterator
                     f"columns.{column.name}", "likely", f"all {len(used):,} values are keys of {other.data.name!r}"
                 )
                 yield column.name, other.data.name
-
-
-def _names(column: str, other: InferredTable) -> bool:
-    """Whether a column such as `user_id` names a table `users` with the key `id`."""
-    return other.keys == ("id",) and column.endswith("_id") and _is_own_key(column, other.data.name)
 
 
 def _decide_kind(one: InferredTable, is_referenced: bool) -> None:

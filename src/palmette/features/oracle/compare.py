@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any
@@ -134,22 +134,16 @@ class _Comparison:
         if len(expected) != len(actual):
             wanted = dict(expected[0]) if not actual else f"{len(expected)} rows"
             return [Difference(key, "", wanted, "no such row" if not actual else f"{len(actual)} rows")]
-        if len(expected) == 1:
-            return self.row(key, expected[0], actual[0])
-        if len(expected) <= MANY:
-            ways = (
-                [each for pair in zip(expected, order, strict=True) for each in self.row(key, *pair)]
-                for order in permutations(actual)
-            )
-            return min(ways, key=len)
-        return self.in_order(key, expected, actual)
+        orders: Iterable[Sequence[Any]] = permutations(actual)
+        if len(expected) > MANY:
+            expected, orders = self.in_order(expected), [self.in_order(actual)]
+        ways = (
+            [each for pair in zip(expected, order, strict=True) for each in self.row(key, *pair)] for order in orders
+        )
+        return min(ways, key=len)
 
-    def in_order(self, key: Mapping[str, Any], expected: list[Any], actual: list[Any]) -> list[Difference]:
-        def place(row: Mapping[str, Any]) -> Any:
-            return sort_key(_orderable(row[name]) for name in self.schema)
-
-        together = zip(sorted(expected, key=place), sorted(actual, key=place), strict=True)
-        return [each for one, other in together for each in self.row(key, one, other)]
+    def in_order(self, rows: list[Any]) -> list[Any]:
+        return sorted(rows, key=lambda row: sort_key(_orderable(row[name]) for name in self.schema))
 
     def row(self, key: Mapping[str, Any], expected: Mapping[str, Any], actual: Mapping[str, Any]) -> list[Difference]:
         rows = (expected, *self.others.get(id(expected), ()))
@@ -160,12 +154,10 @@ class _Comparison:
         ]
 
     def alike(self, name: str, kind: SparkType, expected: Any, actual: Any) -> bool:
-        if expected is None or actual is None:
-            return expected is None and actual is None
-        if name in self.counts:
-            error = APPROXIMATE_COUNT * expected
-            return bool(expected - max(error, expected > 1) <= actual <= expected + error)
-        return alike(kind, expected, actual)
+        if name not in self.counts or expected is None or actual is None:
+            return alike(kind, expected, actual)
+        error = APPROXIMATE_COUNT * expected
+        return bool(expected - max(error, expected > 1) <= actual <= expected + error)
 
 
 def alike(kind: SparkType, expected: Any, actual: Any) -> bool:
@@ -176,14 +168,13 @@ def alike(kind: SparkType, expected: Any, actual: Any) -> bool:
         if math.isnan(expected) or math.isnan(actual):
             return math.isnan(expected) and math.isnan(actual)
         return math.isclose(expected, actual, rel_tol=RELATIVE[kind.name], abs_tol=RELATIVE[kind.name])
-    element = kind.element
-    if element is not None and len(expected) != len(actual):
+    if kind.element is None:
+        return bool(expected == actual)
+    if len(expected) != len(actual):
         return False
-    if element is not None and kind.name == "array":
-        return all(alike(element, one, other) for one, other in zip(expected, actual, strict=True))
-    if element is not None:
-        return all(name in actual and alike(element, expected[name], actual[name]) for name in expected)
-    return bool(expected == actual)
+    if kind.name == "array":
+        return all(alike(kind.element, one, other) for one, other in zip(expected, actual, strict=True))
+    return all(name in actual and alike(kind.element, expected[name], actual[name]) for name in expected)
 
 
 def _is_approximate_count(computation: object) -> bool:

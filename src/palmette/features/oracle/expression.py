@@ -1,4 +1,4 @@
-# ruff: noqa: ARG005 - entries of one table all take the same arguments
+# ruff: noqa: ARG001, ARG005 - entries of one table all take the same arguments
 
 """Evaluates Spark SQL expressions over Python rows.
 
@@ -9,7 +9,10 @@ Types follow Spark in ANSI mode, except that `/` and `%` give null for a zero di
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from decimal import Decimal
 from functools import partial, reduce
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -22,12 +25,12 @@ from palmette.features.oracle.casts import in_range
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.patterns import like
 from palmette.features.oracle.registry import BY_SYNTAX, FUNCTIONS
-from palmette.features.oracle.syntax import interval, literal, parse, spark_type_of
 from palmette.features.oracle.typed import (
     EvaluationScope,
     PartialSchema,
     TypedExpression,
     attempted,
+    choose,
     constant,
     lift,
     null_safe_equal,
@@ -37,9 +40,24 @@ from palmette.features.oracle.typed import (
     unify,
 )
 from palmette.features.spec import type_rules as c
-from palmette.features.spec.sql import OPERATORS
+from palmette.features.spec.expression_types import literal_type
+from palmette.features.spec.sql import OPERATORS, ExpressionError
+from palmette.features.spec.sql import parse as read
 from palmette.features.spec.type_rules import Operator
 from palmette.features.spec.values import SparkType
+
+
+def parse(sql: str) -> exp.Expr:
+    """The syntax tree of an expression."""
+    try:
+        return read(sql).tree
+    except ExpressionError as error:
+        raise NotCovered(str(error)) from error
+
+
+def columns_of(sql: str) -> frozenset[str]:
+    """The lower-case names of the columns in an expression."""
+    return frozenset(column.name.lower() for column in parse(sql).find_all(exp.Column))
 
 
 def compile_row(sql: str, schema: Mapping[str, SparkType], zone: ZoneInfo) -> TypedExpression:
@@ -80,8 +98,31 @@ def _column(node: Any, scope: EvaluationScope) -> TypedExpression:
     return TypedExpression(scope.schema[found], lambda row: row[found])
 
 
+def _literal(node: Any, scope: EvaluationScope) -> TypedExpression:
+    kind = literal_type(node)
+    read = {"string": str, "double": float, "decimal": Decimal}.get(kind.name, int)
+    return constant(read(node.this), kind)
+
+
+def _interval(node: Any, scope: EvaluationScope) -> TypedExpression:
+    """A number of months, or a duration."""
+    unit = (node.args.get("unit") or exp.Var(this="")).name.lower().rstrip("s")
+    amount = node.this.name if isinstance(node.this, exp.Literal) else ""
+    lengths = ("week", "day", "hour", "minute", "second", "millisecond", "microsecond")
+    if not re.fullmatch(r"-?\d+", amount.strip()) or unit not in ("year", "month", *lengths):
+        raise NotCovered(f"{node.sql(dialect='spark')}")
+    if unit in lengths:
+        return constant(timedelta(**{f"{unit}s": int(amount)}), c.INTERVAL)
+    return constant(int(amount) * (12 if unit == "year" else 1), c.MONTHS)
+
+
 def _cast(node: Any, scope: EvaluationScope) -> TypedExpression:
-    cast = to(build(node.this, scope), spark_type_of(node.args["to"]), scope.zone)
+    text = node.args["to"].sql(dialect="spark")
+    try:
+        kind = SparkType.parse(text)
+    except ValueError as error:
+        raise NotCovered(f"the type {text}") from error
+    cast = to(build(node.this, scope), kind, scope.zone)
     return attempted(cast) if node.args.get("safe") else cast
 
 
@@ -179,21 +220,6 @@ def _like_each(node: Any, scope: EvaluationScope) -> TypedExpression:
     return build(reduce(lambda one, other: joined(this=one, expression=other), tests), scope)
 
 
-def choose(
-    conditions: list[Callable[[Any], Any]], results: list[TypedExpression], scope: EvaluationScope
-) -> TypedExpression:
-    """Evaluates to the result of the first true condition; the last result is the default."""
-    kind, items = unify(results, scope.zone)
-
-    def run(row: Any) -> Any:
-        for condition, item in zip(conditions, items[:-1], strict=True):
-            if condition(row) is True:
-                return item.run(row)
-        return items[-1].run(row)
-
-    return TypedExpression(kind, run)
-
-
 def _case(node: Any, scope: EvaluationScope) -> TypedExpression:
     ifs, default = node.args["ifs"], node.args.get("default")
     if node.this is not None:
@@ -244,10 +270,6 @@ def _trim(node: Any, scope: EvaluationScope) -> TypedExpression:
     return FUNCTIONS[name](_each(arguments, scope), scope)
 
 
-def _extract(node: Any, scope: EvaluationScope) -> TypedExpression:
-    return FUNCTIONS["date_part"]([constant(node.this.name, c.STRING), build(node.expression, scope)], scope)
-
-
 def _group_only(node: Any, scope: EvaluationScope) -> TypedExpression:
     if not scope.groups:
         raise NotCovered(f"{node.sql(dialect='spark')} outside an aggregate")
@@ -272,8 +294,8 @@ def _bits(combine: Callable[[int, int], int], node: Any, scope: EvaluationScope)
 _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
     exp.Column: _column,
     exp.Identifier: _column,
-    exp.Literal: literal,
-    exp.Interval: interval,
+    exp.Literal: _literal,
+    exp.Interval: _interval,
     exp.RawString: lambda node, scope: constant(node.this, c.STRING),
     exp.Null: lambda node, scope: constant(None, c.NULL),
     exp.Boolean: lambda node, scope: constant(bool(node.this), c.BOOLEAN),
@@ -314,7 +336,9 @@ _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
     exp.Substring: partial(_named, "substring", "this start length"),
     exp.Any: lambda node, scope: groups.aggregate("any", [node.this.unnest()], scope, build),
     exp.StrPosition: partial(_named, "instr", "this substr"),
-    exp.Extract: _extract,
+    exp.Extract: lambda node, scope: FUNCTIONS["date_part"](
+        [constant(node.this.name, c.STRING), build(node.expression, scope)], scope
+    ),
     exp.Filter: _group_only,
     exp.WithinGroup: _group_only,
     exp.GroupConcat: _group_only,

@@ -10,21 +10,9 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from palmette.features.oracle import summaries
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.registry import Build
-from palmette.features.oracle.summaries import (
-    asymmetry,
-    correlation,
-    covariance,
-    deviation,
-    distinct,
-    in_order,
-    line,
-    mean,
-    nth,
-    percentile,
-    total,
-)
 from palmette.features.oracle.typed import EvaluationScope, TypedExpression, attempted, order_key, same, to
 from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DOUBLE, STRING, array_of, average_type, sum_type
 from palmette.features.spec.values import SparkType
@@ -44,7 +32,7 @@ class AggregateCall(NamedTuple):
 def _values(call: AggregateCall, rows: Sequence[Any], index: int = 0) -> list[Any]:
     run = call.arguments[index].run
     values = [value for value in (run(row) for row in rows) if value is not None]
-    return distinct(values) if call.distinct else values
+    return summaries.distinct(values) if call.distinct else values
 
 
 def _count(call: AggregateCall) -> TypedExpression:
@@ -53,7 +41,7 @@ def _count(call: AggregateCall) -> TypedExpression:
     def run(rows: Any) -> int:
         found = [tuple(each(row) for each in runs) for row in rows]
         known = [values for values in found if all(value is not None for value in values)]
-        return len(distinct(known) if call.distinct else known)
+        return len(summaries.distinct(known) if call.distinct else known)
 
     return TypedExpression(BIGINT, run)
 
@@ -69,7 +57,7 @@ def _summary(
     return TypedExpression(result(kind) or DOUBLE, lambda rows: function(_values(call, rows), kind))
 
 
-_sum, _mean = partial(_summary, total, sum_type), partial(_summary, mean, average_type)
+_sum, _mean = partial(_summary, summaries.total, sum_type), partial(_summary, summaries.mean, average_type)
 
 
 def _plain(
@@ -119,7 +107,7 @@ def _collected(call: AggregateCall, as_set: bool) -> TypedExpression:
 
     def run(rows: Any) -> list[Any]:
         values = _values(call, rows)
-        return sorted(distinct(values) if as_set else values, key=order_key)
+        return sorted(summaries.distinct(values) if as_set else values, key=order_key)
 
     return TypedExpression(array_of(call.arguments[0].kind), run)
 
@@ -138,8 +126,8 @@ def _listed(node: exp.GroupConcat, scope: EvaluationScope, build: Build) -> Type
 
     def run(group: Any) -> str | None:
         pairs = [(row, value) for row in group if (value := text(row)) is not None]
-        values = in_order(pairs, keys, "listagg")
-        return separator.join(distinct(values) if unique else values) if values else None
+        values = summaries.in_order(pairs, keys, "listagg")
+        return separator.join(summaries.distinct(values) if unique else values) if values else None
 
     return TypedExpression(STRING, run)
 
@@ -148,7 +136,7 @@ def _quantile(approximate: bool, call: AggregateCall) -> TypedExpression:
     if len(call.arguments) > 2 and not approximate:
         raise NotCovered("percentile with frequencies")
     item, share = call.arguments[:2]
-    find, kind = (nth, item.kind) if approximate else (percentile, DOUBLE)
+    find, kind = (summaries.nth, item.kind) if approximate else (summaries.percentile, DOUBLE)
     if share.kind.name == "array":
         shares = [float(p) for p in share.run({})]
         return TypedExpression(
@@ -187,13 +175,13 @@ _COMPILERS: dict[str, Callable[[AggregateCall], TypedExpression]] = {
     "try_avg": lambda call: attempted(_mean(call)),
     "min": partial(_plain, None, partial(min, key=order_key, default=None)),
     "max": partial(_plain, None, partial(max, key=order_key, default=None)),
-    "stddev stddev_samp std": partial(_numbers, deviation),
-    "stddev_pop": partial(_numbers, partial(deviation, sample=False)),
-    "variance var_samp": partial(_numbers, partial(deviation, square=True)),
-    "var_pop": partial(_numbers, partial(deviation, sample=False, square=True)),
+    "stddev stddev_samp std": partial(_numbers, summaries.deviation),
+    "stddev_pop": partial(_numbers, partial(summaries.deviation, sample=False)),
+    "variance var_samp": partial(_numbers, partial(summaries.deviation, square=True)),
+    "var_pop": partial(_numbers, partial(summaries.deviation, sample=False, square=True)),
     "percentile": partial(_quantile, False),
     "percentile_approx approx_percentile": partial(_quantile, True),
-    "median": partial(_numbers, partial(percentile, p=0.5)),
+    "median": partial(_numbers, partial(summaries.percentile, p=0.5)),
     "bool_or some any": partial(_truth, BOOLEAN, lambda values: any(values) if values else None),
     "bool_and every": partial(_truth, BOOLEAN, lambda values: all(values) if values else None),
     "max_by": partial(_by, max),
@@ -201,12 +189,12 @@ _COMPILERS: dict[str, Callable[[AggregateCall], TypedExpression]] = {
     "first first_value last last_value any_value": _undetermined,
     "collect_list array_agg": partial(_collected, as_set=False),
     "collect_set": partial(_collected, as_set=True),
-    "covar_samp": partial(_pairs, partial(covariance, sample=True)),
-    "covar_pop": partial(_pairs, partial(covariance, sample=False)),
-    "corr": partial(_pairs, correlation),
-    "skewness": partial(_numbers, partial(asymmetry, power=3)),
-    "kurtosis": partial(_numbers, partial(asymmetry, power=4)),
-    **{f"regr_{name}": partial(_pairs, partial(line, wanted=name)) for name in ("slope", "intercept", "r2")},
+    "covar_samp": partial(_pairs, partial(summaries.covariance, sample=True)),
+    "covar_pop": partial(_pairs, partial(summaries.covariance, sample=False)),
+    "corr": partial(_pairs, summaries.correlation),
+    "skewness": partial(_numbers, partial(summaries.asymmetry, power=3)),
+    "kurtosis": partial(_numbers, partial(summaries.asymmetry, power=4)),
+    **{f"regr_{name}": partial(_pairs, partial(summaries.line, wanted=name)) for name in ("slope", "intercept", "r2")},
     "bit_and": partial(_bits, operator.and_),
     "bit_or": partial(_bits, operator.or_),
     "bit_xor": partial(_bits, operator.xor),

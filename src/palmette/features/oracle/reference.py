@@ -19,11 +19,10 @@ from palmette.features.oracle.casts import cast, stored, to_single
 from palmette.features.oracle.clock import MICROSECOND, day_of, window_start
 from palmette.features.oracle.compare import ExpectedFrame, skipped_text
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.expression import compile_group, compile_row
+from palmette.features.oracle.expression import columns_of, compile_group, compile_row
 from palmette.features.oracle.states import Row, Times, sort_key, state
 from palmette.features.oracle.steps import StepState, literal
 from palmette.features.oracle.summaries import NUDGES, nudged
-from palmette.features.oracle.syntax import columns_of
 from palmette.features.oracle.typed import PartialSchema
 from palmette.features.oracle.vocabulary import AggregatedRows, compile_aggregate
 from palmette.features.spec import type_rules as c
@@ -76,17 +75,12 @@ class VisibleRows:
     """The rows of a source that are visible at a cut-off, after all steps, with their event times."""
 
     rows: list[Row]
-    schema: Mapping[str, SparkType]
+    schema: PartialSchema
     times: Times
-
-    def require(self, names: Iterable[str]) -> None:
-        """Raises NotCovered if one of the columns is unsupported."""
-        for name in names:
-            self.schema[name]
 
     def by(self, names: tuple[str, ...]) -> dict[Key, list[Row]]:
         index: dict[Key, list[Row]] = {}
-        self.require(names)
+        self.schema.require(names)
         for row in self.rows:
             if all(row[name] is not None for name in names):
                 index.setdefault(sort_key(row[name] for name in names), []).append(row)
@@ -180,7 +174,7 @@ class Reference:
             if window is None or self.as_of is None:
                 continue
             known = self.known(source.name, self.as_of)
-            known.require(grain)
+            known.schema.require(grain)
             for row in self.within(known.rows, known, window, self.as_of):
                 if all(row[name] is not None for name in grain):
                     found.setdefault(sort_key(row[name] for name in grain), {name: row[name] for name in grain})
@@ -274,7 +268,7 @@ class Reference:
         event = known.times.event
         return [row for row in rows if start is None or ((at := event(row)) is not None and at >= start)]
 
-    def columns(self, name: str) -> Mapping[str, SparkType]:
+    def columns(self, name: str) -> PartialSchema:
         """The columns of a source after all steps."""
         source = self.view.source(name)
         schema = self.shared.early(self.view, source).schema
@@ -309,7 +303,7 @@ class Reference:
         @cache
         def states(cutoff: datetime | None) -> dict[Key, list[Row]]:
             rows = self.visible([dict(each) for each in frame.rows], times, cutoff)
-            return VisibleRows(rows, frame.schema, times).by(tuple(on.values()))
+            return VisibleRows(rows, PartialSchema(frame.schema), times).by(tuple(on.values()))
 
         def value(row: Row, cutoff: datetime | None) -> Any:
             if any(row[here] is None for here in on):

@@ -50,11 +50,6 @@ class StepState:
             raise reason
         self.schema = self.schema.without(names, str(reason))
 
-    def require(self, names: Iterable[str]) -> None:
-        """Raises NotCovered if one of the columns is unsupported."""
-        for name in names:
-            self.schema[name]
-
     def column(self, name: str, kind: SparkType, value: Callable[[Row], Any]) -> None:
         """Adds or replaces a column."""
         self.rows = [{**row, name: value(row)} for row in self.rows]
@@ -168,7 +163,7 @@ class StepState:
     def _histories(self, by: Sequence[str]) -> list[list[int]]:
         """For each entity, the indices of its rows, oldest first (by event time, then the table's keys)."""
         groups: dict[Any, list[int]] = {}
-        self.require(by)
+        self.schema.require(by)
         for index, row in enumerate(self.rows):
             groups.setdefault(sort_key(row[name] for name in by), []).append(index)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -47,6 +47,11 @@ class PartialSchema(dict[str, SparkType]):
     def without(self, names: Collection[str], why: str) -> PartialSchema:
         columns = {name: kind for name, kind in self.items() if name not in names}
         return PartialSchema(columns, {**self.unsupported, **dict.fromkeys(names, why)})
+
+    def require(self, names: Iterable[str]) -> None:
+        """Raises NotCovered if one of the columns is unsupported."""
+        for name in names:
+            self[name]
 
     def __missing__(self, name: str) -> SparkType:
         raise NotCovered(self.unsupported.get(name, f"the column {name!r} that does not exist"))
@@ -116,7 +121,6 @@ def lift(
 def null_safe_equal(one: TypedExpression, other: TypedExpression, zone: ZoneInfo) -> TypedExpression:
     """Equality for which null equals null."""
     _, (left, right) = unify([one, other], zone)
-
     return TypedExpression(c.BOOLEAN, lambda row: same(left.run(row), right.run(row)))
 
 
@@ -138,6 +142,21 @@ def unify(items: list[TypedExpression], zone: ZoneInfo) -> tuple[SparkType, list
     for item in items:
         kind = common(kind, item.kind)
     return kind, [to(item, kind, zone) for item in items]
+
+
+def choose(
+    conditions: list[Callable[[Any], Any]], results: list[TypedExpression], scope: EvaluationScope
+) -> TypedExpression:
+    """Evaluates to the result of the first true condition; the last result is the default."""
+    kind, items = unify(results, scope.zone)
+
+    def run(row: Any) -> Any:
+        for condition, item in zip(conditions, items[:-1], strict=True):
+            if condition(row) is True:
+                return item.run(row)
+        return items[-1].run(row)
+
+    return TypedExpression(kind, run)
 
 
 def order_key(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -16,7 +16,7 @@ from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.expression import compile_group, compile_row
 from palmette.features.oracle.states import Row
 from palmette.features.oracle.summaries import deviation, distinct, in_order, mean, nth, percentile, ranked, total
-from palmette.features.oracle.typed import TypedExpression, order_key, to
+from palmette.features.oracle.typed import PartialSchema, TypedExpression, order_key, to
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.aggregates import result_type
 from palmette.features.spec.fsc import Aggregate
@@ -55,7 +55,7 @@ class CompiledAggregate:
 
 
 def compile_aggregate(
-    aggregate: Aggregate, schema: Mapping[str, SparkType], zone: ZoneInfo
+    aggregate: Aggregate, schema: PartialSchema, zone: ZoneInfo
 ) -> tuple[SparkType, Callable[[AggregatedRows], Any]]:
     """The result type of an aggregation, and a function that computes it."""
     of = compile_row(aggregate.of, schema, zone) if aggregate.of is not None else None
@@ -64,19 +64,13 @@ def compile_aggregate(
         of = to(of, c.BOOLEAN, zone)
     if aggregate.function in _OF_NUMBERS and of is not None and not of.kind.is_numeric:
         raise NotCovered(f"{aggregate.function} of {of.kind}")
-    for entry in aggregate.order or ():
-        schema[entry.split()[0]]  # raises if the column is unsupported
+    schema.require(entry.split()[0] for entry in aggregate.order or ())
     rank = compile_group(aggregate.rank_by, schema, zone).run if aggregate.rank_by is not None else len
     terms = CompiledAggregate(aggregate, of, to(weight, c.DOUBLE, zone) if weight is not None else None, rank)
     kind = result_type(aggregate, of.kind if of is not None else c.NULL)
     if kind is None:
         raise NotCovered(f"{aggregate.function} of {of.kind if of is not None else None}")
     return kind, partial(_FUNCTIONS[aggregate.function], terms)
-
-
-def _share(terms: CompiledAggregate, group: AggregatedRows) -> float | None:
-    values = terms.values(group)
-    return sum(values) / len(values) if values else None
 
 
 def _ordered(terms: CompiledAggregate, group: AggregatedRows) -> list[Any]:
@@ -152,7 +146,7 @@ _FUNCTIONS: dict[str, Callable[[CompiledAggregate, AggregatedRows], Any]] = {
     "min": lambda terms, group: min(terms.values(group), key=order_key, default=None),
     "max": lambda terms, group: max(terms.values(group), key=order_key, default=None),
     "stddev": lambda terms, group: deviation(terms.values(group)),
-    "share": _share,
+    "share": lambda terms, group: sum(values) / len(values) if (values := terms.values(group)) else None,
     "percentile": _percentile,
     "first": lambda terms, group: next(iter(_ordered(terms, group)), None),
     "last": lambda terms, group: next(reversed(_ordered(terms, group)), None),

@@ -10,21 +10,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from palmette.features.spec import fsc_steps
+from palmette.features.spec import type_rules as c
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.expressions import CheckedExpression, pattern_error
 from palmette.features.spec.literals import from_key, lint_value, literal_type
 from palmette.features.spec.scope import NOTHING, ColumnSet, Origins, ResolutionScope
-from palmette.features.spec.type_rules import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INT,
-    STRING,
-    TIMESTAMP,
-    castable,
-    comparable,
-)
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF
 
@@ -49,7 +39,7 @@ class StepWalk:
     @property
     def known(self) -> ColumnSet:
         """The columns plus the cut-off, which expressions may use."""
-        return replace(self.columns, types={AS_OF: TIMESTAMP, **self.columns.types})
+        return replace(self.columns, types={AS_OF: c.TIMESTAMP, **self.columns.types})
 
     def apply(self, step: fsc_steps.Step, field: str) -> None:
         """Applies one step; `field` is its path in the FSC."""
@@ -114,9 +104,9 @@ class StepWalk:
         target = convert.to.parsed
         if kind is None:
             return
-        if not castable(kind, target) or target.name == "null" or (target.element and kind.name == "string"):
+        if not c.castable(kind, target) or target.name == "null" or (target.element and kind.name == "string"):
             self.report("illegal-type/convert", f"{path}.to", target, column=convert.column, kind=kind)
-        if convert.format is not None and not (kind == STRING and target.is_temporal):
+        if convert.format is not None and not (kind == c.STRING and target.is_temporal):
             self.report("superfluous-format", f"{path}.format", convert.format, kind=kind, target=target)
         self.put(convert.column, target, self.columns.origins_of([convert.column]), f"{path}.column")
 
@@ -154,7 +144,7 @@ class StepWalk:
             self.report("bad-labels", f"{path}.labels", list(labels), **facts)
         if categorise.otherwise is not None:
             self.report("superfluous-otherwise", f"{path}.otherwise", categorise.otherwise)
-        self.put(categorise.column, STRING, checked.origins, f"{path}.column")
+        self.put(categorise.column, c.STRING, checked.origins, f"{path}.column")
         self.columns.values[categorise.column] = labels
 
     def extract(self, extract: fsc_steps.Extract, path: str) -> None:
@@ -166,16 +156,16 @@ class StepWalk:
             return
         if kind is not None:
             self._extractable(extract, kind, path)
-        result = STRING if extract.date_part is None else DATE if extract.date_part == "date" else INT
+        result = c.STRING if extract.date_part is None else c.DATE if extract.date_part == "date" else c.INT
         self.put(extract.column, result, self.columns.origins_of([extract.of]), f"{path}.column")
 
     def _extractable(self, extract: fsc_steps.Extract, kind: SparkType, path: str) -> None:
         if extract.date_part is not None and not kind.is_temporal:
             problem = "illegal-type/extract-count" if kind.is_integer else "illegal-type/extract-time"
             self.report(problem, f"{path}.of", extract.of, kind=kind)
-        elif extract.date_part in ("hour", "minute") and kind == DATE:
+        elif extract.date_part in ("hour", "minute") and kind == c.DATE:
             self.report("illegal-type/extract-hour", f"{path}.date_part", extract.date_part, column=extract.of)
-        elif extract.date_part is None and kind != STRING:
+        elif extract.date_part is None and kind != c.STRING:
             self.report("illegal-type/extract-text", f"{path}.of", extract.of, kind=kind)
         if extract.split is not None and (extract.split.part == 0 or not extract.split.by):
             self.report("out-of-range/split", f"{path}.split", extract.split.part)
@@ -205,10 +195,10 @@ class StepWalk:
         self.put(previous.column, kind, origins, f"{path}.column")
 
     def gap(self, gap: fsc_steps.Gap, path: str) -> None:
-        self._by_events("gap", gap, DOUBLE, path)
+        self._by_events("gap", gap, c.DOUBLE, path)
 
     def session(self, session: fsc_steps.Session, path: str) -> None:
-        self._by_events("session", session, BIGINT, path)
+        self._by_events("session", session, c.BIGINT, path)
 
     def _by_events(self, kind: str, step: fsc_steps.Gap | fsc_steps.Session, result: SparkType, path: str) -> None:
         if self._events(kind, step.by, path):
@@ -283,7 +273,7 @@ class StepWalk:
         used |= self.scope.condition(member.where, there, f"{field}.where")
         if member.at == "event":
             used |= self._time_origins()
-        self.put(member.column, BOOLEAN, used, f"{field}.column")
+        self.put(member.column, c.BOOLEAN, used, f"{field}.column")
 
     def _keys(self, join: fsc_steps.Join | fsc_steps.Member, there: ColumnSet, field: str) -> dict[str, str]:
         keys = fsc_steps.pairs(join.on)
@@ -291,7 +281,7 @@ class StepWalk:
             path = f"{field}.on.{here_name}" if isinstance(join.on, Mapping) else f"{field}.on"
             here = self.scope.column(here_name, self.columns, path)
             other = self.scope.column(there_name, there, path)
-            if here and other and not comparable(here, other):
+            if here and other and not c.comparable(here, other):
                 facts = {"here": here, "table": join.table, "column": there_name, "there": other}
                 self.report("key-type-differs/join", path, here_name, **facts)
         if not keys:

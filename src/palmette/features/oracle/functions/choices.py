@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.registry import ANY, FUNCTIONS, builder, function
-from palmette.features.oracle.typed import EvaluationScope, TypedExpression, constant, null_safe_equal, same, unify
+from palmette.features.oracle.typed import (
+    EvaluationScope,
+    TypedExpression,
+    choose,
+    constant,
+    null_safe_equal,
+    same,
+    unify,
+)
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.values import ATOMIC_TYPES, SparkType
 
@@ -15,11 +22,9 @@ from palmette.features.spec.values import ATOMIC_TYPES, SparkType
 @builder("coalesce", "nvl", "ifnull")
 def coalesce(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     kind, items = unify(arguments, scope.zone)
-
-    def run(row: Any) -> Any:
-        return next((value for value in (item.run(row) for item in items) if value is not None), None)
-
-    return TypedExpression(kind, run)
+    return TypedExpression(
+        kind, lambda row: next((value for item in items if (value := item.run(row)) is not None), None)
+    )
 
 
 @builder("nvl2")
@@ -33,11 +38,7 @@ def nvl2(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpre
 def nullif(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     _, (one, other) = unify(arguments, scope.zone)
     first = arguments[0]
-
-    def run(row: Any) -> Any:
-        return None if same(one.run(row), other.run(row)) else first.run(row)
-
-    return TypedExpression(first.kind, run)
+    return TypedExpression(first.kind, lambda row: None if same(one.run(row), other.run(row)) else first.run(row))
 
 
 function("nullifzero", (ANY,), ANY)(lambda value: value if value != 0 else None)
@@ -56,15 +57,9 @@ def decode(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExp
     if len(arguments) < 3:
         raise NotCovered("decode of a character set")
     pairs = [(arguments[i], arguments[i + 1]) for i in range(1, len(arguments) - 1, 2)]
-    default = [arguments[-1]] if len(arguments) % 2 == 0 else [constant(None, c.NULL)]
+    default = arguments[-1] if len(arguments) % 2 == 0 else constant(None, c.NULL)
     tests = [null_safe_equal(arguments[0], key, scope.zone).run for key, _ in pairs]
-    kind, items = unify([*(value for _, value in pairs), *default], scope.zone)
-
-    def run(row: Any) -> Any:
-        hit = next((i for i, test in enumerate(tests) if test(row)), len(tests))
-        return items[hit].run(row)
-
-    return TypedExpression(kind, run)
+    return choose(tests, [*(value for _, value in pairs), default], scope)
 
 
 for _kind in (*map(SparkType, ATOMIC_TYPES), SparkType("decimal", 10, 0)):
