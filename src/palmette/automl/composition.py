@@ -113,9 +113,11 @@ def usable_learners(blueprint: Blueprint, track: Track) -> tuple[str, ...]:
     return available_learners(blueprint.problem, [one.kind for one in blueprint.columns], (track,), blueprint.rows)
 
 
-def unavailable(track: Track) -> str:
-    """Returns why no learner of a track can train on this machine, with a remedy; empty if one can."""
-    reasons = [_unavailable(one) for one in learners() if one.track == track]
+def unavailable(track: Track, problem: str = "") -> str:
+    """Returns why no learner of a track (for a problem) can train on this machine, with a remedy; empty if one can."""
+    solving = {problem, learning_task(problem)} if problem else set()
+    found = [one for one in learners() if one.track == track and (not problem or solving & one.problems)]
+    reasons = [_unavailable(one) for one in found]
     return "" if "" in reasons else reasons[0] if reasons else f"No learner of the track {track!r} is registered."
 
 

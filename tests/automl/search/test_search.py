@@ -136,6 +136,13 @@ def test_a_short_budget_leaves_a_model_and_the_dummy(tmp_path: Path, sandbox: Sa
     assert {"dummy", "lightgbm"} <= {one.name for one in run.results}, status(run)
 
 
+def test_a_planned_baseline_is_trained_early(tmp_path: Path, sandbox: Sandbox) -> None:
+    careful = LIGHTGBM.model_copy(update={"name": "lightgbm-careful", "settings": {"learning_rate": 0.02}})
+    drawn = blueprint(candidates=(LIGHTGBM, careful, LINEAR), tuning=False)
+    run = search(tmp_path, sandbox, drawn, 20.0)
+    assert {one.candidate.name for one in run.trials[:3]} == {"dummy", "lightgbm", "linear"}, status(run)
+
+
 def test_own_code_never_sees_the_targets_of_the_rows_that_it_predicts(tmp_path: Path, sandbox: Sandbox) -> None:
     classes = ("Cheat", "Broken", "Sum")
     own = [Candidate(name=f"own_{name.lower()}", learner=f"own_traditional.{name}") for name in classes]

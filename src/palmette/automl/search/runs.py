@@ -121,10 +121,13 @@ class Search:
         dummy, *lines = self.problem.baselines()
         planned = [one for one in candidates if one.name != dummy.name]
         names, trained = {one.name for one in planned}, {*map(substance, planned)}
+        simple = {*map(substance, lines)}
         lines = [one for one in lines if one.name not in names and substance(one) not in trained]
+        # What others are compared with comes early, also where it is a candidate of the plan.
+        rest = sorted(planned[1:], key=lambda one: substance(one) not in simple)
         job = SearchJob(
             blueprint=self.blueprint,
-            candidates=(dummy, *planned[:1], *lines, *planned[1:]),
+            candidates=(dummy, *planned[:1], *lines, *rest),
             baselines=tuple(sorted(one.name for one in (dummy, *lines))),
             seconds=max(seconds, 0.5),
             started=time.time(),

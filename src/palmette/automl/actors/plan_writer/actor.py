@@ -147,11 +147,12 @@ def _read(one: PlanDraft, known: PlanContext, revision: Revision) -> Plan:
 
 
 def _unavailable(known: PlanContext) -> Violation:
-    wanted, task = known.constraints.required, known.task
-    reasons = [text for track in task.tracks if (text := unavailable(track))]
-    asked = f"The request demands {' or '.join(wanted)}, which" if wanted else "Every learner that"
-    message = f"No learner is left to plan. {asked} is not installed, excluded, or unfit for {known.facts.rows} rows"
-    message = " ".join([f"{message} of {known.facts.problem}.", *reasons])
+    wanted, tracks = known.constraints.required, known.task.tracks
+    reasons = [text for track in tracks if (text := unavailable(track, known.facts.problem))]
+    asked = f"of {' or '.join(wanted)}" if wanted else f"of the {' or '.join(tracks)} learners" if tracks else "of all"
+    rows = f"{known.facts.rows} rows of {known.facts.problem}"
+    none = f"No learner is left to plan: none {asked} is installed, allowed and fit for {rows}."
+    message = " ".join([none, *reasons])
     remedy = "Install its library, or ask for another learner or track."
     return Violation(code="learner-unavailable", message=f"{message} {remedy}", subject=", ".join(wanted))
 
