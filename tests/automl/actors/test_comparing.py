@@ -136,6 +136,11 @@ def test_the_baseline_is_delivered_where_the_final_fit_does_not_end_in_time(
     dummy = weak(shop)[0]
     made, _, _ = choose(shop, dummy, result(shop, "lightgbm", 0.95), seconds=60.0, ensembling="single")
     assert names(made) == {"lightgbm"} and limits[-1] == 600, "a dummy is not a model"
+    limits.clear()
+    several = result(shop, "lightgbm", 0.95), result(shop, "extra_trees", 0.9, seconds=4.0)
+    made, _, _ = choose(shop, *weak(shop), *several, seconds=60.0, ensembling="mean")
+    assert len(names(made)) == 1 and names(made) < {"lightgbm", "extra_trees"}
+    assert "alone, as the final fit of " in made.reason and limits[0] < limits[1], "time is kept for the best member"
 
 
 def test_a_fit_that_fails_is_the_planners(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ SHOWN = 12  # the best candidates on the leaderboard; of the others, all but tho
 OVERRUN = 1.1  # share of the training time after which the final fit is expected to have ended
 SHORTEST = 10.0  # seconds before which no final fit is stopped
 STARTS = 2.5  # seconds that the program of the final fit takes beside the fit
+SLACK = 2.0  # multiple of its expected seconds that is kept for the best member of an ensemble
 UPPER = ("<", "<=")
 MOST_SECONDS, PATIENCE = 600.0, 5.0  # limit of a fit that has to end: in seconds, or a multiple of those expected
 
@@ -146,30 +147,34 @@ class Comparator(Accountable, BaseActor):
         """Fits the choice and the best baseline side by side.
 
         After the first of the `limits`, in seconds, the baseline is delivered instead; where that is the dummy, the fit
-        has to end within the second.
+        has to end within the second. An ensemble first gives way to its best member, for which time is kept.
         """
         best, board, store = compared.baseline, leaderboard(compared, chosen), self.store
         baseline = None if best is None else alone(best, compared.scorer)
-        fits = {"package": (chosen, board)}
+        single = next(one for one in compared.results if one.name == chosen.best_single)
+        kept = min(STARTS + SLACK * fit_seconds(single.trial, input.blueprint.folds.count), limits[0] / 2)
+        kept = kept if len(chosen.members) > 1 else 0.0
+        fits = {"package": (chosen, board, place / "package", limits[0] - kept)}
         if baseline and baseline.members != chosen.members:
-            fits["baseline"] = (baseline, ())
+            fits["baseline"] = (baseline, (), place / "baseline", limits[0])
         with ThreadPoolExecutor(2) as pool:
-            waiting = {
-                kind: pool.submit(self.fitted, input, *fit, place / kind, limits[0]) for kind, fit in fits.items()
-            }
+            waiting = {kind: pool.submit(self.fitted, input, *fit) for kind, fit in fits.items()}
             done = {kind: one.result() for kind, one in waiting.items()}
         made, other = done["package"], done.get("baseline", done["package"] if baseline else None)
-        dummy = compared.baselines[0]
+        late, dummy = f"as the final fit of {_names(chosen)} did not end in time", compared.baselines[0]
+        if made is None and kept:
+            member = alone(single, compared.scorer).model_copy(update={"reason": f"{single.name} alone, {late}"})
+            made = self.fitted(input, member, leaderboard(compared, member), place / "member", kept)
+            chosen, board = (member, leaderboard(compared, member)) if made else (chosen, board)
         if made is None and baseline and baseline.best_single != dummy and isinstance(other, FittedPackage):
-            reason = f"the best baseline, as the final fit of {_names(chosen)} did not end in time"
-            chosen = baseline.model_copy(update={"reason": reason})
+            chosen = baseline.model_copy(update={"reason": f"the best baseline, {late}"})
             board = leaderboard(compared, chosen)
             made = other = other._replace(files=_files(input, chosen, board))
             BuiltPackage(store.folder(made.name), self.sandbox, input.blueprint).write(made.files)
         made = made or self.fitted(input, chosen, board, place / "package", limits[1])
         if not isinstance(made, FittedPackage):
-            late = f"The final fit did not end within {limits[1]:.0f} s."
-            return made or Violation(code="fit-failed", message=late, subject="train.py")
+            message = f"The final fit did not end within {limits[1]:.0f} s."
+            return made or Violation(code="fit-failed", message=message, subject="train.py")
         return Comparison(
             selection=chosen,
             leaderboard=board,
