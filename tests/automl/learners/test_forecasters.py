@@ -57,6 +57,17 @@ def test_every_starting_point_forecasts_a_wave(name: str) -> None:
         assert np.allclose(recent["load"], forecast["load"], rtol=1e-3), "no more than `lookback` rows matter"
 
 
+@pytest.mark.parametrize("name", [one for one in LEARNERS if one != "naive"])
+def test_what_is_known_ahead_changes_the_forecast(name: str) -> None:
+    promotion = np.random.default_rng(1).random(400) < 0.2
+    rows = table(promotion=np.where(promotion, "yes", "no"), load=wave() + 3.0 * promotion)
+    made = build(learner_named(name).estimator({}, TrainingSetup(facts(known=("promotion",))))).fit(rows[:-HORIZON])
+    forecast = made.predict(rows.assign(load=rows["load"].where(rows.index < 400 - HORIZON)))
+    assert np.abs(forecast["load"] - rows["load"][-HORIZON:].to_numpy()).mean() < 0.4
+    promoted = rows["promotion"][-HORIZON:].to_numpy() == "yes"
+    assert forecast["load"][promoted].mean() - forecast["load"][~promoted].mean() > 2
+
+
 def test_a_flat_series_beside_others_stays_flat() -> None:
     both = [series(wave(), "wave"), series(np.full(400, 3.0), "flat")]
     for name in ("linear_forecast", "linear_network", "boosted_forecast"):

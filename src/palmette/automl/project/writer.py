@@ -195,7 +195,7 @@ def _other_formats(blueprint: Blueprint) -> dict[str, list[ColumnUse]]:
 
 
 def _examples(blueprint: Blueprint, frame: pd.DataFrame | None) -> list[dict[str, Any]]:
-    """Synthetic rows as a file has them, never rows of the data."""
+    """Rows as a file has them; each mixes values of several rows of the data."""
     frame = _column_by_column(blueprint) if frame is None else frame
     made = in_file_form(frame, blueprint)
     made = made.astype(object).where(made.notna(), None)
@@ -210,10 +210,11 @@ def _column_by_column(blueprint: Blueprint) -> pd.DataFrame:
     import pandas as pd
 
     columns: dict[str, Any] = {}
-    for one in blueprint.columns:
+    for place, one in enumerate(blueprint.columns):
         kind = file_kind(one.kind)
         examples = (kind.examples() if kind else one.examples) or (None,)
-        columns[one.name] = list(islice(cycle(examples), EXAMPLES))
+        first = place % len(examples)  # the columns' examples begin with the same rows of the data
+        columns[one.name] = list(islice(cycle(examples), first, first + EXAMPLES))
         if one.kind == "datetime":
             columns[one.name] = pd.to_datetime(columns[one.name], format="ISO8601", utc=True).tz_localize(None)
     return pd.DataFrame(columns, dtype=object)

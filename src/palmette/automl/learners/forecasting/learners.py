@@ -24,6 +24,7 @@ class _Forecast(Learner):
     problems = frozenset({"forecasting"})
     layout = "rows"
     path: ClassVar[str]
+    regresses_covariates: ClassVar[bool] = True  # whether covariates known ahead enter by a regression
 
     def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
         """Returns the arguments of the estimator of regular series."""
@@ -36,6 +37,8 @@ class _Forecast(Learner):
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         use = setup.facts.series or TYPICAL
         made = Call(self.path, self.inner({**settings, "log": None}, use, setup.facts))
+        if use.known and self.regresses_covariates:
+            made = Call(f"{HERE}.covariates.WithCovariates", {"estimator": made, "count": len(use.known)})
         if settings.get("log"):
             made = Call(f"{HERE}.simple.LogScale", {"estimator": made})
         names = ("targets", "time", "frequency", "series", "known", "past")
@@ -60,6 +63,7 @@ class Naive(_Forecast):
     name = "naive"
     families = frozenset({"seasonal_naive", "last_value"})
     readable = True
+    regresses_covariates = False
     description = "The last value, the last season, or the mean of the last seasons, again."
     measured = Measured(0.02, 1e-7, kilobytes=4.0, milliseconds=5.0)
     rank = 1
@@ -213,6 +217,7 @@ class BoostedForecast(_Forecast):
     name = "boosted_forecast"
     families = frozenset({"lightgbm", "gradient_boosting", "mlforecast"})
     requires = ("lightgbm",)
+    regresses_covariates = False
     description = "LightGBM on the last values, seasons, calendar and covariates; one model for all series and steps."
     measured = Measured(1.5, 2e-5, kilobytes=1_500.0, milliseconds=10.0)
     rank = 2
