@@ -98,7 +98,8 @@ def fsc() -> None:
 def from_script(script: Path, dfr: Path, entry: str | None, file: Path | None, as_json: bool) -> None:
     """Draft the specification that a PySpark feature SCRIPT follows, by reading it; nothing is run.
 
-    What cannot be read is listed, never guessed. `palmette check` then holds script and specification to each other.
+    SCRIPT may also be an .sql file with one SELECT, whose cut-off is the parameter `:cutoff` or `:as_of`. What cannot
+    be read is listed, never guessed. `palmette check` then holds script and specification to each other.
     """
     from palmette.features.adoption import draft_of
     from palmette.features.spec.resolve import load_view
@@ -118,9 +119,13 @@ def from_script(script: Path, dfr: Path, entry: str | None, file: Path | None, a
         notes = [vars(note) for note in made.notes]
         print_json({**found, "not_read": notes, "problems": [vars(problem) for problem in problems]})
         return
-    click.echo(f"Read {made.entry}() of {script.name}: {len(made.features)} features. Wrote {near(file)}.")
+    what = f"{made.entry}() of {script.name}" if made.entry else script.name
+    click.echo(f"Read {what}: {len(made.features)} features. Wrote {near(file)}.")
     for note in made.notes:
         click.echo(f"! Not read: {script.name}:{note.line}: {note.text}")
     for problem in problems:
         click.echo(f"! Correct {problem}")
-    click.echo(f"\nNext: palmette check {script} --fsc {near(file)} --dfr {dfr}")
+    if made.entry:
+        click.echo(f"\nNext: palmette check {script} --fsc {near(file)} --dfr {dfr}")
+    else:
+        click.echo(f"\nNext: name {near(file)} in a run file (`fsc`), then: palmette features RUN.yaml --plan")

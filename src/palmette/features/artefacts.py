@@ -82,6 +82,18 @@ class ScriptEntry(Model):
     """The file that shows this call, e.g. `README.md`."""
 
 
+class FeatureFunctions(Model):
+    """The shape of scripts with one decorated function per feature."""
+
+    decorator: str
+    """Its source without `@`, with `{name}` and `{dtype}` for those of the feature."""
+    statement: str
+    """Imports the decorator."""
+    parameters: tuple[Parameter, ...]
+    key: str = ""
+    """The module constant that names the key; empty if there is none."""
+
+
 class Conventions(Model):
     """Conventions of the team's feature scripts, read from its README and from neighbouring scripts."""
 
@@ -100,6 +112,8 @@ class Conventions(Model):
     """A neighbour's script, adapted to this view, without the body of the build function; empty if none fits."""
     model: str = ""
     """Path of that neighbour."""
+    feature_functions: FeatureFunctions | None = Field(default=None, exclude_if=lambda value: value is None)
+    """If scripts have one decorated function per feature."""
     owner: str = ""
     """The class that defines the build function as a method; empty for a plain function."""
     style: ScriptStyle = ScriptStyle()

@@ -74,6 +74,21 @@ def build(spark, orders, as_of):
 )
 
 
+def test_a_query_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "spend.sql").write_text(
+        "SELECT buyer_id, SUM(amount) AS spent_7d\nFROM orders WHERE ordered_at < :cutoff\n"
+        "    AND ordered_at >= :cutoff - INTERVAL 7 DAYS GROUP BY buyer_id"
+    )
+    made = draft_of(tmp_path / "spend.sql", HERE / "registry.yaml")
+    assert made.spec["features"][0]["aggregate"] == {
+        "function": "sum", "of": "amount", "source": "orders", "window": "7d"
+    }  # fmt: skip
+    assert made.spec["output"] == {"as_of": False}
+    (tmp_path / "spend.sql").write_text("DELETE FROM orders")
+    with pytest.raises(UserError, match=r"spend.sql:1: a statement other than a SELECT"):
+        draft_of(tmp_path / "spend.sql", HERE / "registry.yaml")
+
+
 def test_a_statement_over_a_temporary_view(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(STATEMENT, encoding="utf-8")
     made = draft_of(tmp_path / "job.py", HERE / "registry.yaml")

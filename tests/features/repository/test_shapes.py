@@ -34,6 +34,14 @@ from palmette.sandbox import Sandbox, WarmSpark
 
 HERE = Path(__file__).parent
 SHAPES = yaml.safe_load((HERE / "shapes.yaml").read_text(encoding="utf-8"))
+DECORATED = [
+    {
+        "name": name,
+        "dtype": "bigint",
+        "aggregate": {"function": "count", "source": "redemptions", "window": window},
+    }
+    for name, window in (("redeemed_30d", "30d"), ("redeemed_90d", "90d"))
+] + [{"name": "share", "dtype": "double", "derive": "redeemed_30d / redeemed_90d"}]
 NO_CONFIG = Config(file=TextFile(path="view.yaml", text=""), class_name="", accessors={})
 
 
@@ -86,9 +94,25 @@ def test_a_cutoff_per_row_leaves_the_entry_point_as_it_is(repository: Callable[[
     assert "del cutoff  # every row has a cut-off of its own" in script.text
 
 
-def test_a_shape_that_no_rule_fills_is_announced(repository: Callable[[str], Path], run_spec: Run) -> None:
+def test_one_decorated_function_per_feature(repository: Callable[[str], Path], run_spec: Run) -> None:
+    root, changes = repository("decorated"), {"features": DECORATED}
+    script, conventions = written(root, run_spec, parquet_view(**changes))
+    assert script.path == "src/lab/features/user_offers.py"
+    wanted = (
+        "from lab.framework import feature",
+        '@feature("bigint")\ndef redeemed_30d(redemptions: DataFrame, cutoff: datetime) -> DataFrame:',
+        '@feature("double")\ndef share(redemptions: DataFrame, cutoff: datetime) -> DataFrame:\n    """`redeemed_30d /',
+        "_known_redemptions(redemptions, cutoff)",
+        '.join(share(tables["redemptions"], as_of), on="user_id")',
+    )
+    assert not [text for text in wanted if text not in script.text], script.text
+    assert "so has this script" in conventions.departures[0]
+
+
+def test_a_view_that_does_not_fit_the_shape_is_announced(repository: Callable[[str], Path], run_spec: Run) -> None:
     found = read_conventions(repository("decorated"), run_spec, parquet_view())
-    assert "one function with `@feature` per feature" in found.departures[0] and not found.skeleton
+    assert found.feature_functions is None and not found.skeleton
+    assert "has one decorated function per feature, but its functions take one table" in found.departures[0]
 
 
 def test_a_decorator_of_helpers_is_no_shape_of_features(repository: Callable[[str], Path], run_spec: Run) -> None:

@@ -23,7 +23,9 @@ Tree = exp.Expr
 
 _INTERVALS = {"DAY": 86_400, "HOUR": 3600, "MINUTE": 60, "SECOND": 1, "WEEK": 604_800, "MICROSECOND": 1e-6}
 _RENAMED = {"countDistinct": "count_distinct", "pow": "power", "sumDistinct": "sum_distinct", "stddev_samp": "stddev"}
-_OF_TIME = ("to_timestamp", "timestamp_seconds", "timestamp_millis", "timestamp_micros", "unix_micros", "to_date")
+_OF_TIME = (
+    "concat", "to_timestamp", "timestamp_seconds", "timestamp_millis", "timestamp_micros", "unix_micros", "to_date",
+)  # fmt: skip
 """Functions that keep the time that their argument holds, or its day."""
 
 

@@ -1,4 +1,4 @@
-"""Drafts the specification that a feature script follows, with a list of what could not be read."""
+"""Drafts the specification that a feature script or a query follows, with a list of what could not be read."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from palmette.features.adoption.features import Drafter
 from palmette.features.adoption.frames import Keyed, Note, ScriptReading, SymbolicRows, spine_of, table_rows
 from palmette.features.adoption.interpreter import Code, Interpreter
 from palmette.features.adoption.methods import DottedName
+from palmette.features.adoption.statements import result_of
 from palmette.features.harness.binding import bind, find_entry, functions_of
 from palmette.features.repository import Checkout
 from palmette.features.script_check import repository_of
+from palmette.features.signature import BY_NAME
 from palmette.features.spec.dfr import Registry
 
 
@@ -28,7 +30,7 @@ class SpecificationDraft:
 
     view: str
     entry: str
-    """The function that builds the features."""
+    """The function that builds the features; empty for a query."""
     spec: Mapping[str, Any]
     notes: tuple[Note, ...]
     """What the specification lacks, or has otherwise, by line of the script."""
@@ -50,26 +52,21 @@ class SpecificationDraft:
 def draft_of(script: Path, registry_file: Path, entry: str | None = None) -> SpecificationDraft:
     """Reads a script, without running it, and drafts its specification.
 
+    A file that ends in `.sql` is one SELECT over tables of the registry, with the cut-off as a parameter (`:cutoff`).
+
     Raises:
         InputError: mistakes in the registry.
         UserError: the entry function is not found, or nothing of what it returns can be read.
     """
     registry = read_document(registry_file, Registry)
     tables = {table.name: table for table in registry.tables}
-    text = read_text(script)
-    name = find_entry(text, tables, name=entry, file=script.name)
-    checkout, reading = Checkout(repository_of(script)), ScriptReading()
-    path = script.resolve().relative_to(checkout.root.resolve()).as_posix()
-    module = next(one for one in checkout.modules if one.path == path)
-    home = next((one for one in module.classes if one.name == name.rpartition(".")[0]), None)
-    code = Code(functions_of(module.tree)[name], module, home)
-    interpreter = Interpreter(checkout, reading, tables)
+    text, reading, is_query = read_text(script), ScriptReading(), script.suffix.lower() == ".sql"
+    name = "" if is_query else find_entry(text, tables, name=entry, file=script.name)
+    interpreter = Interpreter(Checkout(repository_of(script)), reading, tables)
     rows: dict[str, Any] = {one: table_rows(table) for one, table in tables.items()}
-    values = {"tables": rows, "as_of": Cutoff(), "spark": DottedName("spark")}
-    bound = bind(text, name, tables)
-    given = {one.name: rows[one.table] if one.meaning == "table" else values[one.meaning] for one in bound.bound}
+    reading.line = 1
     try:
-        result = interpreter.run(code, [], given)
+        result = result_of(reading, text, rows, _CUTOFFS) if is_query else _result(interpreter, script, name, rows)
         if isinstance(result, SymbolicRows):
             result = spine_of(reading, result, result.table.keys)
         if not isinstance(result, Keyed):
@@ -77,7 +74,23 @@ def draft_of(script: Path, registry_file: Path, entry: str | None = None) -> Spe
     except NotReadError as error:
         place = f"{script.name}:{error.line or reading.line}"
         raise UserError(
-            f"{place}: {error.reason}.", "Simplify that line, or write the specification by hand.", code="unread-script"
+            f"{place}: {error.reason}.", "Simplify that part, or write the specification by hand.", code="unread-script"
         ) from None
     spec = Drafter(reading, result, tables, interpreter.zone).spec(script.stem)
     return SpecificationDraft(script.stem, name, spec, tuple(sorted(reading.notes, key=lambda note: note.line)))
+
+
+_CUTOFFS = {name: Cutoff() for name, meaning in BY_NAME.items() if meaning == "as_of"}
+"""Values of a query's parameters, by their usual names."""
+
+
+def _result(interpreter: Interpreter, script: Path, entry: str, rows: Mapping[str, Any]) -> object:
+    """What the entry function of a Python script returns."""
+    checkout = interpreter.checkout
+    path = script.resolve().relative_to(checkout.root.resolve()).as_posix()
+    module = next(one for one in checkout.modules if one.path == path)
+    home = next((one for one in module.classes if one.name == entry.rpartition(".")[0]), None)
+    values = {"tables": rows, "as_of": Cutoff(), "spark": DottedName("spark")}
+    bound = bind(module.text, entry, interpreter.tables)
+    given = {one.name: rows[one.table] if one.meaning == "table" else values[one.meaning] for one in bound.bound}
+    return interpreter.run(Code(functions_of(module.tree)[entry], module, home), [], given)

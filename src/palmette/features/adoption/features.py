@@ -69,8 +69,9 @@ class Drafter:
             elif name not in (*self.result.keys, AS_OF):
                 columns += self._trying(name, self._column, name, tree)
         self._add_all(columns)
+        output: dict[str, Any] = {"partition": partition} if partition else {}
         if AS_OF not in self.result.columns:
-            self.reading.note(f"the output has no column {AS_OF}; one of a specification has", 0)
+            output |= {"as_of": False}
         elif [*self.result.columns].index(AS_OF) != len(self.result.keys) + len(kept):
             self.reading.note(f"columns of a specification are in the order: keys, kept columns, {AS_OF}, features", 0)
         self._compare_rows()
@@ -81,7 +82,7 @@ class Drafter:
             **self._time_and_spine(kept),
             **self._declared_sources(),
             "features": list(self.features.values()),
-            **({"output": {"partition": partition}} if partition else {}),
+            **({"output": output} if output else {}),
         }
 
     def _trying(self, name: str, make: Callable[..., _Column | None], *arguments: object) -> list[_Column]:

@@ -45,8 +45,8 @@ class Interpreter:
     """Evaluates functions of the modules of a repository."""
 
     def __init__(self, checkout: Checkout, reading: ScriptReading, tables: Mapping[str, Table]) -> None:
+        self.checkout, self.tables = checkout, tables
         self.modules = {module.name: module for module in checkout.modules}
-        self.tables = tables
         self.reading = reading
         self.views = dict[str, Frame]()
         self.depth = 0

@@ -49,6 +49,8 @@ class ScriptParts(NamedTuple):
     constants: Sequence[str]
     imports: Sequence[str]
     """Statements that import functions and classes of the team."""
+    features: Sequence[str] = ()
+    """Source of the decorated functions, in a script with one per feature."""
 
 
 def cast_to(column: str, name: str, kind: str) -> str:
@@ -70,18 +72,20 @@ def fill(template: str, parts: ScriptParts, view: View, conventions: Conventions
     style = conventions.style
     module = ast.parse(template)
     bodies = {name: "\n".join(lines) for name, lines in parts.bodies.items()}
-    helpers, build = list(parts.helpers), next(iter(bodies))
+    helpers, features, build = list(parts.helpers), list(parts.features), next(iter(bodies))
     if style.helpers == "none" and helpers:
         bodies[build], helpers = inlined(bodies[build], helpers)
     if style.helpers == "private":
         for name in [_name_of(helper) for helper in helpers]:
             bodies[build], helpers = _private(bodies[build], name), [_private(helper, name) for helper in helpers]
-    helpers = [_documented(helper, style) for helper in helpers]
+            features = [_private(one, name) for one in features]
+    helpers, features = ([_documented(one, style) for one in each] for each in (helpers, features))
     bound = {name: local for local, name in _bound(module).items()}
-    imports, renames = _imports("\n".join([*bodies.values(), *helpers]), style, bound)
+    imports, renames = _imports("\n".join([*bodies.values(), *features, *helpers]), style, bound)
     bodies = {name: _respelt(body, renames, style) for name, body in bodies.items()}
-    helpers = [_respelt(helper, renames, style) for helper in helpers]
-    if f"{style.imports.get('pyspark.sql.types', 'T')}." in "\n".join([bodies[build], *helpers]) and style.type_objects:
+    helpers, features = ([_respelt(one, renames, style) for one in each] for each in (helpers, features))
+    code = "\n".join([bodies[build], *features, *helpers])
+    if f"{style.imports.get('pyspark.sql.types', 'T')}." in code and style.type_objects:
         imports += [style.statements.get("pyspark.sql.types", _CANONICAL["T"][1])]
     lines = template.split("\n")
     for top, node in reversed(list(_with_holes(module))):
@@ -93,6 +97,8 @@ def fill(template: str, parts: ScriptParts, view: View, conventions: Conventions
         if node.name == build and conventions.skeleton and ast.get_docstring(node) is not None:
             doc = indent(_builder_docstring(node, view, style).split("\n"), hole.col_offset // 4)
             lines[node.body[0].lineno - 1 : node.body[0].end_lineno] = doc
+        if node.name == build:
+            lines[top.lineno - 1 : top.lineno - 1] = [part for one in features for part in (*one.split("\n"), "", "")]
     constants = [_respelt(line, renames, style) for line in parts.constants]
     return _headed(lines, module, [*imports, *parts.imports], constants)
 

@@ -25,8 +25,9 @@ def is_utc(zone: str) -> bool:
 def timestamp(name: str, schema: Schema, table: Table, zone: str) -> CodeFragment:
     """The column as a timestamp; dates and local times are in the session's zone, which is the view's.
 
-    Spark compares cast timestamp_ntz values as local times, which misplaces those that the clock skipped.
-    The conversion through microseconds prevents that.
+    Times without a zone in UTC are converted as text, which does not depend on the session. In other zones, Spark
+    compares cast timestamp_ntz values as local times, which misplaces those that the clock skipped; the conversion
+    through microseconds prevents that.
     """
     kind = schema.get(name, SparkType("timestamp"))
     if kind.name == "timestamp":
@@ -34,8 +35,10 @@ def timestamp(name: str, schema: Schema, table: Table, zone: str) -> CodeFragmen
     registered = table.column(name)
     if kind.is_integer and registered is not None:
         return call(_EPOCH[registered.unit or "s"], quoted(name))
+    if kind.name == "timestamp_ntz" and is_utc(zone):
+        return call("F.to_timestamp", call("F.concat", quoted(name), 'F.lit("Z")').argument)
     moment = method(column(name), "cast", quoted("timestamp"))
-    if kind.name == "timestamp_ntz" and not is_utc(zone):
+    if kind.name == "timestamp_ntz":
         return call("F.timestamp_micros", call("F.unix_micros", moment.argument).argument)
     return moment
 
@@ -203,6 +206,7 @@ _ZONED = re.compile(
 def depends_on_zone(view: View, code: str) -> bool:
     """Whether the result of the code may depend on the session's time zone; true in case of doubt."""
     code = re.sub(r"""F\.\w+\("?as_of"?\)\.cast\("timestamp"\)""", "", code)  # already a timestamp
+    code = re.sub(r'F\.to_timestamp\(F\.concat\("[^"]+", F\.lit\("Z"\)\)\)', "", code)  # names its zone
     code = re.sub(r'F\.expr\("try_cast\(\S+ as (?!date|timestamp)[^"]*"\)', "", code)
     kinds = {
         f"{table.name}.{column.name}": str(column.type) for table in view.tables.values() for column in table.columns
@@ -214,12 +218,14 @@ def depends_on_zone(view: View, code: str) -> bool:
         if name
     ]
     text = {feature.name for feature in view.features if str(feature.dtype) == "string"}
-    used = {kinds.get(column) for columns in view.lineage.values() for column in columns}
+    used = {column for columns in view.lineage.values() for column in columns}
+    local = {name.partition(".")[2] for name in used if kinds.get(name) == "timestamp_ntz"}
     inputs = {column for name, columns in view.lineage.items() if name in text for column in columns}
     return (
         not is_utc(view.zone)
         or _ZONED.search(code) is not None
-        or any(kinds.get(place) != "timestamp" for place in times)
-        or bool(used & {"date", "timestamp_ntz"})
+        or any(kinds.get(place) not in ("timestamp", "timestamp_ntz") for place in times)
+        or any(kinds.get(name) == "date" for name in used)
+        or any(quoted(name) in code for name in local)
         or "timestamp" in {kinds.get(column) for column in inputs - set(times)}
     )

@@ -12,8 +12,9 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from palmette.delivery.paths import is_obeyed
-from palmette.features.artefacts import Conventions, FunctionShape, Role
+from palmette.features.artefacts import Conventions, FeatureFunctions, FunctionShape, Role
 from palmette.features.repository.checkout import Checkout, Module, dotted_name
+from palmette.features.repository.decorated import feature_functions, marked_modules, unfit_view
 from palmette.features.repository.habits import style_of, usual_entry, usual_options
 from palmette.features.repository.neighbours import (
     Neighbour,
@@ -58,7 +59,8 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
     text = checkout.text(run.repository.readme)
     helpers = {name for one in neighbours for name in one.module.imports}
     readme = read_readme(text, checkout.test_names, helpers)
-    model, departures = _model(neighbours, checkout, view)
+    marked, departures = _decorated(neighbours, checkout, view)
+    model, departures = (None, departures) if departures else _model(neighbours, checkout, view)
     unfit = _unfit(model, checkout, view, readme.functions) if model is not None else None
     found = model if unfit is None else None
     if found is not None:
@@ -88,7 +90,8 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
         skeleton=found.text if found is not None else "",
         model=found.model if found is not None else "",
         owner=found.builder.rpartition(".")[0] if found is not None else "",
-        style=style_of(neighbours, text),
+        feature_functions=marked,
+        style=style_of(neighbours, text).model_copy(update={} if marked is None else {"helpers": "private"}),
         entry=usual_entry(checkout, neighbours, options, follows=found is not None),
         naive_cutoffs=found is not None and re.search(r"tzinfo|timezone|\bUTC\b", found.text) is None,
         config_option=options[0],
@@ -127,16 +130,28 @@ def _of_days(functions: Iterable[FunctionShape]) -> Iterator[str]:
 
 
 _WRITTEN = "the script is written as functions that load, build and write"
+_BY_MODEL = "A model may write the team's shape (`model` in the run file)."
+
+
+def _decorated(
+    neighbours: Sequence[Neighbour], checkout: Checkout, view: View
+) -> tuple[FeatureFunctions | None, tuple[str, ...]]:
+    """The shape of one decorated function per feature if the view fits it, and what a reviewer should know about it."""
+    modules = [one.module for one in neighbours]
+    if not modules or not all(one in marked_modules(checkout) for one in modules):
+        return None, ()
+    shape, what = feature_functions(modules), f"`{modules[0].path}` has one decorated function per feature"
+    unfit = "its functions have a pattern that no rule fills" if shape is None else unfit_view(shape, view)
+    if unfit:
+        return None, (f"{what}, but {unfit}; {_WRITTEN}. {_BY_MODEL}",)
+    return shape, (f"{what}, and so has this script; those that load, join and write serve the checks and the tests.",)
 
 
 def _model(neighbours: Sequence[Neighbour], checkout: Checkout, view: View) -> tuple[Skeleton | None, tuple[str, ...]]:
     """The neighbour to imitate (or None), and differences between new scripts and the neighbours, as sentences."""
     has_builder = any(builder_of(neighbour.module) for neighbour in neighbours)
     if not has_builder and (shape := unfilled_shape(checkout)):
-        return None, (
-            f"{shape}, a shape that no rule fills: the script is written "
-            "as functions that load, build and write. A model may write the team's shape (`model` in the run file).",
-        )
+        return None, (f"{shape}, a shape that no rule fills; {_WRITTEN}. {_BY_MODEL}",)
     found = skeleton(neighbours, ViewNames(view.name, tuple(sorted(view.tables))))
     if found is not None or not neighbours:
         return found, found.unexplained if found is not None else ()

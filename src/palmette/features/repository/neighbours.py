@@ -12,7 +12,8 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from palmette.features.artefacts import Parameter, Role
-from palmette.features.repository.checkout import Checkout, Function, Module, called_names, dotted_name
+from palmette.features.repository.checkout import Checkout, Function, Module, called_names
+from palmette.features.repository.decorated import marked_modules
 from palmette.features.signature import BY_NAME
 from palmette.features.team_document import SUFFIXES
 
@@ -54,7 +55,7 @@ def find_neighbours(checkout: Checkout) -> tuple[Neighbour, ...]:
     scripts = [module for module in checkout.modules if not module.is_test and _builds_frames(module)]
     runnable, siblings = [module for module in scripts if entry_of(module)], _siblings(scripts)
     # A driver is not a view but runs views. Then more scripts share a function than can be run on their own.
-    views = siblings if len(siblings) > len(runnable) else runnable or siblings
+    views = siblings if len(siblings) > len(runnable) else runnable or siblings or marked_modules(checkout)
     named = [Neighbour(module, *_view_and_pattern(module, views, checkout)) for module in views]
     if not named:
         return ()
@@ -178,22 +179,11 @@ def role_of(function: Function, entry: str | None) -> Role | None:
 
 
 def unfilled_shape(checkout: Checkout) -> str:
-    """What a module has that no rule can write: a function with a decorator per feature, or a query in an SQL file."""
+    """What a module has that no rule can write: a query in an SQL file; empty if there is none."""
     for module in checkout.modules:
-        if module.is_test or not any(name.startswith("pyspark.") for name in module.imports.values()):
-            continue
-        marks = Counter(
-            dotted_name(mark)
-            for function in module.functions
-            if "DataFrame" in inferred_returns(function) or "Column" in function.returns
-            for mark in function.node.decorator_list
-        )
         query = str(PurePosixPath(module.path).with_suffix(".sql"))
-        if query in checkout.paths:
+        if query in checkout.paths and any(name.startswith("pyspark.") for name in module.imports.values()):
             return f"`{module.path}` runs the query in `{query}`"
-        for mark, count in marks.most_common(1):
-            if count > 1:
-                return f"`{module.path}` has one function with `@{mark}` per feature"
     return ""
 
 

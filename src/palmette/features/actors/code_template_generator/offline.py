@@ -15,15 +15,10 @@ from palmette.features.signature import signature
 from palmette.features.spec.view import View
 
 _HOMES: Mapping[str, str] = {
-    "DataFrame": "pyspark.sql",
-    "SparkSession": "pyspark.sql",
-    "Column": "pyspark.sql",
-    "datetime": "datetime",
-    "date": "datetime",
+    **dict.fromkeys(("DataFrame", "SparkSession", "Column"), "pyspark.sql"),
+    **dict.fromkeys(("datetime", "date"), "datetime"),
+    **dict.fromkeys(("Sequence", "Mapping", "Iterable"), "collections.abc"),
     "Any": "typing",
-    "Sequence": "collections.abc",
-    "Mapping": "collections.abc",
-    "Iterable": "collections.abc",
     "Path": "pathlib",
 }
 """Modules for names in annotations that no neighbour imports."""

@@ -159,7 +159,7 @@ class TestcaseGenerator(Agent):
         if not any(case.expect for case in cases):
             return Attempt(None, UNCOMPUTABLE, TERMINATE, (self._uncomputable(),))
         reason = f"Mutants of {', '.join(survivors)} survived." if survivors else ""
-        fix = "Each deviation of these features is now detected by several rows." if survivors else ""
+        fix = "Each misreading of these features is now detected by several rows." if survivors else ""
         return Attempt(TestCases(cases=tuple(cases)), reason, fix)
 
     def _survivors(self, evidence: tuple[Violation, ...]) -> list[str]:
@@ -190,14 +190,14 @@ class TestcaseGenerator(Agent):
             Violation(
                 code="boundary-not-covered",
                 subject=other.what,
-                message=f"No case would notice this deviation: {other.what}.",
+                message=f"No case would notice this misreading of the specification: {other.what}.",
             )
             for other in self.suite().deviants
             if other.is_boundary and other.what in possible - detected
         ]
         violations += self._features(output, possible)
         known = {other.what for other in self.suite().deviants} & possible
-        detail = f"{len(detected & known)} of {len(known)} deviations are detected"
+        detail = f"{len(detected & known)} of {len(known)} misreadings of the specification are detected"
         if silent := self._features_without_values(output):
             detail += f"; no expectations from the oracle for {', '.join(silent)}"
         measurement = Measurement(name="cases", status="failed" if violations else "passed", detail=detail)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
 from typing import ClassVar
 
 from palmette.engine.actor import Violation
@@ -17,10 +20,10 @@ RULES: Mapping[str, Rule] = {**writes.RULES, **calls.RULES, **rows.RULES, **name
 
 
 class StaticCheck:
-    """Rules on the syntax tree: forbidden calls, unstable orders, unknown names, unsafe writes."""
+    """Rules on the syntax tree: forbidden calls, unstable orders, unknown names, unsafe writes, missing modules."""
 
     code: ClassVar[str] = "static"
-    codes: ClassVar[tuple[str, ...]] = ("syntax", *RULES)
+    codes: ClassVar[tuple[str, ...]] = ("syntax", "missing-module", *RULES)
     owner: ClassVar[Owner] = "code_generator"
     cost: ClassVar[int] = 0
 
@@ -31,7 +34,28 @@ class StaticCheck:
         except SyntaxError as error:
             message, evidence = f"{name} is not Python: {error.msg}.", f"{error.lineno}: {(error.text or '').strip()}"
             return CheckResult((Violation(code="syntax", message=message, evidence=evidence, subject=name),))
-        return CheckResult(tuple(violations(source, name)), detail=f"{len(RULES)} rules")
+        found = (*_missing_modules(source, subject), *violations(source, name))
+        return CheckResult(found, detail=f"{len(RULES)} rules")
+
+
+def _missing_modules(source: ScriptTree, subject: ScriptUnderTest) -> Iterator[Violation]:
+    """Imports at the top of the script that would fail: of modules that are neither installed nor in the repository."""
+    folders, script = (subject.root, subject.root / "src", *subject.python_path), subject.script.name
+    for node in source.tree.body:
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
+        for name in names:
+            first = name.partition(".")[0]
+            own = [folder for folder in folders if _holds(folder, first)]
+            installed = not own and (first in sys.stdlib_module_names or find_spec(first) is not None)
+            if not installed and not any(_holds(folder, name) for folder in own):
+                message = f"{script}:{node.lineno}: module {name!r} is neither installed nor in {str(subject.root)!r}."
+                yield Violation(code="missing-module", message=message, evidence=source.line(node), subject=script)
+
+
+def _holds(folder: Path, module: str) -> bool:
+    place = folder.joinpath(*module.split("."))
+    return place.is_dir() or place.with_suffix(".py").is_file()
 
 
 def violations(source: ScriptTree, name: str) -> Iterator[Violation]:

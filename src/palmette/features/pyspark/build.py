@@ -1,0 +1,256 @@
+"""Writes the body of the build function, and the transforms that it calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from palmette.features.artefacts import Conventions, Parameter
+from palmette.features.pyspark.code import CodeFragment, chain, names, quoted, renamed, with_columns
+from palmette.features.pyspark.groups import FeatureTransform, write_group, write_lookup
+from palmette.features.pyspark.house_style import cast_to
+from palmette.features.pyspark.layout import FeatureGroup, groups, lookups, own_columns
+from palmette.features.pyspark.observed_keys import observing, observing_groups, write_observed
+from palmette.features.pyspark.output import computed_code, derive_levels, finished, write_spine
+from palmette.features.pyspark.scope import ScriptScope, identifier
+from palmette.features.pyspark.sources import SourceTransforms, write_source
+from palmette.features.pyspark.states import join_keys
+from palmette.features.pyspark.times import depends_on_zone
+from palmette.features.signature import is_day, signature
+from palmette.features.spec.view import AS_OF, ViewFeature, ViewSource
+
+LookedUp = tuple[tuple[str, tuple[tuple[str, str], ...]], list[ViewFeature]]
+"""A table with its keys (grain key, table column), and the features that are looked up in it."""
+
+
+class Build:
+    """Writes the body of the build function, and the transforms it calls."""
+
+    def __init__(self, scope: ScriptScope, conventions: Conventions) -> None:
+        self.scope, self.view, self.conventions = scope, scope.view, conventions
+        self.parameters = signature(self.view, conventions, "build")
+        self.lines: list[str] = []
+        self.known: dict[str, SourceTransforms] = {}
+        self.rows: dict[tuple[str, tuple[str, ...]], str] = {}
+        """Variables that hold visible rows, by source and keys of the features."""
+        self.base: list[FeatureGroup] = []
+        """The groups that together define the output's rows; empty if the rows are found separately."""
+
+    def body(self) -> list[str]:
+        start = [self._spine()] if self.view.spine is not None else []
+        self.write_sources()
+        self._known_rows()
+        first, *calls = [*(start or self._observed()), *self._joins()]
+        joined = f"{first}.{calls[0]}" if len(calls) == 1 else chain(first, calls)
+        return self.statements([*self.lines, *self._contract(joined)])
+
+    def statements(self, lines: list[str], features: Sequence[str] = ()) -> list[str]:
+        """The body from its lines, with the team's name for the cut-off, and the zone pinned if the code needs that."""
+        parsed, name = self._cutoff()
+        code = "\n".join([*lines, *self.scope.functions, *features]).replace("'", '"')
+        if depends_on_zone(self.view, code):
+            lines = [*self._pinned_zone(), *lines]
+        return [*parsed, *(renamed(line, "as_of", name) for line in lines)]
+
+    def write_sources(self) -> None:
+        """Writes the transforms of all sources."""
+        self.known = {source.name: write_source(self.scope, source) for source in self.view.sources}
+
+    def with_cutoff(self, code: str) -> str:
+        """Code of a transform, with the team's name for the cut-off."""
+        name = next((bound.name for bound in self.parameters if bound.meaning == "as_of"), "as_of")
+        return "\n".join(renamed(line, "as_of", name) for line in code.split("\n"))
+
+    def _cutoff(self) -> tuple[list[str], str]:
+        """Statements that make the cut-off a timestamp, if needed, and its name in the team's function."""
+        bound = next((bound for bound in self.parameters if bound.meaning == "as_of"), None)
+        if bound is None:
+            return [], "as_of"
+        if self.view.cutoff == "spine":
+            return [f"del {bound.name}  # every row has a cut-off of its own"], "as_of"
+        aware = "moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)"
+        if bound.annotation.startswith("str"):
+            return [f"moment = datetime.fromisoformat({bound.name})", aware], "moment"
+        if is_day(Parameter(name=bound.name, annotation=bound.annotation)):
+            midnight = f"datetime({bound.name}.year, {bound.name}.month, {bound.name}.day)"
+            return [f"moment = {bound.name} if isinstance({bound.name}, datetime) else {midnight}", aware], "moment"
+        if self.conventions.naive_cutoffs:
+            return [aware.replace("moment", bound.name)], bound.name
+        return [], bound.name
+
+    def table(self, name: str) -> str:
+        """The data frame of a table inside the build function."""
+        for bound in self.parameters:
+            if bound.meaning == "tables":
+                return f"{bound.name}[{quoted(name)}]"
+        return name
+
+    def _pinned_zone(self) -> list[str]:
+        session = next((bound.name for bound in self.parameters if bound.meaning == "spark"), None)
+        session = session or f"{self.table(min(self.view.tables))}.sparkSession"
+        return [
+            "# Calendar days and hours are the view's, whatever zone the session came with.",
+            f'{session}.conf.set("spark.sql.session.timeZone", ZONE)',
+        ]
+
+    def _spine(self) -> str:
+        """The expression for the spine's rows, which the joins start from."""
+        assert self.view.spine is not None
+        call = f"{write_spine(self.scope)}({self.table(self.view.spine.table)})"
+        if not self.scope.per_row:
+            return call
+        self.lines.append(f"spine = {call}")
+        return "spine"
+
+    def _groups(self, source: ViewSource) -> list[FeatureGroup]:
+        return groups(self.view, source)
+
+    def _lookups(self) -> list[LookedUp]:
+        return list(lookups(self.view).items())
+
+    def _observing_groups(self) -> list[FeatureGroup]:
+        return observing_groups(self.view)
+
+    def _observed(self) -> list[str]:
+        """The observed keys, as an expression and calls; uses groups that already contain all keys if possible."""
+        grain = tuple(self.view.grain)
+        self.base = self._observing_groups()
+        if self.base:
+            first, *others = [self._group(group) for group in self.base]
+            joins = [self._join(*other, how="full") for other in others]
+            return [self._call(*first), *joins, f"dropna(subset={names(grain)})"]
+        name = write_observed(self.scope, self.known)
+        rows = [self.rows[source.name, grain] for source in observing(self.view)]
+        return [f"{name}({', '.join(rows + ['as_of'] * self._takes_as_of(name))})"]
+
+    def _known_rows(self) -> None:
+        """Assigns the visible rows of each source to variables."""
+        for name, item in self.known.items():
+            start = self.table(item.source.table.name)
+            if item.prepared:
+                arguments = [start, *(self.table(table) for table in item.early_tables)]
+                prepared = self.scope.names.fresh(f"all_{name}") if self.scope.per_row else self._variable(name)
+                self.lines.append(f"{prepared} = {item.prepared}({', '.join(arguments)})")
+                start = prepared
+            given = [start, *(self.table(table) for table in item.tables)]
+            bys = list(dict.fromkeys(group.by for group in groups(self.view, item.source)))
+            if self.scope.per_row:
+                self._known_per_row(item, given, bys)
+            else:
+                variable = self._variable(name)
+                arguments = [*given, *(["as_of"] if item.takes_as_of else [])]
+                self.lines.append(f"{variable} = {item.function}({', '.join(arguments)})")
+                self.rows |= {(name, by): variable for by in bys}
+
+    def _known_per_row(self, item: SourceTransforms, given: list[str], bys: list[tuple[str, ...]]) -> None:
+        name = item.source.name
+        several = len({on for on in item.fan_out.values() if on}) > 1
+        variables: dict[str, str] = {}
+        for by in bys:
+            on = item.fan_out[by]
+            keys = [names(on)] if several and on else []
+            call = f"{item.by_relatives.get(by, item.function)}({', '.join([*given, 'spine', *keys])})"
+            if call not in variables:
+                alone = not several and not item.by_relatives
+                wanted = name if alone else f"{name}_by_{self.scope.keys_name(on or by)}"
+                variables[call] = self._variable(wanted)
+                self.lines.append(f"{variables[call]} = {call}")
+            self.rows[name, by] = variables[call]
+
+    def _variable(self, wanted: str) -> str:
+        """A name for a local variable that shadows no parameter or function."""
+        name = identifier(wanted)
+        sources = {identifier(source.name) for source in self.view.sources}
+        if name in {bound.name for bound in self.parameters}:
+            return self.scope.names.fresh(f"visible_{wanted}")
+        return name if name in sources else self.scope.names.fresh(f"visible_{wanted}")
+
+    def _takes_as_of(self, name: str) -> bool:
+        source = next(item for item in self.scope.functions if item.startswith(f"def {name}("))
+        return "as_of: datetime" in source.split("\n")[0]
+
+    def _joins(self) -> list[str]:
+        joins, base = [], {group.identity for group in self.base}
+        for source in self.view.sources:
+            others = (group for group in self._groups(source) if group.identity not in base)
+            joins += [self._join(*self._group(group)) for group in others]
+        own = own_columns(self.view)
+        for (table, on), features in self._lookups():
+            if features[0].name in own:
+                continue
+            written = write_lookup(self.scope, self.view.tables[table], dict(on), features)
+            takes_spine = self.scope.per_row and len(written.by) > len(on)
+            joins.append(self._join(written, [self.table(table), *(["spine"] if takes_spine else [])]))
+        return joins
+
+    def _group(self, group: FeatureGroup) -> tuple[FeatureTransform, list[str]]:
+        """The transform of a group, and its arguments."""
+        return write_group(self.scope, group, self.known[group.source.name]), [self.rows[group.source.name, group.by]]
+
+    def _call(self, written: FeatureTransform, arguments: list[str]) -> str:
+        given = [*arguments, *(["as_of"] if written.takes_as_of else [])]
+        return f"{written.function}({', '.join(given)})"
+
+    def _join(self, written: FeatureTransform, arguments: list[str], how: str = "left") -> str:
+        return f"join({self._call(written, arguments)}, on={join_keys(list(written.by))}, how={quoted(how)})"
+
+    def _contract(self, joined: str) -> list[str]:
+        """The statements that turn the joined frame into the output."""
+        view = self.view
+        keys = [quoted(name) for name in (*view.grain, *view.kept)]
+        cutoff = [quoted(AS_OF) if self.scope.per_row else 'F.lit(as_of).alias("as_of")']
+        shown = cutoff if AS_OF in view.output else []
+        computed = [feature for feature in view.features if feature.derive is None]
+        levels = derive_levels(view)
+        if not levels:
+            columns = [self._column(feature) for feature in computed if not feature.internal]
+            return [f"features = {joined}", self.last([*keys, *shown, *columns, *self._day(self.scope.cutoff.text)])]
+        columns = [self._column(feature) for feature in computed]
+        lines = [f"features = {joined}", select("features = features", [*keys, *cutoff, *columns])]
+        for level in levels[:-1]:
+            (call,) = with_columns({feature.name: self._derived(feature).text for feature in level})
+            lines.append(f"features = features.{call}")
+        last = {feature.name for feature in levels[-1]}
+        columns = [
+            self._column(feature) if feature.name in last else quoted(feature.name)
+            for feature in view.features
+            if not feature.internal
+        ]
+        shown = [quoted(AS_OF)] if shown else []
+        return [*lines, self.last([*keys, *shown, *columns, *self._day('F.col("as_of")')])]
+
+    def last(self, columns: list[str]) -> str:
+        """The statement that returns the output, with casts and ordering if the team's scripts have them."""
+        style = self.conventions.style
+        if style.casts:
+            typed = zip(columns, self.view.output.items(), strict=True)
+            columns = [cast_to(column, name, str(kind)) for column, (name, kind) in typed]
+        order = f".orderBy({', '.join(quoted(name) for name in self.view.grain)})" if style.sorted else ""
+        return select("return features", columns) + order
+
+    def _day(self, cutoff: str) -> list[str]:
+        """The partition column: the day of the last microsecond before the cut-off."""
+        if self.view.partition is None:
+            return []
+        return [f'F.to_date({cutoff} - F.expr("INTERVAL 1 MICROSECOND")).alias({quoted(self.view.partition)})']
+
+    def _derived(self, feature: ViewFeature) -> CodeFragment:
+        types = {name: kind for name, kind in self.view.grain.items()} | {
+            item.name: item.dtype for item in self.view.features
+        }
+        return finished(feature, self.scope.sql(feature.derive or "", types))
+
+    def _computed(self, feature: ViewFeature) -> CodeFragment:
+        joined = len(self.base) != 1 or feature.name not in self.base[0].identity
+        return finished(feature, computed_code(self.view, feature), joined=joined)
+
+    def _column(self, feature: ViewFeature) -> str:
+        code = self._computed(feature) if feature.derive is None else self._derived(feature)
+        if code.column == feature.name:
+            return code.argument
+        keeps_name = re.fullmatch(rf'F\.col\("{feature.name}"\)\.cast\("[^"]*"\)', code.text)
+        return code.text if keeps_name else f"{code.text}.alias({quoted(feature.name)})"
+
+
+def select(start: str, columns: list[str]) -> str:
+    return f"{start}.select(\n" + "".join(f"    {column},\n" for column in columns) + ")"
