@@ -144,7 +144,7 @@ def _decorated(
     unfit = "its functions have a pattern that no rule fills" if shape is None else unfit_view(shape, view)
     if unfit:
         return None, (f"{what}, but {unfit}; {_WRITTEN}. {_BY_MODEL}",)
-    return shape, (f"{what}, and so has this script; those that load, join and write serve the checks and the tests.",)
+    return shape, (f"{what}, and so has this script. It also loads, joins and writes them, for the checks and tests.",)
 
 
 def _model(neighbours: Sequence[Neighbour], checkout: Checkout, view: View) -> tuple[Skeleton | None, tuple[str, ...]]:

@@ -46,9 +46,8 @@ def _missing_modules(source: ScriptTree, subject: ScriptUnderTest) -> Iterator[V
         names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
         for name in names:
             first = name.partition(".")[0]
-            own = [folder for folder in folders if _holds(folder, first)]
-            installed = not own and (first in sys.stdlib_module_names or find_spec(first) is not None)
-            if not installed and not any(_holds(folder, name) for folder in own):
+            is_installed = first in sys.stdlib_module_names or find_spec(first) is not None
+            if not is_installed and not any(_holds(folder, name) for folder in folders):
                 message = f"{script}:{node.lineno}: module {name!r} is neither installed nor in {str(subject.root)!r}."
                 yield Violation(code="missing-module", message=message, evidence=source.line(node), subject=script)
 
