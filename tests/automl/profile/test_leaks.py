@@ -264,7 +264,8 @@ def test_the_only_feature_is_never_dropped_unasked() -> None:
 
 
 def test_training_rows_later_than_a_hold_out_by_time_are_found() -> None:
-    table = classes().assign(day=pd.date_range("2024-01-01", periods=1200, freq="h"))
+    days = pd.date_range("2024-01-01", periods=1200, freq="h")
+    table = classes().assign(day=days, signup=days)
     made = carelessly(table)
     by_time = RowSplit(made.holdout, made.train, made.facts.model_copy(update={"strategy": "time", "time": "day"}))
     (leak,) = (one for one in leaks(table, "churn", "classification", by_time) if one.code == "time-overlap")

@@ -279,9 +279,15 @@ def equal_rows(context: LeakContext) -> Iterator[Leak]:
 
 
 def time_overlap(context: LeakContext) -> Iterator[Leak]:
-    """Training rows that are later than the hold-out, in data that run in time."""
-    by_time = context.split.facts.strategy == "time"
-    for name in context.features:
+    """Training rows that are later than the hold-out, in data that run in time.
+
+    Where the split is by time, other times do not matter; series end at different times.
+    """
+    if context.request.problem == "forecasting":
+        return
+    time = context.split.facts.time
+    by_time = bool(time)
+    for name in [time] if time in context.features else [] if time else context.features:
         if not pd.api.types.is_datetime64_any_dtype(context.table[name].dtype):
             continue
         parts = (context.split.holdout, context.split.train)

@@ -101,6 +101,12 @@ def _contents(columns: Sequence[SampleColumn], *tables: pd.DataFrame | None) -> 
     return files_digest(pd.concat([one for one in tables if one is not None]), kinds) if kinds else ""
 
 
+def _in_full(name: str, options: Sequence[str]) -> str:
+    """The name of a table with its suffix, which may be left out where that is clear."""
+    found = [one for one in options if Path(one).stem == name]
+    return found[0] if len(found) == 1 and name not in options else name
+
+
 def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...]) -> Loaded:
     raws, repairs, targets = list[Raw](), Repairs(), tuple[str, ...]()
     for place in places:
@@ -115,7 +121,7 @@ def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...]) -> Loade
     if not targets and any(raw.format == "files" and LABEL in raw.names for raw in raws):
         targets = (LABEL,)
     options = tuple(raw.name for raw in raws)
-    first, *related = [table] if table in options else map(str.strip, table.split("+"))
+    first, *related = [table] if table in options else (_in_full(one.strip(), options) for one in table.split("+"))
     if unknown := next((one for one in (first, *related) if one not in ("", ALL, *options)), ""):
         remedy = f"There are {', '.join(map(repr, options))}."
         message = f"There is no table {unknown!r}.{did_you_mean(unknown, options)}"

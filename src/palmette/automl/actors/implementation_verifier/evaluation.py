@@ -191,6 +191,8 @@ class Evaluator:
         """The first score and that of the baseline, in a sentence."""
         if self.input.comparison.baseline == self.input.comparison.package:
             return "The delivered model is the best baseline; no other candidate was chosen."
+        if not self.input.comparison.baseline:
+            return "It is not compared with a baseline, whose final fit did not end in time."
         if not scores or scores[0].baseline is None:
             return f"It cannot be compared with a baseline on {where}."
         score, name = scores[0], self._best_baseline.name if self._best_baseline else "baseline"
