@@ -34,7 +34,7 @@ from palmette.automl.measure import Predictions
 from palmette.automl.problem_traits import learning_task
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.profile import Profile
-from palmette.automl.profile.figures import column_figures, target_figures
+from palmette.automl.profile.profile import column_figures, target_figures
 from palmette.automl.project import BuiltPackage, write_package
 from palmette.automl.samples import Loaded, Samples
 from palmette.automl.samples.load import load
@@ -154,7 +154,7 @@ class ExternalRun:
         given = GuidelineInput(task=task, samples=samples, profile=profile)
         known = planned(given)
         blueprint = blueprint_of(given, proposal_of(given, known), known)
-        return cls(task, blueprint, DataSplits.of(samples, profile), folder, Sandbox())
+        return cls(task, blueprint, DataSplits.of(samples, profile.split), folder, Sandbox())
 
     def search(self, started: float) -> None:
         """Searches, chooses and fits, so that predictions end `budget` seconds after `started` (time.monotonic())."""

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, OwnCode
-from palmette.automl.import_policy import objections
+from palmette.automl.own_code import objections
 from palmette.documents import mistakes
 
 BLUEPRINT = Blueprint(

@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed")
 
 import palmette.automl
+from palmette.automl.artefacts import Store
 from palmette.automl.candidates import OwnCode
 from palmette.automl.own_code import PACKAGE_FAILURES
-from palmette.automl.store import Store
 from palmette.engine import Actor, Violation, build_actors, load_topology
 from palmette.engine.topology import Topology
 from palmette.engine.wiring import Wiring

@@ -12,9 +12,9 @@ from typing import Any
 from canned import Canned, models
 from small_plans import chain, given_of
 
+from palmette.automl.artefacts import Store
 from palmette.automl.candidates import Candidate
 from palmette.automl.samples.load import load
-from palmette.automl.store import Store
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import Attempt, Context, PastAttempt, Verdict
 from palmette.llm import OFFLINE, Models

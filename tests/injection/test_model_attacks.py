@@ -28,8 +28,7 @@ from palmette.automl.actors.plan_writer.actor import PlanWriter
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
 from palmette.automl.artefacts import Assembly, Insight, Knowledge
 from palmette.automl.candidates import OwnCode
-from palmette.automl.import_policy import ImportPolicy, objections
-from palmette.automl.own_code import module_of
+from palmette.automl.own_code import ImportPolicy, module_of, objections
 from palmette.documents import Model
 from palmette.engine import PastAttempt, Violation
 from palmette.knowledge.sources.texts import FOLDER

@@ -128,20 +128,15 @@ def _path(place: Place, folder: Path, number: int) -> str:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / f"frame{number}.parquet"
     try:
-        mixed = {str(name): one.map(str, na_action="ignore") for name, one in frame.items() if _is_mixed(one)}
-        frame.assign(**mixed).to_parquet(path, index=False)
+        objects = {str(name): one for name, one in frame.items() if one.dtype == object}
+        mixed = [name for name, one in objects.items() if one.dropna().map(type).nunique() > 1]  # not so in Parquet
+        texts = {name: objects[name].map(str, na_action="ignore") for name in mixed}
+        frame.assign(**texts).to_parquet(path, index=False)
     except (ValueError, TypeError) as error:
-        raise UserError(
-            f"The DataFrame cannot be written as Parquet: {error}",
-            "Give its columns different names, and values that Parquet has types for.",
-            code="frame-unwritable",
-        ) from error
+        message = f"The DataFrame cannot be written as Parquet: {error}"
+        remedy = "Give its columns different names, and values that Parquet has types for."
+        raise UserError(message, remedy, code="frame-unwritable") from error
     return str(path)
-
-
-def _is_mixed(values: pd.Series[Any]) -> bool:
-    """Returns whether a column mixes types, which Parquet does not support."""
-    return values.dtype == object and values.dropna().map(type).nunique() > 1
 
 
 @dataclass(frozen=True)
@@ -242,7 +237,7 @@ class AutoMLRun:
         from palmette.automl.splitting import DataSplits
 
         blueprint = self._package.blueprint
-        splits = DataSplits.of(self._artefact("samples"), self._artefact("profile"))
+        splits = DataSplits.of(self._artefact("samples"), self._artefact("profile").split)
         background = in_file_names(splits.train, blueprint)[[one.in_file for one in blueprint.columns]]
         return explanation(self._package, rows, background, permutations)
 

@@ -5,8 +5,11 @@ The `task` (`TaskSpec`), the `samples`, the `profile` and the `blueprint` have t
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -16,6 +19,7 @@ from palmette.automl.kinds import Kind, Track
 from palmette.automl.task_spec.spec import Constraint
 from palmette.documents import Model
 from palmette.engine.actor import Measurement, TextFile, Violation
+from palmette.errors import DeveloperError
 from palmette.knowledge import SuggestedCandidate
 
 Status = Literal["pass", "partly", "fail"]
@@ -353,3 +357,23 @@ class Delivery(Model):
     package: str
     files: tuple[str, ...]
     measurements: tuple[Measurement, ...]
+
+
+class Store:
+    """Named folders for data too large for artefacts, or binary; artefacts refer to them by name."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def folder(self, name: str) -> Path:
+        """Returns the folder with a name; it may not exist."""
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
+            raise DeveloperError(f"{name!r} does not name a folder in the store.", code="store-name")
+        return self.root / name
+
+    def fresh(self, name: str) -> Path:
+        """Returns an empty folder with a name; deletes its earlier contents."""
+        folder = self.folder(name)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        return folder

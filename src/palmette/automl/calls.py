@@ -7,6 +7,7 @@ A `Call` represents `sklearn.linear_model.Ridge(alpha=10.0)` without importing s
 from __future__ import annotations
 
 import importlib
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -112,9 +113,18 @@ def _short(value: Sequence[Value]) -> str:
 
 def calls_in(value: Value) -> Iterator[Call | Name]:
     """Yields all calls and names in a value, outer ones first, with repetitions."""
-    if isinstance(value, Call | Name):
-        yield value
-    for one in _parts(value):
+    parts: Iterable[Value] = ()
+    match value:
+        case Call(arguments=arguments, positional=positional):
+            yield value
+            parts = (*positional, *arguments.values())
+        case Name():
+            yield value
+        case list() | tuple():
+            parts = value
+        case dict():
+            parts = value.values()
+    for one in parts:
         yield from calls_in(one)
 
 
@@ -136,18 +146,6 @@ def mapped(value: Value, change: Callable[[Value], Value]) -> Value:
             return value
 
 
-def _parts(value: Value) -> Iterable[Value]:
-    match value:
-        case Call(arguments=arguments, positional=positional):
-            return (*positional, *arguments.values())
-        case list() | tuple():
-            return value
-        case dict():
-            return value.values()
-        case _:
-            return ()
-
-
 def _imported(path: str) -> Any:
     module, _, name = path.rpartition(".")
     return getattr(importlib.import_module(module), name)
@@ -158,6 +156,4 @@ def _spelt(path: str) -> str:
 
 
 def _text(value: str) -> str:
-    import json
-
     return json.dumps(value, ensure_ascii=False) if value.isprintable() else repr(value)

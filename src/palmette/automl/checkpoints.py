@@ -43,16 +43,12 @@ def checkpoints(kind: str, rows: int, budget: float) -> list[Checkpoint]:
     """Finds networks for a kind of column; usable ones first, then by downloads."""
     hub = HuggingFace()
     listed = islice(hub.search(f"task:{TASKS[kind]}", "model"), EXAMINED)
-    made = [_judged(hub.detail(one.id, "model"), kind, rows, budget) for one in listed]
+    made, cores = [], len(os.sched_getaffinity(0))
+    for record in (hub.detail(one.id, "model") for one in listed):
+        seconds = 2 * (record.parameters or 0) * TOKENS[kind] * rows / (OPERATIONS * cores)
+        concerns = tuple(_concerns(record, kind, seconds, budget))
+        made.append(Checkpoint(record=record, seconds=round(seconds, 1), concerns=concerns))
     return sorted(made, key=lambda one: (bool(one.concerns), -(one.record.downloads or 0)))
-
-
-def _judged(record: Record, kind: str, rows: int, budget: float) -> Checkpoint:
-    cores = len(os.sched_getaffinity(0))
-    seconds = 2 * (record.parameters or 0) * TOKENS[kind] * rows / (OPERATIONS * cores)
-    return Checkpoint(
-        record=record, seconds=round(seconds, 1), concerns=tuple(_concerns(record, kind, seconds, budget))
-    )
 
 
 def _concerns(record: Record, kind: str, seconds: float, budget: float) -> Iterator[str]:

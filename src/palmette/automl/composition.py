@@ -182,7 +182,7 @@ def facts_of(blueprint: Blueprint) -> DataFacts:
     words = [one.words or USUAL_WORDS for one in texts]
     return DataFacts(
         rows=blueprint.rows,
-        columns=sum(map(_width, columns)) + len(blueprint.derived),
+        columns=sum(kind.width if (kind := file_kind(one.kind)) else 1 for one in columns) + len(blueprint.derived),
         problem=blueprint.problem,
         outputs=count if count > 2 else 1,
         classes=count,
@@ -194,12 +194,6 @@ def facts_of(blueprint: Blueprint) -> DataFacts:
         words=sum(words),
         pairs=len(words) > 1 and max(words) <= COMPARABLE_LENGTHS * min(words),
     )
-
-
-def _width(column: ColumnUse) -> int:
-    """Returns how many numeric columns a column counts as."""
-    kind = file_kind(column.kind)
-    return kind.width if kind else 1
 
 
 def reader_of(blueprint: Blueprint) -> Call:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from palmette.automl.artefacts import Insight, Plans
-from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
+from palmette.automl.candidates import Blueprint, Candidate
 from palmette.automl.composition import learner_named
 from palmette.automl.measure import METRICS
 from palmette.automl.planning.drafting import PlanContext
@@ -59,7 +59,11 @@ def columns(blueprint: Blueprint, profile: Profile) -> Section:
     """A line for each used column, strongest first, then the existing derived features."""
     known = {one.name: one for one in profile.columns}
     ranked = sorted(blueprint.columns, key=lambda one: known[one.name].rank if one.name in known else 0)
-    lines = [f"({FIGURES})", *(_column(one, known.get(one.name)) for one in ranked)]
+    lines = [f"({FIGURES})"]
+    for one in ranked:
+        unit = f" in {one.reading.affix}" if one.reading.affix else ""
+        figures = _figures(known[one.name]) if one.name in known else ()
+        lines.append("; ".join(filter(None, [f"{one.name} ({one.kind}{unit})", *figures, one.note])))
     lines += [
         f"derived already: {one.name} = {one.operation}({', '.join(one.columns)}): {one.reason}"
         for one in blueprint.derived
@@ -179,12 +183,6 @@ def _target(blueprint: Blueprint, profile: Profile) -> Iterator[str]:
         yield _numbers(profile.target.numbers)
         if blueprint.target_reading.affix:
             yield f"in {blueprint.target_reading.affix}"
-
-
-def _column(use: ColumnUse, found: ColumnProfile | None) -> str:
-    unit = f" in {use.reading.affix}" if use.reading.affix else ""
-    parts = [f"{use.name} ({use.kind}{unit})", *(_figures(found) if found else ())]
-    return "; ".join(filter(None, [*parts, use.note]))
 
 
 def _figures(found: ColumnProfile) -> Iterator[str]:

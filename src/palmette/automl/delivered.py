@@ -10,17 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from palmette.automl.candidates import Blueprint
 from palmette.automl.measure.metrics import Floats
 from palmette.errors import UserError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _importing = threading.Lock()
 BACKGROUND = 100  # number of background rows
@@ -86,8 +83,6 @@ def explanation(
     package: DeliveredPackage, rows: pd.DataFrame, background: pd.DataFrame, permutations: int
 ) -> pd.DataFrame:
     """Computes Shapley values; see `AutoMLRun.explain`."""
-    import pandas as pd
-
     blueprint = package.blueprint
     if not blueprint.target:
         raise UserError("Clusters have no prediction to explain.", "Look at the report.", code="nothing-to-explain")
@@ -146,8 +141,6 @@ def shapley_values(
 
 def _mixed(row: pd.DataFrame, donors: pd.DataFrame, moved: np.ndarray) -> pd.DataFrame:
     """Returns the donors, with the row's values where `moved` (m, columns) is true."""
-    import pandas as pd
-
     made = {}
     for place, name in enumerate(donors):
         own, other = row[name], donors[name]

@@ -12,14 +12,13 @@ from typing import get_args
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from palmette.automl.arguments import RUN_OPTIONS, places_of
+from palmette.automl.artefacts import Store
 from palmette.automl.endpoint.folder import require_replaceable
 from palmette.automl.kinds import Track
 from palmette.automl.report import describe
 from palmette.automl.samples import DataSource, Samples, TableError
-from palmette.automl.store import Store
-from palmette.automl.task_spec.merging import merged
 from palmette.automl.task_spec.request import DataSummary, Request
-from palmette.automl.task_spec.spec import FieldSource, TaskSpec
+from palmette.automl.task_spec.spec import FieldSource, TaskSpec, merged
 from palmette.automl.task_spec.task_file import TaskFile, task_of
 from palmette.documents import Model, read_document
 from palmette.engine import Human, RunBudget, Setup, build_actors, create, human_of, load_topology
@@ -177,11 +176,9 @@ def topology_file(name: str) -> Path:
         return built_in[name]
     if _is_there(name) and Path(name).is_file():
         return Path(name)
-    raise UserError(
-        f"There is no topology {name!r}.{did_you_mean(name, built_in)}",
-        f"Built in are {', '.join(sorted(built_in))}; or give the path of a topology file.",
-        code="no-topology",
-    )
+    message = f"There is no topology {name!r}.{did_you_mean(name, built_in)}"
+    remedy = f"Built in are {', '.join(sorted(built_in))}; or give the path of a topology file."
+    raise UserError(message, remedy, code="no-topology")
 
 
 def _available_tracks() -> tuple[Track, ...]:

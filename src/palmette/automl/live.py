@@ -30,7 +30,10 @@ class LiveProgress(Observer):
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._lines, self._started = folder, list[str](), time.monotonic()
-        self._block = _notebook_block()
+        python, self._block = sys.modules.get("IPython"), None
+        if python is not None and type(python.get_ipython()).__name__ == "ZMQInteractiveShell":
+            display: Any = importlib.import_module("IPython.display").display
+            self._block = display({"text/plain": ""}, raw=True, display_id=True)  # that can be updated
         self._is_terminal = self._block is None and sys.stderr.isatty()
 
     def opened(self, about: str) -> None:
@@ -65,11 +68,3 @@ class LiveProgress(Observer):
             sys.stderr.flush()
         elif self._block is not None:
             self._block.update({"text/plain": "\n".join([*self._lines[-KEPT:], current])}, raw=True)
-
-
-def _notebook_block() -> Any:
-    """An updatable display in a notebook; else None."""
-    python = sys.modules.get("IPython")
-    if python is None or type(python.get_ipython()).__name__ != "ZMQInteractiveShell":
-        return None
-    return importlib.import_module("IPython.display").display({"text/plain": ""}, raw=True, display_id=True)

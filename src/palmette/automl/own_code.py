@@ -1,11 +1,16 @@
-"""Own code of a language model: modules of scikit-learn classes, which are parsed, tested, repaired or left out."""
+"""Own code of a language model: modules of scikit-learn classes, which are checked, tested, repaired or left out.
+
+A module may use libraries that compute and learn, but reads and writes nothing: `palmette.sandbox.import_policy` checks
+it against the lists of `import_policy.yaml` before it is executed.
+"""
 
 from __future__ import annotations
 
 import ast
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -15,8 +20,9 @@ from palmette.automl.composition import candidate_track
 from palmette.automl.kinds import Track
 from palmette.automl.search.job import run_module
 from palmette.automl.splitting import DataSplits
-from palmette.engine import Context, Violation
-from palmette.sandbox import Sandbox, relative_to_root
+from palmette.documents import read_document
+from palmette.engine import Context, TextFile, Violation
+from palmette.sandbox import Sandbox, import_policy, relative_to_root
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +43,45 @@ PACKAGE_FAILURES = frozenset(
 SIDES = ("contract-unfulfilled", "contract-misused")
 FRAME = re.compile(r'File "([^"\n]+\.py)", line \d+|^([\w./-]+\.py):\d+: ', re.MULTILINE)
 """A traceback line of Python or pytest."""
+
+
+class ImportLists(import_policy.AllowLists):
+    """The lists of `import_policy.yaml`, which are explained there."""
+
+    outlets: import_policy.WordSet
+
+
+LISTS = read_document(Path(__file__).with_name("import_policy.yaml"), ImportLists)
+
+
+def _texts_as_code(node: ast.AST) -> Iterator[str]:
+    """Finds `frame.eval(text)`, but not `eval()` of a network, which takes no text."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="eval")) if node.args or node.keywords:
+            yield "'eval' reads a text as code"
+
+
+def _outlets(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.keyword) and node.arg in LISTS.outlets:
+        yield f"the argument {node.arg!r} names a place of its own"
+
+
+@dataclass(frozen=True)
+class ImportPolicy(import_policy.CodePolicy):
+    """The policy for own code."""
+
+    own: frozenset[str] = frozenset()
+
+    lists = LISTS
+    rules = (_outlets, _texts_as_code)
+    summary = "own code works on the rows that it is given, with libraries that compute"
+
+
+def objections(modules: Iterable[OwnCode]) -> list[Violation]:
+    """Returns why modules may not be executed; empty if they may."""
+    policy = ImportPolicy()
+    files = [TextFile(path=one.path, text=one.text) for one in modules]
+    return [violation for file in files for violation in policy.violations(file, rows_alone=True)]
 
 
 def learner_module(track: Track) -> str:

@@ -13,20 +13,12 @@ if TYPE_CHECKING:
 
 def learning_task(name: str) -> str:
     """Returns the task whose metrics and learners a problem uses: classification, regression or clustering."""
-    task: str = load("problem", name).task
-    return task
+    return str(load("problem", name).task)
 
 
 def sees_all_rows(name: str) -> bool:
     """Returns whether every fit of a problem sees all rows; targets of the rows to predict stay hidden."""
-    sees: bool = load("problem", name).sees_all_rows
-    return sees
-
-
-def needs_of(name: str) -> frozenset[Kind]:
-    """Returns the kinds of columns that a problem requires."""
-    kinds: frozenset[Kind] = load("problem", name).needs
-    return kinds
+    return bool(load("problem", name).sees_all_rows)
 
 
 def problems_of(tasks: Iterable[str], kinds: Collection[Kind]) -> tuple[str, ...]:

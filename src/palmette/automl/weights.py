@@ -17,7 +17,6 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from palmette.documents import Model, read_document
 from palmette.errors import MachineError, UserError, did_you_mean
@@ -85,13 +84,24 @@ def known_families() -> Mapping[str, NetworkFamily]:
 def network_folder(kind: str) -> Weights | None:
     """Returns the weights in the first folder of $PALMETTE_MODELS, by name, with a network for this kind of column."""
     named = os.environ.get(FOLDER)
-    for config in sorted(Path(named).glob(f"*/{CONFIG}")) if named else ():
-        given = json.loads(config.read_text(encoding="utf-8"))
-        name = "chronos" if "chronos_config" in given else str(given.get("model_type", ""))
+    for file in sorted(Path(named).glob(f"*/{CONFIG}")) if named else ():
+        config, tensors, folder = json.loads(file.read_text(encoding="utf-8")), file.with_name(TENSORS), file.parent
+        name = "chronos" if "chronos_config" in config else str(config.get("model_type", ""))
         family = known_families().get(name)
-        file = config.with_name(TENSORS)
-        if family and family.kind == kind and file.is_file():
-            return _network_folder(file, given, family)
+        if not family or family.kind != kind or not tensors.is_file():
+            continue
+        sizes = [config, *(part for part in config.values() if isinstance(part, dict))]
+        found = next((one[family.features] for one in sizes if family.features in one), 0)
+        card = folder / "README.md"
+        licence = re.search(r"(?m)^license:\s*(\S+)", card.read_text(encoding="utf-8") if card.is_file() else "")
+        return Weights(
+            file=f"{folder.name}/{TENSORS}",
+            sha256=_digest(tensors, tensors.stat().st_mtime_ns),
+            megabytes=round(tensors.stat().st_size / 1e6, 1),
+            licence=licence[1] if licence else "unknown",
+            source=f"The folder {folder.name!r} of ${FOLDER}, architecture {config.get('model_type')}.",
+            features=family.times * int(found[-1] if isinstance(found, list) else found),
+        )
     return None
 
 
@@ -139,24 +149,6 @@ def weights_folder() -> Path | None:
     """Returns the folder of weights that generated code may read beside installed packages; None if there is none."""
     named = os.environ.get(FOLDER)
     return Path(named) if named and Path(named).is_dir() else None
-
-
-def _network_folder(file: Path, config: Mapping[str, Any], family: NetworkFamily) -> Weights:
-    """Describes the weights of a folder by its file of weights and its configuration."""
-    folder = file.parent
-    sizes = [config, *(part for part in config.values() if isinstance(part, dict))]
-    found = next((one[family.features] for one in sizes if family.features in one), 0)
-    size = int(found[-1] if isinstance(found, list) else found)
-    card = folder / "README.md"
-    licence = re.search(r"(?m)^license:\s*(\S+)", card.read_text(encoding="utf-8") if card.is_file() else "")
-    return Weights(
-        file=f"{folder.name}/{TENSORS}",
-        sha256=_digest(file, file.stat().st_mtime_ns),
-        megabytes=round(file.stat().st_size / 1e6, 1),
-        licence=licence[1] if licence else "unknown",
-        source=f"The folder {folder.name!r} of ${FOLDER}, architecture {config.get('model_type')}.",
-        features=family.times * size,
-    )
 
 
 @cache

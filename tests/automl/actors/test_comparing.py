@@ -40,7 +40,7 @@ def _unfitted(monkeypatch: pytest.MonkeyPatch, shop: Shop) -> None:
 
 def result(shop: Shop, name: str, share: float, seconds: float = 1.0, **fields: Any) -> CandidateResult:
     """A candidate that is right in this share of the rows, each in others."""
-    splits = DataSplits.of(shop.known["samples"], shop.known["profile"])
+    splits = DataSplits.of(shop.known["samples"], shop.known["profile"].split)
     truth = problem_of(shop.known["blueprint"]).encoded_target(splits.train, candidate("linear").strategy)
     assert truth is not None
     right = np.random.default_rng(len(name)).random(len(truth)) < share

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from palmette.automl.actors.implementation_verifier.judging import MeasuredModel, judged, overall
+from palmette.automl.actors.implementation_verifier.actor import MeasuredModel, judged, overall
 from palmette.automl.artefacts import Assessment, Latency, Score
 from palmette.automl.task_spec.spec import Constraint, LearnerWish, TaskSpec
 

@@ -18,7 +18,7 @@ from palmette.automl.actors.guideline_writer.actor import GuidelineWriter
 from palmette.automl.actors.plan_writer.actor import PlanWriter
 from palmette.automl.artefacts import Choice, MeasuredRound, Plan, Plans
 from palmette.automl.candidates import Blueprint
-from palmette.automl.planning.costs import digest
+from palmette.automl.planning.constraints import digest
 from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.planning.rounds import can_revise
 from palmette.automl.profile import Leak, LeakDecision

@@ -14,8 +14,7 @@ from canned import Canned, models
 from sentence_cases import CASES, flat, load
 
 from palmette.automl.actors.request_verifier.actor import RequestVerifier, VerifierInput
-from palmette.automl.actors.requirement_parser.actor import ParserInput, RequirementParser
-from palmette.automl.actors.requirement_parser.answer import SentenceAnswer
+from palmette.automl.actors.requirement_parser.actor import ParserInput, RequirementParser, SentenceAnswer
 from palmette.automl.task_spec.request import DataSummary, Request
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.automl.task_spec.task_file import TaskFile, task_of

@@ -92,7 +92,7 @@ def without_holdout(shop: Any) -> Any:
 
     from palmette.automl.splitting import DataSplits
 
-    splits = DataSplits.of(shop.known["samples"], shop.known["profile"])
+    splits = DataSplits.of(shop.known["samples"], shop.known["profile"].split)
     return replace(splits, holdout=splits.holdout.iloc[:0], holdout_units=None)
 
 

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palmette.automl.measure import METRICS, Predictions, score
-from palmette.automl.measure.confusion import FORMULAS, MOVED, counts
-from palmette.automl.measure.decision import GRID, DecisionSearch
-from palmette.automl.measure.scorer import SupervisedScorer
+from palmette.automl.measure.metrics import FORMULAS, MOVED, counts
+from palmette.automl.measure.scorer import GRID, DecisionSearch, SupervisedScorer
 
 CLASSES = ("no", "yes")
 

@@ -27,8 +27,7 @@ from palmette.automl.planning.columns import (
     objections,
     parts_of,
 )
-from palmette.automl.planning.constraints import constraints_of, needs, shares
-from palmette.automl.planning.costs import REQUEST, Costs, digest
+from palmette.automl.planning.constraints import REQUEST, Costs, constraints_of, digest, needs, shares
 from palmette.automl.planning.rounds import better_before
 from palmette.automl.samples import DataFile, Reading, SampleColumn, Samples
 from palmette.automl.task_spec.spec import Constraint, TaskSpec

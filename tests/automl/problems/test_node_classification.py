@@ -20,7 +20,7 @@ from palmette.automl.endpoint.retraining import _visible
 from palmette.automl.endpoint.service import Service
 from palmette.automl.measure import Predictions
 from palmette.automl.problem_traits import problems_of
-from palmette.automl.problems.graph.problem import homophily_of, homophily_text
+from palmette.automl.problems.graph.problem import homophily
 from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.project import BuiltPackage, in_file_form, write_package
@@ -120,8 +120,7 @@ def test_homophily_is_the_share_of_edges_inside_a_class(tmp_path: Path) -> None:
     for alike, words in ((0.95, "neighbours are alike"), (0.0, "edges tell little")):
         splits, problem = graph_splits(tmp_path, alike=alike), problem_of(graph_blueprint())
         frame = build(reader_of(problem.blueprint)).fit_transform(splits.train)
-        found = homophily_of(problem.inputs(frame, None), splits.train["area"].to_numpy())
-        assert 0 <= found.share <= 1 and words in homophily_text(found)
+        assert words in homophily(problem.inputs(frame, None), splits.train["area"].to_numpy())
     facts = problem.report_data(splits, None, {}, "")
     assert any(one.startswith("Homophily") for one in facts.limits)
 

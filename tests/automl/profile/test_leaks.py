@@ -25,7 +25,7 @@ from palmette.automl.splitting.split import RowSplit, split  # noqa: E402 - as a
 Frame = pd.DataFrame
 
 
-CODES = {one.find.__name__.replace("_", "-") for one in DETECTORS}
+CODES = {one.__name__.replace("_", "-") for one in DETECTORS}
 
 
 def classes(seed: int = 0, count: int = 1200) -> Frame:

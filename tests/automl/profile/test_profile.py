@@ -17,8 +17,7 @@ import numpy as np  # noqa: E402 - comes with pandas
 from palmette.automl.kinds import kind_of  # noqa: E402 - as above
 from palmette.automl.profile import Profile  # noqa: E402 - needs pandas
 from palmette.automl.profile.association import LeakContext  # noqa: E402 - as above
-from palmette.automl.profile.figures import frequent  # noqa: E402 - as above
-from palmette.automl.profile.profile import profile  # noqa: E402 - as above
+from palmette.automl.profile.profile import frequent, profile  # noqa: E402 - as above
 from palmette.automl.splitting import SplitRequest  # noqa: E402 - as above
 from palmette.automl.splitting.split import RowSplit, split  # noqa: E402 - as above
 

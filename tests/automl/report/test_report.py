@@ -16,9 +16,9 @@ from report_cases import METRICS, ROWS, Page, findings_for
 
 from palmette.automl.artefacts import Assembly, Assessment, FeatureImportance, MeasuredRound, Score
 from palmette.automl.measure import Predictions
+from palmette.automl.problems.problem import Measured, ReportData
 from palmette.automl.report import ReportFindings, pages
 from palmette.automl.report.page import SECTIONS
-from palmette.automl.report_data import Measured, ReportData
 from palmette.automl.samples import Samples
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import RunState

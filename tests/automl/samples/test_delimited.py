@@ -20,7 +20,7 @@ from palmette.automl.samples import Repairs, delimited
 from palmette.automl.samples.delimited import read_delimited
 from palmette.automl.samples.load import load, reload
 from palmette.automl.samples.opening import Opened
-from palmette.automl.splitting.row_groups import row_hashes
+from palmette.automl.splitting.parts import row_hashes
 
 
 @given(st.lists(st.floats(allow_nan=False) | st.integers(-(10**25), 10**25), min_size=1, max_size=20))

@@ -17,8 +17,11 @@ from PIL import Image  # noqa: E402 - as above
 
 from palmette.automl.encoders.columns import with_arrays  # noqa: E402 - as above
 from palmette.automl.encoders.image.pictures import picture_of  # noqa: E402 - as above
-from palmette.automl.file_cells import as_url, with_contents  # noqa: E402 - as above
-from palmette.automl.kinds import file_kinds  # noqa: E402 - as above
+from palmette.automl.kinds import (  # noqa: E402 - as above
+    as_url,
+    file_kinds,
+    with_contents,
+)
 from palmette.automl.samples import Loaded  # noqa: E402 - as above
 from palmette.automl.samples.load import load, reload  # noqa: E402 - as above
 from palmette.errors import InputError, UserError  # noqa: E402 - as above

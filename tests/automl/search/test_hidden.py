@@ -27,7 +27,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 def fitted(shop: Shop, folder: Path, learner: str, scrambled: bool, **fields: Any) -> FoldResult:
     """The first fold by a learner, with its own targets or those of other rows."""
     blueprint = shop.known["blueprint"]
-    problem, rows = problem_of(blueprint), DataSplits.of(shop.known["samples"], shop.known["profile"]).train.copy()
+    problem = problem_of(blueprint)
+    rows = DataSplits.of(shop.known["samples"], shop.known["profile"].split).train.copy()
     folds = np.arange(len(rows)) % 3
     if scrambled:
         target = rows["returned"].to_numpy().copy()

@@ -8,7 +8,7 @@ import pytest
 from palmette.automl.candidates import Candidate, Ensembling, Selection, Trial
 from palmette.automl.measure import METRICS, Predictions, score
 from palmette.automl.measure.scorer import SupervisedScorer
-from palmette.automl.problems.forecasting.scorer import ForecastScorer
+from palmette.automl.problems.forecasting.problem import ForecastScorer
 from palmette.automl.search.results import CandidateResult
 from palmette.automl.search.selection import alone, ensemble_outputs, select
 

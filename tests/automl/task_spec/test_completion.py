@@ -8,10 +8,9 @@ import pytest
 from sentence_cases import load, table
 
 from palmette.automl.task_spec.completion import Learners, OpenTarget, chosen_target, completed, resolved
-from palmette.automl.task_spec.merging import merged
 from palmette.automl.task_spec.request import DataSummary
 from palmette.automl.task_spec.sentence import read_sentence
-from palmette.automl.task_spec.spec import TaskSpec
+from palmette.automl.task_spec.spec import TaskSpec, merged
 from palmette.automl.task_spec.task_file import TaskFile, task_of
 from palmette.errors import UserError
 

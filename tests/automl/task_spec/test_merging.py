@@ -6,9 +6,8 @@ from typing import Any
 
 from sentence_cases import flat, load
 
-from palmette.automl.task_spec.merging import merged
 from palmette.automl.task_spec.sentence import read_sentence
-from palmette.automl.task_spec.spec import Origin, TaskSpec
+from palmette.automl.task_spec.spec import Origin, TaskSpec, merged
 from palmette.automl.task_spec.task_file import TaskFile, task_of
 
 CUSTOMERS = load("sentences")[1]["customers"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sentence_cases import flat, load
 
-from palmette.automl.task_spec.grammar import plain_text
+from palmette.automl.task_spec.phrases import plain_text
 from palmette.automl.task_spec.request import ColumnSummary, DataSummary
 from palmette.automl.task_spec.sentence import read_sentence, uncovered
 from palmette.automl.task_spec.vocabulary import names_pattern, vocabulary

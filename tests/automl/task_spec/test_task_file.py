@@ -14,9 +14,8 @@ from pydantic import ValidationError
 from sentence_cases import flat
 
 from palmette.automl.arguments import RUN_OPTIONS, arguments_of
-from palmette.automl.task_spec.limits import parse_constraint
 from palmette.automl.task_spec.spec import Forecast, TaskSpec, parse_seconds
-from palmette.automl.task_spec.task_file import TaskFile, parse_split, task_of
+from palmette.automl.task_spec.task_file import TaskFile, parse_constraint, parse_split, task_of
 from palmette.cli.automl import OPTIONS, PROBLEMS, TRACKS, automl
 from palmette.cli.formats import schema
 from palmette.documents import parse_document

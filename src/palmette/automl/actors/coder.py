@@ -9,23 +9,12 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from palmette.automl import context as shown
+from palmette.automl import own_code
 from palmette.automl.actors.shared import PlanningInput, verdict
 from palmette.automl.artefacts import Plans, WrittenCode
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, Setting, Strategy
 from palmette.automl.composition import facts_of, unavailable, usable_learners
-from palmette.automl.import_policy import objections
 from palmette.automl.kinds import Track
-from palmette.automl.own_code import (
-    FEATURES,
-    answers_for,
-    contract_violations,
-    learner_module,
-    left_out,
-    module_of,
-    retries_exhausted,
-    sampled,
-    with_features,
-)  # fmt: skip
 from palmette.automl.planning.insights import setting_objections
 from palmette.automl.search.job import uses_own_code
 from palmette.documents import Model
@@ -84,13 +73,13 @@ class Coder(Agent):
         self.sandbox = sandbox
 
     def offline(self, input: Any, context: Context) -> Attempt[WrittenCode]:
-        failed = retries_exhausted(context) if self.model else None
-        return Attempt(WrittenCode(repairs=(left_out(self._path(input), failed),) if failed else ()))
+        failed = own_code.retries_exhausted(context) if self.model else None
+        return Attempt(WrittenCode(repairs=(own_code.left_out(self._path(input), failed),) if failed else ()))
 
     def is_settled(self, input: Any, context: Context) -> bool:
         """Returns whether the track is not installed, or the model's answers were refused as often as allowed."""
         lacking = issubclass(self.Answer, ModelsAnswer) and bool(unavailable(input.track))
-        return lacking or retries_exhausted(context) is not None
+        return lacking or own_code.retries_exhausted(context) is not None
 
     def sections(self, input: Any, context: Context) -> tuple[Section, ...]:
         found = [
@@ -101,13 +90,13 @@ class Coder(Agent):
         ]
         if issubclass(self.Answer, ModelsAnswer):
             usable = usable_learners(input.blueprint, input.track)
-            found += [shown.learners(usable), section("module", learner_module(input.track))]
+            found += [shown.learners(usable), section("module", own_code.learner_module(input.track))]
         return tuple(found)
 
     def objection(self, answer: Answer, input: Any) -> str:
         found = list[str]()
         text = answer.own_features if isinstance(answer, FeaturesAnswer) else ""
-        if text.strip() and len(module_of(FEATURES, text, "transform").classes) != 1:
+        if text.strip() and len(own_code.module_of(own_code.FEATURES, text, "transform").classes) != 1:
             found.append("The module needs exactly one public class with a method `transform`.")
         if isinstance(answer, ModelsAnswer):
             found += _models_objections(answer, input.blueprint, input.track)
@@ -127,30 +116,32 @@ class Coder(Agent):
         """Modules use what they may, and keep the estimator contract on a sample of training rows."""
         if not output.modules and not output.candidates:
             return Verdict(ok=True)  # nothing was written, so nothing is shown as checked
-        wrong = objections(output.modules)
-        candidate = _tried(output)
-        if candidate and input.executed and not wrong:
-            rows, folder = sampled(input.blueprint, input.splits).train, context.workspace / "trial"
+        wrong = own_code.objections(output.modules)
+        has_features = own_code.FEATURES in {one.path for one in output.modules}
+        alone = (one if has_features else one.model_copy(update={"features": ""}) for one in output.candidates)
+        candidate = next((one for one in alone if uses_own_code(one)), None)
+        if output.modules and candidate and input.executed and not wrong:
+            rows, folder = own_code.sampled(input.blueprint, input.splits).train, context.workspace / "trial"
             given = (input.blueprint, rows, self.sandbox, folder, output.modules)
-            wrong = contract_violations(*given, candidate, self._path(input))
+            wrong = own_code.contract_violations(*given, candidate, self._path(input))
         return verdict("own candidates", wrong, ", ".join(one.name for one in output.candidates))
 
     def implicated(self, violation: Violation, output: WrittenCode) -> str | None:
         """Its module breaks the contract, or fails in the package."""
-        if not answers_for(violation, {one.path for one in output.modules}, self.owns):
+        if not own_code.answers_for(violation, {one.path for one in output.modules}, self.owns):
             return None
         return f"Own code fails: {violation.message}"
 
     def _path(self, input: Any) -> str:
-        return FEATURES if issubclass(self.Answer, FeaturesAnswer) else learner_module(input.track)
+        return own_code.FEATURES if issubclass(self.Answer, FeaturesAnswer) else own_code.learner_module(input.track)
 
 
 def _features(answer: FeaturesAnswer, blueprint: Blueprint) -> WrittenCode:
     """Returns the module of features with the candidates that use it; nothing for no text."""
     if not answer.own_features.strip():
         return WrittenCode()
-    module = module_of(FEATURES, answer.own_features, "transform")
-    candidates = with_features(blueprint, module, answer.reason or "features from meaning")
+    module = own_code.module_of(own_code.FEATURES, answer.own_features, "transform")
+    candidates = own_code.with_features(blueprint, module, answer.reason or "features from meaning")
     return WrittenCode(modules=(module,), candidates=candidates)
 
 
@@ -174,15 +165,9 @@ def _models(answer: ModelsAnswer, track: Track, features: WrittenCode) -> Writte
     return WrittenCode(modules=modules, candidates=candidates)
 
 
-def _tried(code: WrittenCode) -> Candidate | None:
-    """Returns the first candidate that uses a class of the modules, without features from elsewhere."""
-    features = {FEATURES} & {one.path for one in code.modules}
-    alone = (one if features else one.model_copy(update={"features": ""}) for one in code.candidates)
-    return next((one for one in alone if uses_own_code(one)), None) if code.modules else None
-
-
 def _modules(answer: ModelsAnswer, track: Track) -> tuple[OwnCode, ...]:
-    return (module_of(learner_module(track), answer.own_learner, "fit"),) if answer.own_learner.strip() else ()
+    path, text = own_code.learner_module(track), answer.own_learner
+    return (own_code.module_of(path, text, "fit"),) if text.strip() else ()
 
 
 def _models_objections(answer: ModelsAnswer, blueprint: Blueprint, track: Track) -> Iterator[str]:

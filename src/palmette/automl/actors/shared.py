@@ -43,7 +43,7 @@ class SampleInput(Model):
     @property
     def splits(self) -> DataSplits:
         """The rows, split as the profile describes."""
-        return DataSplits.of(self.samples, self.profile)
+        return DataSplits.of(self.samples, self.profile.split)
 
 
 class PlanningInput(SampleInput):

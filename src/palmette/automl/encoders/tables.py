@@ -142,35 +142,21 @@ class OneHot(Encoder):
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         if not facts.supervised:
-            return _distances()
+            # Categories are half as far apart as two rows are in a number. With more weight, each would be a cluster.
+            most = {"max_categories": MANY, "handle_unknown": "ignore", "sparse_output": False}
+            half = Call("sklearn.preprocessing.MinMaxScaler", {"feature_range": (0, 0.5)})
+            return pipeline(("indicators", Call("sklearn.preprocessing.OneHotEncoder", most)), ("scale", half))
         few = [one.name for one in columns if one.categories]
         many = [one.name for one in columns if not one.categories]
-        parts = [("few", _indicators(layout), few), ("many", _means(facts), many)]
+        # Categories that occur once, and unknown ones, share an indicator.
+        rare = {"min_frequency": 2, "handle_unknown": "infrequent_if_exist"}
+        dense = {} if layout == "sparse" else {"sparse_output": False}
+        indicators = Call("sklearn.preprocessing.OneHotEncoder", {**rare, **dense})
+        # The mean target of a category leaves out the own fold of a training row.
+        target = "continuous" if not facts.classes else "binary" if facts.classes == 2 else "multiclass"
+        folds = Call("sklearn.model_selection.KFold", {"n_splits": 5, "shuffle": True, "random_state": 0})
+        encoder = Call("sklearn.preprocessing.TargetEncoder", {"target_type": target, "cv": folds})
+        means = pipeline(("means", encoder), *standard(facts))
+        parts = [("few", indicators, few), ("many", means, many)]
         taken = [part for part in parts if part[2]]
         return taken[0][1] if len(taken) == 1 else Call("sklearn.compose.ColumnTransformer", {"transformers": taken})
-
-
-def _indicators(layout: Layout) -> Call:
-    """Encodes categories as indicators; those that occur once, and unknown ones, share a column."""
-    rare = {"min_frequency": 2, "handle_unknown": "infrequent_if_exist"}
-    return Call(
-        "sklearn.preprocessing.OneHotEncoder", {**rare, **({} if layout == "sparse" else {"sparse_output": False})}
-    )
-
-
-def _means(facts: DataFacts) -> Call:
-    """Encodes a category as its mean target; the mean for a training row leaves out the row's own fold."""
-    target = "continuous" if not facts.classes else "binary" if facts.classes == 2 else "multiclass"
-    folds = Call("sklearn.model_selection.KFold", {"n_splits": 5, "shuffle": True, "random_state": 0})
-    encoder = Call("sklearn.preprocessing.TargetEncoder", {"target_type": target, "cv": folds})
-    return pipeline(("means", encoder), *standard(facts))
-
-
-def _distances() -> Call:
-    """Encodes categories for clustering, with half the usual distance between two rows in a number.
-
-    With more weight, each category would be a cluster of its own, because all its rows coincide.
-    """
-    most = {"max_categories": MANY, "handle_unknown": "ignore", "sparse_output": False}
-    half = Call("sklearn.preprocessing.MinMaxScaler", {"feature_range": (0, 0.5)})
-    return pipeline(("indicators", Call("sklearn.preprocessing.OneHotEncoder", most)), ("scale", half))

@@ -112,7 +112,7 @@ def _with_files(rows: Path, table: str, tell: Callable[[str], object], names: li
     """Rows with the contents of their files: of a table, of a folder of files, or of one file."""
     import pandas as pd
 
-    from palmette.automl.file_cells import kind_of_file, with_contents
+    from palmette.automl.kinds import kind_of_file, with_contents
     from palmette.automl.samples.files import file_set
 
     if not names:

@@ -91,7 +91,7 @@ def export_onnx(run: str, output: Path) -> OnnxExport:
         MachineError: skl2onnx or onnxruntime is not installed.
     """
     folder, blueprint = delivered(run), artefact(run, "blueprint", Blueprint)
-    splits = DataSplits.of(artefact(run, "samples", Samples), artefact(run, "profile", Profile))
+    splits = DataSplits.of(artefact(run, "samples", Samples), artefact(run, "profile", Profile).split)
     rows = splits.judged.holdout.head(ROWS)
     with temporary_folder() as scratch:
         in_file_names(rows, blueprint).to_parquet(scratch / "rows.parquet", index=False)

@@ -140,7 +140,7 @@ def _repeated(run: str, rows: pd.DataFrame, blueprint: Blueprint) -> NDArray[np.
     import pandas as pd
 
     try:
-        known = DataSplits.of(artefact(run, "samples", Samples), artefact(run, "profile", Profile)).train
+        known = DataSplits.of(artefact(run, "samples", Samples), artefact(run, "profile", Profile).split).train
     except UserError:
         return np.zeros(len(rows), dtype=bool)
     columns = [name for name in (*(one.name for one in blueprint.columns), blueprint.target) if name in rows]

@@ -177,7 +177,6 @@ class Learner:
     families: ClassVar[frozenset[str]] = frozenset()
     """Other names that a request may use, e.g. `gradient_boosting`, `tree_ensemble`, `linear_model`."""
     stops_early: ClassVar[bool] = False  # whether it learns in steps until validation rows stop improving
-    readable: ClassVar[bool] = False  # whether people can read the fitted model
     requires: ClassVar[tuple[str, ...]] = ()  # modules that must be installed beside scikit-learn
     most_rows: ClassVar[float] = math.inf  # training rows above which it takes too long
     most_paired: ClassVar[float] = math.inf  # most rows whose pairs it looks at

@@ -18,7 +18,6 @@ class Linear(Learner):
     name = "linear"
     layout = "sparse"
     families = frozenset({"linear_model", "logistic_regression", "linear_regression", "ridge"})
-    readable = True
     description = "Logistic or ridge regression: a weighted sum of all columns."
     measured = Measured(0.017, 5.2e-7, kilobytes=4.6, milliseconds=0.5)
 
@@ -65,7 +64,6 @@ class _TextClassifier(Learner):
     problems = frozenset({"classification"})
     layout = "sparse"
     kinds = frozenset({"text"})
-    readable = True
     measured = Measured(0.05, 3e-5, kilobytes=5000.0, milliseconds=2.0, by_output=True)
     setting: ClassVar[tuple[str, Range]] = ("C", Range(1e-2, 1e2, 1.0, "inverse strength of the L2 penalty", log=True))
 

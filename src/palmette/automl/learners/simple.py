@@ -25,7 +25,6 @@ class Dummy(Learner):
     name = "dummy"
     problems = SUPERVISED | {"clustering"}
     layout = "dense"
-    readable = True
     description = "The shares of the classes, the mean or the median of the target, whatever the row."
     measured = Measured(0.001, 0.0, kilobytes=1.0, milliseconds=0.1)
     rank = -1.0
@@ -44,7 +43,6 @@ class Dummy(Learner):
 class DecisionTree(Learner):
     name = "decision_tree"
     families = frozenset({"tree", "cart", "decision_trees"})
-    readable = True
     description = "One small tree: a few questions about the columns lead to each prediction."
     measured = Measured(0.01, 3e-7, kilobytes=20.0, milliseconds=0.3)
     rank = 31

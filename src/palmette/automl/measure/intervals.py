@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.measure.confusion import FORMULAS
-from palmette.automl.measure.metrics import RANKINGS, Metric, Predictions, coded, hits, ranked, score
+from palmette.automl.measure.metrics import FORMULAS, RANKINGS, Metric, Predictions, coded, hits, ranked, score
 from palmette.documents import Model
 
 MOST = 4_000  # rows of a resample at most: more cost time, and the width follows from fewer (Bickel et al., 1997)

@@ -9,10 +9,13 @@ import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from palmette.automl.artefacts import DataPlan
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Dropped
+from palmette.automl.kinds import TRUE
 from palmette.automl.planning.columns import drift_of, parts_of
 from palmette.automl.problems.registry import problem_named
 from palmette.automl.profile import Profile
@@ -20,9 +23,6 @@ from palmette.automl.samples import SampleColumn, Samples
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SHOWN_CATEGORIES = 30
 MEASURED = 1_000  # number of texts used to measure the mean word count
@@ -37,11 +37,14 @@ def blueprint(
     Raises:
         UserError: no column is left to learn from, or the problem cannot learn the target.
     """
-    rows, target = DataSplits.of(samples, profile).train, profile.split.target
+    rows, target = DataSplits.of(samples, profile.split).train, profile.split.target
     problem = problem_named(profile.split.problem)
     gone = [Dropped(name=one.column, reason=one.reason) for one in data.treatments if one.kind == "drop"]
     if len(gone) == len(data.treatments):
-        raise _nothing_left(target, gone)
+        reasons = "; ".join(f"{one.name!r}: {one.reason}" for one in gone) or "there is no other column"
+        message = f"No column is left to {f'predict {target!r} from' if target else 'find clusters by'} ({reasons})."
+        remedy = "Exclude fewer columns, or add columns that are known at prediction."
+        raise UserError(message, remedy, code="no-columns")
     answer = samples.column(target) if target else None
     fields: dict[str, Any] = {
         "package": package_name(target or f"{Path(samples.sources[0]).stem}_clusters"),
@@ -90,7 +93,8 @@ def _columns(samples: Samples, profile: Profile, data: DataPlan, rows: pd.DataFr
             chosen = parts_of(values, drift_of(column.name, rows, profile.split.target, profile.holdout.time))
             parts, note = chosen.parts, "; ".join(filter(None, (one.reason, chosen.reason)))
         words = fmean(len(str(text).split()) for text in values[:MEASURED]) if one.kind == "text" else 0.0
-        categories = _categories(values) if one.kind == "category" else ()
+        texts = {str(value).strip() for value in values.dropna().unique()} if one.kind == "category" else ()
+        categories = sorted({re.sub(r"^(-?\d+)\.0$", r"\1", text) for text in texts})
         made.append(
             ColumnUse(
                 name=column.name,
@@ -98,7 +102,7 @@ def _columns(samples: Samples, profile: Profile, data: DataPlan, rows: pd.DataFr
                 kind=one.kind,
                 reading=column.reading,
                 note=note,
-                categories=categories if len(categories) <= SHOWN_CATEGORIES else (),
+                categories=tuple(categories) if len(categories) <= SHOWN_CATEGORIES else (),
                 parts=parts,
                 words=round(words, 1),
                 array=column.array,
@@ -112,24 +116,10 @@ def _in_file(column: SampleColumn) -> str:
     return column.source if column.source != column.name else ""
 
 
-def _categories(values: pd.Series) -> tuple[str, ...]:
-    texts = (str(one).strip() for one in values.dropna().unique())
-    return tuple(sorted({re.sub(r"^(-?\d+)\.0$", r"\1", text) for text in texts}))
-
-
 def _example(kind: str, text: str) -> str | bool | float | None:
-    from palmette.automl.kinds import TRUE
-
     if kind == "boolean":
         return text.strip().casefold() in TRUE
     try:
         return float(text) if kind == "number" else text
     except ValueError:
         return None
-
-
-def _nothing_left(target: str, gone: Sequence[Dropped]) -> UserError:
-    reasons = "; ".join(f"{one.name!r}: {one.reason}" for one in gone) or "there is no other column"
-    wanted = f"predict {target!r} from" if target else "find clusters by"
-    message = f"No column is left to {wanted} ({reasons})."
-    return UserError(message, "Exclude fewer columns, or add columns that are known at prediction.", code="no-columns")

@@ -6,7 +6,9 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
+
+import pandas as pd
 
 from palmette.automl.artefacts import DataPlan, Treatment
 from palmette.automl.candidates import Derived, Operation
@@ -17,9 +19,6 @@ from palmette.automl.samples import SampleColumn, Samples
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 from palmette.errors import did_you_mean
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_DERIVED = 12
 PLAIN = ("native", "number")  # number formats that labels can have, too
@@ -107,27 +106,22 @@ def data_plan(task: TaskSpec, samples: Samples, profile: Profile, rows: pd.DataF
 
 def left_out(task: TaskSpec, samples: Samples, profile: Profile) -> dict[str, str]:
     """Returns the reasons for excluded columns, by name. Reasons from the request precede those from the data."""
+    included = {column.name for name in task.include if (column := samples.column(name))}
+    others = [one.name for one in samples.columns if one.name not in included and one.kind not in STRUCTURE]
+    reasons: Mapping[str, Iterable[str]] = {
+        "the request excludes it": task.exclude,
+        "it is known only after the outcome": task.known_after,
+        "clusters are compared with it": [task.labels],
+        "the request names other columns to use": others if task.include else (),
+        "it only identifies the row of an answer": [samples.key],
+        "it names the part of each row": [samples.split_column],
+        "it names an entity, and new rows are of other ones": [profile.split.group],
+    }
+    named = {name: why for why, names in reversed(reasons.items()) for name in names if name}
+    asked = {column.name: why for name, why in named.items() if (column := samples.column(name))}
+    unusable = {one.name: UNUSABLE[one.kind] for one in samples.columns if one.kind in UNUSABLE}
     kept = problem_named(profile.split.problem).kinds(task)
-    return {name: why for name, why in reversed([*_left_out(task, samples, profile)]) if name not in kept}
-
-
-def _left_out(task: TaskSpec, samples: Samples, profile: Profile) -> Iterator[tuple[str, str]]:
-    def named(names: Iterable[str]) -> Iterator[str]:
-        return (column.name for name in names if name and (column := samples.column(name)))
-
-    yield from ((name, "the request excludes it") for name in named(task.exclude))
-    yield from ((name, "it is known only after the outcome") for name in named(task.known_after))
-    yield from ((name, "clusters are compared with it") for name in named([task.labels]))
-    if task.include:
-        kept = set(named(task.include))
-        only = "the request names other columns to use"
-        yield from ((one.name, only) for one in samples.columns if one.name not in kept and one.kind not in STRUCTURE)
-    yield from ((name, "it only identifies the row of an answer") for name in named([samples.key]))
-    yield from ((name, "it names the part of each row") for name in named([samples.split_column]))
-    group = "it names an entity, and new rows are of other ones"
-    yield from ((name, group) for name in named([profile.split.group]))
-    yield from profile.dropped.items()
-    yield from ((one.name, UNUSABLE[one.kind]) for one in samples.columns if one.kind in UNUSABLE)
+    return {name: why for name, why in (unusable | profile.dropped | asked).items() if name not in kept}
 
 
 def may_be(column: SampleColumn, kind: str) -> bool:
@@ -143,9 +137,8 @@ def may_be(column: SampleColumn, kind: str) -> bool:
 def objections(edits: ColumnEdits, plan: DataPlan, samples: Samples) -> Iterator[str]:
     """Yields reasons, as sentences, why edits are invalid."""
     used = {one.column for one in plan.treatments if one.kind != "drop"}
-    for name in dict.fromkeys(
-        one.column for one in (*edits.drop, *edits.kinds, *edits.notes) if one.column not in used
-    ):
+    named = dict.fromkeys(one.column for one in (*edits.drop, *edits.kinds, *edits.notes))
+    for name in (one for one in named if one not in used):
         yield f"{name!r} is not a column that is used.{did_you_mean(name, used)}"
     known = [one.name for one in plan.derived]
     yield from (f"There is no derived feature {name!r} to remove." for name in edits.without if name not in known)
@@ -162,7 +155,21 @@ def unsound(plan: DataPlan, samples: Samples) -> Iterator[str]:
         yield "No column is left."
     if len(plan.derived) > MOST_DERIVED:
         yield f"There are {len(plan.derived)} derived features; the most is {MOST_DERIVED}."
-    yield from _underivable(plan.derived, {one.column: one.kind for one in plan.treatments})
+    kinds: dict[str, str] = {one.column: one.kind for one in plan.treatments}
+    taken = {name.casefold() for name in kinds}
+    for derived in plan.derived:
+        name, arity = derived.name, ARITIES[derived.operation]
+        wrong = [column for column in derived.columns if kinds.get(column) not in arity.kinds]
+        if not NAME.fullmatch(name):
+            yield f"{name!r} cannot be a feature's name: use ASCII letters, digits and single underscores."
+        elif name.casefold() in taken:
+            yield f"The name {name!r} is taken."
+        elif wrong:
+            yield f"{name!r}: {wrong[0]!r} is not a used column of kind {' or '.join(arity.kinds)}."
+        elif not arity.least <= len(set(derived.columns)) == len(derived.columns) <= arity.most:
+            yield f"{name!r}: {derived.operation} takes {arity.least} to {arity.most} different columns."
+        taken.add(name.casefold())
+        kinds.setdefault(name, "number")
 
 
 def edited(plan: DataPlan, edits: ColumnEdits) -> DataPlan:
@@ -184,23 +191,6 @@ def edited(plan: DataPlan, edits: ColumnEdits) -> DataPlan:
         else:
             kept.append(derived)
     return plan.model_copy(update={"treatments": tuple(treatments), "derived": (*kept, *edits.derived)})
-
-
-def _underivable(derived: Iterable[Derived], given: Mapping[str, str]) -> Iterator[str]:
-    kinds, taken = dict(given), {name.casefold() for name in given}
-    for one in derived:
-        arity = ARITIES[one.operation]
-        wrong = [name for name in one.columns if kinds.get(name) not in arity.kinds]
-        if not NAME.fullmatch(one.name):
-            yield f"{one.name!r} cannot be a feature's name: use ASCII letters, digits and single underscores."
-        elif one.name.casefold() in taken:
-            yield f"The name {one.name!r} is taken."
-        elif wrong:
-            yield f"{one.name!r}: {wrong[0]!r} is not a used column of kind {' or '.join(arity.kinds)}."
-        elif not arity.least <= len(set(one.columns)) == len(one.columns) <= arity.most:
-            yield f"{one.name!r}: {one.operation} takes {arity.least} to {arity.most} different columns."
-        taken.add(one.name.casefold())
-        kinds.setdefault(one.name, "number")
 
 
 class CalendarParts(NamedTuple):
@@ -236,8 +226,6 @@ def drift_of(column: str, rows: pd.DataFrame, target: str, time: str) -> float |
 
     For classes it is the largest correlation among the frequent ones. Returns None if the column does not move along.
     """
-    import pandas as pd
-
     ranks = rows[column].rank()
     if not time or not target or not ranks.corr(rows[time].rank()) > TIMES_MOVE_TOGETHER:
         return None
@@ -252,20 +240,20 @@ def drift_of(column: str, rows: pd.DataFrame, target: str, time: str) -> float |
 
 def elapsed(dated: Iterable[str], rows: pd.DataFrame, taken: Iterable[str]) -> Iterator[Derived]:
     """Yields the days between two timestamps of a row, if they add information to both."""
-    import pandas as pd
-
     names = set(taken)
     days = {name: (rows[name] - pd.Timestamp(1970, 1, 1)) / pd.Timedelta(days=1) for name in dated}
     pairs = (pair for pair in itertools.combinations(days, 2) if _informative(days[pair[0]], days[pair[1]]))
     for one, other in itertools.islice(pairs, MOST_ELAPSED):
         first, last = (one, other) if (days[other] - days[one]).median() >= 0 else (other, one)
         low, high = (days[last] - days[first]).quantile([0.05, 0.95])
-        name = _free(f"days_{first}_to_{last}", names)
+        plain = re.sub(r"[\W_]+", "_", f"days_{first}_to_{last}").strip("_")
+        plain = plain if plain.isascii() else "days_between"
+        numbered = (f"{plain}_{number}" if number > 1 else plain for number in itertools.count(1))
+        name = next(one for one in numbered if one not in names)
         names.add(name)
         spread = f"{low:.3g} to {high:.3g}" if low < high else f"{low:.3g}"
-        reason = (
-            f"Mostly {spread} days from {first!r} to {last!r}; trees compare timestamps, they do not subtract them."
-        )
+        between = f"{spread} days from {first!r} to {last!r}"
+        reason = f"Mostly {between}; trees compare timestamps, they do not subtract them."
         yield Derived(name=name, operation="elapsed", columns=(first, last), reason=reason)
 
 
@@ -274,10 +262,3 @@ def _informative(first: pd.Series, last: pd.Series) -> bool:
     if between.notna().mean() < LEAST_DATED or between.nunique() < 2:
         return False
     return all(abs(between.corr(one)) < DUPLICATE for one in (first, last) if one[between.notna()].nunique() > 1)
-
-
-def _free(wanted: str, taken: set[str]) -> str:
-    name = re.sub(r"[\W_]+", "_", wanted).strip("_")
-    name = name if name.isascii() else "days_between"
-    numbered = (f"{name}_{number}" if number > 1 else name for number in itertools.count(1))
-    return next(one for one in numbered if one not in taken)

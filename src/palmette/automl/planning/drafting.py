@@ -13,6 +13,7 @@ from palmette.automl.artefacts import Knowledge, MeasuredCandidate, MeasuredRoun
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Strategy, substance
 from palmette.automl.composition import candidate_track, encoder_starts, facts_of, learner_named, meant
 from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.learners.learner import DefaultConfig
 from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.columns import data_plan
 from palmette.automl.planning.constraints import (
@@ -20,13 +21,14 @@ from palmette.automl.planning.constraints import (
     MARGIN,
     Aim,
     Constraints,
+    Costs,
     PlanStrategy,
     constraints_of,
+    digest,
     shares,
     strategies,
     worst,
 )
-from palmette.automl.planning.costs import Costs, digest
 from palmette.automl.planning.insights import informed, recalled_candidates, resting_on
 from palmette.automl.problems.registry import problem_named, problem_of
 from palmette.automl.profile import Profile
@@ -69,7 +71,7 @@ class PlanContext:
         knowledge: Knowledge = NOTHING_KNOWN,
     ) -> PlanContext:
         """Returns a context with the rules' blueprint, whose seconds are those of the next round."""
-        DataSplits.of(samples, profile)  # raises if a file has changed
+        DataSplits.of(samples, profile.split)  # raises if a file has changed
         drawn = drafted(*(one.model_dump_json() for one in (task, samples, profile)))
         made = replace(drawn, rounds=rounds, knowledge=knowledge)
         return replace(made, blueprint=made.blueprint.model_copy(update={"seconds": made.round_seconds}))
@@ -151,7 +153,11 @@ class PlanContext:
 
     def _ranked(self, usual: Strategy) -> Iterator[tuple[tuple[bool, float], Candidate]]:
         for name in self.constraints.allowed:
-            for number, config in enumerate(learner_named(name).portfolio(self.facts)):
+            found = list(learner_named(name).portfolio(self.facts))
+            for encoder, start in encoder_starts(name, self.facts):
+                full, encoders = f"{name}-{encoder.name.removeprefix(encoder.kind + '_')}", {encoder.kind: encoder.name}
+                found.append(DefaultConfig(full, start.settings, start.reason, start.rank, encoders=encoders))
+            for number, config in enumerate(found):
                 made = Candidate(
                     name=config.name,
                     learner=name,
@@ -162,16 +168,6 @@ class PlanContext:
                     reason=config.reason,
                 )
                 yield (name not in self.constraints.preferred, config.rank), made
-            for encoder, start in encoder_starts(name, self.facts):
-                made = Candidate(
-                    name=f"{name}-{encoder.name.removeprefix(encoder.kind + '_')}",
-                    learner=name,
-                    encoders={encoder.kind: encoder.name},
-                    settings=dict(start.settings),
-                    strategy=usual,
-                    reason=start.reason,
-                )
-                yield (name not in self.constraints.preferred, start.rank), made
 
 
 @lru_cache(maxsize=2)
@@ -179,7 +175,7 @@ def drafted(*given: str) -> PlanContext:
     """Returns the context of a task, samples and profile as JSON; cached, as several actors in a row need it."""
     task, samples = TaskSpec.model_validate_json(given[0]), Samples.model_validate_json(given[1])
     profile = Profile.model_validate_json(given[2])
-    data = data_plan(task, samples, profile, DataSplits.of(samples, profile).train)
+    data = data_plan(task, samples, profile, DataSplits.of(samples, profile.split).train)
     return PlanContext(task, profile, blueprint(task, samples, profile, data))
 
 
@@ -211,16 +207,12 @@ def draft(context: PlanContext, revision: Revision = FIRST_DRAFT) -> Plans | Non
     for one in _plans(context, revision):
         if digest(one) in tried or len(made) == context.task.plans or not context.may_improve(one):
             continue
-        name = next(name for name in _numbered(one.name) if name not in names)
+        numbered = (f"{one.name}-{number}" if number > 1 else one.name for number in count(1))
+        name = next(name for name in numbered if name not in names)
         made.append(one.model_copy(update={"name": name, "revision": revision.number}))
         tried.add(digest(one))
         names.add(name)
     return Plans(plans=tuple(made), rounds=context.rounds, tried=revision.tried) if made else None
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    yield from (f"{name}-{number}" for number in count(2))
 
 
 def _plans(context: PlanContext, revision: Revision) -> Iterator[Plan]:

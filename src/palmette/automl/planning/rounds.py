@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from palmette.automl.artefacts import Assembly, Assessment, Comparison, MeasuredCandidate, MeasuredRound, Plan, Plans
-from palmette.automl.planning.costs import digest
+from palmette.automl.planning.constraints import digest
 from palmette.automl.planning.drafting import PlanContext, Revision, draft
 from palmette.automl.search.job import uses_own_code
 from palmette.automl.task_spec.spec import Constraint

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Ensembling, Strategy
 from palmette.automl.learners.learner import LABELS
-from palmette.automl.measure import Predictions, metric_of
-from palmette.automl.measure.confusion import MOVED
-from palmette.automl.measure.metrics import Floats, Task, in_order
-from palmette.automl.problems.problem import EnsembleMember, Objective
+from palmette.automl.measure import MOVED, Floats, Predictions, Task, in_order, metric_of
+from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.problems.supervised import Supervised, first_metric, folds_for, require_row_count
 from palmette.automl.profile import Profile, TargetProfile
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError, did_you_mean
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 IMBALANCED = 0.2  # share of the rarer of two classes below which the default metric ranks rows
 EVEN = 0.9  # entropy of the classes, relative to equally frequent classes, above which accuracy is the default metric
@@ -37,48 +33,33 @@ class Classification(Supervised):
     """A target of two or more classes."""
 
     name: ClassVar[str] = "classification"
-    words: ClassVar = frozenset({"classification", "classify", "classifier"})
     task: ClassVar[Task] = "classification"
     side_metrics: ClassVar = ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "log_loss")
 
     @staticmethod
-    def objective(task: TaskSpec, profile: Profile) -> Objective:
-        target = profile.target
+    def objective(task: TaskSpec, profile: Profile) -> str:
+        named, target = first_metric(task), profile.target
         assert target is not None
-        if named := first_metric(task):
-            metric, reason = metric_of(named, "classification").name, "the request names it"
-        else:
-            metric, reason = usual_metric(target)
-        return Objective(
-            problem="classification",
-            target=target.name,
-            metric=metric,
-            reason=reason,
-            positive=positive_class(task, target),
-        )
+        return metric_of(named, "classification").name if named else usual_metric(target)
 
     @staticmethod
     def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
-        aim = Classification.objective(task, profile)
-        names = class_names(rows[aim.target])
-        counts = names.value_counts()
+        target = profile.target
+        assert target is not None
+        counts = class_names(rows[target.name]).value_counts()
+        what = f"The target {target.name!r} has"
         if len(counts) < 2:
-            raise UserError(
-                f"The target {aim.target!r} has the same value, {counts.index[0]!r}, in all {len(rows)} training rows.",
-                "Name another target, or add rows of another class.",
-                code="one-class",
-            )
+            message = f"{what} the same value, {counts.index[0]!r}, in all {len(rows)} training rows."
+            raise UserError(message, "Name another target, or add rows of another class.", code="one-class")
         if len(counts) > len(rows) / 2:
-            raise UserError(
-                f"The target {aim.target!r} has {len(counts)} different values in {len(rows)} training rows.",
-                "Name another target; a column of numbers can be predicted with `--problem regression`.",
-                code="too-many-classes",
-            )
+            message = f"{what} {len(counts)} different values in {len(rows)} training rows."
+            remedy = "Name another target; a column of numbers can be predicted with `--problem regression`."
+            raise UserError(message, remedy, code="too-many-classes")
         outputs = len(counts) if len(counts) > 2 else 1
         return {
-            "metric": aim.metric,
+            "metric": Classification.objective(task, profile),
             "classes": in_order(counts.index),
-            "positive": aim.positive,
+            "positive": positive_class(task, target),
             "folds": folds_for(task, profile, len(rows), int(counts.min()), outputs),
         }
 
@@ -87,7 +68,7 @@ class Classification(Supervised):
         """Adds balanced class weights if class frequencies differ and the metric scores labels."""
         target = profile.target
         uneven = target is not None and target.entropy < EVEN
-        if uneven and Classification.objective(task, profile).metric in MOVED:
+        if uneven and Classification.objective(task, profile) in MOVED:
             return Strategy(), Strategy(class_weights="balanced")
         return (Strategy(),)
 
@@ -99,8 +80,6 @@ class Classification(Supervised):
 
     def encoded_target(self, rows: pd.DataFrame, strategy: Strategy) -> NDArray[Any]:
         """Returns class numbers; raises ValueError for a class that the blueprint does not list."""
-        import pandas as pd
-
         numbers = pd.Index(self.blueprint.classes).get_indexer(pd.Index(self.truth(rows)))
         if (numbers < 0).any():
             raise ValueError(f"the target is {self.truth(rows)[numbers < 0][0]!r}, none of {self.blueprint.classes}")
@@ -185,16 +164,11 @@ def are_probabilities(outputs: Floats) -> bool:
     return bool((outputs >= 0).all() and (abs(outputs.sum(axis=1) - 1) <= SUM_TOLERANCE).all())
 
 
-def usual_metric(target: TargetProfile) -> tuple[str, str]:
-    """Returns the default metric for a target, and the reason."""
-    least = target.classes[-1].share if target.classes else 0.0
+def usual_metric(target: TargetProfile) -> str:
+    """Returns the default metric for a target."""
     if target.class_count == 2:
-        if least < IMBALANCED:
-            return "roc_auc", f"only {least:.1%} of the rows are of the rarer class"
-        return "accuracy", "the two classes are about as frequent"
-    if target.entropy > EVEN:
-        return "accuracy", "classes are about as frequent"
-    return "f1_macro", "classes differ in frequency"
+        return "roc_auc" if not target.classes or target.classes[-1].share < IMBALANCED else "accuracy"
+    return "accuracy" if target.entropy > EVEN else "f1_macro"
 
 
 def positive_class(task: TaskSpec, target: TargetProfile) -> str | None:
@@ -211,11 +185,9 @@ def positive_class(task: TaskSpec, target: TargetProfile) -> str | None:
         named = [one for one in values if one == asked] or [one for one in values if one.casefold() == asked.casefold()]
         if named:
             return named[0]
-        raise UserError(
-            f"The target {target.name!r} has no class {task.positive!r}.{did_you_mean(task.positive, values)}",
-            f"Name one of {', '.join(map(repr, values[:12]))} with `--positive`.",
-            code="unknown-class",
-        )
+        message = f"The target {target.name!r} has no class {task.positive!r}.{did_you_mean(task.positive, values)}"
+        remedy = f"Name one of {', '.join(map(repr, values[:12]))} with `--positive`."
+        raise UserError(message, remedy, code="unknown-class")
     if target.class_count != 2 or len(values) != 2:
         return None
     negative = [value for value in values if value.strip().casefold() in NEGATIVE]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,10 @@ from palmette.automl.artefacts import FeatureImportance, Occlusion, Score
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Strategy
 from palmette.automl.kinds import Kind
-from palmette.automl.measure import METRICS, Metric, Predictions, interval, score
-from palmette.automl.measure.metrics import Floats, Task
-from palmette.automl.measure.scorer import Scorer
+from palmette.automl.measure import METRICS, Floats, Metric, Predictions, Scorer, Task, interval, score
 from palmette.automl.profile import Profile
-from palmette.automl.report_data import ReportData
 from palmette.automl.splitting import DataSplits, SplitRequest
 from palmette.automl.task_spec.spec import TaskSpec
-from palmette.documents import Model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,26 +29,68 @@ if TYPE_CHECKING:
     from palmette.automl.samples import Repairs
     from palmette.automl.samples.tables import Raw
 
-
 FIRST_ROWS = 100  # training rows to send to the delivered package if there is no hold-out
+Measured = Literal["predictions", "importances", "clustering"]
 
 
-class Objective(Model):
-    """What candidates are compared by."""
+class ColumnByCluster(NamedTuple):
+    """A column's values in each cluster."""
 
-    problem: str
-    """A registered problem."""
-    target: str
-    """Empty if there is none."""
-    metric: str
-    reason: str
-    """Why this metric was chosen, as a clause."""
-    positive: str | None = None
-    """The class that a one-class metric scores."""
+    name: str
+    statistic: str  # `median`, `most frequent` or `typical words`
+    values: tuple[str, ...]  # one for each cluster, as text
+    separation: float  # share of the column's variance between clusters, 0 to 1
 
-    @property
-    def measure(self) -> Metric:
-        return METRICS[self.metric]
+
+@dataclass(frozen=True)
+class ClusterResults:
+    """The clusters of the training rows."""
+
+    sizes: tuple[int, ...]  # number of rows by cluster
+    silhouettes: tuple[tuple[int, float], ...] = ()  # silhouette by number of clusters
+    projection: Floats | None = None  # (n, 2): some rows in the plane
+    labels: NDArray[np.intp] | None = None  # (n,): the cluster of each row of the projection
+    columns: tuple[ColumnByCluster, ...] = ()
+
+
+@dataclass(frozen=True)
+class DrawnForecast:
+    """A forecast with the values before it and the true values."""
+
+    title: str
+    before: Floats  # (k,): the last known values
+    truth: Floats  # (horizon,): NaN where unknown
+    values: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Forecasts:
+    """Forecasts of the hold-out."""
+
+    drawn: tuple[DrawnForecast, ...]
+    count: int  # forecast values with a known truth
+    promised: float = 0.0  # nominal coverage of the bands; 0 without bands
+    inside: float | None = None  # measured coverage
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """Results for the report; what is missing is reported as not measured."""
+
+    truth: NDArray[np.generic] | None = None
+    """(n,): class names or numbers of the hold-out, or of the training rows if there is none."""
+    predictions: Predictions | None = None
+    """Predictions for the same rows, out of fold if there is no hold-out."""
+    positive: str | None = None  # the positive class of two
+    importance: str = "How much worse the metric becomes"
+    """What importance measures; `when a column ... is shuffled` follows."""
+    limits: tuple[str, ...] = ()  # limits of such models, in sentences
+    clustering: ClusterResults | None = None
+    forecasts: Forecasts | None = None
+    missing: Mapping[Measured, str] = field(default_factory=dict)
+    """Reasons for missing measurements, in sentences."""
 
 
 class EnsembleMember(NamedTuple):
@@ -91,7 +129,6 @@ class Problem(ABC):
     """A problem with its blueprint. Frames have typed columns by name, with the target if it is known."""
 
     name: ClassVar[str]
-    words: ClassVar[frozenset[str]]  # names that a request may use
     task: ClassVar[Task]  # task whose metrics and learners it uses
     has_target: ClassVar[bool] = True
     needs: ClassVar[frozenset[Kind]] = frozenset()  # kinds of columns that its samples need and no other problem uses
@@ -118,11 +155,11 @@ class Problem(ABC):
 
     @staticmethod
     @abstractmethod
-    def objective(task: TaskSpec, profile: Profile) -> Objective:
-        """Returns what candidates are compared by: the requested metric, else the default for the target.
+    def objective(task: TaskSpec, profile: Profile) -> str:
+        """Returns the metric that candidates are compared by: the requested one, else the default for the target.
 
         Raises:
-            UserError: the metric does not belong to the problem or suit the target, or the class does not exist.
+            UserError: the metric does not belong to the problem or suit the target.
         """
 
     @staticmethod

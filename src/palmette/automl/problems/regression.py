@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from palmette.automl.calls import Call, Name
 from palmette.automl.candidates import Ensembling, Strategy
 from palmette.automl.composition import learner_named
 from palmette.automl.formatting import number
-from palmette.automl.measure import Predictions, metric_of
-from palmette.automl.measure.metrics import Floats, Task
-from palmette.automl.measure.scorer import LEARN, RESTORE
-from palmette.automl.problems.problem import EnsembleMember, Objective
+from palmette.automl.measure import LEARN, RESTORE, Floats, Predictions, Task, metric_of
+from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.problems.supervised import LOG_SCALES, Supervised, first_metric, folds_for, require_row_count
 from palmette.automl.profile import Profile
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ORDERS = 2.0  # powers of ten that a target must span for the default metric to measure ratios
 SKEWED = 1.5  # skew of a target from which its logarithm is tried
@@ -34,48 +30,35 @@ class Regression(Supervised):
     """Predicts a numeric target."""
 
     name: ClassVar[str] = "regression"
-    words: ClassVar = frozenset({"regression", "regress", "estimate"})
     task: ClassVar[Task] = "regression"
     side_metrics: ClassVar = ("rmse", "mae", "r2")
 
     @staticmethod
-    def objective(task: TaskSpec, profile: Profile) -> Objective:
+    def objective(task: TaskSpec, profile: Profile) -> str:
         target = profile.target
         assert target is not None
         least = target.numbers.least if target.numbers is not None else 1.0
-        if named := first_metric(task):
-            metric, reason = metric_of(named, "regression").name, "the request names it"
-        elif target.orders >= ORDERS and least >= 0:
-            metric, reason = "rmsle", f"the target spans {target.orders:.1f} powers of ten"
-        else:
-            metric, reason = "rmse", "large errors count most"
+        usual = "rmsle" if target.orders >= ORDERS and least >= 0 else "rmse"
+        metric = metric_of(named, "regression").name if (named := first_metric(task)) else usual
         if (metric == "rmsle" and least < 0) or (metric == "rmse_log" and least <= 0):
-            raise UserError(
-                f"The metric {metric!r} is of logarithms, and the target {target.name!r} has the value {least:g}.",
-                "Name another metric, for example rmse or mae.",
-                code="metric-unsuited",
-            )
-        return Objective(problem="regression", target=target.name, metric=metric, reason=reason)
+            message = f"The metric {metric!r} is of logarithms, and the target {target.name!r} has the value {least:g}."
+            raise UserError(message, "Name another metric, for example rmse or mae.", code="metric-unsuited")
+        return metric
 
     @staticmethod
     def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
-        import pandas as pd
-
-        aim = Regression.objective(task, profile)
-        target = rows[aim.target]
+        metric, target = Regression.objective(task, profile), rows[profile.split.target]
         if not pd.api.types.is_numeric_dtype(target.dtype):
-            raise UserError(
-                f"The target {aim.target!r} has values that are not numbers, e.g. {str(target.iloc[0])!r}.",
-                "Predict it with `--problem classification`, or name another target.",
-                code="target-not-numeric",
-            )
-        bounds = bounds_of(target.to_numpy(float), LOG_SCALES.get(aim.metric, "none"))
-        return {"metric": aim.metric, "bounds": bounds, "folds": folds_for(task, profile, len(rows), None)}
+            message = f"The target {target.name!r} has values that are not numbers, e.g. {str(target.iloc[0])!r}."
+            remedy = "Predict it with `--problem classification`, or name another target."
+            raise UserError(message, remedy, code="target-not-numeric")
+        bounds = bounds_of(target.to_numpy(float), LOG_SCALES.get(metric, "none"))
+        return {"metric": metric, "bounds": bounds, "folds": folds_for(task, profile, len(rows), None)}
 
     @staticmethod
     def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:
         """Returns the metric's scale; else the plain target, and its logarithm if that evens out a skewed target."""
-        metric, target = Regression.objective(task, profile).metric, profile.target
+        metric, target = Regression.objective(task, profile), profile.target
         if metric == "rmsle":
             return (Strategy(target_transform="log1p"),)
         if metric == "rmse_log":

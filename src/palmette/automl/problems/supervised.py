@@ -4,28 +4,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from palmette.automl.artefacts import FeatureImportance, Occlusion, Score
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, Strategy
-from palmette.automl.file_cells import with_contents
-from palmette.automl.kinds import UNUSABLE, file_kinds
-from palmette.automl.measure import METRICS, Predictions, difference, undefined
-from palmette.automl.measure.metrics import Floats
-from palmette.automl.measure.scorer import Scale, SupervisedScorer
+from palmette.automl.kinds import UNUSABLE, file_kinds, with_contents
+from palmette.automl.measure import METRICS, Floats, Predictions, Scale, SupervisedScorer, difference, undefined
 from palmette.automl.problems.explanations import FILES, Measure, importance, occlusions, telling_rows
-from palmette.automl.problems.problem import EnsembleMember, Problem, scored
+from palmette.automl.problems.problem import EnsembleMember, Problem, ReportData, scored
 from palmette.automl.profile import Profile
-from palmette.automl.report_data import ReportData
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LIGHT, HEAVY = 300_000, 2_000_000
 """Work (rows times columns, times classes if there are three or more) from which there are fewer folds."""
@@ -111,18 +105,17 @@ class Supervised(Problem):
             if one.encoder not in encoders:
                 encoders.append(one.encoder)
         groups = [[one for one in members if one.encoder == encoder] for encoder in encoders]
-        parts = [self._shared(group, number, ensembling) for number, group in enumerate(groups, start=1)]
+        parts = []
+        for number, group in enumerate(groups, start=1):
+            named = [(_step(one), self.prepared(one)) for one in group]
+            name, model = named[0]
+            if len(named) > 1:
+                weights = [round(one.weight, 4) for one in group]
+                name, model = f"models_{number}", self.voting(named, weights, ensembling)
+            parts.append((name, _pipeline(group[0].encoder, model)))
         if len(parts) == 1:
             return parts[0][1]
         return self.voting(parts, [round(sum(one.weight for one in group), 4) for group in groups], ensembling)
-
-    def _shared(self, group: Sequence[EnsembleMember], number: int, ensembling: Ensembling) -> tuple[str, Call]:
-        """Returns members with the same encoder as one named pipeline."""
-        named = [(_step(one), self.prepared(one)) for one in group]
-        if len(named) == 1:
-            return named[0][0], _pipeline(group[0].encoder, named[0][1])
-        weights = [round(one.weight, 4) for one in group]
-        return f"models_{number}", _pipeline(group[0].encoder, self.voting(named, weights, ensembling))
 
     def scores(
         self, splits: DataSplits, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()

@@ -14,7 +14,7 @@ import pandas as pd
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind
 from palmette.automl.problem_traits import learning_task
 from palmette.automl.splitting import SplitRequest
-from palmette.automl.splitting.row_groups import Hashes, row_hashes
+from palmette.automl.splitting.parts import Hashes, row_hashes
 from palmette.automl.splitting.split import RowSplit
 
 COARSE, FINE = 16, 200  # bins for mutual information, and for the reduction of error

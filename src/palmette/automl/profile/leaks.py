@@ -6,16 +6,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from palmette.automl.file_cells import inspected
-from palmette.automl.kinds import file_kind, is_id_name
+from palmette.automl.kinds import file_kind, inspected, is_id_name
 from palmette.automl.profile import Leak
 from palmette.automl.profile.association import LeakContext, as_numbers
-from palmette.automl.splitting.row_groups import ALIKE, is_entity_name, target_likeness
+from palmette.automl.splitting.parts import ALIKE, is_entity_name, target_likeness
 from palmette.automl.task_spec.request import name_words
 from palmette.documents import load_plain
 
@@ -190,17 +189,14 @@ def target_in_text(context: LeakContext) -> Iterator[Leak]:
         column = context.rows[name]
         if column.nunique() < 0.2 * len(column) or pd.api.types.is_float_dtype(column.dtype):
             continue
-        parts = _parts_of_text(column.astype(str)).items()
-        alone, part = max((context.reduction_of(pd.factorize(cells)[0] + 1), what) for what, cells in parts)
+        texts: Any = column.astype(str)
+        parts = {f"the first {count} characters": texts.str[:count] for count in (1, 2, 3)}
+        parts |= {f"the last {count} characters": texts.str[-count:] for count in (1, 2)}
+        parts["the letters"] = texts.str.replace(r"[^A-Za-z]+", "", regex=True)
+        parts["the length"] = texts.str.len().astype(str)
+        alone, part = max((context.reduction_of(pd.factorize(cells)[0] + 1), what) for what, cells in parts.items())
         if alone >= PERFECT and alone > context.error_reduction(name):
             yield _leak("target-in-text", name, name=name, target=context.target, part=part, alone=alone)
-
-
-def _parts_of_text(texts: Any) -> dict[str, Any]:
-    found = {f"the first {count} characters": texts.str[:count] for count in (1, 2, 3)}
-    found |= {f"the last {count} characters": texts.str[-count:] for count in (1, 2)}
-    found["the letters"] = texts.str.replace(r"[^A-Za-z]+", "", regex=True)
-    return found | {"the length": texts.str.len().astype(str)}
 
 
 def target_proxy(context: LeakContext) -> Iterator[Leak]:
@@ -241,9 +237,9 @@ def nearly_equal_files(context: LeakContext) -> Iterator[Leak]:
             continue
         parts = (context.split.train, context.split.holdout)
         learnt, held = (_fingerprints(context.table[name].iloc[rows], kind.name) for rows in parts)
-        starts = range(0, len(held), AT_ONCE) if len(learnt) else ()
-        count = sum(int((_distance(held[at : at + AT_ONCE], learnt) <= NEAR).sum()) for at in starts)
-        if count:
+        some = (held[at : at + AT_ONCE] for at in range(0, len(held), AT_ONCE)) if len(learnt) else ()
+        least = ((BITS - (one @ learnt.T).max(axis=1)) / 2 for one in some)  # bits in which the nearest differs
+        if count := sum(int((bits <= NEAR).sum()) for bits in least):
             share = count / len(context.split.holdout)
             found = {"name": name, "count": count, "share": share, "near": NEAR}
             yield _leak("nearly-equal-files", name, replaced={"severity": _severity(share)}, **found)
@@ -255,11 +251,6 @@ def _fingerprints(cells: pd.Series, kind: str) -> np.ndarray:
     numbers = np.array([one for one in found if one], dtype=np.uint64)
     bits = (numbers[:, None] >> np.arange(BITS, dtype=np.uint64)) & np.uint64(1)
     return bits.astype(np.float32) * 2 - 1
-
-
-def _distance(some: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """(n,): in how many bits the nearest of the others differs."""
-    return np.asarray((BITS - (some @ others.T).max(axis=1)) / 2)
 
 
 def _severity(share: float) -> str:
@@ -311,29 +302,23 @@ def row_order(context: LeakContext) -> Iterator[Leak]:
         yield _leak("row-order", target=context.target, alone=alone)
 
 
-class Detector(NamedTuple):
-    """Finds leaks of one kind."""
+DETECTORS: Mapping[Callable[[LeakContext], Iterator[Leak]], int] = {
+    known_after: 0, target_copy: FEW, shared_entities: 0, target_parts: FEW, missing_tells: FEW, known_afterwards: FEW,
+    derived_from_target: FEW, target_in_text: FEW, target_proxy: FEW, identifier_tells: MANY, suspicious_jump: MANY,
+    nearly_equal_files: 0, equal_rows: 0, time_overlap: 0, row_order: MANY,
+}  # fmt: skip
+"""Detectors, named as their leaks, with the training rows with a target that each needs; 0 where it needs no target.
 
-    find: Callable[[LeakContext], Iterator[Leak]]
-    rows: int = 0  # training rows with a target that it needs; 0 for one that needs no target
-
-
-DETECTORS = (
-    Detector(known_after), Detector(target_copy, FEW), Detector(shared_entities), Detector(target_parts, FEW),
-    Detector(missing_tells, FEW), Detector(known_afterwards, FEW), Detector(derived_from_target, FEW),
-    Detector(target_in_text, FEW), Detector(target_proxy, FEW), Detector(identifier_tells, MANY),
-    Detector(suspicious_jump, MANY), Detector(nearly_equal_files), Detector(equal_rows), Detector(time_overlap),
-    Detector(row_order, MANY),
-)  # fmt: skip
-"""Detectors, named as their leaks, the most certain first. Later ones do not report a column again."""
+The most certain come first. Later ones do not report a column again.
+"""
 
 
 def find_leaks(context: LeakContext) -> Iterator[Leak]:
     """The leaks that the detectors find."""
     found: set[str] = set()
-    for detector in DETECTORS:
-        if detector.rows and (not context.target or len(context.rows) < detector.rows):
+    for find, least in DETECTORS.items():
+        if least and (not context.target or len(context.rows) < least):
             continue
-        leaks = [leak for leak in detector.find(context) if not leak.columns or not found.issuperset(leak.columns)]
+        leaks = [leak for leak in find(context) if not leak.columns or not found.issuperset(leak.columns)]
         yield from leaks
         found |= {column for leak in leaks for column in leak.columns}

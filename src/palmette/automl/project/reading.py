@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from palmette.automl.calls import source
 from palmette.automl.candidates import Blueprint, ColumnUse
-from palmette.automl.file_cells import as_url, with_contents
-from palmette.automl.kinds import file_kind
+from palmette.automl.kinds import as_url, file_kind, with_contents
 from palmette.automl.samples import Dialect, Reading, TableFormat
 
 if TYPE_CHECKING:

@@ -1,22 +1,168 @@
-"""Figures of regressions, clusters and forecasts."""
+"""Results of classifications and regressions with their figures, and figures of clusters and forecasts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from palmette.automl.measure.metrics import Floats
+from palmette.automl.formatting import fixed, many, share, short
+from palmette.automl.measure import Floats, Predictions, classes_of
+from palmette.automl.problems.problem import ClusterResults, DrawnForecast, Forecasts
 from palmette.automl.report.plots import Axis, Figure, Plot, around
-from palmette.automl.report_data import ClusterResults, DrawnForecast, Forecasts
 
+CURVES = 6  # number of classes with curves, the most frequent ones
+BINS = 10
+WORST = 5
+Labels = NDArray[np.str_]
+UNIT = np.array([0.0, 1.0])
 COLOURED = 6  # clusters with a colour of their own
 KEYS = (("c0", "true value"), ("c1", "forecast"))
 SHOWN = 1500  # most rows that are drawn
 PARTS = 5
+
+
+class ClassResult(NamedTuple):
+    """Results for one class."""
+
+    name: str
+    rows: int
+    precision: float
+    recall: float
+    low: float  # lower end of the 95 % Wilson interval of the recall
+    high: float
+    f1: float
+    auc: float | None  # one class against the rest; None if undefined
+
+
+class Confusion(NamedTuple):
+    """How often one class was predicted for another."""
+
+    truth: str
+    predicted: str
+    rows: int
+    share: float  # share of the rows of the true class
+
+
+class ClassificationResults(NamedTuple):
+    classes: tuple[ClassResult, ...]
+    counts: list[list[int]]  # the confusion matrix: rows are true classes, columns predicted ones
+    worst: tuple[Confusion, ...]  # the most frequent mistakes
+    figures: tuple[Figure, ...]
+    gap: float  # mean calibration error; NaN without probabilities
+
+
+def classification_results(
+    truth: NDArray[np.generic], predictions: Predictions, positive: str | None
+) -> ClassificationResults:
+    """Compares predictions with true classes (n,)."""
+    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support, roc_auc_score
+
+    true, predicted = truth.astype(str), predictions.values.astype(str)
+    names = classes_of(true, predictions)
+    table = confusion_matrix(true, predicted, labels=names).astype(int)
+    facts = precision_recall_fscore_support(true, predicted, labels=names, zero_division=np.nan)
+    ranked: dict[str, Floats] = {}  # probabilities of each class that some rows have and some lack
+    if predictions.probabilities is not None:
+        columns = zip(predictions.classes, predictions.probabilities.T, strict=True)
+        ranked = {name: column for name, column in columns if 0 < (true == name).sum() < len(true)}
+    classes = tuple(
+        ClassResult(
+            name, int(rows), precision, recall, *wilson(int(hits), int(rows)), f1,
+            float(roc_auc_score(true == name, ranked[name])) if name in ranked else None,
+        )
+        for name, precision, recall, f1, rows, hits in zip(names, *facts, np.diag(table), strict=True)
+    )  # fmt: skip
+    figures: tuple[Figure, ...] = ()
+    gap = float("nan")
+    if ranked:
+        one = positive if positive in ranked else list(ranked)[-1]
+        most = sorted(ranked, key=lambda name: -int((true == name).sum()))[:CURVES]
+        shown = {name: ranked[name] for name in ([one] if len(names) == 2 else most)}
+        calibration, gap = _calibration(true, predictions, one if len(names) == 2 else None)
+        figures = (*_curves(true, predicted, shown), calibration)
+    return ClassificationResults(classes, table.tolist(), tuple(_worst(table, names)), figures, gap)
+
+
+def wilson(hits: int, rows: int) -> tuple[float, float]:
+    """The 95 % Wilson interval of a share; NaN without rows."""
+    from scipy.stats import binomtest
+
+    if not rows:
+        return float("nan"), float("nan")
+    found = binomtest(hits, rows).proportion_ci(method="wilson")
+    return float(found.low), float(found.high)
+
+
+def _worst(table: NDArray[np.int64], names: tuple[str, ...]) -> Iterator[Confusion]:
+    wrong = table - np.diag(np.diag(table))
+    for place in np.argsort(-wrong, axis=None, kind="stable")[:WORST]:
+        i, j = divmod(int(place), len(names))
+        if wrong[i, j]:
+            yield Confusion(names[i], names[j], int(wrong[i, j]), float(wrong[i, j] / table[i].sum()))
+
+
+def _curves(true: Labels, predicted: Labels, shown: Mapping[str, Floats]) -> Iterator[Figure]:
+    """ROC and precision-recall curves; for a single class also the decision of the model."""
+    from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
+
+    names, alone = list(shown), len(shown) == 1
+    keys = () if alone else tuple((f"c{place}", name) for place, name in enumerate(names))
+    dot = " The dot marks the decision of the delivered model." if alone else ""
+    is_true, is_said = true == names[0], predicted == names[0]
+    hits, wrong = float((is_true & is_said).sum()), float((is_said & ~is_true).sum())
+    recall, precision = hits / is_true.sum(), hits / max(1, is_said.sum())
+    roc = Plot("ROC curve", Axis("False positive rate", 0, 1), Axis("True positive rate", 0, 1))
+    found = Plot("Precision by recall", Axis("Recall", 0, 1), Axis("Precision", 0, 1))
+    roc.line(UNIT, UNIT, "guide")
+    for place, (name, column) in enumerate(shown.items()):
+        wrongs, rights, _ = roc_curve(true == name, column)
+        roc.line(wrongs, rights, f"c{place}", name)
+        precisions, recalls, _ = precision_recall_curve(true == name, column)
+        found.line(recalls[recalls > 0], precisions[recalls > 0], f"c{place}", name)
+    if alone:
+        roc.dots(np.array([wrong / (~is_true).sum()]), np.array([recall]), "c1", "point")
+        found.dots(np.array([recall]), np.array([precision]), "c1", "point")
+    area, average = (
+        fixed(float(np.mean([measure(true == name, column) for name, column in shown.items()])), 3)
+        for measure in (roc_auc_score, average_precision_score)
+    )
+    which = short(names[0], 24) if alone else f"each of {many(len(names), 'class', 'classes')}"
+    caption = f"Ranking of {which} against the rest. The dashed line is chance. Area under the curve {area}.{dot}"
+    yield Figure("ROC curve", roc.svg(), caption, keys)
+    chance = f"; chance is {share(float(is_true.mean()))}, the class's share" if alone else ""
+    yield Figure("Precision and recall", found.svg(), f"Average precision {average}{chance}.{dot}", keys)
+
+
+def _calibration(true: Labels, made: Predictions, positive: str | None) -> tuple[Figure, float]:
+    """The calibration plot and the mean calibration error, of the positive class or else the most probable one."""
+    assert made.probabilities is not None
+    if positive is not None:
+        given, came = made.probabilities[:, made.classes.index(positive)], true == positive
+    else:
+        given = made.probabilities.max(axis=1)
+        came = true == np.array(made.classes)[made.probabilities.argmax(axis=1)]
+    order = np.argsort(given, kind="stable")
+    parts = [part for part in np.array_split(order, min(BINS, max(1, len(order) // 10))) if len(part)]
+    means = np.array([given[part].mean() for part in parts])
+    rates = np.array([came[part].mean() for part in parts])
+    ends = np.array([wilson(int(came[part].sum()), len(part)) for part in parts])
+    gap = float(np.average(np.abs(means - rates), weights=[len(part) for part in parts]))
+    of = short(positive or "the likeliest class", 24)
+    x = Axis(f"Probability of {of}", 0, 1, is_share=True)
+    plot = Plot("Calibration", x, Axis("Observed share", 0, 1, is_share=True))
+    plot.line(UNIT, UNIT, "guide")
+    plot.whiskers(means, ends[:, 0], ends[:, 1])
+    plot.line(means, rates)
+    plot.dots(means, rates, "c0", "point")
+    caption = (
+        f"{many(len(means), 'group')} of equally many rows. The dashed line is perfect calibration; "
+        f"the mean gap is {share(gap)}. Vertical lines are 95 % intervals."
+    )
+    return Figure("Calibration", plot.svg(), caption), gap
 
 
 class ErrorRange(NamedTuple):
@@ -47,73 +193,56 @@ def regression_results(truth: Floats, predicted: Floats, target: str, is_log: bo
     half, most = (float(one) for one in np.quantile(np.abs(error), [0.5, 0.9]))
     log = is_log and min(truth.min(), predicted.min()) > 0
     some = np.sort(np.random.default_rng(0).permutation(len(truth))[:SHOWN])
-    figures = (_against(truth, predicted, some, target, log), _residuals(predicted, error, some, target, log))
-    return RegressionResults(half, most, float(error.mean()), _parts(truth, error), figures)
-
-
-def _parts(truth: Floats, error: Floats) -> tuple[ErrorRange, ...]:
-    order = np.argsort(truth, kind="stable")
-    found = []
-    for rows in np.array_split(order, min(PARTS, len(order))):
+    low, high = _range(np.concatenate([truth, predicted]), log)
+    x, y = Axis(f"True {target}", low, high, log), Axis(f"Predicted {target}", low, high, log)
+    against = Plot(f"Predicted against true values of {target}", x, y)
+    against.dots(truth[some], predicted[some])
+    against.line(np.array([low, high]), np.array([low, high]), "guide")
+    x = Axis(f"Predicted {target}", *_range(predicted, log), log)
+    residuals = Plot(f"Residuals of {target}", x, Axis("Predicted minus true", *around(error.tolist())))
+    residuals.dots(predicted[some], error[some])
+    residuals.line(np.array([x.low, x.high]), np.zeros(2), "guide")
+    caption = "Above the dashed line the prediction is too high. A trend or a funnel shows where to trust it less."
+    figures = (
+        Figure("Predicted and true", against.svg(), "Each dot is a row. The dashed line marks exact predictions."),
+        Figure("Residuals", residuals.svg(), caption),
+    )
+    parts = []
+    for rows in np.array_split(np.argsort(truth, kind="stable"), min(PARTS, len(truth))):
         low, high = float(truth[rows[0]]), float(truth[rows[-1]])
-        found.append(ErrorRange(low, high, len(rows), float(np.abs(error[rows]).mean()), float(error[rows].mean())))
-    return tuple(found)
+        parts.append(ErrorRange(low, high, len(rows), float(np.abs(error[rows]).mean()), float(error[rows].mean())))
+    return RegressionResults(half, most, float(error.mean()), tuple(parts), figures)
 
 
 def _range(values: Floats, log: bool) -> tuple[float, float]:
     return (float(values.min()) / 1.1, float(values.max()) * 1.1) if log else around(values.tolist())
 
 
-def _against(truth: Floats, predicted: Floats, some: np.ndarray, target: str, log: bool) -> Figure:
-    low, high = _range(np.concatenate([truth, predicted]), log)
-    x, y = Axis(f"True {target}", low, high, log), Axis(f"Predicted {target}", low, high, log)
-    plot = Plot(f"Predicted against true values of {target}", x, y)
-    plot.dots(truth[some], predicted[some])
-    plot.line(np.array([low, high]), np.array([low, high]), "guide")
-    return Figure("Predicted and true", plot.svg(), "Each dot is a row. The dashed line marks exact predictions.")
-
-
-def _residuals(predicted: Floats, error: Floats, some: np.ndarray, target: str, log: bool) -> Figure:
-    x = Axis(f"Predicted {target}", *_range(predicted, log), log)
-    plot = Plot(f"Residuals of {target}", x, Axis("Predicted minus true", *around(error.tolist())))
-    plot.dots(predicted[some], error[some])
-    plot.line(np.array([x.low, x.high]), np.zeros(2), "guide")
-    caption = "Above the dashed line the prediction is too high. A trend or a funnel shows where to trust it less."
-    return Figure("Residuals", plot.svg(), caption)
-
-
 def cluster_figures(found: ClusterResults) -> Iterator[Figure]:
-    """The figures for which there are measurements."""
+    """The figures for which there are measurements: silhouettes by number of clusters, and rows in the plane."""
     if len(found.silhouettes) > 1:
-        yield _silhouettes(found.silhouettes)
+        counts, scores = (np.array(side, float) for side in zip(*found.silhouettes, strict=True))
+        x = Axis("Clusters", float(counts.min()), float(counts.max()), is_whole=True)
+        plot = Plot("Silhouette by number of clusters", x, Axis("Silhouette", *around(scores.tolist(), 0.1)))
+        plot.line(counts, scores)
+        plot.dots(counts, scores, "c0", "point")
+        best = [int(scores.argmax())]
+        plot.dots(counts[best], scores[best], "c1", "point")
+        caption = "How well separated the clusters are, by their number; 1 is perfect."
+        at_edge = " The best number is the largest that was tried: there may be more clusters."
+        caption += at_edge * (int(counts[best[0]]) == int(counts.max()))
+        yield Figure("Silhouette", plot.svg(), caption)
     if found.projection is not None and found.labels is not None and len(found.projection):
-        yield _plane(found.projection[:SHOWN], found.labels[:SHOWN])
-
-
-def _silhouettes(tried: tuple[tuple[int, float], ...]) -> Figure:
-    counts, scores = (np.array(side, float) for side in zip(*tried, strict=True))
-    x = Axis("Clusters", float(counts.min()), float(counts.max()), is_whole=True)
-    plot = Plot("Silhouette by number of clusters", x, Axis("Silhouette", *around(scores.tolist(), 0.1)))
-    plot.line(counts, scores)
-    plot.dots(counts, scores, "c0", "point")
-    best = [int(scores.argmax())]
-    plot.dots(counts[best], scores[best], "c1", "point")
-    caption = "How well separated the clusters are, by their number; 1 is perfect."
-    at_edge = " The best number is the largest that was tried: there may be more clusters."
-    return Figure("Silhouette", plot.svg(), caption + at_edge * (int(counts[best[0]]) == int(counts.max())))
-
-
-def _plane(points: Floats, labels: NDArray[np.intp]) -> Figure:
-    one, two = points[:, 0], points[:, 1]
-    x, y = (Axis(f"{name} direction", *around(side.tolist())) for name, side in (("First", one), ("Second", two)))
-    plot = Plot("Rows in the plane, by cluster", x, y)
-    names = sorted(set(labels.tolist()))
-    for name in names:
-        inside = labels == name
-        plot.dots(one[inside], two[inside], f"c{name}" if 0 <= name < COLOURED else "faint")
-    keys = tuple((f"c{name}", f"cluster {name}") for name in names if 0 <= name < COLOURED)
-    keys += (("faint", "smaller clusters"),) if max(names) >= COLOURED else ()
-    return Figure("Rows in the plane", plot.svg(), "Each dot is a row; similar rows are near one another.", keys)
+        labels, (one, two) = found.labels[:SHOWN], found.projection[:SHOWN].T
+        x, y = (Axis(f"{name} direction", *around(side.tolist())) for name, side in (("First", one), ("Second", two)))
+        plot = Plot("Rows in the plane, by cluster", x, y)
+        names = sorted(set(labels.tolist()))
+        for name in names:
+            inside = labels == name
+            plot.dots(one[inside], two[inside], f"c{name}" if 0 <= name < COLOURED else "faint")
+        keys = tuple((f"c{name}", f"cluster {name}") for name in names if 0 <= name < COLOURED)
+        keys += (("faint", "smaller clusters"),) if max(names) >= COLOURED else ()
+        yield Figure("Rows in the plane", plot.svg(), "Each dot is a row; similar rows are near one another.", keys)
 
 
 def forecast_figures(found: Forecasts) -> Iterator[Figure]:

@@ -12,19 +12,18 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 from pydantic import BaseModel
 
-from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Occlusion, Plan, Plans
+from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Occlusion, Plan, Plans, Store
 from palmette.automl.candidates import Blueprint
 from palmette.automl.kinds import file_kind
 from palmette.automl.problems.explanations import telling_rows
+from palmette.automl.problems.problem import ReportData
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.report.verdict import VerdictText, verdict_text
-from palmette.automl.report_data import ReportData
 from palmette.automl.samples import Samples
 from palmette.automl.search.results import comparable, read_results
 from palmette.automl.search.selection import ensemble_outputs
 from palmette.automl.splitting import DataSplits
-from palmette.automl.store import Store
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import RunResult, RunState
 
@@ -76,7 +75,7 @@ def findings_of(run: RunResult) -> ReportFindings:
     known: dict[str, Any] = {
         name: run.artefact(name, kind) for name, kind in SHOWN.items() if name in run.state.artefacts
     }
-    blueprint, splits = known["blueprint"], DataSplits.of(known["samples"], known["profile"])
+    blueprint, splits = known["blueprint"], DataSplits.of(known["samples"], known["profile"].split)
     data = _report_data(run.folder, known, splits)
     begun = datetime.fromtimestamp(run.state.started, UTC)
     files = file_examples(blueprint, splits, data, known["assessment"].occlusions)

@@ -17,14 +17,20 @@ from markupsafe import Markup
 from palmette.automl import formatting
 from palmette.automl.composition import encoder_named, learner_named
 from palmette.automl.measure import METRICS
-from palmette.automl.report.classification import ClassificationResults, classification_results
-from palmette.automl.report.figures import RegressionResults, cluster_figures, forecast_figures, regression_results
+from palmette.automl.problems.problem import Measured
+from palmette.automl.report.figures import (
+    ClassificationResults,
+    RegressionResults,
+    classification_results,
+    cluster_figures,
+    forecast_figures,
+    regression_results,
+)
 from palmette.automl.report.findings import ReportFindings
 from palmette.automl.report.interpretation import interpretation
 from palmette.automl.report.plots import bar, interval_bar, level
 from palmette.automl.report.tables import column_lines, leaderboard, limits
 from palmette.automl.report.verdict import MARKS
-from palmette.automl.report_data import Measured
 from palmette.automl.weights import Weights, weights_named
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -123,7 +123,19 @@ class Plot:
 
     def svg(self) -> Markup:
         """The SVG element."""
-        inside = Markup("").join([*self._x_axis(), *self._y_axis(), *self._parts])
+        ground, xs, ys = HEIGHT - BOTTOM, self.x.ticks(), self.y.ticks()
+        axes = [Markup('<path class="axis" d="M{} {}H{}"/>').format(LEFT, ground, WIDTH - RIGHT)]
+        text = Markup('<text class="tick" x="{:.1f}" y="{}" text-anchor="middle">{}</text>')
+        for tick, x in zip(xs, self._x(np.array(xs)), strict=True):
+            axes.append(text.format(float(x), ground + 14, self.x.shown(tick)))
+        name = Markup('<text class="name" x="{}" y="{}" {}>{}</text>')
+        end = Markup('text-anchor="end"')
+        axes.append(name.format(WIDTH - RIGHT, HEIGHT - 8, end, short(self.x.label, LABEL)))
+        grid = Markup('<path class="grid" d="M{} {:.1f}H{}"/><text class="tick" x="{}" y="{:.1f}" {}>{}</text>')
+        for tick, y in zip(ys, self._y(np.array(ys)), strict=True):
+            axes.append(grid.format(LEFT, float(y), WIDTH - RIGHT, LEFT - 6, float(y) + 3.5, end, self.y.shown(tick)))
+        axes.append(Markup('<text class="name" x="4" y="12">{}</text>').format(short(self.y.label, LABEL)))
+        inside = Markup("").join([*axes, *self._parts])
         whole = Markup('<svg class="plot" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>')
         return whole.format(WIDTH, HEIGHT, clean(self.description), inside)
 
@@ -132,22 +144,6 @@ class Plot:
 
     def _y(self, values: Floats) -> Floats:
         return HEIGHT - BOTTOM - np.clip(self.y.at(values), -0.01, 1.01) * (HEIGHT - TOP - BOTTOM)
-
-    def _x_axis(self) -> Iterable[Markup]:
-        ground = HEIGHT - BOTTOM
-        yield Markup('<path class="axis" d="M{} {}H{}"/>').format(LEFT, ground, WIDTH - RIGHT)
-        text = Markup('<text class="tick" x="{:.1f}" y="{}" text-anchor="middle">{}</text>')
-        for tick, x in zip(self.x.ticks(), self._x(np.array(self.x.ticks())), strict=True):
-            yield text.format(float(x), ground + 14, self.x.shown(tick))
-        label = Markup('<text class="name" x="{}" y="{}" text-anchor="end">{}</text>')
-        yield label.format(WIDTH - RIGHT, HEIGHT - 8, short(self.x.label, LABEL))
-
-    def _y_axis(self) -> Iterable[Markup]:
-        grid = Markup('<path class="grid" d="M{} {:.1f}H{}"/><text class="tick" x="{}" y="{:.1f}" {}>{}</text>')
-        end = Markup('text-anchor="end"')
-        for tick, y in zip(self.y.ticks(), self._y(np.array(self.y.ticks())), strict=True):
-            yield grid.format(LEFT, float(y), WIDTH - RIGHT, LEFT - 6, float(y) + 3.5, end, self.y.shown(tick))
-        yield Markup('<text class="name" x="4" y="12">{}</text>').format(short(self.y.label, LABEL))
 
 
 def _known(xs: Floats, ys: Floats) -> tuple[Floats, Floats]:

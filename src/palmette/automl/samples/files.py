@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from palmette.automl.file_cells import digest, inspected, kind_of_file, require_installed
-from palmette.automl.kinds import FileKind, file_kinds
+from palmette.automl.kinds import FileKind, digest, file_kinds, inspected, kind_of_file, require_installed
 from palmette.automl.samples import ArrayUse, Repairs
 from palmette.automl.samples.opening import DATA, Opened, files_below, refusal, require_unpacked
 from palmette.automl.samples.tables import TEST, TRAIN, VALIDATION, Raw

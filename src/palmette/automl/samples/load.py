@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from palmette.automl.file_cells import files_digest, inspected
-from palmette.automl.kinds import file_kind
+from palmette.automl.kinds import file_kind, files_digest, inspected
 from palmette.automl.parsing import TEXT, decimal_sign, of_column, sample
 from palmette.automl.problem_traits import structure_of
 from palmette.automl.samples import Loaded, Repairs, SampleColumn, Samples, TableError

@@ -119,7 +119,9 @@ def clean_names(sources: Sequence[str], repairs: Repairs | None = None) -> list[
     names, repairs = list[str](), Repairs() if repairs is None else repairs
     for number, source in enumerate(sources, 1):
         bare = source.lstrip("# ") if number == 1 else source  # of a header that is a comment
-        plain = "" if UNNAMED.fullmatch(bare) else _plain(bare)
+        clean = " ".join(REFUSED.sub("_", unicodedata.normalize("NFC", bare).strip()).split())
+        clean = clean if clean == bare else clean.rstrip("_ ") or clean.strip("_ ")
+        plain = "" if UNNAMED.fullmatch(bare) else clean[:LONGEST].rstrip()
         name = base = plain or f"column_{number}"
         count = 2
         while name in names or (name != source and name in sources):
@@ -128,12 +130,6 @@ def clean_names(sources: Sequence[str], repairs: Repairs | None = None) -> list[
         code = "column-name" if plain else "nameless-column"
         repairs.add(code, name, name != source, source=source[:200], number=number)
     return names
-
-
-def _plain(text: str) -> str:
-    clean = " ".join(REFUSED.sub("_", unicodedata.normalize("NFC", text).strip()).split())
-    clean = clean if clean == text else clean.rstrip("_ ") or clean.strip("_ ")
-    return clean[:LONGEST].rstrip()
 
 
 def names_parts(name: str, values: Iterable[object]) -> bool:

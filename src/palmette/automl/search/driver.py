@@ -7,7 +7,6 @@ one thread, because parallel fits use the cores better than one fit that uses al
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import multiprocessing
@@ -165,8 +164,18 @@ class Pool:
 
     def results(self, seconds: float) -> list[tuple[FoldTask, FoldResult]]:
         """Returns the finished fits, after waiting at most `seconds` for the first."""
-        ready = wait(list(self._tasks), max(0.0, seconds))
-        return [self._received(pipe) for pipe in self._tasks.copy() if pipe in ready]
+        ready, found = wait(list(self._tasks), max(0.0, seconds)), list[tuple[FoldTask, FoldResult]]()
+        for pipe in [one for one in self._tasks if one in ready]:
+            task = self._tasks.pop(pipe)
+            try:
+                found.append((task, pipe.recv()))
+            except (EOFError, ConnectionError):
+                process = self._workers.pop(pipe)
+                process.join()
+                self._start()
+                note = f"its process ended with exit code {process.exitcode}"
+                found.append((task, FoldResult(None, None, 0.0, note=note)))
+        return found
 
     def stop(self) -> None:
         """Kills all workers."""
@@ -176,15 +185,6 @@ class Pool:
             pipe.close()
         self._workers.clear()
         self._tasks.clear()
-
-    def _received(self, pipe: Connection) -> tuple[FoldTask, FoldResult]:
-        task = self._tasks.pop(pipe)
-        with contextlib.suppress(EOFError, ConnectionError):
-            return task, pipe.recv()
-        process = self._workers.pop(pipe)
-        process.join()
-        self._start()
-        return task, FoldResult(None, None, 0.0, note=f"its process ended with exit code {process.exitcode}")
 
     def _start(self) -> None:
         own, other = self._context.Pipe()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, Trial, substance
-from palmette.automl.file_cells import with_contents
+from palmette.automl.kinds import with_contents
 from palmette.automl.problems.problem import Problem
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.search import job as files

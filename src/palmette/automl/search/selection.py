@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from palmette.automl.candidates import ChosenMember, Ensembling, Selection
 from palmette.automl.formatting import many, metric, number
-from palmette.automl.measure.metrics import Floats
-from palmette.automl.measure.scorer import Scorer
+from palmette.automl.measure import Floats, Scorer
 from palmette.automl.search.results import CandidateResult
 
 MOST_CANDIDATES = 12  # number of best candidates that an ensemble is chosen from; with more, noise decides
@@ -194,22 +193,19 @@ def _greedy(ranked: Sequence[Ranked], scorer: Scorer, fits: Callable[[Collection
 
 def _selection(chosen: Ensemble, best: CandidateResult, scorer: Scorer, reason: str) -> Selection:
     weights = scorer.class_weights(chosen.outputs)
-    score = scorer.score(chosen.outputs, weights)
+    score, members = scorer.score(chosen.outputs, weights), []
+    for one, weight in chosen.parts:
+        rounds = [steps for steps in one.trial.rounds if steps is not None]
+        whole = bool(rounds) and len(rounds) == len(one.trial.rounds)  # else some folds report no steps
+        steps = max(1, round(fmean(rounds))) if whole else None
+        members.append(ChosenMember(candidate=one.trial.candidate, rounds=steps, weight=weight))
     return Selection(
         metric=scorer.metric.name,
         score=score,
         apparent_score=score,
-        members=tuple(_member(one, weight) for one, weight in chosen.parts),
+        members=tuple(members),
         ensembling=chosen.how,
         class_weights=weights,
         best_single=best.name,
         reason=reason,
     )
-
-
-def _member(result: CandidateResult, weight: float) -> ChosenMember:
-    """Describes a member; its steps are the mean over the folds if all folds report them."""
-    rounds = [one for one in result.trial.rounds if one is not None]
-    whole = bool(rounds) and len(rounds) == len(result.trial.rounds)
-    steps = max(1, round(fmean(rounds))) if whole else None
-    return ChosenMember(candidate=result.trial.candidate, rounds=steps, weight=weight)

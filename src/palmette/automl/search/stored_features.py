@@ -15,18 +15,16 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import get_tags
 
 from palmette.automl.calls import Call, build, source
 from palmette.sandbox.reading import read_made
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
 
 PIECE = 64  # rows per piece
 STORED = "palmette.automl.search.stored_features.StoredFeatures"
@@ -173,24 +171,18 @@ class FeatureMemory:
 
     def keep(self, rows: pd.DataFrame, folder: Path) -> None:
         """Keeps the features that a job computed; no code of a language model could write to its folder."""
-        for name, columns in _left(folder):
-            known = self._rows.setdefault(name, (columns, {}))[1]
-            values = np.load(folder / f"{name}.npy", allow_pickle=False)
+        for path in sorted(folder.glob("*.json")):
+            columns, file = json.loads(read_made(folder, path.name, 1 << 16)), path.with_suffix(".npy")
+            if not isinstance(columns, list) or not file.is_file():
+                continue
+            columns = [str(one) for one in columns]
+            known = self._rows.setdefault(path.stem, (columns, {}))[1]
+            values = np.load(file, allow_pickle=False)
             if values.ndim == 2 and len(values) == len(rows) and values.dtype.kind == "f":
                 known |= dict(zip(contents_of(rows, columns), values, strict=True))
-        while len(self._rows) > 1 and self._bytes > MOST_BYTES:
-            self._rows.popitem(last=False)
-
-    @property
-    def _bytes(self) -> int:
-        return sum(row.nbytes for _, known in self._rows.values() for row in known.values())
-
-
-def _left(folder: Path) -> Iterator[tuple[str, list[str]]]:
-    for path in sorted(folder.glob("*.json")):
-        columns = json.loads(read_made(folder, path.name, 1 << 16))
-        if isinstance(columns, list) and (folder / f"{path.stem}.npy").is_file():
-            yield path.stem, [str(one) for one in columns]
+        size = sum(row.nbytes for _, known in self._rows.values() for row in known.values())
+        while len(self._rows) > 1 and size > MOST_BYTES:
+            size -= sum(row.nbytes for row in self._rows.popitem(last=False)[1][1].values())
 
 
 def contents_of(rows: pd.DataFrame, columns: Sequence[str]) -> list[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from palmette.automl.candidates import Candidate, Setting
+from palmette.automl.candidates import Candidate
 from palmette.automl.composition import learner_named
 from palmette.automl.encoders.encoder import DataFacts
 
@@ -34,19 +34,25 @@ class Tuner:
 
     def ask(self, ranked: Sequence[Candidate]) -> Candidate | None:
         """Returns a candidate with new settings, or None. `ranked` lists the tunable candidates, best first."""
+        import optuna
+
         if not ranked or self.count >= MOST_TRIALS:
             return None
         others = [one for one in ranked if one.learner != ranked[0].learner]
         base = others[0] if others and self.count % TURNS == TURNS - 1 else ranked[0]
-        study = self._study(base.learner)
-        trial = study.ask()
+        if base.learner not in self._studies:
+            optuna.logging.set_verbosity(optuna.logging.WARNING)
+            sampler = optuna.samplers.TPESampler(seed=self.seed, n_startup_trials=START)
+            self._studies[base.learner] = optuna.create_study(direction="maximize", sampler=sampler)
+        trial = self._studies[base.learner].ask()
         found = learner_named(base.learner).space(trial, self.facts)
         if not found:
             return None
+        rounded = {key: float(f"{one:.4g}") if isinstance(one, float) else one for key, one in found.items()}
         self.count += 1
         update = {
             "name": f"{base.learner.replace('_', '')}{MARK}{self.count}",
-            "settings": {**base.settings, **{key: _rounded(value) for key, value in found.items()}},
+            "settings": {**base.settings, **rounded},
             "reason": f"settings of {base.name} searched",
         }
         made = base.model_copy(update=update)
@@ -66,17 +72,3 @@ class Tuner:
             study.tell(trial, state=optuna.trial.TrialState.PRUNED)
         else:
             study.tell(trial, state=optuna.trial.TrialState.FAIL)
-
-    def _study(self, learner: str) -> optuna.Study:
-        import optuna
-
-        if learner not in self._studies:
-            optuna.logging.set_verbosity(optuna.logging.WARNING)
-            sampler = optuna.samplers.TPESampler(seed=self.seed, n_startup_trials=START)
-            self._studies[learner] = optuna.create_study(direction="maximize", sampler=sampler)
-        return self._studies[learner]
-
-
-def _rounded(value: Setting) -> Setting:
-    """Rounds a number to the digits that people write."""
-    return float(f"{value:.4g}") if isinstance(value, float) else value

@@ -12,9 +12,10 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from palmette.automl.calls import Call, build, source
@@ -26,9 +27,6 @@ from palmette.automl.problems.problem import Problem
 from palmette.automl.search.job import OWN
 from palmette.automl.search.stored_features import sampled_seconds, with_stored
 from palmette.automl.splitting import DataSplits
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ALL_ROWS = -1  # used in place of a fold number: fit on all rows and predict them
 SAMPLE = -2  # used in place of a fold number: encode a few rows to estimate the time for all
@@ -75,14 +73,16 @@ class Workspace:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return self._sampled(task) if task.fold == SAMPLE else self._fitted(task)
+                if task.fold != SAMPLE:
+                    return self._fitted(task)
+                whole = sampled_seconds(encoder_of(task.candidate, self.blueprint), self.frame, self.folder)
+                return FoldResult(None, None, time.monotonic() - started, shared=whole)
         except Exception as error:  # noqa: BLE001 - a library or own class may raise anything; one candidate must not end the search
-            return FoldResult(None, None, time.monotonic() - started, note=_note(error, self.folder))
-
-    def _sampled(self, task: FoldTask) -> FoldResult:
-        started = time.monotonic()
-        whole = sampled_seconds(encoder_of(task.candidate, self.blueprint), self.frame, self.folder)
-        return FoldResult(None, None, time.monotonic() - started, shared=whole)
+            paths = [(Path(one.filename), one.lineno) for one in traceback.extract_tb(error.__traceback__)]
+            own = self.folder.parent / OWN
+            steps = [f' File "{path.name}", line {line}' for path, line in paths if path.parent == own]
+            note = f"{type(error).__name__}: {error}"[:600] + "".join(steps[-3:])
+            return FoldResult(None, None, time.monotonic() - started, note=note)
 
     def _fitted(self, task: FoldTask) -> FoldResult:
         candidate, strategy = task.candidate, task.candidate.strategy
@@ -166,11 +166,3 @@ def work(pipe: Connection, workspace: Workspace) -> None:
 
 def _bytes(made: tuple[Any, Any]) -> int:
     return sum(int(getattr(getattr(one, "data", one), "nbytes", 0)) for one in made)
-
-
-def _note(error: Exception, folder: Path) -> str:
-    """Describes an error, with the lines of own modules in its traceback."""
-    steps = traceback.extract_tb(error.__traceback__)
-    paths = [(Path(one.filename), one.lineno) for one in steps]
-    own = [f' File "{path.name}", line {line}' for path, line in paths if path.parent == folder.parent / OWN]
-    return f"{type(error).__name__}: {error}"[:600] + "".join(own[-3:])

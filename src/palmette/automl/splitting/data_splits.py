@@ -1,14 +1,14 @@
-"""The rows of a run, split again from the data by every process that needs them."""
+"""The request for a split, the facts of the hold-out, and the rows of a run, split again by every process."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from palmette.automl.problem_traits import sees_all_rows
-from palmette.automl.splitting.artefacts import SplitRequest
-from palmette.automl.task_spec.spec import TaskSpec
+from palmette.automl.task_spec.spec import Forecast, TaskSpec
+from palmette.documents import Model
 from palmette.engine.registry import load
 from palmette.errors import UserError
 
@@ -20,8 +20,63 @@ if TYPE_CHECKING:
     from palmette.automl.samples import Samples
     from palmette.automl.splitting.split import RowSplit
 
+SplitStrategy = Literal["random", "stratified", "grouped", "time", "given", "none"]
 CELLS = 100_000  # values a second of the budget, to be written, read and learnt from
 LEAST = 1_000  # rows that are learnt from, however short the budget
+
+
+class SplitRequest(Model):
+    """What is predicted, and how the rows are split for it."""
+
+    target: str = ""
+    """Empty for clustering."""
+    problem: str
+    """A registered problem, e.g. `classification`."""
+    by: Literal["", "random", "stratified", "group", "time", "column"] = ""
+    """Empty: the data decide."""
+    group: str = ""
+    """A column whose equal values stay on one side; empty to let the data decide."""
+    time: str = ""
+    """The column of times whose latest rows are the hold-out."""
+    column: str = ""
+    """The column that names the part of each row."""
+    since: str = ""
+    """The start of the hold-out in time: `2024`, `2024-03`, `2024-03-15`, `--03` for the last March, `P3M` for three
+    months before the end; empty for a share of the rows."""
+    share: float = 0.2
+    """Share of the rows that are held out; 0 for none."""
+    forecast: Forecast = Forecast()
+    seed: int = 0
+    most_rows: int = 0
+    """Rows that are learnt from at most; 0 for all."""
+
+    @property
+    def splits_by_column(self) -> bool:
+        """Whether a column names the part of each row."""
+        return bool(self.column) and (self.by == "column" or (not self.by and bool(self.share)))
+
+
+class HoldOut(Model):
+    """How the hold-out was split off: enough to repeat it. Positions are not stored."""
+
+    rows: int
+    training_rows: int
+    left_out: int = 0
+    """Rows without a target value, in neither part."""
+    unused: int = 0
+    """Rows with a target in neither part: the budget is too short for them."""
+    strategy: SplitStrategy
+    grouped_by: tuple[str, ...] = ()
+    """Columns whose equal values stay on one side: an entity, or all features where rows repeat."""
+    time: str = ""
+    """The column of times, where the hold-out is the latest rows."""
+    column: str = ""
+    """The column that names the part of each row."""
+    seed: int
+    digest: str
+    """Digest of the positions of the hold-out."""
+    reasons: tuple[str, ...]
+    """How and why, in sentences."""
 
 
 def split_request_of(task: TaskSpec, samples: Samples) -> SplitRequest:
@@ -67,13 +122,6 @@ def _require_predictors(task: TaskSpec, target: str, samples: Samples) -> None:
         raise UserError(message, f"{remedy}.", code="rows-lack-columns")
 
 
-class HasSplit(Protocol):
-    """A profile, for one."""
-
-    @property
-    def split(self) -> SplitRequest: ...
-
-
 @dataclass(frozen=True)
 class DataSplits:
     """The rows of a run, in the trusted process; `holdout` never leaves it with its target.
@@ -98,12 +146,12 @@ class DataSplits:
         return self.train if self.context is None else pd.concat([self.train, self.context], ignore_index=True)
 
     @classmethod
-    def of(cls, samples: Samples, profile: HasSplit) -> DataSplits:
+    def of(cls, samples: Samples, request: SplitRequest) -> DataSplits:
         """The rows, from the files as they are now; raises UserError where a file has changed since the run began."""
         from palmette.automl.samples.load import reload
 
         reload(samples)  # raises where a file has changed
-        return _splits(samples, profile.split)
+        return _splits(samples, request)
 
     @property
     def judged(self) -> DataSplits:

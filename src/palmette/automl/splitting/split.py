@@ -17,16 +17,9 @@ import pandas as pd
 
 from palmette.automl.kinds import Kind
 from palmette.automl.problem_traits import learning_task
-from palmette.automl.splitting.artefacts import HoldOut, SplitRequest, SplitStrategy
-from palmette.automl.splitting.parts import (
-    first_of_later,
-    has_part,
-    parts_of,
-    require_classes,
-    require_target,
-    shown_time,  # fmt: skip
-)
-from palmette.automl.splitting.row_groups import Hashes, apart, entity_of, has_few_values, mixed, row_hashes
+from palmette.automl.splitting import parts
+from palmette.automl.splitting.data_splits import HoldOut, SplitRequest, SplitStrategy
+from palmette.automl.splitting.parts import Hashes, apart, entity_of, has_few_values, mixed, row_hashes
 from palmette.engine.registry import load
 
 SHARE = 0.2
@@ -65,15 +58,15 @@ def split(
     Raises:
         UserError: there are too few rows, nothing to learn in the target, or no such split.
     """
-    labels = require_target(table, request.target, request.problem)
+    labels = parts.require_target(table, request.target, request.problem)
     known = labels.notna().to_numpy() if labels is not None else np.ones(len(table), dtype=bool)
     if request.splits_by_column:
-        known &= has_part(table[request.column])
+        known &= parts.has_part(table[request.column])
     usable = np.flatnonzero(known)
     splitter = _Splitter(table.iloc[usable], request, kinds, usable, len(table))
     whole = splitter.whole(given_test)
     if learning_task(request.problem) == "classification" and labels is not None:
-        require_classes(labels.iloc[whole.train], request.target, whole.facts.reasons[0])
+        parts.require_classes(labels.iloc[whole.train], request.target, whole.facts.reasons[0])
     return splitter.limited(whole, table) if 0 < request.most_rows < len(whole.train) else whole
 
 
@@ -96,7 +89,7 @@ class _Splitter:
             held, reasons = decided
             return self._split(held, "time", list(reasons), time=request.time)
         if request.splits_by_column:
-            inside, reason = parts_of(self.rows[request.column], request.column, request.by == "column")
+            inside, reason = parts.parts_of(self.rows[request.column], request.column, request.by == "column")
             if inside.any():
                 return self._given(inside, reason, request.column)
         if request.share == 0:
@@ -131,13 +124,13 @@ class _Splitter:
         known = ~pd.isna(when)
         ordered = np.sort(when[known])
         if self.request.since:
-            edge = first_of_later(self.request.since, ordered, time)
+            edge = parts.first_of_later(self.request.since, ordered, time)
         else:
             edge = ordered[max(len(ordered) - self._size(None), 0)]
         late = known & (when >= edge)
         if late.sum() == known.sum() and not self.request.since:
             late = known & (when > edge)
-        shown = shown_time(edge)
+        shown = parts.shown_time(edge)
         reason = f"The hold-out is the latest rows by {time!r}: it begins at {shown}. Training ends before it."
         return self._split(late, "time", [reason], time=time)
 

@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from palmette.automl.kinds import STRUCTURE, Kind, Track
-from palmette.automl.problem_traits import learning_task, needs_of, problems_of
+from palmette.automl.problem_traits import learning_task, problems_of
 from palmette.automl.task_spec.request import ColumnSummary, DataSummary, listed, name_words
 from palmette.automl.task_spec.spec import FieldSource, Forecast, Origin, TaskSpec
 from palmette.automl.task_spec.vocabulary import nearest_metric, vocabulary
+from palmette.engine.registry import load
 from palmette.errors import UserError, did_you_mean
 
 FEW = 10  # most distinct whole numbers of a column of classes; also the fewest rows from which a column's kind is known
@@ -68,7 +69,8 @@ def resolved(task: TaskSpec, data: DataSummary) -> TaskSpec:
         return data.require(name, flag).name if name else ""
 
     def several(names: Sequence[str], flag: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one(part, flag) for name in names for part in _parts(name, data)))
+        parts = (part for name in names for part in ([name] if data.column(name) else map(str.strip, name.split(","))))
+        return tuple(dict.fromkeys(one(part, flag) for part in parts if part))
 
     wish = task.forecast
     ahead = {"series": one(wish.series, "--series"), "known_ahead": several(wish.known_ahead, "--known-ahead")}
@@ -113,7 +115,8 @@ def chosen_target(task: TaskSpec, data: DataSummary, candidates: Sequence[str] =
         data: The columns.
         candidates: Possible targets, if the sentence leaves several open.
     """
-    if task.target or _is_clustering(task):
+    wants_clusters = {"labels", "clusters.count", "clusters.least", "clusters.most"} & task.sources.keys()
+    if task.target or task.problem == "clustering" or (not task.problem and wants_clusters):
         return task
     if task.threshold is not None:
         return _with(task, {"target": task.threshold.column}, "default", "the column of the threshold")
@@ -218,7 +221,7 @@ def _misfit(problem: str, column: ColumnSummary, data: DataSummary, fitting: Seq
     """Reports that the data or the target do not fit the problem."""
     kinds = {one.kind for one in data.columns} & STRUCTURE
     why = f"the data are a graph, whose nodes can be classified; {problems_for(column)[1]}" if kinds else ""
-    needs = sorted(needs_of(problem) - {one.kind for one in data.columns})
+    needs = sorted(load("problem", problem).needs - {one.kind for one in data.columns})
     why = why or (f"the data have no {' and no '.join(needs)}" if needs else problems_for(column)[1])
     message = f"{problem.capitalize().replace('_', ' ')} does not fit the target {column.name!r}: {why}."
     classes = f", or for two classes: --threshold '{column.name}>NUMBER'" if many else ""
@@ -357,17 +360,6 @@ def _likely(task: TaskSpec, data: DataSummary) -> tuple[str, ...]:
 
     marked = [name for name in data.targets if name in usable]
     return tuple(dict.fromkeys((*marked, *sorted((name for name in usable if name not in ruled_out), key=rank))))
-
-
-def _is_clustering(task: TaskSpec) -> bool:
-    asked = {"labels", "clusters.count", "clusters.least", "clusters.most"} & task.sources.keys()
-    return task.problem == "clustering" or (not task.problem and bool(asked))
-
-
-def _parts(name: str, data: DataSummary) -> list[str]:
-    """Splits a comma-separated list of names, unless it is the name of a column."""
-    parts = [part.strip() for part in name.split(",")]
-    return [name] if data.column(name) else [part for part in parts if part]
 
 
 def _with(task: TaskSpec, values: Mapping[str, Any], origin: Origin, reason: str) -> TaskSpec:

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from palmette.automl.task_spec.grammar import Grammar, plain_text
-from palmette.automl.task_spec.phrases import MEANINGS, Match, Phrase, listed_columns
+from palmette.automl.task_spec.phrases import MEANINGS, Grammar, Match, Phrase, listed_columns, plain_text
 from palmette.automl.task_spec.request import DataSummary, SentenceReading
-from palmette.automl.task_spec.spec import Clusters, FieldSource, Forecast, SplitSpec, TaskSpec
+from palmette.automl.task_spec.spec import FieldSource, TaskSpec
 from palmette.automl.task_spec.vocabulary import Rule, names_pattern, vocabulary
 
 _POLITE = re.compile(r"[\W]*(?:please |(?:can|could|would|will) you )", re.I)
@@ -177,7 +176,6 @@ class _Reader:
         """Returns a task with the values and their sources."""
         values: dict[str, Any] = {}
         words: dict[str, list[str]] = {}
-        nested: dict[str, dict[str, Any]] = {"split": {}, "clusters": {}, "forecast": {}}
         for one in sorted(self.found, key=lambda phrase: phrase.start):
             for path, value in one.values:
                 field, _, part = path.partition(".")
@@ -185,7 +183,7 @@ class _Reader:
                     continue
                 words.setdefault(path, []).append(self.text[one.start : one.end])
                 if part:
-                    nested[field][part] = value
+                    values.setdefault(field, {})[part] = value
                 elif field in _SEVERAL:
                     values[field] = tuple(dict.fromkeys((*values.get(field, ()), *value)))
                 else:
@@ -193,8 +191,6 @@ class _Reader:
         quoted = {path: " … ".join(dict.fromkeys(quotes)) for path, quotes in words.items()}
         sources = {path: FieldSource(origin="sentence", words=quote) for path, quote in quoted.items()}
         values["target"] = values.get("target", ("",))[0]
-        parts = {"split": SplitSpec, "clusters": Clusters, "forecast": Forecast}
-        values |= {name: form(**nested[name]) for name, form in parts.items()}
         return TaskSpec(sentence=self.text, sources=sources, **values)
 
     def unread(self) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """`TaskSpec`, the typed request: what to learn from which data, how to judge it, and the limits of the model.
 
-Flags, a `task.yaml` and a sentence each set some fields; `merging` combines them into one `TaskSpec`. Every field
+Flags, a `task.yaml` and a sentence each set some fields; `merged` combines them into one `TaskSpec`. Every field
 affects the run or the verdict. `sources` records the origin of each value.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import reduce
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -41,6 +43,10 @@ class Constraint(Model):
     def __str__(self) -> str:
         return f"{self.metric or self.quantity} {self.comparison} {self.value:g}"
 
+    def overrides(self, weak: Constraint) -> bool:
+        """Returns whether both limits bound the same quantity from the same side."""
+        return (self.quantity, self.metric, self.comparison[0]) == (weak.quantity, weak.metric, weak.comparison[0])
+
 
 class LearnerWish(Model):
     """A learner or family of learners that the request names."""
@@ -52,6 +58,10 @@ class LearnerWish(Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.level})"
+
+    def overrides(self, weak: LearnerWish) -> bool:
+        """Returns whether both name the same learner, or both require learners."""
+        return self.name == weak.name or self.level == weak.level == "required"
 
 
 class Threshold(Model):
@@ -226,3 +236,40 @@ class TaskSpec(TaskFields):
     """Parts of the sentence that were not understood and are not followed."""
     unmet: tuple[str, ...] = ()
     """Wishes that were understood but cannot be met, with reasons; the run reports them as failed."""
+
+
+def merged(*tasks: TaskSpec) -> TaskSpec:
+    """Merges partial tasks, given with the strongest first: its fields win, and lists of wishes are combined.
+
+    A task sets the fields listed in its `sources`; nested fields are merged part by part.
+    """
+    return reduce(_over, tasks)
+
+
+def _over(strong: TaskSpec, weak: TaskSpec) -> TaskSpec:
+    values, sources = dict[str, Any](), dict(strong.sources)
+    for path, source in weak.sources.items():
+        value, sources[path] = attrgetter(path)(weak), source
+        if path in strong.sources:
+            value, sources[path] = _both(path, attrgetter(path)(strong), value, strong.sources[path], source)
+        field, _, part = path.partition(".")
+        values[field] = values.get(field, getattr(strong, field)).model_copy(update={part: value}) if part else value
+    for field in ("unread", "unmet"):
+        values[field] = tuple(dict.fromkeys((*getattr(strong, field), *getattr(weak, field))))
+    values |= {"sources": sources, "sentence": strong.sentence or weak.sentence}
+    return strong.model_copy(update=values)
+
+
+def _both(path: str, ours: Any, theirs: Any, strong: FieldSource, weak: FieldSource) -> tuple[Any, FieldSource]:
+    """Merges a field that both tasks set; its source mentions what is added and what is replaced."""
+    value, lost, words = ours, [theirs] if theirs != ours else [], strong.words
+    if path in ("exclude", "known_after"):
+        value, lost = tuple(dict.fromkeys((*ours, *theirs))), []
+    elif path in ("constraints", "learners"):
+        lost = [one for one in theirs if any(other.overrides(one) for other in ours)]
+        value = (*ours, *(one for one in theirs if one not in lost))
+    if path in ("exclude", "known_after", "constraints", "learners"):
+        words += f"; {weak.origin}: {weak.words}"
+    if lost:
+        words += f" (instead of {', '.join(map(str, lost))}, {weak.origin})"
+    return value, strong.model_copy(update={"words": words})

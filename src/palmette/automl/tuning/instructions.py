@@ -15,8 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from palmette.automl.actors.requirement_parser.actor import ParserInput, RequirementParser
-from palmette.automl.actors.requirement_parser.answer import SentenceAnswer, mistakes, reading_of
+from palmette.automl.actors.requirement_parser import actor as parser
 from palmette.automl.task_spec.request import ColumnSummary, DataSummary, Request
 from palmette.automl.task_spec.sentence import read_sentence
 from palmette.automl.task_spec.spec import TaskSpec
@@ -60,12 +59,12 @@ class Pair(Model):
     split: Split
     request: str
     data: DataSummary
-    answer: SentenceAnswer
+    answer: parser.SentenceAnswer
 
     @property
     def prompt(self) -> Prompt:
         """What a run asks a model for this request."""
-        asked = ParserInput(request=Request(text=self.request), columns=self.data)
+        asked = parser.ParserInput(request=Request(text=self.request), columns=self.data)
         return _parser().render(asked, Context("requirement_parser", Path("/nowhere")))
 
     def chat(self) -> dict[str, Any]:
@@ -77,8 +76,8 @@ class Pair(Model):
 
 
 @cache
-def _parser() -> RequirementParser:
-    return RequirementParser(Models(lambda role: Answerer(role, ())))
+def _parser() -> parser.RequirementParser:
+    return parser.RequirementParser(Models(lambda role: Answerer(role, ())))
 
 
 @cache
@@ -94,14 +93,10 @@ def pairs(count: int = 2400, seed: int = 0, splits: Collection[Split] = get_args
         if split in splits:
             random_ = random.Random(f"{seed} {number}")
             drawn = iter(lambda: _drawn(random_, split), None)  # noqa: B023 - consumed at once
-            one = next(one for one in drawn if one.request not in made and _is_accepted(one))
+            fresh = (one for one in drawn if one.request not in made)
+            one = next(one for one in fresh if not any(parser.mistakes(one.answer, one.request, one.data)))
             made[one.request] = one
     return list(made.values())
-
-
-def _is_accepted(one: Pair) -> bool:
-    """Whether the parser accepts the answer."""
-    return not [*mistakes(one.answer, one.request, one.data)]
 
 
 def _drawn(random_: random.Random, split: Split) -> Pair:
@@ -121,7 +116,8 @@ def _drawn(random_: random.Random, split: Split) -> Pair:
         said.append(f"{words}.")
         _add(fields, {name: _put(value, values) for name, value in one.fields.items()}, words)
     data = DataSummary(columns=tuple(_column(name, kind) for kind, group in columns.items() for name in group))
-    return Pair(split=split, request=f"{before}{' '.join(said)}{after}", data=data, answer=SentenceAnswer(**fields))
+    request, answer = f"{before}{' '.join(said)}{after}", parser.SentenceAnswer(**fields)
+    return Pair(split=split, request=request, data=data, answer=answer)
 
 
 def _wishes(random_: random.Random, problem: str) -> Iterator[Phrasing]:
@@ -181,10 +177,10 @@ def by_model(ask: Callable[[Prompt], Reply]) -> Callable[[Pair], TaskSpec]:
     """What a model reads in a request; nothing where its answer would be refused."""
 
     def read(pair: Pair) -> TaskSpec:
-        answer = read_answer(ask(pair.prompt), SentenceAnswer)
-        if not isinstance(answer, SentenceAnswer) or [*mistakes(answer, pair.request, pair.data)]:
+        answer = read_answer(ask(pair.prompt), parser.SentenceAnswer)
+        if not isinstance(answer, parser.SentenceAnswer) or [*parser.mistakes(answer, pair.request, pair.data)]:
             return TaskSpec()
-        return reading_of(answer, pair.request, pair.data).task
+        return parser.reading_of(answer, pair.request, pair.data).task
 
     return read
 
@@ -203,7 +199,7 @@ def evaluate(read: Callable[[Pair], TaskSpec], tested: Sequence[Pair]) -> Tuning
     """Compares what a reader finds with the labels."""
     exact, right, wrong = 0, Counter[str](), Counter[str]()
     for pair in tested:
-        wanted = task_fields(reading_of(pair.answer, pair.request, pair.data).task)
+        wanted = task_fields(parser.reading_of(pair.answer, pair.request, pair.data).task)
         found = task_fields(read(pair))
         exact += wanted == found
         right.update(name for name, _ in wanted & found)

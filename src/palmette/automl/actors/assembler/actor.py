@@ -11,16 +11,14 @@ import numpy as np
 
 from palmette.automl.actors.debugger.actor import Debugger, DebuggerInput
 from palmette.automl.actors.shared import Accountable, SampleInput, failed
-from palmette.automl.artefacts import Assembly, CodeRepair, Plans, TrackRun, WrittenCode
-from palmette.automl.candidates import Blueprint, Candidate, OwnCode, substance
-from palmette.automl.import_policy import objections
-from palmette.automl.own_code import SIDES, composed, failure_of, left_out, sampled, side_of, track_of
+from palmette.automl.artefacts import Assembly, CodeRepair, Plans, Store, TrackRun, WrittenCode
+from palmette.automl.candidates import Blueprint, OwnCode, substance
+from palmette.automl.own_code import SIDES, composed, failure_of, left_out, objections, sampled, side_of, track_of
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.samples import Samples
 from palmette.automl.search.job import SearchJob, cores, uses_own_code
 from palmette.automl.search.results import CandidateLoad, CandidateResult, read_results, write_results
 from palmette.automl.search.runs import Search
-from palmette.automl.store import Store
 from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.errors import counted
 from palmette.llm import OFFLINE, Models
@@ -154,7 +152,13 @@ class Assembler(Accountable, BaseActor):
         code = WrittenCode(modules=last.modules, repairs=last.repairs)
         made = self._repaired(code, last.failures[0], input.repairs, context)
         if made.output is None and code.modules and len(context.attempts) >= context.attempt:
-            return _without(code, made.violations[0])  # the coder has been asked again, and it fails still
+            # The coder has been asked again, and it fails still: the module is left out; all where none is named.
+            failure, paths = made.violations[0], [one.path for one in code.modules]
+            gone = [failure.subject] if failure.subject in paths else paths
+            kept = tuple(one for one in code.modules if one.path not in gone)
+            repairs = (*code.repairs, *(left_out(path, failure) for path in gone))
+            left = WrittenCode(modules=kept, repairs=repairs)
+            return Attempt(left, failure.message, f"{', '.join(gone)}: left out.")
         return made
 
     def _repaired(self, code: WrittenCode, failure: Violation, most: int, context: Context) -> Attempt[WrittenCode]:
@@ -176,15 +180,6 @@ class Assembler(Accountable, BaseActor):
         modules = tuple(made if one is before else one for one in code.modules)
         repairs = (*code.repairs, CodeRepair.model_validate(facts))
         return Attempt(WrittenCode(modules=modules, repairs=repairs), f"{made.path}: {done.reason}", done.fix)
-
-
-def _without(code: WrittenCode, failure: Violation) -> Attempt[WrittenCode]:
-    """The modules but the one that failed; none where it is not known which."""
-    paths = [one.path for one in code.modules]
-    gone = [failure.subject] if failure.subject in paths else paths
-    kept = tuple(one for one in code.modules if one.path not in gone)
-    repairs = (*code.repairs, *(left_out(path, failure) for path in gone))
-    return Attempt(WrittenCode(modules=kept, repairs=repairs), failure.message, f"{', '.join(gone)}: left out.")
 
 
 def search_seconds(blueprint: Blueprint) -> float:
@@ -252,19 +247,15 @@ def store_name(blueprint: Blueprint, samples: Samples, modules: Sequence[OwnCode
 
 def with_earlier(load: CandidateLoad, earlier: Sequence[CandidateResult]) -> CandidateLoad:
     """What was trained now and earlier; an earlier candidate whose name is taken has a name of its own."""
-    known = {one.candidate.name: one.candidate for one in load.trials}
-    kept = [_renamed(one, known) for one in earlier]
-    added = [one for one in kept if one.name not in known]
+    known, added = {one.candidate.name: one.candidate for one in load.trials}, list[CandidateResult]()
+    for one in earlier:
+        candidate = one.trial.candidate
+        if known.get(one.name, candidate) != candidate:
+            candidate = candidate.model_copy(update={"name": f"{one.name}-before"})
+        if candidate.name not in known:
+            added.append(CandidateResult(one.trial.model_copy(update={"candidate": candidate}), one.outputs))
     trials, results = (*load.trials, *(one.trial for one in added)), (*load.results, *added)
     return dataclasses.replace(load, trials=trials, results=results, violations=() if results else load.violations)
-
-
-def _renamed(result: CandidateResult, known: dict[str, Candidate]) -> CandidateResult:
-    candidate = result.trial.candidate
-    if known.get(candidate.name, candidate) == candidate:
-        return result
-    other = candidate.model_copy(update={"name": f"{candidate.name}-before"})
-    return CandidateResult(result.trial.model_copy(update={"candidate": other}), result.outputs)
 
 
 def _digest(*texts: str) -> str:

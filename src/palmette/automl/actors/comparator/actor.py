@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from palmette.automl.actors.shared import Accountable, PlanningInput, failed, verdict
-from palmette.automl.artefacts import Assembly, Comparison, LeaderboardRow, MeasuredRound
+from palmette.automl.artefacts import Assembly, Comparison, LeaderboardRow, MeasuredRound, Store
 from palmette.automl.candidates import Blueprint, Selection, Trial, substance
 from palmette.automl.composition import facts_of, learner_named, meant
 from palmette.automl.formatting import metric, number
-from palmette.automl.measure import error_reduction
-from palmette.automl.measure.metrics import Floats
-from palmette.automl.measure.scorer import Scorer
+from palmette.automl.measure import Floats, Scorer, error_reduction
 from palmette.automl.own_code import located, track_of, used_modules
 from palmette.automl.planning.drafting import LIMIT
 from palmette.automl.planning.rounds import EARLIER
@@ -26,7 +24,6 @@ from palmette.automl.search.results import CandidateResult, comparable, read_res
 from palmette.automl.search.selection import alone, ensemble_outputs, select
 from palmette.automl.search.tuning import is_tuned
 from palmette.automl.splitting import DataSplits
-from palmette.automl.store import Store
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import Attempt, BaseActor, Context, TextFile, Verdict, Violation
 from palmette.sandbox import Sandbox
@@ -95,7 +92,9 @@ class Comparator(Accountable, BaseActor):
         self.store, self.sandbox = store, sandbox
 
     def run(self, input: ComparatorInput, context: Context) -> Attempt[Comparison]:
-        started, earlier = time.monotonic(), _earlier(context)
+        started = time.monotonic()
+        sent_back = next((one for one in context.evidence if one.code == EARLIER), None)
+        earlier = MeasuredRound.model_validate_json(sent_back.evidence) if sent_back else None
         compared = self._compared(input, earlier.store if earlier else "")
         if not compared.results:
             return failed([_missing(input.assembly.store)])
@@ -213,12 +212,6 @@ def _files(input: ComparatorInput, selection: Selection, board: Sequence[Leaderb
 
 def _names(selection: Selection) -> str:
     return ", ".join(one.candidate.name for one in selection.members)
-
-
-def _earlier(context: Context) -> MeasuredRound | None:
-    """The round whose model is delivered after all, where the planner sends that back."""
-    found = next((one for one in context.evidence if one.code == EARLIER), None)
-    return MeasuredRound.model_validate_json(found.evidence) if found else None
 
 
 def _missing(name: str) -> Violation:

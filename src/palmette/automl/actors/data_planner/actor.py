@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import cycle
 
 from palmette.automl import context as shown
@@ -72,7 +72,19 @@ class DataPlanner(RuledAgent):
         )
 
     def objection(self, answer: DataAnswer, input: DataPlannerInput) -> str:
-        return " ".join([*objections(answer, _drawn(input), input.samples), *_misfits(answer, input)])
+        known, plans = {one.name: one for one in encoders()}, input.plans.plans
+        layouts = {one.name: {learner_named(each.learner).layout for each in one.candidates} for one in plans}
+        found = [*objections(answer, _drawn(input), input.samples)]
+        for one in answer.encoders:
+            if one.encoder not in known:
+                found.append(f"{one.encoder!r} is not a listed encoder.")
+                continue
+            for name in one.plans or layouts:
+                if name not in layouts:
+                    found.append(f"There is no plan {name!r}.")
+                elif not known[one.encoder].layouts & layouts[name]:
+                    found.append(f"No learner of {name!r} takes the layouts of {one.encoder!r}.")
+        return " ".join(found)
 
     def read(self, answer: DataAnswer, input: DataPlannerInput, context: Context) -> Attempt[DataPlans]:
         drawn = edited(_drawn(input), answer).model_copy(update={"reason": answer.reason})
@@ -107,17 +119,3 @@ def _carried(input: DataPlannerInput, context: Context) -> DataPlans | None:
     if not isinstance(last, DataPlans) or not input.plans.plans[0].revision or context.evidence or context.attempt > 1:
         return None
     return _same_for_all(input, last.data_plans[:1])
-
-
-def _misfits(answer: DataAnswer, input: DataPlannerInput) -> Iterator[str]:
-    known = {one.name: one for one in encoders()}
-    layouts = {one.name: {learner_named(each.learner).layout for each in one.candidates} for one in input.plans.plans}
-    for one in answer.encoders:
-        if one.encoder not in known:
-            yield f"{one.encoder!r} is not a listed encoder."
-            continue
-        for name in one.plans or layouts:
-            if name not in layouts:
-                yield f"There is no plan {name!r}."
-            elif not known[one.encoder].layouts & layouts[name]:
-                yield f"No learner of {name!r} takes the layouts of {one.encoder!r}."

@@ -39,25 +39,20 @@ class DataRetriever(Accountable, BaseActor):
 
     def check(self, input: DataRetrieverInput, output: Samples, context: Context) -> Verdict:
         """There are rows, and the target has values."""
-        detail = f"{_size(output)} of {counted(len(output.files), 'file')}"
-        return verdict("data", _lacking(input.task.target if input.task else "", output), detail)
-
-
-def _lacking(target: str, output: Samples) -> list[Violation]:
-    found = []
-    if not output.rows:
-        message = "There is a header but no row to learn from."
-        found.append(Violation(code="no-rows", message=message, subject=output.files[0].path))
-    column = output.column(target) if target else None
-    if target and column is None:
-        hint = did_you_mean(target, [one.name for one in output.columns])
-        listed = ", ".join(repr(one.name) for one in output.columns[:12])
-        message = f"There is no column {target!r}.{hint} The columns are {listed}."
-        found.append(Violation(code="target-missing", message=message, subject=target))
-    if column is not None and output.rows and not column.distinct:
-        message = f"The target {target!r} has no value in any row."
-        found.append(Violation(code="target-missing", message=message, subject=target))
-    return found
+        found, target = list[Violation](), input.task.target if input.task else ""
+        if not output.rows:
+            message = "There is a header but no row to learn from."
+            found.append(Violation(code="no-rows", message=message, subject=output.files[0].path))
+        column = output.column(target) if target else None
+        if target and column is None:
+            hint = did_you_mean(target, [one.name for one in output.columns])
+            listed = ", ".join(repr(one.name) for one in output.columns[:12])
+            message = f"There is no column {target!r}.{hint} The columns are {listed}."
+            found.append(Violation(code="target-missing", message=message, subject=target))
+        if column is not None and output.rows and not column.distinct:
+            message = f"The target {target!r} has no value in any row."
+            found.append(Violation(code="target-missing", message=message, subject=target))
+        return verdict("data", found, f"{_size(output)} of {counted(len(output.files), 'file')}")
 
 
 def _size(samples: Samples) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from palmette.automl import context as shown
@@ -11,7 +11,6 @@ from palmette.automl.actors.shared import PlanningInput, RuledAgent, verdict
 from palmette.automl.artefacts import Choice, Plans, Proposal, Proposals, RejectedPlan
 from palmette.automl.learners.learner import Cost
 from palmette.automl.planning.constraints import MARGIN, needs
-from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.planning.rounds import REJECTED, can_revise
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
 from palmette.errors import did_you_mean
@@ -74,10 +73,16 @@ class ExecutionVerifier(RuledAgent):
     def sections(self, input: ChoiceInput, context: Context) -> tuple[Section, ...]:
         known, fine = input.known(rounds=input.plans.rounds), _eligible(input, context)
         every = {each.candidate.name: estimated(each) for one in fine for each in one.proposal.estimates}
+        plans = [
+            f"{one.name}: {one.proposal.plan.idea} Ensembling {one.proposal.plan.ensembling}; "
+            f"limits kept by estimate: {one.kept}. "
+            f"Trains {', '.join(each.candidate.name for each in one.proposal.estimates)}."
+            for one in fine
+        ]
         return (
             shown.request(known),
             shown.task(known.blueprint, input.profile),
-            section("plans", *map(_shown, fine), rank=NEEDED),
+            section("plans", *plans, rank=NEEDED),
             section("candidates", "\n".join(f"{name}: {costs}" for name, costs in every.items()), rank=NEEDED),
         )
 
@@ -103,8 +108,21 @@ class ExecutionVerifier(RuledAgent):
 
 def _judged(input: ChoiceInput) -> list[Judgement]:
     """Every proposal: first those that keep most limits, in the order of the plans."""
-    known = input.known(rounds=input.plans.rounds)
-    return sorted((_judge(one, known) for one in input.proposals.proposals), key=lambda one: -one.kept)
+    known, found = input.known(rounds=input.plans.rounds), list[Judgement]()
+    limits = known.constraints.limits
+    for made in input.proposals.proposals:
+        needed = [needs(Cost(one.seconds, one.megabytes, one.milliseconds), limits) for one in made.estimates]
+        best = [min(ways, key=lambda one: one.ratio) for ways in zip(*needed, strict=True)]
+        whole = needed[0]
+        if made.plan.ensembling != "single":
+            whole = needs(known.costs.together([one.candidate for one in made.estimates]), limits)
+        problems = [_rejected(made, str(one), one.constraint.quantity) for one in best if one.ratio > MARGIN]
+        least = min(one.seconds for one in made.estimates)
+        if least > MARGIN * known.seconds:
+            why = f"its fastest candidate takes about {least:.2g} s to train, and {known.seconds:.0f} s are left"
+            problems.append(_rejected(made, why, "training_time"))
+        found.append(Judgement(made, tuple(problems), kept=sum(one.ratio <= 1 for one in whole)))
+    return sorted(found, key=lambda one: -one.kept)
 
 
 def _eligible(input: ChoiceInput, context: Context) -> list[Judgement]:
@@ -122,50 +140,20 @@ def _eligible(input: ChoiceInput, context: Context) -> list[Judgement]:
 
 def _choice(chosen: Judgement, judgements: Sequence[Judgement], reason: str = "") -> Choice:
     """The choice of a proposal, with the reasons against the others."""
+    single = chosen.proposal.plan.ensembling == "single"
+    usual = [
+        f"{chosen.proposal.estimates[0].candidate.name} is trained first",
+        "one model is delivered" if single else "several models may be delivered together",
+        *(f"although {problem.message.removesuffix('.')}" for problem in chosen.problems[:1]),
+    ]
     others = (one for one in judgements if one.name != chosen.name)
-    return Choice(
-        proposal=chosen.proposal,
-        reason=reason or _for(chosen),
-        rejected=tuple(RejectedPlan(plan=one.name, reason=_against(one, chosen)) for one in others),
-    )
-
-
-def _judge(proposal: Proposal, known: PlanContext) -> Judgement:
-    limits, single = known.constraints.limits, proposal.plan.ensembling == "single"
-    needed = [needs(Cost(one.seconds, one.megabytes, one.milliseconds), limits) for one in proposal.estimates]
-    best = [min(ways, key=lambda one: one.ratio) for ways in zip(*needed, strict=True)]
-    whole = needed[0] if single else needs(known.costs.together([one.candidate for one in proposal.estimates]), limits)
-    return Judgement(
-        proposal=proposal,
-        problems=(
-            *(_rejected(proposal, str(one), one.constraint.quantity) for one in best if one.ratio > MARGIN),
-            *_too_long(proposal, known.seconds),
-        ),
-        kept=sum(one.ratio <= 1 for one in whole),
-    )
+    rejected = tuple(RejectedPlan(plan=one.name, reason=_against(one, chosen)) for one in others)
+    return Choice(proposal=chosen.proposal, reason=reason or f"{'; '.join(usual)}.", rejected=rejected)
 
 
 def _rejected(proposal: Proposal, why: str, quantity: str) -> Violation:
     message = f"The plan {proposal.plan.name!r} is rejected: {why}."
     return Violation(code=REJECTED, message=message, subject=proposal.plan.name, evidence=quantity)
-
-
-def _too_long(proposal: Proposal, seconds: float) -> Iterator[Violation]:
-    least = min(one.seconds for one in proposal.estimates)
-    if least > MARGIN * seconds:
-        why = f"its fastest candidate takes about {least:.2g} s to train, and {seconds:.0f} s are left"
-        yield _rejected(proposal, why, "training_time")
-
-
-def _for(one: Judgement) -> str:
-    plan = one.proposal.plan
-    single = plan.ensembling == "single"
-    words = [
-        f"{one.proposal.estimates[0].candidate.name} is trained first",
-        "one model is delivered" if single else "several models may be delivered together",
-        *(f"although {problem.message.removesuffix('.')}" for problem in one.problems[:1]),
-    ]
-    return f"{'; '.join(words)}."
 
 
 def _against(one: Judgement, chosen: Judgement) -> str:
@@ -174,10 +162,3 @@ def _against(one: Judgement, chosen: Judgement) -> str:
     if one.kept != chosen.kept:
         return f"It is expected to keep {one.kept} limits on time and size; {chosen.name} keeps {chosen.kept}."
     return f"It comes after {chosen.name}, which is expected to keep as many limits."
-
-
-def _shown(one: Judgement) -> str:
-    plan, names = one.proposal.plan, ", ".join(each.candidate.name for each in one.proposal.estimates)
-    return (
-        f"{plan.name}: {plan.idea} Ensembling {plan.ensembling}; limits kept by estimate: {one.kept}. Trains {names}."
-    )

@@ -1,34 +1,200 @@
-"""The actor `implementation_verifier`: measures what is delivered, once, and judges the request by it."""
+"""The actor `implementation_verifier`: measures what is delivered, once, and judges each constraint of the request."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 from palmette.automl import formatting
 from palmette.automl.actors.implementation_verifier.evaluation import Evaluator, ImplementationInput, endpoint_measured
-from palmette.automl.actors.implementation_verifier.judging import (
-    MeasuredModel,
-    judged,
-    missed_by,
-    overall,
-    parameters_of,
-)
 from palmette.automl.actors.shared import failed
-from palmette.automl.artefacts import Assessment, ConstraintResult, Score, Status
+from palmette.automl.artefacts import Assessment, ConstraintResult, Score, Status, Store
+from palmette.automl.candidates import Selection
+from palmette.automl.composition import meant
 from palmette.automl.endpoint.service import Service
+from palmette.automl.formatting import seconds
 from palmette.automl.own_code import located
+from palmette.automl.planning.constraints import HOLDS
 from palmette.automl.planning.drafting import LIMIT
 from palmette.automl.planning.rounds import EARLIER, better_before, can_revise, measured_round
 from palmette.automl.problems.registry import problem_of
-from palmette.automl.project import MODEL
-from palmette.automl.store import Store
+from palmette.automl.project import MODEL, BuiltPackage, run_program
+from palmette.automl.task_spec.spec import Constraint, LearnerWish, TaskSpec
 from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.sandbox import ExecutionResult, Sandbox
+from palmette.sandbox.reading import read_json
 
+SECONDS = 120.0
+MOST = 1 << 10  # bytes of the answer
+PROGRAM = """
+import json, pathlib, sys
+import joblib
+import numpy as np
+
+WEIGHTS = ("coef_", "intercept_", "coefs_", "intercepts_")
+
+def found(one, seen):
+    if id(one) in seen or isinstance(one, (str, bytes, type)):
+        return
+    seen[id(one)] = one
+    if hasattr(one, "named_parameters"):
+        yield from ((id(part), part.numel()) for part in one.parameters())
+    elif isinstance(one, dict):
+        for part in one.values():
+            yield from found(part, seen)
+    elif isinstance(one, (list, tuple)):
+        for part in one:
+            yield from found(part, seen)
+    else:
+        own = getattr(one, "__dict__", {})
+        for name in own.keys() & set(WEIGHTS):
+            parts = own[name] if isinstance(own[name], list) else [own[name]]
+            yield from ((id(part), int(np.size(part))) for part in parts)
+        yield from found({name: part for name, part in own.items() if name not in WEIGHTS}, seen)
+
+model, out = map(pathlib.Path, sys.argv[1:])
+count = sum(dict(found(joblib.load(model), {})).values())
+out.write_text(json.dumps(count), encoding="utf-8")
+"""
 CHECKED: Mapping[Status, Literal["passed", "warning", "failed"]] = {
     "pass": "passed", "partly": "warning", "fail": "failed",
 }  # fmt: skip
+
+
+class MeasuredQuantity(NamedTuple):
+    """A measured number in the unit of its constraint, with its spread."""
+
+    value: float
+    words: str
+    low: float
+    high: float
+
+    @classmethod
+    def exact(cls, value: float, words: str) -> MeasuredQuantity:
+        """A number without a spread."""
+        return cls(value, words, value, value)
+
+
+@dataclass(frozen=True)
+class MeasuredModel:
+    """What constraints are judged by."""
+
+    assessment: Assessment  # without results
+    scored: str  # where the scores are from, in words
+    learners: tuple[str, ...]  # of the members
+
+
+def judged(task: TaskSpec, measured: MeasuredModel) -> Iterator[ConstraintResult]:
+    """The result of every constraint, of the learners and the number of models that were asked for, and of wishes that
+    cannot be met."""
+    for constraint in task.constraints:
+        yield of_constraint(constraint, measured)
+    yield from _of_learners(task.learners, measured.learners)
+    if task.ensemble is not None:
+        count = len(measured.learners)
+        wish = "several models together" if task.ensemble else "a single model"
+        words = f"{count} model{'s' * (count != 1)}"
+        yield ConstraintResult(wish=wish, measured=words, status="pass" if (count > 1) == task.ensemble else "fail")
+    for wish in task.unmet:
+        yield ConstraintResult(wish=wish, measured="not supported", status="fail")
+
+
+def missed_by(results: Sequence[ConstraintResult], selection: Selection) -> Iterator[ConstraintResult]:
+    """The constraints that another plan may keep. A score counts out of fold: the hold-out never causes a revision."""
+    for one in results:
+        limit = one.constraint
+        if limit is None:
+            continue
+        if limit.quantity != "score" and one.status == "fail":
+            yield one
+        if limit.quantity == "score" and limit.metric in ("", selection.metric):
+            words = f"{selection.metric} {selection.score:.4f} out of fold"
+            if not HOLDS[limit.comparison](selection.score, limit.value):
+                yield one.model_copy(update={"measured": words, "status": "fail"})
+
+
+def overall(results: Sequence[ConstraintResult]) -> Status:
+    """pass where everything passes, fail where nothing does."""
+    statuses = {one.status for one in results}
+    return "pass" if statuses <= {"pass"} else "fail" if statuses == {"fail"} else "partly"
+
+
+def of_constraint(constraint: Constraint, measured: MeasuredModel) -> ConstraintResult:
+    """partly where the limit lies within the spread of the measurement, else by the value."""
+    found, wish = _quantity(constraint, measured), formatting.constraint(constraint)
+    if isinstance(found, str):
+        return ConstraintResult(constraint=constraint, wish=wish, measured=f"not measured: {found}", status="fail")
+    holds = HOLDS[constraint.comparison]
+    status: Status = "pass" if holds(found.value, constraint.value) else "fail"
+    words = found.words
+    if holds(found.low, constraint.value) != holds(found.high, constraint.value):
+        words += f"; {'kept' if status == 'pass' else 'missed'}, but not by more than the spread"
+        status = "partly"
+    return ConstraintResult(constraint=constraint, wish=wish, measured=words, status=status)
+
+
+def _quantity(constraint: Constraint, measured: MeasuredModel) -> MeasuredQuantity | str:
+    """The number that a constraint is about; why there is none."""
+    found = measured.assessment
+    match constraint.quantity:
+        case "score":
+            return _score(constraint, measured)
+        case "training_time":
+            return MeasuredQuantity.exact(found.training_seconds, seconds(found.training_seconds))
+        case "size":
+            return MeasuredQuantity.exact(found.megabytes * 1e6, formatting.size(found.megabytes))
+        case "parameters" if found.parameters is None:
+            return "the model has none that can be counted"
+        case "parameters":
+            return MeasuredQuantity.exact(
+                float(found.parameters or 0), f"{formatting.number(found.parameters)} parameters"
+            )
+    latency = found.latency
+    if latency is None:
+        return "the endpoint did not start"
+    if constraint.quantity == "latency":
+        middle, low, high = latency.p50 / 1000, latency.low / 1000, latency.high / 1000
+        return MeasuredQuantity(middle, f"{seconds(middle)} ({seconds(low)} to {seconds(high)})", low, high)
+    if latency.batch_seconds is None:
+        return "the endpoint refuses that many rows"
+    return MeasuredQuantity.exact(latency.batch_seconds, f"{seconds(latency.batch_seconds)} for all held-out rows")
+
+
+def _score(constraint: Constraint, measured: MeasuredModel) -> MeasuredQuantity | str:
+    scores = measured.assessment.scores
+    score = next((one for one in scores if constraint.metric in ("", one.metric)), None)
+    if score is None:
+        return f"{constraint.metric or 'the metric'} cannot be computed on these rows"
+    value, interval, _ = formatting.measured(score.value, score.low, score.high)
+    words = f"{formatting.metric(score.metric)} {value} {measured.scored} (95 % interval {interval})"
+    return MeasuredQuantity(score.value, words, score.low, score.high)
+
+
+def _of_learners(wishes: Sequence[LearnerWish], used: Sequence[str]) -> Iterator[ConstraintResult]:
+    """Whether the members are of the learners or families that were required, and of none that is forbidden."""
+    words = ", ".join(dict.fromkeys(used))
+    for level, only in (("required", "only"), ("forbidden", "no")):
+        names = sorted(one.name for one in wishes if one.level == level)
+        family = {learner for name in names for learner in meant(name)}
+        holds = set(used) <= family if level == "required" else not set(used) & family
+        if names:
+            wish = f"{only} {' or '.join(names)}"
+            yield ConstraintResult(wish=wish, measured=words, status="pass" if holds else "fail")
+
+
+def parameters_of(package: BuiltPackage, scratch: Path) -> int | None:
+    """The parameters of the fitted model of a package; None where it has none that can be counted."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    out, model = scratch / "parameters.json", package.folder / MODEL / "model.joblib"
+    given = ("-c", PROGRAM, str(model), str(out))
+    done = run_program(package.sandbox, package.folder, *given, seconds=SECONDS, write=scratch)
+    try:
+        count = read_json(scratch, out.name, MOST) if done.ok else None
+    except (OSError, ValueError):  # whatever the package has left there
+        return None
+    return count if isinstance(count, int) and count > 0 else None
 
 
 class ImplementationVerifier(BaseActor):
@@ -54,16 +220,19 @@ class ImplementationVerifier(BaseActor):
         with Service(self.sandbox, package.folder) as service:  # it starts while the hold-out is predicted
             found = evaluator.evaluated()
             if isinstance(found, ExecutionResult):
-                return failed(located([_violation(found)], package.folder, modules))
+                message, log = f"Prediction of the hold-out fails: {found.last_line}", found.stderr[-4000:]
+                why = Violation(code="prediction-failed", message=message, evidence=log, subject="predict.py")
+                return failed(located([why], package.folder, modules))
             batch = any(one.quantity == "batch_time" for one in input.task.constraints)
             latency, wrong = endpoint_measured(service, input.blueprint, splits.judged, found.predictions, batch)
         if wrong:
             return failed(located(wrong, package.folder, modules))
         counted = any(one.quantity == "parameters" for one in input.task.constraints)
+        earlier = sum(one.seconds for one in input.plans.rounds) if input.plans else 0.0
         size = sum(file.stat().st_size for file in (package.folder / MODEL).rglob("*") if file.is_file())
         made = found.assessment.model_copy(
             update={
-                "training_seconds": round(_training_seconds(input), 1),
+                "training_seconds": round(earlier + input.assembly.seconds + input.comparison.fit_seconds, 1),
                 "megabytes": round(size / 1e6, 3),
                 "latency": latency,
                 "parameters": parameters_of(package, context.workspace / "parameters") if counted else None,
@@ -84,8 +253,7 @@ class ImplementationVerifier(BaseActor):
             detail = f"{output.training_seconds:.0f} s of training, with a budget of {input.task.budget:.0f} s"
             measured.append(Measurement(name="budget", status="warning", detail=detail))
         measured += [
-            Measurement(name=one.wish, status=CHECKED[one.status], detail=one.measured)
-            for one in output.results
+            Measurement(name=one.wish, status=CHECKED[one.status], detail=one.measured) for one in output.results
         ]
         return Verdict.of(self._revisions(input, output), measured)
 
@@ -108,12 +276,6 @@ class ImplementationVerifier(BaseActor):
         return [Violation(code=EARLIER, message=message, evidence=best.model_dump_json(), subject=name)]
 
 
-def _training_seconds(input: ImplementationInput) -> float:
-    """The time of this round and of those that it revises."""
-    earlier = sum(one.seconds for one in input.plans.rounds) if input.plans else 0.0
-    return input.assembly.seconds + input.comparison.fit_seconds + earlier
-
-
 def _of_score(score: Score, where: str, better: bool) -> Measurement:
     value, interval, places = formatting.measured(score.value, score.low, score.high)
     beside = "" if score.baseline is None else f"; best baseline {formatting.fixed(score.baseline, places)}"
@@ -129,8 +291,3 @@ def _revision(missed: ConstraintResult, evidence: str) -> Violation:
         evidence=evidence,
         subject=missed.wish,
     )
-
-
-def _violation(done: ExecutionResult) -> Violation:
-    message = f"Prediction of the hold-out fails: {done.last_line}"
-    return Violation(code="prediction-failed", message=message, evidence=done.stderr[-4000:], subject="predict.py")

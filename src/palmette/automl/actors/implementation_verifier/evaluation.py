@@ -20,17 +20,10 @@ from palmette.automl.artefacts import (
     LeaderboardRow,
     Plans,
     Score,
+    Store,
 )
 from palmette.automl.candidates import Blueprint
-from palmette.automl.endpoint.checking import (
-    answers_of,
-    check_endpoint,
-    exchanges,
-    measure_batch,
-    measure_latency,
-    row_exchanges,
-    rows_of_requests,
-)
+from palmette.automl.endpoint import checking
 from palmette.automl.endpoint.service import Service
 from palmette.automl.formatting import fixed, measured, metric
 from palmette.automl.measure import Predictions
@@ -40,7 +33,6 @@ from palmette.automl.project import ANSWERS, BuiltPackage, in_file_form
 from palmette.automl.search.results import comparable, read_results
 from palmette.automl.search.selection import ensemble_outputs
 from palmette.automl.splitting import DataSplits
-from palmette.automl.store import Store
 from palmette.engine import TextFile, Violation
 from palmette.sandbox import ExecutionResult, Sandbox
 from palmette.sandbox.reading import read_made
@@ -171,8 +163,8 @@ class Evaluator:
         """What a package's endpoint answers to rows together, as CSV; ValueError where it has no answer."""
         import pandas as pd
 
-        body = {problem_of(self.input.blueprint).together: rows_of_requests(in_file_form(rows, self.input.blueprint))}
-        reply = service.call("POST", "/predict", body)
+        asked = checking.rows_of_requests(in_file_form(rows, self.input.blueprint))
+        reply = service.call("POST", "/predict", {problem_of(self.input.blueprint).together: asked})
         if reply.status != http.HTTPStatus.OK:
             raise ValueError(f"the endpoint answers with {reply.status}: {reply.text[:300]}")
         return str(pd.DataFrame(next(iter(reply.data().values()))).to_csv(index=False))
@@ -223,7 +215,7 @@ def endpoint_measured(
     hidden = [name for name in (blueprint.target, blueprint.labels) if name in rows]
     compared = min(COMPARED if not blueprint.file_columns else COMPARED_FILES, len(predictions))
     asked = rows.drop(columns=hidden) if batch else rows.drop(columns=hidden).head(max(compared, ASKED))
-    requests = rows_of_requests(in_file_form(asked, blueprint))
+    requests = checking.rows_of_requests(in_file_form(asked, blueprint))
     numbers = [one.in_file for one in blueprint.columns if one.kind == "number"]
     if not service.is_healthy():
         message, log = "The endpoint of the package does not start.", service.output()[-3000:]
@@ -232,15 +224,15 @@ def endpoint_measured(
     own = [
         exchange
         for one in problem.requests(splits, predictions)
-        for exchange in exchanges(
-            problem.together, rows_of_requests(in_file_form(one.rows, blueprint)), one.answer, numbers
+        for exchange in checking.exchanges(
+            problem.together, checking.rows_of_requests(in_file_form(one.rows, blueprint)), one.answer, numbers
         )
     ]
-    answers = answers_of(predictions)[:compared]
-    if wrong := check_endpoint(service, own or row_exchanges(requests[:compared], answers, numbers)):
+    answers = checking.answers_of(predictions)[:compared]
+    if wrong := checking.check_endpoint(service, own or checking.row_exchanges(requests[:compared], answers, numbers)):
         return None, wrong
     if own:
-        return measure_latency(service, [one.body for one in own if not one.refused]), ()
-    latency = measure_latency(service, requests[:ASKED])
-    seconds = round(measure_batch(service, requests), 3) if batch else None
+        return checking.measure_latency(service, [one.body for one in own if not one.refused]), ()
+    latency = checking.measure_latency(service, requests[:ASKED])
+    seconds = round(checking.measure_batch(service, requests), 3) if batch else None
     return latency.model_copy(update={"batch_seconds": seconds}), ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from palmette.automl import context as shown
@@ -79,35 +78,25 @@ class ModelPlanner(RuledAgent):
         )
 
     def objection(self, answer: SearchAnswer, input: ModelPlannerInput) -> str:
-        return " ".join(_objections(answer, input.begun()[1]))
+        found, proposals = list[str](), input.begun()[1]
+        for one in answer.plans:
+            if one.plan not in proposals:
+                found.append(f"There is no plan {one.plan!r}.")
+                continue
+            names, asked = {each.candidate.name for each in proposals[one.plan].estimates}, (*one.first, *one.leave_out)
+            found += [f"{name!r} is not a candidate of {one.plan!r}." for name in asked if name not in names]
+            if names <= {*one.leave_out}:
+                found.append(f"Nothing is left of {one.plan!r}.")
+        return " ".join(found)
 
     def read(self, answer: SearchAnswer, input: ModelPlannerInput, context: Context) -> Attempt[Proposals]:
         proposals = input.begun()[1]
-        for one in answer.plans:
-            proposals[one.plan] = _searched(proposals[one.plan], one)
+        for change in answer.plans:
+            made = proposals[change.plan]
+            kept = {one.candidate.name: one for one in made.estimates if one.candidate.name not in change.leave_out}
+            first = [kept.pop(name) for name in dict.fromkeys(change.first) if name in kept]
+            proposals[change.plan] = made.model_copy(update={"estimates": (*first, *kept.values())})
         return Attempt(Proposals(proposals=tuple(proposals.values())), answer.reason, answer.fix)
-
-
-def _objections(answer: SearchAnswer, proposals: dict[str, Proposal]) -> Iterator[str]:
-    for one in answer.plans:
-        if one.plan not in proposals:
-            yield f"There is no plan {one.plan!r}."
-            continue
-        names = {each.candidate.name for each in proposals[one.plan].estimates}
-        yield from (
-            f"{name!r} is not a candidate of {one.plan!r}."
-            for name in (*one.first, *one.leave_out)
-            if name not in names
-        )
-        if names <= {*one.leave_out}:
-            yield f"Nothing is left of {one.plan!r}."
-
-
-def _searched(made: Proposal, change: PlanChanges) -> Proposal:
-    """A proposal in a model's order, without what it leaves out."""
-    estimates = {one.candidate.name: one for one in made.estimates if one.candidate.name not in change.leave_out}
-    first = [estimates.pop(name) for name in dict.fromkeys(change.first) if name in estimates]
-    return made.model_copy(update={"estimates": (*first, *estimates.values())})
 
 
 def encoded(candidate: Candidate, data: DataPlan) -> Candidate:

@@ -10,8 +10,7 @@ from palmette.automl.actors.shared import PlanningInput, RuledAgent, verdict
 from palmette.automl.artefacts import Knowledge, Plan, Plans
 from palmette.automl.candidates import Ensembling, first_of_each
 from palmette.automl.composition import learner_named, meant, unavailable
-from palmette.automl.planning.constraints import PlanStrategy
-from palmette.automl.planning.costs import digest
+from palmette.automl.planning.constraints import PlanStrategy, digest
 from palmette.automl.planning.drafting import PlanContext, Revision, affordable, chosen_by, draft, plan_of
 from palmette.automl.planning.rounds import MISSED, REJECTED, revised
 from palmette.documents import Model
@@ -74,13 +73,19 @@ class PlanWriter(RuledAgent):
         known, _ = _begin(input, context)
         if not known.portfolio:
             raise AnswerError("No learner is left to plan.", violations=(_unavailable(known),))
+        lines = list[str]()  # learners that can be afforded, with the expected costs of the first configuration of each
+        for one in first_of_each(affordable(known)):
+            learner, cost = learner_named(one.learner), known.costs.of(one)
+            families = f" [{', '.join(sorted(learner.families))}]" if learner.families else ""
+            costs = f"{cost.seconds:g} s, {cost.megabytes:g} MB, {cost.milliseconds:g} ms"
+            lines.append(f"{learner.name}{families}: {learner.description} {learner.track}; {costs}")
         return (
             section("count", str(input.task.plans), rank=NEEDED),
             shown.request(known),
             shown.task(known.blueprint, input.profile),
             shown.columns(known.blueprint, input.profile),
             shown.findings(input.profile),
-            section("learners", "\n".join(_outlined(known)), rank=NEEDED),
+            section("learners", "\n".join(lines), rank=NEEDED),
             shown.insights(input.knowledge.insights),
         )
 
@@ -125,15 +130,6 @@ class PlanWriter(RuledAgent):
 def _begin(input: PlanWriterInput, context: Context) -> tuple[PlanContext, Revision]:
     revision = revised(context)
     return input.known(rounds=revision.rounds, knowledge=input.knowledge), revision
-
-
-def _outlined(known: PlanContext) -> Iterator[str]:
-    """The learners that can be afforded, with what the first configuration of each is expected to cost."""
-    for one in first_of_each(affordable(known)):
-        learner, cost = learner_named(one.learner), known.costs.of(one)
-        families = f" [{', '.join(sorted(learner.families))}]" if learner.families else ""
-        costs = f"{cost.seconds:g} s, {cost.megabytes:g} MB, {cost.milliseconds:g} ms"
-        yield f"{learner.name}{families}: {learner.description} {learner.track}; {costs}"
 
 
 def _read(one: PlanDraft, known: PlanContext, revision: Revision) -> Plan:

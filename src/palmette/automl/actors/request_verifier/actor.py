@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from palmette.automl.task_spec.relevance import require_relevant
-from palmette.automl.task_spec.request import DataSummary, Request
+from palmette.automl.task_spec.request import DataSummary, Request, require_relevant
 from palmette.automl.task_spec.sentence import read_sentence
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model

@@ -68,7 +68,6 @@ class _Clustering(Learner):
 class KMeans(_Clustering):
     name = "kmeans"
     families = FAMILIES | {"k_means", "centroids"}
-    readable = True
     description = "Round clusters of like width: each row joins the nearest centre."
     measured = Measured(0.08, 5e-7, kilobytes=2.0, row=0.004, milliseconds=0.2)
     rank = 0

@@ -62,7 +62,6 @@ class _Forecast(Learner):
 class Naive(_Forecast):
     name = "naive"
     families = frozenset({"seasonal_naive", "last_value"})
-    readable = True
     regresses_covariates = False
     description = "The last value, the last season, or the mean of the last seasons, again."
     measured = Measured(0.02, 1e-7, kilobytes=4.0, milliseconds=5.0)
@@ -91,7 +90,6 @@ class Naive(_Forecast):
 class LinearForecast(_Forecast):
     name = "linear_forecast"
     families = frozenset({"linear_model", "ridge"})
-    readable = True
     description = (
         "The next values are weighted sums of the last ones: a mean of ridge regressions on several numbers of lags."
     )

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from palmette.automl.artefacts import FeatureImportance, Score
 from palmette.automl.calls import Call, pipeline
-from palmette.automl.candidates import Candidate, Ensembling, Folds, Strategy
-from palmette.automl.file_cells import with_contents
-from palmette.automl.kinds import STRUCTURE, UNUSABLE
-from palmette.automl.measure import Predictions, metric_of, score
-from palmette.automl.measure.metrics import Floats, Task
+from palmette.automl.candidates import Candidate, ColumnUse, Ensembling, Folds, Strategy
+from palmette.automl.formatting import number, share, short
+from palmette.automl.kinds import STRUCTURE, UNUSABLE, with_contents
+from palmette.automl.measure import Floats, Predictions, Task, metric_of, score
 from palmette.automl.problems.clustering.scorer import ClusterScorer, Matrix, degenerate
-from palmette.automl.problems.clustering.traits import traits_of
 from palmette.automl.problems.explanations import Measure, importance
-from palmette.automl.problems.problem import EnsembleMember, Objective, Problem, scored
+from palmette.automl.problems.problem import ClusterResults as Clusters
+from palmette.automl.problems.problem import ColumnByCluster, EnsembleMember, Problem, ReportData, scored
 from palmette.automl.problems.supervised import first_metric, require_row_count
 from palmette.automl.profile import Profile
-from palmette.automl.report_data import ClusterResults as Clusters
-from palmette.automl.report_data import ReportData
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 HALVES = 2
 MOST_CLUSTERS = 10  # most clusters to try if the request gives no number
@@ -40,6 +35,8 @@ INTERNAL = ("davies_bouldin", "calinski_harabasz")  # metrics that are reported 
 ROUNDS = 100  # bootstrap resamples of an interval
 BLOCKS = 20  # blocks of a jackknife, for metrics that repeated rows would change
 Z = 1.96
+SHOWN = frozenset({"number", "datetime", "category", "boolean", "text"})
+WORDS = 4  # typical words of a cluster that are shown
 
 
 class Clustering(Problem):
@@ -47,24 +44,19 @@ class Clustering(Problem):
 
     name: ClassVar[str] = "clustering"
     has_target: ClassVar[bool] = False
-    words: ClassVar = frozenset({"clustering", "cluster", "clusters", "segment", "segmentation", "group"})
     fits_all_rows: ClassVar[bool] = True
     task: ClassVar[Task] = "clustering"
     blends: ClassVar[bool] = False
 
     @staticmethod
-    def objective(task: TaskSpec, profile: Profile) -> Objective:  # noqa: ARG004 - as in every problem
+    def objective(task: TaskSpec, profile: Profile) -> str:  # noqa: ARG004 - as in every problem
         named = first_metric(task)
         metric = metric_of(named, "clustering").name if named else "adjusted_rand" if task.labels else "silhouette"
         if metric in AGREEMENTS and not task.labels:
-            raise UserError(
-                f"The metric {metric!r} compares clusters with labels, and the request names no column of labels.",
-                "Name it, e.g. `labels: species` in task.yaml, or choose the metric silhouette.",
-                code="no-labels",
-            )
-        usual = "it compares the clusters with the labels" if task.labels else "there are no labels to compare with"
-        reason = "the request names it" if named else usual
-        return Objective(problem="clustering", target="", metric=metric, reason=reason)
+            message = f"The metric {metric!r} compares clusters with labels, and the request names no column of labels."
+            remedy = "Name it, e.g. `labels: species` in task.yaml, or choose the metric silhouette."
+            raise UserError(message, remedy, code="no-labels")
+        return metric
 
     @staticmethod
     def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
@@ -72,13 +64,10 @@ class Clustering(Problem):
         columns = [one.name for one in profile.columns if one.kind not in aside and one.name not in profile.dropped]
         used = [one for one in columns if one != task.labels]
         if not used:
-            raise UserError(
-                "No column is left to find clusters by.",
-                "Add columns of numbers, names, texts or files.",
-                code="no-columns",
-            )
+            message = "No column is left to find clusters by."
+            raise UserError(message, "Add columns of numbers, names, texts or files.", code="no-columns")
         return {
-            "metric": Clustering.objective(task, profile).metric,
+            "metric": Clustering.objective(task, profile),
             "clusters": numbers_of_clusters(task, len(rows), len(rows[used].drop_duplicates())),
             "labels": task.labels,
             "folds": Folds(count=HALVES, kind="random"),
@@ -96,9 +85,7 @@ class Clustering(Problem):
 
     def folds(self, splits: DataSplits) -> NDArray[np.int64]:
         """Returns two halves that depend on the values of rows, not on their order; equal rows go to both."""
-        import pandas as pd
-
-        from palmette.automl.splitting.row_groups import row_hashes
+        from palmette.automl.splitting.parts import row_hashes
 
         files = [one.name for one in self.blueprint.file_columns]
         rows = with_contents(splits.train[[one.name for one in self.blueprint.columns]], files)
@@ -143,8 +130,19 @@ class Clustering(Problem):
         self, splits: DataSplits, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
     ) -> list[Score]:
         """Returns all metrics, the metric of the run first; agreement with labels only if there are labels."""
-        found = self._external(splits.holdout, made, baseline) if self.blueprint.labels else []
-        found += self._internal(splits, made, baseline)
+        found, matrix = list[Score](), self.matrix(splits, splits.holdout)
+        if self.blueprint.labels:
+            labels = splits.holdout[self.blueprint.labels]
+            known = np.flatnonzero(labels.notna().to_numpy())
+            truth, other = labels.astype(str).to_numpy(str)[known], None if baseline is None else baseline.take(known)
+            metrics = [metric_of(name, "clustering") for name in AGREEMENTS] if len(known) else []
+            found += [scored(one, truth, made.take(known), other, rounds=ROUNDS) for one in metrics]
+        if 1 < len(np.unique(made.values)) < len(matrix):
+            scorer = self._holdout_scorer(splits)
+            bounds, value = scorer.interval(_outputs(made)), scorer.score(_outputs(made))
+            usual = None if baseline is None else scorer.score(_outputs(baseline))
+            found.append(Score(metric="silhouette", value=value, low=bounds.low, high=bounds.high, baseline=usual))
+            found += filter(None, (_of_distances(name, matrix, made, baseline) for name in INTERNAL))
         return sorted(found, key=lambda one: one.metric != self.blueprint.metric)
 
     def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:
@@ -178,29 +176,14 @@ class Clustering(Problem):
             count = len(np.unique(one[:, 0]))
             tried[count] = max(tried.get(count, -1.0), scorer.score(one))
         chosen = outputs[best][:, 0].astype(np.intp)
-        places = _plane(self.matrix(splits, splits.train))
+        matrix = self.matrix(splits, splits.train)
+        centred = matrix - matrix.mean(axis=0)
+        directions = np.linalg.svd(centred.T @ centred)[0][:, :2]  # two principal components, or one of one column
+        places = np.pad(centred @ directions, ((0, 0), (0, 2 - directions.shape[1])))
         sizes = tuple(int(count) for count in np.bincount(chosen))
         traits = tuple(traits_of(splits.train, self.blueprint.columns, chosen))
         clusters = Clusters(sizes, tuple(sorted(tried.items())), places, chosen, traits)
         return ReportData(importance=measured, clustering=clusters)
-
-    def _external(self, rows: pd.DataFrame, made: Predictions, baseline: Predictions | None) -> list[Score]:
-        labels = rows[self.blueprint.labels]
-        known = np.flatnonzero(labels.notna().to_numpy())
-        truth, other = labels.astype(str).to_numpy(str)[known], None if baseline is None else baseline.take(known)
-        metrics = [metric_of(name, "clustering") for name in AGREEMENTS] if len(known) else []
-        return [scored(one, truth, made.take(known), other, rounds=ROUNDS) for one in metrics]
-
-    def _internal(self, splits: DataSplits, made: Predictions, baseline: Predictions | None) -> list[Score]:
-        matrix = self.matrix(splits, splits.holdout)
-        if not 1 < len(np.unique(made.values)) < len(matrix):
-            return []
-        scorer = self._holdout_scorer(splits)
-        bounds = scorer.interval(_outputs(made))
-        other = None if baseline is None else scorer.score(_outputs(baseline))
-        value = scorer.score(_outputs(made))
-        silhouette = Score(metric="silhouette", value=value, low=bounds.low, high=bounds.high, baseline=other)
-        return [silhouette, *filter(None, (_of_distances(name, matrix, made, baseline) for name in INTERNAL))]
 
     def _holdout_scorer(self, splits: DataSplits) -> ClusterScorer:
         matrix = self.matrix(splits, splits.holdout)
@@ -217,21 +200,11 @@ def numbers_of_clusters(task: TaskSpec, rows: int, different: int) -> tuple[int,
     least = wish.count or wish.least or 2
     if not 2 <= least <= possible:
         asked = f"{least} clusters were requested" if wish.count or wish.least else "Clusters were requested"
-        raise UserError(
-            f"{asked}, of {rows} training rows, {different} of them different.",
-            "Request 2 or more, of 2 rows or more each.",
-            code="clusters-impossible",
-        )
+        message = f"{asked}, of {rows} training rows, {different} of them different."
+        raise UserError(message, "Request 2 or more, of 2 rows or more each.", code="clusters-impossible")
     usual = max(2 * (wish.least or 1), min(MOST_CLUSTERS, math.isqrt(rows)))
     most = wish.count or wish.most or usual
     return tuple(range(least, max(least, min(most, possible)) + 1))
-
-
-def _plane(matrix: Floats) -> Floats:
-    """Projects rows on the first two principal components, (n, 2); the second is 0 if there is one column."""
-    centred = matrix - matrix.mean(axis=0)
-    directions = np.linalg.svd(centred.T @ centred)[0][:, :2]
-    return np.pad(centred @ directions, ((0, 0), (0, 2 - directions.shape[1])))
 
 
 def _outputs(made: Predictions) -> Floats:
@@ -262,3 +235,67 @@ def _are_cluster_numbers(clusters: Floats) -> bool:
     """Returns whether clusters are whole numbers from 0 to the limit."""
     within = bool(((clusters >= 0) & (clusters < HIGHEST)).all())
     return within and bool((clusters == np.floor(clusters)).all())
+
+
+def traits_of(
+    rows: pd.DataFrame, columns: Iterable[ColumnUse], clusters: NDArray[np.intp]
+) -> Iterator[ColumnByCluster]:
+    """Yields medians of numbers and timestamps, typical words, and the most frequent other values, by cluster (n,).
+
+    `apart` is the share of a column's variance that lies between clusters: of ranks, or of the most frequent values.
+    Other kinds of columns have no trait.
+    """
+    count = int(clusters.max()) + 1
+    for column in columns:
+        values = rows[column.name]
+        if column.kind not in SHOWN:
+            continue
+        if column.kind in ("number", "datetime"):
+            middles = [values[clusters == one].dropna().median() for one in range(count)]
+            shown = [
+                "–" if middle != middle else str(middle)[:10] if column.kind == "datetime" else number(middle, 3)
+                for middle in middles
+            ]
+            yield ColumnByCluster(column.name, "median", tuple(shown), _correlation_ratio(values.rank(), clusters))
+            continue
+        texts = values.astype(str).where(values.notna())
+        if column.kind == "text":
+            yield _typical_words(column.name, texts.fillna(""), clusters)
+            continue
+        shown = []
+        for one in range(count):
+            common = texts[clusters == one].value_counts(normalize=True)
+            shown.append(f"{short(str(common.index[0]), 24)} {share(float(common.iloc[0]))}" if len(common) else "–")
+        commonest = texts.value_counts().index[:10]
+        parts = [_correlation_ratio((texts == value).astype(float), clusters) for value in commonest]
+        yield ColumnByCluster(column.name, "most frequent", tuple(shown), max(parts, default=0.0))
+
+
+def _typical_words(name: str, texts: pd.Series, clusters: NDArray[np.intp]) -> ColumnByCluster:
+    """Returns the words that are most frequent in each cluster compared with the others."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    counts = CountVectorizer(token_pattern=r"\w\w+", binary=True, max_features=5_000)
+    try:
+        present = counts.fit_transform(texts).astype(float)
+    except ValueError:  # no text has a word
+        return ColumnByCluster(name, "typical words", ("–",) * (int(clusters.max()) + 1), 0.0)
+    inside = np.eye(int(clusters.max()) + 1)[clusters]
+    sums, whole = np.asarray(present.T @ inside), np.asarray(present.sum(axis=0)).reshape(-1, 1)
+    sizes = inside.sum(axis=0)
+    apart = sums / np.maximum(sizes, 1) - (whole - sums) / np.maximum(len(texts) - sizes, 1)
+    best, words = np.argsort(-apart, axis=0, kind="stable")[:WORDS].T, counts.get_feature_names_out()
+    strength = (float(apart[places[0], one]) for one, places in enumerate(best))
+    return ColumnByCluster(name, "typical words", tuple(", ".join(words[places]) for places in best), max(strength))
+
+
+def _correlation_ratio(values: pd.Series, clusters: NDArray[np.intp]) -> float:
+    """Returns the squared correlation ratio; 0 for a constant."""
+    known = values.notna().to_numpy()
+    numbers, groups = values.to_numpy(float)[known], clusters[known]
+    whole = float(((numbers - numbers.mean()) ** 2).sum()) if len(numbers) else 0.0
+    if not whole:
+        return 0.0
+    sizes, sums = np.bincount(groups), np.bincount(groups, numbers)
+    here = sizes > 0
+    return float((sizes[here] * (sums[here] / sizes[here] - numbers.mean()) ** 2).sum() / whole)

@@ -10,9 +10,10 @@ of its embeddings, and weighs as much as three numbers.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from palmette.automl.calls import Call, build, function_step, pipeline
@@ -20,12 +21,7 @@ from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
 from palmette.automl.composition import COLUMNS, ORDER, embedding_encoder, encoder_of, facts_of, reader_of, readers_of
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import STRUCTURE
-from palmette.automl.measure import Metric, Predictions, ScoreInterval, metric_of
-from palmette.automl.measure.metrics import Floats
-from palmette.automl.measure.scorer import Scorer
-
-if TYPE_CHECKING:
-    import pandas as pd
+from palmette.automl.measure import Floats, Metric, Predictions, ScoreInterval, Scorer, metric_of
 
 DIRECTIONS, WEIGHT = 10, 3.0  # most directions of embeddings, and their variance in total
 PLAIN = Candidate(name="kmeans", learner="kmeans", derived=False)
@@ -55,7 +51,6 @@ class Matrix:
 @lru_cache(maxsize=8)
 def _directions(column: ColumnUse, facts: DataFacts, learnt: tuple[object, ...], asked: tuple[object, ...]) -> Floats:
     """Encodes the cells `asked` (n,) as the main directions (n, d) of the embeddings of the cells `learnt`."""
-    import pandas as pd
     from sklearn.decomposition import PCA
 
     read = build(function_step(f"{COLUMNS}.read_columns", readers=readers_of([column])))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from palmette.automl.candidates import SeriesUse
 from palmette.automl.learners.forecasting.series import SeriesColumns, by_series, filled, regular, regular_tables
@@ -13,12 +13,10 @@ from palmette.automl.measure.metrics import Floats
 from palmette.automl.task_spec.spec import Forecast
 from palmette.errors import UserError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 FEWEST = 3  # fewest horizons in a series: to train, to validate and to hold out
 SHARE = 0.05  # share of a series that is the horizon if neither the request nor a season gives one
 MOST_CONTEXT = 1500  # most rows of history in a request to the model, unless seasons are longer
+MOST_SERIES = 20  # most series that seasons are looked for in, the longest ones
 MIN_CORRELATION = 0.2
 NEARLY = 0.9
 """Share of the strongest season's correlation at which a shorter season counts; the longer one is its multiple."""
@@ -41,7 +39,8 @@ def read_use(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> Seri
     lengths = sorted(len(one) for one in tables.values())
     if not lengths:
         raise UserError("No row has a time stamp.", "Name the column of times: --time COLUMN.", code="no-times")
-    values = [filled(one[target]) for one in _longest(tables) for target in columns.targets]
+    longest = sorted(tables.values(), key=len, reverse=True)[:MOST_SERIES]
+    values = [filled(one[target]) for one in longest for target in columns.targets]
     seasons = seasons_of(values, frequency, lengths[len(lengths) // 2])
     horizon = _horizon(wish.horizon, frequency, lengths[len(lengths) // 2], seasons)
     if lengths[-1] < FEWEST * horizon + 2:
@@ -67,8 +66,6 @@ def read_use(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> Seri
 
 def repairs_of(rows: pd.DataFrame, use: SeriesUse) -> tuple[str, ...]:
     """Describes the repairs of time stamps, one sentence each."""
-    import pandas as pd
-
     found = []
     repeated = gaps = missing = 0
     for part in by_series(rows, use.series).values():
@@ -108,8 +105,6 @@ def seasons_of(values: list[Floats], frequency: str, length: int) -> tuple[int, 
 
 def days_of(frequency: str) -> float | None:
     """Returns the days between two steps; None for numbered steps."""
-    import pandas as pd
-
     try:
         offset = pd.tseries.frequencies.to_offset(frequency)
     except ValueError:
@@ -118,13 +113,7 @@ def days_of(frequency: str) -> float | None:
     return float((start + 100 * offset - start) / pd.Timedelta(days=1) / 100)
 
 
-def _longest(tables: dict[str, pd.DataFrame], most: int = 20) -> list[pd.DataFrame]:
-    return sorted(tables.values(), key=len, reverse=True)[:most]
-
-
 def _frequency(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> str:
-    import pandas as pd
-
     if wish.frequency:
         try:
             return str(pd.tseries.frequencies.to_offset(wish.frequency).freqstr)
@@ -139,9 +128,8 @@ def _frequency(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> st
     apart = ordered.dropna()
     apart = apart[apart > apart.iloc[0] * 0] if len(apart) else apart
     if not len(apart):
-        raise UserError(
-            f"{columns.time!r} has no two different stamps.", "Name another column: --time.", code="no-times"
-        )
+        message = f"{columns.time!r} has no two different stamps."
+        raise UserError(message, "Name another column: --time.", code="no-times")
     if not pd.api.types.is_datetime64_any_dtype(stamps.dtype):
         return f"{float(apart.median()):g}"
     return _offset(stamps.dropna(), apart)
@@ -149,8 +137,6 @@ def _frequency(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> st
 
 def _offset(stamps: pd.Series, apart: pd.Series) -> str:
     """Returns the pandas offset of the usual distance between stamps."""
-    import pandas as pd
-
     days = pd.Timedelta(apart.median()) / pd.Timedelta(days=1)
     month_ends = float(stamps.dt.is_month_end.mean()) > 0.9
     for least, most, start, end in ((27.5, 31.5, "MS", "ME"), (89, 93, "QS", "QE"), (360, 370, "YS", "YE")):

@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from palmette.automl.candidates import Blueprint, SeriesUse
 from palmette.automl.learners.forecasting.series import regular_tables, steps_from
 from palmette.automl.measure import Predictions
 from palmette.automl.problems.forecasting.windows import MOST_ROWS, HoldoutWindows
 from palmette.automl.problems.problem import EndpointRequest
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TEMPLATES = Path(__file__).parent / "templates"
 ASKED = 3  # number of requests that are compared and timed
@@ -52,8 +50,6 @@ def facts(use: SeriesUse) -> Mapping[str, Any]:
 
 def examples(blueprint: Blueprint, use: SeriesUse) -> pd.DataFrame:
     """Returns a short history of made-up values; no row of the data is in it."""
-    import pandas as pd
-
     count = max(30, 2 * use.season if use.season <= 60 else 30)
     known = {one.name: one for one in blueprint.columns}
     made: dict[str, Any] = {}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from palmette.automl.artefacts import Score
@@ -14,28 +16,63 @@ from palmette.automl.calls import Call
 from palmette.automl.candidates import Candidate, Ensembling, Folds, SeriesUse, Strategy
 from palmette.automl.kinds import UNUSABLE, Kind
 from palmette.automl.learners.forecasting.series import SeriesColumns
-from palmette.automl.measure import METRICS, Predictions, difference
-from palmette.automl.measure.metrics import Floats, Task
+from palmette.automl.measure import METRICS, Floats, Metric, Predictions, SupervisedScorer, Task, difference
 from palmette.automl.problems.forecasting import package
 from palmette.automl.problems.forecasting.data import read_use, repairs_of
-from palmette.automl.problems.forecasting.scorer import ForecastScorer
 from palmette.automl.problems.forecasting.windows import HoldoutWindows, RowPositions, folds_of, held_out, naive_error
-from palmette.automl.problems.problem import FIRST_ROWS, EndpointRequest, EnsembleMember, Objective, Problem, scored
+from palmette.automl.problems.problem import (
+    FIRST_ROWS,
+    DrawnForecast,
+    EndpointRequest,
+    EnsembleMember,
+    Forecasts,
+    Problem,
+    ReportData,
+    scored,
+)
 from palmette.automl.problems.supervised import first_metric
 from palmette.automl.profile import Profile
-from palmette.automl.report_data import DrawnForecast, Forecasts, ReportData
 from palmette.automl.splitting import DataSplits, SplitRequest
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError, nearest
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 METRIC_NAMES = ("mase", "mae", "rmse", "mse", "smape", "mape", "wql", "rmsle", "medae")
 REPORTED = ("mae", "rmse", "mase", "smape", "wql")
 FOLDS = 3
 SHOWN = 6  # most forecasts that the report draws
 WEIGHTED = "palmette.automl.learners.forecasting.simple.WeightedForecasts"
+POWER = 3.0  # members are weighted by the inverse of their error to this power
+
+
+class ForecastScorer(SupervisedScorer):
+    """Compares outputs (n, targets) on the training rows that are in a fold and have known values."""
+
+    measured = "over rolling origins"
+
+    def __init__(self, metric: Metric, truth: Floats, scales: Floats, units: NDArray[np.int64]) -> None:
+        """`truth` and `scales` are (n, targets), NaN to exclude a value; `units` is (n,)."""
+        self._known = np.isfinite(truth) & np.isfinite(scales)
+        self._scales = scales[self._known] if metric.name == "mase" else np.ones(int(self._known.sum()))
+        rows = np.repeat(units[:, None], truth.shape[1], axis=1)[self._known]
+        super().__init__(metric, truth[self._known] / self._scales, units=rows)
+
+    def part(self, rows: NDArray[np.bool_]) -> None:
+        """Returns None: rows are not independent."""
+
+    def predictions(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Predictions:
+        return Predictions(outputs[self._known] / self._scales)
+
+    def stacked(self, outputs: Sequence[Floats]) -> Floats:
+        """Returns the mean weighted by error: a linear model would fit the noise of few origins."""
+        return self.blended(outputs, self.shares(outputs))
+
+    def shares(self, outputs: Sequence[Floats]) -> list[float]:
+        """Returns weights proportional to error to the power of -3: a mean of many forecasts beats choosing one by few
+        origins (FFORMA and later competitions).
+        """
+        errors = np.maximum([abs(self.utility(one)) for one in outputs], 1e-12)
+        weights = (errors.min() / errors) ** POWER
+        return [float(one) for one in weights / weights.sum()]
 
 
 class Forecasting(Problem):
@@ -43,25 +80,20 @@ class Forecasting(Problem):
 
     name: ClassVar[str] = "forecasting"
     has_target: ClassVar[bool] = False
-    words: ClassVar = frozenset({"forecasting", "forecast", "time series"})
     task: ClassVar[Task] = "forecasting"
     draws_rows: ClassVar[bool] = False
     templates: ClassVar[Path | None] = package.TEMPLATES
     together: ClassVar[str] = "history"
 
     @staticmethod
-    def objective(task: TaskSpec, profile: Profile) -> Objective:  # noqa: ARG004 - as in every problem
+    def objective(task: TaskSpec, profile: Profile) -> str:  # noqa: ARG004 - as in every problem
         named = first_metric(task)
         if named and named not in METRIC_NAMES:
             guess = nearest(named, METRIC_NAMES)
             remedy = f"Did you mean {guess!r}?" if guess else f"Take one of {', '.join(METRIC_NAMES)}."
             raise UserError(f"There is no metric {named!r} for forecasting.", remedy, code="unknown-metric")
         several = len(task.forecast.targets) > 1 or bool(task.forecast.series)
-        usual, why = (
-            ("mase", "series of any size count alike") if several else ("mae", "it is in the unit of the series")
-        )
-        reason = "the request names it" if named else why
-        return Objective(problem="forecasting", target=task.target, metric=named or usual, reason=reason)
+        return named or ("mase" if several else "mae")  # in the unit of the series, or of its naive forecast's error
 
     @staticmethod
     def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
@@ -77,7 +109,7 @@ class Forecasting(Problem):
         title = ", ".join(columns.targets[:3]) + (", ..." if len(columns.targets) > 3 else "")
         count = FOLDS if use.shortest >= 5 * use.horizon else 2
         return {
-            "metric": Forecasting.objective(task, profile).metric,
+            "metric": Forecasting.objective(task, profile),
             "series": use.model_copy(update={"known": known, "past": past}),
             "title": f"Forecast of {title}",
             "package": package.name_of(columns.targets[0]),
@@ -242,16 +274,13 @@ class Forecasting(Problem):
     def report_data(
         self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
     ) -> ReportData:
-        missing = {
-            "importances": "a series that is shuffled is no longer a series",
-            "curve": "parts of a series are other series",
-            "predictions": "forecasts are drawn instead",
-        }
+        shuffled = "a series that is shuffled is no longer a series"
+        facts = ReportData(missing={"importances": shuffled, "predictions": "forecasts are drawn instead"})
         if made is None or not len(splits.holdout):
-            return ReportData(missing=missing)  # type: ignore[arg-type]  # literals
+            return facts
         forecasts = _forecasts(self._windows(splits), made)
         limits = ("A forecast continues what the past shows; it knows of no event that was never there before.",)
-        return ReportData(missing=missing, limits=limits, forecasts=forecasts)  # type: ignore[arg-type]  # literals
+        return replace(facts, limits=limits, forecasts=forecasts)
 
     def _windows(self, splits: DataSplits) -> HoldoutWindows:
         return HoldoutWindows(splits.train, splits.holdout, self.use)

@@ -6,17 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from palmette.automl.candidates import SeriesUse
 from palmette.automl.learners.forecasting.series import by_series, filled, grid_of, places_in, regular_tables
 from palmette.automl.measure.metrics import Floats
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 VALIDATED = 0.5  # share of a series, at its end, over which folds are spread
 MOST_WINDOWS = 64  # most windows of a fold; each has an origin of its own
@@ -117,8 +115,6 @@ class HoldoutWindows:
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
         """The regular rows of each series, training and hold-out together."""
-        import pandas as pd
-
         return self._regular(pd.concat([self.train, self.holdout], ignore_index=True))
 
     @cached_property
@@ -143,8 +139,6 @@ class HoldoutWindows:
 
     def model_inputs(self) -> list[pd.DataFrame]:
         """Returns the history and the known future values at each origin; many series are split into several tables."""
-        import pandas as pd
-
         some, found = max(1, MOST_ROWS // (self.use.context + self.use.horizon)), []
         for _, group in groupby(self.windows, lambda one: one.origin):
             rows = [self.history(one) for one in group]

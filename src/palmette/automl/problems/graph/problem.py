@@ -8,29 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from palmette.automl.calls import Call, build
 from palmette.automl.candidates import Candidate, Ensembling, Strategy
 from palmette.automl.composition import learner_named, reader_of
 from palmette.automl.kinds import Kind
-from palmette.automl.measure import Predictions
-from palmette.automl.measure.metrics import Floats
+from palmette.automl.measure import Floats, Predictions
 from palmette.automl.problems.classification import Classification
 from palmette.automl.problems.clustering.problem import Clustering
 from palmette.automl.problems.clustering.scorer import Matrix
-from palmette.automl.problems.problem import EnsembleMember, Objective, Problem
+from palmette.automl.problems.problem import EnsembleMember, Problem, ReportData
 from palmette.automl.profile import Profile
-from palmette.automl.report_data import ReportData
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from palmette.automl.learners.graph.nodes import Nodes
     from palmette.automl.samples import Repairs
     from palmette.automl.samples.tables import Raw
@@ -55,8 +52,6 @@ class OfNodes(Problem):
 
     def inputs(self, frame: pd.DataFrame, context: pd.DataFrame | None) -> Nodes:
         """Returns the rows as nodes of the graph that they form with the context."""
-        import pandas as pd
-
         from palmette.automl.learners.graph.nodes import Nodes, linked
 
         whole = frame if context is None else pd.concat([frame, context], ignore_index=True)
@@ -80,11 +75,6 @@ class NodeClassification(OfNodes, Classification):
     """Learners of classification see the columns of nodes; learners of this problem also see the graph."""
 
     name: ClassVar[str] = "node_classification"
-    words: ClassVar = frozenset({"node classification"})
-
-    @staticmethod
-    def objective(task: TaskSpec, profile: Profile) -> Objective:
-        return Classification.objective(task, profile).model_copy(update={"problem": NodeClassification.name})
 
     @staticmethod
     def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:  # noqa: ARG004 - as in every problem
@@ -103,19 +93,14 @@ class NodeClassification(OfNodes, Classification):
     ) -> ReportData:
         """Adds the homophily of the training nodes."""
         facts = super().report_data(splits, made, outputs, best)
-        found = homophily_of(self.nodes(splits.train), self.truth(splits.train))
-        return replace(facts, limits=(*facts.limits, homophily_text(found)))
+        found = homophily(self.nodes(splits.train), self.truth(splits.train))
+        return replace(facts, limits=(*facts.limits, found))
 
 
 class NodeClustering(OfNodes, Clustering):
     """Clusters nodes by their columns, averaged over neighbours."""
 
     name: ClassVar[str] = "node_clustering"
-    words: ClassVar = frozenset({"node clustering", "communities"})
-
-    @staticmethod
-    def objective(task: TaskSpec, profile: Profile) -> Objective:
-        return Clustering.objective(task, profile).model_copy(update={"problem": NodeClustering.name})
 
     def encoder(self, columns: Call, candidate: Candidate) -> Call:
         return Call(f"{NODES}.NodeFeatures", {"encoder": columns, "hops": HOPS})
@@ -140,31 +125,17 @@ class NodeClustering(OfNodes, Clustering):
         return np.asarray(averaged(nodes, [HOPS])[places].toarray())
 
 
-class Homophily(NamedTuple):
-    """Homophily of the edges between nodes of known class."""
-
-    share: float  # share of edges that join nodes of one class
-    chance: float  # expected share if edges were independent of classes
-    edges: int
-
-
-def homophily_of(nodes: Nodes, classes: NDArray[Any]) -> Homophily:
-    """Returns the homophily of nodes with known classes (n,), in the order of `nodes`."""
+def homophily(nodes: Nodes, classes: NDArray[Any]) -> str:
+    """Describes, for the report, how many edges join nodes of one class; `classes` (n,) are in the order of `nodes`."""
     links = nodes.links.tocoo()
-    ends = classes[links.row], classes[links.col]
-    names, counts = np.unique(ends[0], return_counts=True)
-    shares = counts / counts.sum() if len(names) else np.zeros(0)
-    same = float((ends[0] == ends[1]).mean()) if len(links.row) else 0.0
-    return Homophily(same, float((shares**2).sum()), len(links.row) // 2)
-
-
-def homophily_text(found: Homophily) -> str:
-    """Describes homophily in one sentence for the report."""
-    if not found.edges:
+    if not len(links.row):
         return "No edge joins two training nodes, so homophily is unknown."
-    gain = found.share - found.chance
+    first, second = classes[links.row], classes[links.col]
+    counts = np.unique(first, return_counts=True)[1]
+    share, chance = float((first == second).mean()), float(((counts / counts.sum()) ** 2).sum())
+    gain = share - chance
     how = "neighbours are alike" if gain > CLEAR else "neighbours differ" if gain < -CLEAR else "edges tell little"
     return (
-        f"Homophily: {found.share:.1%} of the {found.edges} edges between training nodes join nodes of one class, "
-        f"{found.chance:.1%} would by chance: {how}."
+        f"Homophily: {share:.1%} of the {len(links.row) // 2} edges between training nodes join nodes of one class, "
+        f"{chance:.1%} would by chance: {how}."
     )
