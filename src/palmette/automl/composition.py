@@ -155,11 +155,6 @@ def encoder_starts(learner: str, facts: DataFacts) -> tuple[tuple[Encoder, Encod
     return tuple((one, start) for one in usable for start in one.starts(facts) if start.learner == learner)
 
 
-def encoding_seconds(candidate: Candidate, facts: DataFacts) -> float:
-    """Returns the expected seconds to encode all training rows once, on one thread."""
-    return sum(one.seconds(facts) for one in encoders_of(candidate, facts))
-
-
 def encoders_of(candidate: Candidate, facts: DataFacts) -> list[Encoder]:
     """Returns the registered encoders that a candidate uses."""
     layout = learner_named(candidate.learner).layout

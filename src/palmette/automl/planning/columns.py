@@ -117,7 +117,7 @@ def left_out(task: TaskSpec, samples: Samples, profile: Profile) -> dict[str, st
         "it names the part of each row": [samples.split_column],
         "it names an entity, and new rows are of other ones": [profile.split.group],
     }
-    named = {name: why for why, names in reversed(reasons.items()) for name in names if name}
+    named = {name: why for why, names in reversed([*reasons.items()]) for name in names if name}
     asked = {column.name: why for name, why in named.items() if (column := samples.column(name))}
     unusable = {one.name: UNUSABLE[one.kind] for one in samples.columns if one.kind in UNUSABLE}
     kept = problem_named(profile.split.problem).kinds(task)

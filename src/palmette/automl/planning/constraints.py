@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from palmette.automl.artefacts import MeasuredRound, Plan
 from palmette.automl.candidates import Candidate, Ensembling, substance
-from palmette.automl.composition import available_learners, encoding_seconds, learner_named, meant
+from palmette.automl.composition import available_learners, encoders_of, learner_named, meant
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Track
 from palmette.automl.learners.learner import Cost
@@ -175,7 +175,7 @@ class Costs:
 
     def _expected(self, candidate: Candidate) -> Cost:
         cost = learner_named(candidate.learner).cost(self.facts)
-        encoding = encoding_seconds(candidate, self.facts)
+        encoding = sum(one.seconds(self.facts) for one in encoders_of(candidate, self.facts))
         return cost._replace(seconds=cost.seconds + self.facts.folds * encoding)
 
     @cached_property
