@@ -90,13 +90,12 @@ class SpectrumStatistics(SoundFeatures):
         centre = (shares * np.arange(BANDS)).sum(axis=1, keepdims=True) / shares.sum(axis=1, keepdims=True)
         values = np.hstack([cepstrum, centre])
         changes = np.diff(values, axis=0) if len(values) > 1 else np.zeros_like(values)
-        found = [self._of(part) for part in (values, changes)]
+        found = [
+            np.concatenate([one.mean(axis=0), one.std(axis=0), np.percentile(one, [25, 75], axis=0).ravel()])
+            for one in (values, changes)
+        ]
         crossings = float((np.diff(np.signbit(wave)) != 0).mean())
         return np.concatenate([*found, [len(energy) * HOP / RATE, crossings]]).astype("float32")
-
-    def _of(self, values: np.ndarray) -> np.ndarray:
-        quartiles = np.percentile(values, [25, 75], axis=0).ravel()
-        return np.concatenate([values.mean(axis=0), values.std(axis=0), quartiles])
 
 
 @dataclass(eq=False, repr=False)

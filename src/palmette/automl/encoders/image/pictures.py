@@ -138,13 +138,10 @@ def textures(grey: np.ndarray) -> np.ndarray:
     bits = np.stack([grey[y : y + height, x : x + width] > inner + 0.01 for y, x in ring])
     changes = (bits != np.roll(bits, 1, axis=0)).sum(axis=0)
     codes = np.where(changes <= 2, bits.sum(axis=0), 9)  # patterns with few changes are edges and corners
-    counts = [np.bincount(part.ravel(), minlength=10) / part.size for part in _quarters(codes)]
+    half = len(codes) // 2
+    quarters = codes[:half, :half], codes[:half, half:], codes[half:, :half], codes[half:, half:]
+    counts = [np.bincount(part.ravel(), minlength=10) / part.size for part in quarters]
     return np.sqrt(np.concatenate(counts)).astype("float32")
-
-
-def _quarters(values: np.ndarray) -> list[np.ndarray]:
-    half = len(values) // 2
-    return [values[:half, :half], values[:half, half:], values[half:, :half], values[half:, half:]]
 
 
 def colours(square: np.ndarray) -> np.ndarray:

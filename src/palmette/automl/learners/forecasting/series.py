@@ -52,7 +52,7 @@ def steps_from(first: Any, count: int, frequency: str) -> pd.Index:
 def grid_of(stamps: pd.Series, frequency: str) -> pd.Index:
     """Returns regular stamps that cover sorted ones, with their most common phase."""
     first, last = stamps.iloc[0], stamps.iloc[-1]
-    offset: Any = None if _is_number(frequency) else pd.tseries.frequencies.to_offset(frequency)
+    offset: Any = None if frequency.replace(".", "", 1).isdigit() else pd.tseries.frequencies.to_offset(frequency)
     try:
         step: Any = float(frequency) if offset is None else pd.Timedelta(offset)
     except ValueError:  # months and the like have no fixed length
@@ -82,7 +82,8 @@ def regular(rows: pd.DataFrame, time: str, frequency: str) -> pd.DataFrame:
     places = places_in(grid, rows[time])
     values = rows.drop(columns=time)
     if len(np.unique(places)) < len(places):
-        values = values.groupby(places).agg({name: _one_of(values[name]) for name in values})
+        is_number = pd.api.types.is_numeric_dtype
+        values = values.groupby(places).agg({name: "mean" if is_number(values[name]) else "last" for name in values})
     else:
         values = values.set_axis(places)
     return values.reindex(range(len(grid))).set_axis(grid)
@@ -118,11 +119,3 @@ def scales_of(series: Sequence[Series]) -> dict[str, float]:
     found = {one.key: float(np.std(one.values)) for one in series}
     floor = 0.01 * float(np.median(list(found.values()))) or 1e-9
     return {key: max(scale, floor) for key, scale in found.items()}
-
-
-def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isdigit()
-
-
-def _one_of(values: pd.Series) -> str:
-    return "mean" if pd.api.types.is_numeric_dtype(values.dtype) else "last"
