@@ -34,10 +34,10 @@ class Tuner:
 
     def ask(self, ranked: Sequence[Candidate]) -> Candidate | None:
         """Returns a candidate with new settings, or None. `ranked` lists the tunable candidates, best first."""
-        import optuna
-
         if not ranked or self.count >= MOST_TRIALS:
             return None
+        import optuna
+
         others = [one for one in ranked if one.learner != ranked[0].learner]
         base = others[0] if others and self.count % TURNS == TURNS - 1 else ranked[0]
         if base.learner not in self._studies:
