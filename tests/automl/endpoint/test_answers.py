@@ -23,7 +23,7 @@ def classed(prediction: str, **probabilities: float) -> dict[str, Any]:
     ("one", "other", "agrees"),
     [
         ({"prediction": 2.0}, {"prediction": 2.0 + 1e-9}, True),
-        ({"prediction": 2.0}, {"prediction": 2.0001}, False),
+        ({"prediction": 2.0}, {"prediction": 2.001}, False),
         ({"prediction": 2}, {"prediction": 2.0}, True),
         ({"prediction": 2}, {"prediction": "2"}, True),
         (classed("a", a=0.7, b=0.3), classed("a", a=0.7 + 1e-10, b=0.3), True),

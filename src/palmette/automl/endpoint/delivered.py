@@ -14,7 +14,7 @@ from palmette.automl.project import ANSWERS, run_program
 from palmette.documents import Model
 from palmette.engine import ArtefactStore, find_run, list_runs, run_state
 from palmette.engine.runs import summarise
-from palmette.errors import MachineError, RunError, UserError, did_you_mean
+from palmette.errors import MachineError, RunError, UserError
 from palmette.sandbox import Sandbox
 from palmette.sandbox.reading import read_made
 from palmette.sandbox.temporary import temporary_folder
@@ -135,17 +135,15 @@ def _with_files(rows: Path, table: str, tell: Callable[[str], object], names: li
 
 
 def rows_of_file(path: Path, table: str = "", tell: Callable[[str], object] = str) -> pd.DataFrame:
-    """The rows of a file with unchanged cells, under the column names that pandas reads."""
-    from palmette.automl.samples.formats import read_tables
-    from palmette.automl.samples.opening import open_file
+    """The rows of a file, or of joined tables, with unchanged cells, under the column names that pandas reads."""
+    from palmette.automl.samples import Repairs
+    from palmette.automl.samples.load import tables_at
 
-    found = {raw.name: raw for opened in open_file(path) for raw in read_tables(opened)}
-    if table not in found and (table or len(found) > 1):
-        message = f"There is no table {table!r} in {str(path)!r}.{did_you_mean(table, found)}"
-        several = f"There are {len(found)} tables in {str(path)!r}."
-        listed = ", ".join(map(repr, found))
-        raise UserError(message if table else several, f"Name one with --table: {listed}.", code="which-table")
-    raw = found[table] if table else next(iter(found.values()))
+    raw, *others = found = tables_at(path, table, Repairs())
+    if others:
+        listed = ", ".join(repr(one.name) for one in found)
+        message = f"There are {len(found)} tables in {str(path)!r}."
+        raise UserError(message, f"Name one with --table: {listed}.", code="which-table")
     for repair in raw.repairs:
         tell(repair.text)
     frame = raw.frame.set_axis(list(raw.sources), axis=1)

@@ -100,6 +100,24 @@ def _contents(columns: Sequence[SampleColumn], *tables: pd.DataFrame | None) -> 
     return files_digest(pd.concat([one for one in tables if one is not None]), kinds) if kinds else ""
 
 
+def tables_at(place: Path, table: str, repairs: Repairs) -> list[Raw]:
+    """The tables of a file or folder that `table` names, joined with related ones where it says so."""
+    return _named(_read(place, data_files(place), repairs), table, (), repairs)[0]
+
+
+def _named(raws: Sequence[Raw], table: str, arrays: Sequence[str], repairs: Repairs) -> tuple[list[Raw], list[Raw]]:
+    """The tables that are named, joined with their related ones, and these; TableError for an unknown name."""
+    options = tuple(raw.name for raw in raws)
+    first, *related = [table] if table in options else (_in_full(one.strip(), options) for one in table.split("+"))
+    if unknown := next((one for one in (first, *related) if one not in ("", ALL, *options)), ""):
+        remedy = f"There are {', '.join(map(repr, options))}."
+        message = f"There is no table {unknown!r}.{did_you_mean(unknown, options)}"
+        raise TableError(message, remedy, code="which-table", options=options)
+    beside = [raw for raw in raws if raw.name != first and (raw.name in related or ALL in related)]
+    chosen = with_arrays([raw for raw in raws if first in ("", ALL, raw.name)], arrays, repairs)
+    return [with_related(raw, beside, repairs, required=ALL not in related) for raw in chosen], beside
+
+
 def _in_full(name: str, options: Sequence[str]) -> str:
     """The name of a table with its suffix, which may be left out where that is clear."""
     found = [one for one in options if Path(one).stem == name]
@@ -119,15 +137,7 @@ def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...]) -> Loade
     raws = list(tables)
     if not targets and any(raw.format == "files" and LABEL in raw.names for raw in raws):
         targets = (LABEL,)
-    options = tuple(raw.name for raw in raws)
-    first, *related = [table] if table in options else (_in_full(one.strip(), options) for one in table.split("+"))
-    if unknown := next((one for one in (first, *related) if one not in ("", ALL, *options)), ""):
-        remedy = f"There are {', '.join(map(repr, options))}."
-        message = f"There is no table {unknown!r}.{did_you_mean(unknown, options)}"
-        raise TableError(message, remedy, code="which-table", options=options)
-    beside = [raw for raw in raws if raw.name != first and (raw.name in related or ALL in related)]
-    raws = with_arrays([raw for raw in raws if first in ("", ALL, raw.name)], arrays, repairs)
-    raws = [with_related(raw, beside, repairs, required=ALL not in related) for raw in raws]
+    raws, beside = _named(raws, table, arrays, repairs)
     named = len(raws) + (structure is not None) == len(places) and not any(Path(place).is_dir() for place in places)
     roles = assign(raws, named, table == ALL)
     for raw in roles.aside:
