@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shlex
 import subprocess
 import sys
@@ -115,14 +116,20 @@ def test_a_view_that_does_not_fit_the_shape_is_announced(repository: Callable[[s
     assert "has one decorated function per feature, but its functions take one table" in found.departures[0]
 
 
-def test_a_decorator_of_helpers_is_no_shape_of_features(repository: Callable[[str], Path], run_spec: Run) -> None:
-    root = repository("baskets")
-    timed = "from pyspark.sql import DataFrame\n\n\n" + "".join(
-        f"@timed\ndef {name}(df: DataFrame) -> DataFrame:\n    return df\n\n\n" for name in ("first", "second")
-    )
-    (root / "src/grocer/timing.py").write_text(timed, encoding="utf-8")
+@pytest.mark.parametrize("name", ["baskets", "scheduled"])
+def test_a_decorator_of_helpers_is_no_shape_of_features(
+    name: str, repository: Callable[[str], Path], run_spec: Run
+) -> None:
+    root = repository(name)
+    (root / "timing.py").write_text("def timed(function):\n    return function\n", encoding="utf-8")
+    for script in [one.module for one in find_neighbours(Checkout(root))]:
+        text = re.sub(r"(?m)^def ", "@timed\ndef ", script.text)
+        text = (
+            text.replace('"""\n', '"""\nfrom timing import timed\n', 1) + "\n\n@timed\ndef own(a) -> DataFrame: ...\n"
+        )
+        (root / script.path).write_text(text, encoding="utf-8")
     found = read_conventions(root, run_spec, parquet_view())
-    assert found.skeleton and not found.departures
+    assert found.skeleton and found.feature_functions is None
 
 
 def test_a_query_in_a_file_of_its_own_is_announced(repository: Callable[[str], Path], run_spec: Run) -> None:

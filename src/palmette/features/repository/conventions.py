@@ -138,7 +138,7 @@ def _decorated(
 ) -> tuple[FeatureFunctions | None, tuple[str, ...]]:
     """The shape of one decorated function per feature if the view fits it, and what a reviewer should know about it."""
     modules = [one.module for one in neighbours]
-    if not modules or not all(one in marked_modules(checkout) for one in modules):
+    if not modules or any(map(entry_of, modules)) or not all(one in marked_modules(checkout) for one in modules):
         return None, ()
     shape, what = feature_functions(modules), f"`{modules[0].path}` has one decorated function per feature"
     unfit = "its functions have a pattern that no rule fills" if shape is None else unfit_view(shape, view)

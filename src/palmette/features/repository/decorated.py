@@ -26,14 +26,16 @@ class _MarkedFunction(NamedTuple):
 def marked_modules(checkout: Checkout) -> list[Module]:
     """The modules with functions that a decorator of the repository marks as features.
 
-    None unless the decorator marks functions of different names.
+    None unless it marks functions of different names, and no function that every module has.
     """
     spark = [module for module in checkout.modules if "pyspark" in module.text and not module.is_test]
     found = [one for module in spark for one in _marked(module) if checkout.resolves(_origin(one))]
     marks = Counter(map(_origin, found))
     mine = [one for one in found if _origin(one) == max(marks, key=marks.__getitem__)]
-    several = len({one.function.name for one in mine}) > 1
-    return list({one.module.path: one.module for one in mine}.values()) if several else []
+    modules = {one.module.path: one.module for one in mine}
+    names = Counter(one.function.name for one in mine)
+    is_shared = len(modules) > 1 and max(names.values()) == len(modules)
+    return list(modules.values()) if len(names) > 1 and not is_shared else []
 
 
 def _marked(module: Module) -> Iterator[_MarkedFunction]:
