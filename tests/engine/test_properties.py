@@ -34,13 +34,19 @@ class Watched(RandomPlanner):
         self._shape = shape
 
     def decide(self, situation: Situation) -> Decision:
-        edges = {f"a{b}" for a, b in self._shape.edges if f"a{a}" == situation.state.position}
-        reachable = edges | {f"a{start}" for start in self._shape.starts}
-        assert set(situation.permitted) - {END} == reachable & situation.ready
+        reachable = [f"a{start}" for start in self._shape.starts] + self._after(situation.state.position)
+        for name in reachable:  # grows while fresh actors lead on
+            found = self._after(name) if name in situation.fresh else []
+            reachable += [other for other in found if other not in reachable]
+        lacking = {name for name in reachable if situation.wiring.missing(name, situation.state.digests)}
+        assert set(situation.permitted) - {END} == {*reachable} - lacking
         if END in situation.permitted:
             invoked = {name for name, actor in situation.state.actors.items() if actor.invocations}
             assert invoked <= situation.fresh and situation.topology.end[0] in situation.fresh
         return super().decide(situation)
+
+    def _after(self, name: str | None) -> list[str]:
+        return [f"a{b}" for a, b in self._shape.edges if f"a{a}" == name]
 
 
 @some

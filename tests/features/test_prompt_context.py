@@ -31,14 +31,14 @@ def test_every_feature_column_and_edge_is_said(user_offers: Callable[..., View])
     assert "- redemptions_30d [bigint not null, 0 where null]: number of rows of redemptions in the 30 days" in text
     assert "- average_amount [double]: amount_7d / redemptions_30d" in text
     assert "[T - w, T)" in text and "availability time" in text
-    columns = text.partition("Columns of the output, in this order:\n")[2].partition("\n\n")[0]
-    assert columns.split("\n")[0] == "- user_id bigint" and columns.count("\n") == 5
+    columns = text.partition("Columns of the output, in this order: ")[2].partition("\n\n")[0]
+    assert columns.split(", ")[0] == "user_id bigint" and columns.count(", ") == 5
 
 
 @pytest.mark.parametrize(("spec", "said", "unsaid"), [
     ("offer_daily",
      "ends the partition's day|`share`|one for every offer_id that has a row that counts in interactions in [T - 7d, T)"
-     " or in redemptions in [T - 28d, T);",
+     " or in redemptions in [T - 28d, T),",
      "midnight in|per user_id|`mode`|scd2"),
     ("decision_point_in_time",
      "exactly those of decisions|Europe/Lisbon|scd2 row|visible at T only, per user_id|of redeemed_at, redemption_id",
@@ -55,11 +55,11 @@ def test_tables_say_what_the_view_uses_in_full_and_no_places(user_offers: Callab
     tables = prompt_context.registry_of(user_offers())
     assert tables.rank == NEEDED and len(tables.items) == 2
     redemptions, users = tables.items
-    assert "event table, a row a happening at `redeemed_at`; keys: id" in redemptions
-    assert "a row counts only after `loaded_at`" in redemptions and "partitioned by `day`" in redemptions
+    assert "event table, time `redeemed_at`; keys: id" in redemptions
+    assert "available from `loaded_at`" in redemptions and "partitioned by `day`" in redemptions
     assert "  - amount double" in redemptions and "  - country string" in users
     assert "data/" not in whole(tables)
-    assert "not used by the view: surface string" in whole(prompt_context.registry_of(view_of("offer_daily")))
+    assert "other columns: surface string" in whole(prompt_context.registry_of(view_of("offer_daily")))
 
 
 def test_values_of_personal_columns_are_not_shown(user_offers: Callable[..., View]) -> None:

@@ -157,7 +157,7 @@ def test_a_prompt_that_does_not_fit_is_the_planners_to_judge_and_costs_nothing(
 ) -> None:
     monkeypatch.setattr(Writer, "sections", lambda *_: (section("word", "long " * 1000, rank=NEEDED),))
     provider = Canned([GOOD])
-    result = run_topology(setup(provider, prompt_tokens=2000), tmp_path)
+    result = run_topology(setup(provider, prompt_tokens=1700), tmp_path)
     assert result.status == "stopped" and not provider.prompts
     (violation,) = result.state.actor("writer").failure.violations
     assert violation.code == "prompt-too-long" and "with 'word'. Raise `prompt_tokens`." in violation.message

@@ -83,10 +83,10 @@ def test_an_answer_that_has_no_reason_to_hand_over_is_an_answer(nothing: str) ->
 
 def test_the_contract_names_every_field_and_its_form() -> None:
     text = describe(Two, "An example.")
-    assert '"cases" (list of Case): The cases.' in text and '"kind" (one of "a", "b"?)' in text
+    assert "- cases (list of Case): The cases." in text and '- kind? (one of "a", "b")' in text
     assert "```python script" in text and "```yaml config (may be left out)" in text
-    assert text.index("The cases.") < text.index('"terminate"') < text.index("An example.") < text.index("- Case")
-    assert text.endswith('- Case: "name" (text); "rows" (list of integer?)')
+    assert text.index("The cases.") < text.index("terminate?") < text.index("An example.") < text.index("- Case")
+    assert text.endswith("- Case: name (text); rows? (list of integer)")
 
 
 @pytest.mark.parametrize(

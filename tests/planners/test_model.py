@@ -142,7 +142,7 @@ def test_a_failure_ends_the_route_and_the_fault_is_mended_where_the_model_sees_i
     assert result.status == "finished" and len(provider.prompts) == 2
     assert result.state.actor("template").invocations == 2
     assert "Error 1: code [fault] code has the fault of template" in provider.prompts[1].messages[1].text
-    assert "template, asked whether it could be its doing: mend template" in provider.prompts[1].messages[1].text
+    assert "may be due to template: mend template" in provider.prompts[1].messages[1].text
 
 
 def test_illegal_choices_stop_the_run_within_bounds_and_are_never_followed(tmp_path: Path) -> None:
@@ -223,8 +223,8 @@ def test_what_the_artefacts_say_stays_inside_its_fence(tmp_path: Path) -> None:
     setup, provider = modelled({"route": ALL}, {"route": [STOP], "reason": "Enough."}, toys=(Attacker("config"),))
     run_topology(setup, tmp_path)
     text = provider.prompts[1].messages[1].text
-    start = text.index("The artefacts, in brief:")
-    block = text[start : text.index("Whom the next step may go to:")]
+    start = text.index("The artefacts:")
+    block = text[start : text.index("The next step may go to:")]
     assert block.count("````") == 2 and "{{permitted}}" in block
 
 

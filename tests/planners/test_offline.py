@@ -73,12 +73,12 @@ def test_without_a_fault_everyone_runs_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("faulty", "again", "way"),
     [
-        ("config", {"config", "template", "code"}, ["config", "template", "cases", "code"]),
-        ("utils", {"utils", "code"}, ["template", "utils", "tests", "code"]),
-        ("template", {"template", "code"}, ["template", "cases", "code"]),
+        ("config", {"config", "template", "code"}, ["config", "template", "code"]),
+        ("utils", {"utils", "code"}, ["utils", "code"]),
+        ("template", {"template", "code"}, ["template", "code"]),
         ("cases", {"cases", "tests", "code"}, ["cases", "tests", "code"]),
         ("tests", {"tests", "code"}, ["tests", "code"]),
-        ("code", {"code"}, ["cases", "code"]),
+        ("code", {"code"}, ["code"]),
     ],
 )
 def test_a_fault_is_mended_where_it_lies_along_permitted_edges(

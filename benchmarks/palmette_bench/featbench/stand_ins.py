@@ -42,7 +42,7 @@ NEEDS = {
     "config_generator": (),
     "utils_retriever": ("config",),
     "code_template_generator": ("config",),
-    "testcase_generator": ("template",),
+    "testcase_generator": (),
     "testcase_coder": ("cases", "template"),
     "code_generator": ("config", "template", "utilities", "cases", "tests"),
     "pull_request": ("config", "tests", "script"),

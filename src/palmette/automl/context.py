@@ -17,12 +17,11 @@ from palmette.automl.profile import ColumnProfile, NumberFacts, Profile
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.llm import NEEDED, Section, section
 
-FIGURES = (
-    "error alone: the share of the dummy's error that the column removes by itself on unseen rows; "
-    "missing: the share of rows without a value"
-)
+FIGURES = "(removes: the share of a constant prediction's error that the column alone removes on unseen rows)"
 EXAMPLES = 3
 FEW = 0.0005  # smaller shares are not mentioned
+LITTLE = 0.005  # nor are smaller reductions of the error
+SKEWED = 1.0  # nor is a smaller skew
 MEANING = {
     "latency": "seconds to answer a request for one row",
     "batch_time": "seconds to predict all hold-out rows",
@@ -59,7 +58,7 @@ def columns(blueprint: Blueprint, profile: Profile) -> Section:
     """A line for each used column, strongest first, then the existing derived features."""
     known = {one.name: one for one in profile.columns}
     ranked = sorted(blueprint.columns, key=lambda one: known[one.name].rank if one.name in known else 0)
-    lines = [f"({FIGURES})"]
+    lines = [FIGURES]
     for one in ranked:
         unit = f" in {one.reading.affix}" if one.reading.affix else ""
         figures = _figures(known[one.name]) if one.name in known else ()
@@ -118,14 +117,15 @@ def described(candidate: Candidate) -> str:
     given = json.dumps(dict(candidate.settings), ensure_ascii=False) if candidate.settings else "usual settings"
     strategy = candidate.strategy.model_dump(exclude_defaults=True)
     around = f", {json.dumps(strategy)}" if strategy else ""
-    tuned = ", tuned with the time that is left" if candidate.tuned else ""
-    return f"{candidate.name} ({candidate.learner}): {given}{around}{tuned}"
+    learner = "" if candidate.name == candidate.learner else f" ({candidate.learner})"
+    return f"{candidate.name}{learner}: {given}{around}{', tuned' if candidate.tuned else ''}"
 
 
 def _words(task: TaskSpec) -> Iterator[str]:
     if task.sentence:
         yield f"request in words: {task.sentence}"
-    yield from (f"not understood so far, heed it where it concerns your part: {words!r}" for words in task.unread)
+    if task.unread:
+        yield f"not understood so far: {'; '.join(map(repr, task.unread))}"
 
 
 def _request(known: PlanContext) -> Iterator[str]:
@@ -159,14 +159,12 @@ def _task(blueprint: Blueprint, profile: Profile) -> Iterator[str]:
     folds = blueprint.folds
     by = f" by {folds.by!r}" if folds.by else ""
     yield f"{blueprint.rows} training rows, {folds.count} {folds.kind} folds{by}"
-    match folds.kind:
-        case "time":
-            yield f"rows to predict are later than all training rows, by {folds.by!r}"
-        case "grouped":
-            yield f"rows to predict belong to values of {folds.by!r} that training has not seen"
-        case _:
-            yield "rows to predict are like the training rows"
-    yield "columns that the request declares to be known only later are dropped; rows are predicted one by one"
+    relations = {
+        "time": f"are later than all training rows, by {folds.by!r}",
+        "grouped": f"belong to values of {folds.by!r} that training has not seen",
+    }
+    yield f"rows to predict {relations.get(folds.kind, 'are like the training rows')}"
+    yield "columns that are known only later are dropped; rows are predicted one by one"
     one = "one model is wanted" if blueprint.ensembling == "single" else f"ensembles: {blueprint.ensembling}"
     yield f"{blueprint.seconds:.0f} s for search and final fit; {one}"
     yield from blueprint.remarks
@@ -198,8 +196,8 @@ def _figures(found: ColumnProfile) -> Iterator[str]:
         yield f"{found.distinct} values: {common}"
     if found.missing > FEW:
         yield f"missing {found.missing:.1%}"
-    if found.rank:
-        yield f"error alone {found.error_reduction:.0%}"
+    if found.rank and found.error_reduction >= LITTLE:
+        yield f"removes {found.error_reduction:.0%}"
 
 
 def _quoted(text: str) -> str:
@@ -208,4 +206,5 @@ def _quoted(text: str) -> str:
 
 def _numbers(found: NumberFacts) -> str:
     whole = "whole numbers " if found.whole else ""
-    return f"{whole}{found.least:.4g} to {found.most:.4g}, median {found.median:.4g}, skew {found.skew:.1f}"
+    skew = f", skew {found.skew:.1f}" if abs(found.skew) >= SKEWED else ""
+    return f"{whole}{found.least:.4g} to {found.most:.4g}, median {found.median:.4g}{skew}"

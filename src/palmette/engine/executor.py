@@ -56,6 +56,8 @@ class Executor:
             elif decision.next == STOP:
                 raise RunStopped(decision.diagnosis or "The planner stopped without a reason.", code="planner-stopped")
             else:
+                for name in self._reachable(situation.state, situation.fresh)[decision.next]:
+                    self._recorder.record(e.ActorReused(actor=name))
                 self._walk(decision.next)
 
     def _decide(self, situation: Situation) -> Decision:
@@ -75,9 +77,7 @@ class Executor:
         state, topology = self._recorder.state, self._setup.topology
         digests = state.digests
         fresh = frozenset(name for name in topology.actors if self._wiring.is_fresh(name, state))
-        ready = frozenset(name for name in topology.actors if not self._wiring.missing(name, digests))
-        edges = topology.actors[state.position].next if state.position in topology.actors else ()
-        permitted = [name for name in dict.fromkeys([*edges, *topology.start]) if name in ready]
+        permitted = [*self._reachable(state, fresh)]
         if self._unmet(state, fresh) is None:
             permitted.append(END)
         return Situation(
@@ -87,12 +87,23 @@ class Executor:
             wiring=self._wiring,
             permitted=tuple(permitted),
             fresh=fresh,
-            ready=ready,
             implicated=self._implicated,
             pay=self._paid_calls.payer("planner"),
             artefact=lambda name: self._store.get(digests[name]),
             recall=self._setup.recall,
         )
+
+    def _reachable(self, state: RunState, fresh: frozenset[str]) -> dict[str, tuple[str, ...]]:
+        """The actors that the next step may go to, each with the fresh actors passed on the way, at no cost."""
+        nodes, digests = self._setup.topology.actors, state.digests
+        edges = nodes[state.position].next if state.position in nodes else ()
+        ways = {name: tuple[str, ...]() for name in (*edges, *self._setup.topology.start)}
+        waiting = list(ways)
+        for name in waiting:  # grows while fresh actors lead on
+            found = [other for other in nodes[name].next if name in fresh and other not in ways]
+            ways |= {other: (*ways[name], name) for other in found}
+            waiting += found
+        return {name: way for name, way in ways.items() if not self._wiring.missing(name, digests)}
 
     def _walk(self, name: str) -> None:
         state = self._recorder.state
@@ -147,8 +158,7 @@ class Executor:
             return self._unmet(situation.state, situation.fresh) or ""
         if decision.next not in known:
             return f"There is no actor {decision.next!r}.{did_you_mean(decision.next, known)}"
-        if decision.next not in situation.ready:
-            missing = self._wiring.missing(decision.next, situation.state.digests)
+        if missing := self._wiring.missing(decision.next, situation.state.digests):
             return f"{decision.next} needs {', '.join(missing)}, which does not exist yet."
         return (
             f"{decision.next} may not follow {situation.state.position or 'the start'}; "

@@ -43,9 +43,9 @@ class Situation:
     actors: Mapping[str, Actor]
     wiring: Wiring
     permitted: tuple[str, ...]
-    """Successors of the current actor and start actors whose inputs exist; END if it is allowed."""
+    """Successors of the current actor, start actors, and what follows those of them that are fresh, if their inputs
+    exist; END if it is allowed."""
     fresh: frozenset[str]  # actors whose last success still holds
-    ready: frozenset[str]  # actors whose required inputs exist
     implicated: Callable[[str, Violation], str | None]
     """Asks an actor whether its output could have caused a violation, and what it should do differently."""
     pay: Pay = pay_unrecorded  # makes a paid call once; the journal remembers the answer

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import takewhile
 
-from palmette.features.artefacts import Conventions, RunRequest, Utilities, Utility
+from palmette.features.artefacts import Conventions, Utilities, Utility
 from palmette.features.frame_json import encode
 from palmette.features.oracle.reference import longest
 from palmette.features.repository import Checkout, Neighbour, find_neighbours
@@ -25,11 +26,6 @@ README_TOKENS: Mapping[Stage, int] = {"config": 600, "utilities": 600, "scripts"
 """Token limits of README excerpts, by stage."""
 NEIGHBOUR_TOKENS = 2500
 """Token limit of a neighbouring file; longer files are cut."""
-
-
-def specification(request: RunRequest) -> Section:
-    """The specification as written by its author."""
-    return section("specification", request.fsc.text, rank=NEEDED, language="yaml")
 
 
 def facts(known: Mapping[str, str]) -> str:
@@ -67,12 +63,13 @@ def registry_of(view: View) -> Section:
 
 def meaning(view: View) -> Section:
     """The view in words: its rows, times, features, and rules about boundaries."""
-    features = [view.feature(name) for name in view.derivation_order]
+    features = {name: view.feature(name) for name in view.derivation_order}
+    columns = (name if name in features else f"{name} {kind}" for name, kind in view.output.items())
     blocks = [
         _block("Rows", _rows(view)),
-        _block("Columns of the output, in this order", [f"{name} {kind}" for name, kind in view.output.items()]),
+        f"Columns of the output, in this order: {', '.join(columns)}",
         _block("Sources", [_source(source) for source in view.sources]),
-        _block("Features, each after those it needs", [_feature(feature, view) for feature in features]),
+        _block("Features, each after those it needs", [_feature(feature, view) for feature in features.values()]),
         _block("Rules", _rules(view)),
     ]
     return section("meaning", *blocks, rank=NEEDED)
@@ -82,18 +79,22 @@ def neighbour(checkout: Checkout, view: View, *, outlined: bool = False) -> Sect
     """The team's script of another view that shares most tables with this one; the shortest in a tie.
 
     Args:
-        outlined: Whether to replace the functions' bodies by `...`.
+        outlined: Whether to replace the functions' bodies by `...`; otherwise its docstring and imports are left out.
     """
-    found = _nearest(checkout, view)
-    text = _cut(_outline(found.module.text) if outlined else found.module.text) if found else ""
+    found = min(
+        _others(checkout, view),
+        key=lambda other: (-sum(name in other.module.text for name in view.tables), len(other.module.text)),
+        default=None,
+    )
+    text = _cut((_outline if outlined else _without_head)(found.module.text)) if found else ""
     return section("neighbour", text, rank=3, language="python")
 
 
 def neighbour_test(checkout: Checkout, view: View, conventions: Conventions) -> Section:
-    """The shortest test file of another view."""
+    """The outline of the shortest test file of another view."""
     paths = [conventions.test_path.replace("{view}", other.view) for other in _others(checkout, view)]
     texts = sorted(filter(None, map(checkout.text, paths)), key=len)
-    return section("neighbour", *map(_cut, texts[:1]), rank=3, language="python")
+    return section("neighbour", *(_cut(_outline(text)) for text in texts[:1]), rank=3, language="python")
 
 
 def _cut(text: str) -> str:
@@ -103,6 +104,13 @@ def _cut(text: str) -> str:
         lines = lines[: len(lines) * 3 // 4]
     left = len(text.splitlines()) - len(lines)
     return "\n".join([*lines, *([f"[... {left} lines more]"] if left else [])])
+
+
+def _without_head(text: str) -> str:
+    """A module without its docstring and imports."""
+    head = (ast.Expr, ast.Import, ast.ImportFrom)
+    ends = [0, *(node.end_lineno or 0 for node in takewhile(lambda node: isinstance(node, head), ast.parse(text).body))]
+    return "\n".join(text.splitlines()[ends[-1] :]).strip("\n")
 
 
 def _outline(text: str) -> str:
@@ -117,14 +125,6 @@ def _outline(text: str) -> str:
     return "\n".join(lines)
 
 
-def _nearest(checkout: Checkout, view: View) -> Neighbour | None:
-    return min(
-        _others(checkout, view),
-        key=lambda other: (-sum(name in other.module.text for name in view.tables), len(other.module.text)),
-        default=None,
-    )
-
-
 def _others(checkout: Checkout, view: View) -> list[Neighbour]:
     return [other for other in find_neighbours(checkout) if other.view != view.name]
 
@@ -136,14 +136,14 @@ def _block(title: str, lines: Iterable[str]) -> str:
 
 def _table(table: Table, used: Collection[str] | None) -> str:
     kinds = {
-        "event": f"event table, a row a happening at `{table.event_time}`",
-        "snapshot": f"snapshot table, the state of a key as of `{table.event_time}`",
-        "scd2": f"scd2 table, the state of a key in [{table.valid_from}, {table.valid_to or 'now'})",
-        "dimension": "dimension table, the current state of a key",
+        "event": f"event table, time `{table.event_time}`",
+        "snapshot": f"snapshot table, states as of `{table.event_time}`",
+        "scd2": f"scd2 table, states in [{table.valid_from}, {table.valid_to or 'now'})",
+        "dimension": "dimension table, current states",
     }
     facts = [
         f"{kinds[table.kind]}; keys: {', '.join(table.keys)}{'' if table.keys_enforced else ' (may repeat)'}",
-        *([f"a row counts only after `{table.available_time}`"] if table.available_time else []),
+        *([f"available from `{table.available_time}`"] if table.available_time else []),
         *(f"partitioned by `{one.column}`{f', the UTC day of {one.of}' if one.of else ''}" for one in table.partitions),
     ]
     needed = {*table.keys, table.event_time, table.available_time, table.valid_from, table.valid_to}
@@ -152,7 +152,7 @@ def _table(table: Table, used: Collection[str] | None) -> str:
     rest = [f"{column.name} {column.type}" for column in table.columns if column not in full]
     about = f": {table.description}" if table.description else ""
     lines = [f"table {table.name}{about}", *(f"  {fact}" for fact in facts), *(f"  - {_column(one)}" for one in full)]
-    return "\n".join([*lines, *([f"  not used by the view: {', '.join(rest)}"] if rest else [])])
+    return "\n".join([*lines, *([f"  other columns: {', '.join(rest)}"] if rest else [])])
 
 
 def _column(column: RegisteredColumn) -> str:
@@ -179,8 +179,8 @@ def _rows(view: View) -> Iterator[str]:
         windows = ((source, longest(view, source)) for source in view.sources)
         places = [f"{one.name} {_reach(window)}" for one, window in windows if window is not None]
         yield (
-            f"one for every {' and '.join(view.grain)} that has a row that counts in {' or in '.join(places)}; any "
-            "such row will do, whether or not a feature's own condition holds for it. A null key makes no row."
+            f"one for every {' and '.join(view.grain)} that has a row that counts in {' or in '.join(places)}, "
+            "whatever the conditions of features; a null key makes no row"
         )
     own = view.spine.cutoff if view.spine else ""
     cutoff = {
@@ -218,7 +218,8 @@ def _feature(feature: ViewFeature, view: View) -> str:
         ]
     )
     about = f" ({feature.description})" if feature.description else ""
-    return f"{feature.name} [{kind}]: {definition(feature, view)}{about}"
+    words = f"; in the author's words: {feature.words}" if feature.words else ""
+    return f"{feature.name} [{kind}]: {definition(feature, view)}{about}{words}"
 
 
 _FUNCTIONS: dict[AggregateFunction, str] = {
@@ -239,10 +240,9 @@ _FUNCTIONS: dict[AggregateFunction, str] = {
 def _rules(view: View) -> Iterator[str]:
     kinds = {table.kind for table in view.tables.values()}
     if any(source.is_event for source in view.sources):
-        yield "A window w at T holds the event times in [T - w, T): one at T does not count, one at T - w does."
-        yield "All history ends before T, too. A null event time never counts."
+        yield "A window w holds event times in [T - w, T). All history ends before T. A null event time never counts."
     if any(table.available_time for table in view.tables.values()):
-        yield "A row counts only when its availability time is before T, too; a null one never counts."
+        yield "A row counts only when its availability time is before T, too; a null one never is."
     if any(feature.window and feature.window.days for feature in view.features):
         yield f"N days go back N calendar days in {view.zone}, to the same time of day."
     if kinds - {"event"}:

@@ -43,7 +43,7 @@ class Answer(Model):
     fix: str = Field(default="")
     """On a repeated attempt: what is changed, and why that helps."""
     terminate: str = Field(default="")
-    """In place of everything else, to hand the task back: what is wrong, and whose it is."""
+    """Alone, if the task cannot be done with what is given: what is wrong, and whose it is."""
 
     @property
     def hands_over(self) -> bool:
@@ -122,7 +122,7 @@ def describe(answer: type[Answer], example: str = "") -> str:
     lines = []
     for name in [*own, *(name for name in properties if name not in own)]:
         meaning = " ".join((answer.model_fields[name].description or "").split())
-        lines.append(f'- "{name}" ({_type(properties[name])}{"" if name in needed else "?"}): {meaning}')
+        lines.append(f"- {name}{'' if name in needed else '?'} ({_type(properties[name])}): {meaning}")
     first = "Give one JSON object in a ```json block"
     first = first if needed or not code else "A JSON object in a ```json block may come first"
     parts = [f"{first}. A ? marks what may be left out:", "\n".join(lines)]
@@ -131,11 +131,12 @@ def describe(answer: type[Answer], example: str = "") -> str:
         optional = "" if answer.model_fields[name].is_required() else " (may be left out)"
         parts.append(f"Give one block that begins with the line ```{language} {name}{optional}: {meaning}")
     if code:
-        parts.append("Code goes into its block only, whole, never into the JSON object, and nothing is elided in it.")
+        parts.append("Code stands in its block only, whole, with nothing elided.")
     parts += [f"For example:\n\n{example}"] if example else []
     if definitions := schema.get("$defs"):
-        named = [f"- {name}: {_type(definitions[name], name)}" for name in _in_order(properties, definitions)]
-        parts += ["Types:\n\n" + "\n".join(named)] if named else []
+        known, names = dict[str, str](), _in_order(properties, definitions)
+        named = [f"- {name}: {'; '.join(_fields(definitions[name], known))}" for name in names]
+        parts += ["Types (a field without a type is as above):\n\n" + "\n".join(named)] if named else []
     return "\n\n".join(parts)
 
 
@@ -328,7 +329,7 @@ def _typed(answer: type[A], values: dict[str, Any]) -> A | BadAnswer:
         return BadAnswer("answer-wrong-fields", f"The answer does not fit: {wrong}. Give the whole answer again.")
 
 
-def _type(part: dict[str, Any], name: str = "") -> str:
+def _type(part: dict[str, Any]) -> str:
     """A JSON Schema type in words; null is not named, because what may be null may be left out."""
     if "enum" in part:
         return "one of " + ", ".join(json.dumps(value) for value in part["enum"])
@@ -343,8 +344,6 @@ def _type(part: dict[str, Any], name: str = "") -> str:
     match part.get("type"):
         case "array":
             return f"list of {_type(part.get('items') or {})}"
-        case "object" if "properties" in part and name:
-            return "; ".join(_fields(part))
         case "object":
             return "object"
         case "string":
@@ -353,13 +352,16 @@ def _type(part: dict[str, Any], name: str = "") -> str:
             return str(other or "anything")
 
 
-def _fields(part: dict[str, Any]) -> Iterator[str]:
+def _fields(part: dict[str, Any], known: dict[str, str]) -> Iterator[str]:
+    """The fields of a type; one that equals the last of its name, in `known`, is only named."""
     for name, field in part["properties"].items():
         default = field.get("default")
         otherwise = f", else {json.dumps(default)}" if default and isinstance(default, str | int) else ""
-        optional = "" if name in part.get("required", []) else f"?{otherwise}"
         meaning = " ".join(str(field.get("description", "")).split()).rstrip(".")
-        yield f'"{name}" ({_type(field)}{optional}){": " + meaning if meaning else ""}'
+        optional = "" if name in part.get("required", []) else "?"
+        text = f"{name}{optional} ({_type(field)}{otherwise}){': ' + meaning if meaning else ''}"
+        yield f"{name}{optional}" if known.get(name) == text else text
+        known[name] = text
 
 
 def _words(label: str) -> list[str]:

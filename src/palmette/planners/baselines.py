@@ -40,5 +40,6 @@ class RandomPlanner:
             return Decision(STOP, diagnosis="No actor is permitted from here.")
         position = situation.state.position
         edges = situation.topology.actors[position].next if position in situation.topology.actors else ()
-        eligible = [name for name in situation.permitted if name in edges or name == END] or list(situation.permitted)
+        ahead = [name for name in situation.permitted if name in edges or name == END]
+        eligible = ahead or [name for name in situation.permitted if name in situation.topology.start]
         return Decision(Random(f"{self._seed}:{situation.state.decisions}").choice(eligible))

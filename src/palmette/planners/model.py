@@ -24,39 +24,33 @@ from palmette.llm.prompt import load_prompt
 from palmette.planners.planner_context import open_failures, planner_context
 
 
-class DecisionAnswer(Answer):
-    """The model's decision."""
+class PlannerAnswer(Answer):
+    """What a decision on a route and one on a step have in common."""
 
     reason: str = Field(default="")
     """What has happened and, after a failure, why it is the fault of the target; one or two sentences."""
-    route: tuple[str, ...]
-    """The actors to go to, in order, the next one first, and END as the last; ["STOP"] when nothing can help; [] with
-    a question."""
     target: str = ""
-    """The one actor that must do its work anew although its inputs have not changed; empty when there is none."""
+    """After a failure: the one actor that must do its work anew although its inputs have not changed."""
     instruction: str = ""
-    """What the target should do differently: concrete, in words that it understands without this page."""
+    """What the target, or else the next actor, should make or do differently; it does not see this page."""
     errors: tuple[int, ...] = ()
-    """Numbers of the errors that the target is held responsible for; all of them when left out."""
+    """Numbers of the errors that the target is responsible for. Default: all."""
     question: str = ""
     """One precise question, when only a human can decide."""
 
 
-class StepAnswer(Answer):
+class DecisionAnswer(PlannerAnswer):
+    """The model's decision on the rest of the run."""
+
+    route: tuple[str, ...]
+    """The actors to go to, in order, then END; ["STOP"] when nothing can help; [] with a question."""
+
+
+class StepAnswer(PlannerAnswer):
     """The model's decision on one step."""
 
-    reason: str = Field(default="")
-    """What has happened and, after a failure, why it is the fault of the target; one or two sentences."""
     next: str = ""
     """The actor to go to; END when the run is complete, STOP when nothing can help; empty with a question."""
-    target: str = ""
-    """After a failure: the one actor that must do its work anew, if `next` is only on the way to it."""
-    instruction: str = ""
-    """The prompt for the target, or else for the next actor: what it should make or do differently here."""
-    errors: tuple[int, ...] = ()
-    """Numbers of the errors that the target is held responsible for; all of them when left out."""
-    question: str = ""
-    """One precise question, when only a human can decide."""
 
 
 class LanguageModelPlanner:
@@ -72,23 +66,26 @@ class LanguageModelPlanner:
             )
         self.model = model
         by_step = planner_calls == "step"
-        self.answer: type[DecisionAnswer | StepAnswer] = StepAnswer if by_step else DecisionAnswer
+        self.answer: type[PlannerAnswer] = StepAnswer if by_step else DecisionAnswer
         self.file = load_prompt(Path(__file__).with_suffix(".md"))
         self.parts = load_plain(read_text(Path(__file__).with_name("calls.yaml")))[planner_calls]
 
     def decide(self, situation: Situation) -> Decision:
         if self.answer is DecisionAnswer and (route := situation.state.route):
+            while route[0] in situation.fresh and route[1:2] and route[1] in situation.permitted:
+                route = route[1:]
             return Decision(route[0], then=route[1:])
         try:
             answer = self.model.ask(self.render(situation), self.answer, situation.pay)
         except AnswerError as error:
             return Decision(STOP, diagnosis=error.message)
-        if not isinstance(answer, DecisionAnswer | StepAnswer):
-            reason = answer.reason or "no reason given."
-            return Decision(STOP, diagnosis=f"The model hands the planning over: {reason}")
-        if answer.question:
+        if isinstance(answer, PlannerAnswer) and answer.question:
             return _ask(answer, situation)
-        return _step(answer, situation) if isinstance(answer, StepAnswer) else _go(answer, situation)
+        if isinstance(answer, DecisionAnswer):
+            return _go(answer, situation)
+        if isinstance(answer, StepAnswer):
+            return _step(answer, situation)
+        return Decision(STOP, diagnosis=f"The model hands the planning over: {answer.reason or 'no reason given.'}")
 
     def render(self, situation: Situation) -> Prompt:
         """The complete prompt."""
@@ -96,7 +93,7 @@ class LanguageModelPlanner:
         return self.file.prompt(PLANNER, self.answer, planner_context(situation), tokens, self.parts)
 
 
-def _ask(answer: DecisionAnswer | StepAnswer, situation: Situation) -> Decision:
+def _ask(answer: PlannerAnswer, situation: Situation) -> Decision:
     """The question, unless it was already asked and there is nothing more to learn."""
     last = situation.state.answer
     if last and (last.answer is None or last.question == answer.question):
@@ -121,6 +118,6 @@ def _step(answer: StepAnswer, situation: Situation) -> Decision:
     return Decision(answer.next, target, answer.instruction, answer.reason, blamed if answer.target else ())
 
 
-def _blamed(answer: DecisionAnswer | StepAnswer, situation: Situation) -> tuple[Violation, ...]:
+def _blamed(answer: PlannerAnswer, situation: Situation) -> tuple[Violation, ...]:
     faults = open_failures(situation)
     return tuple(fault.violation for fault in faults if not answer.errors or fault.number in answer.errors)

@@ -29,7 +29,10 @@ class OfflinePlanner:
         for name in self._wanted(situation):
             failure = situation.state.actor(name).failure
             if failure and self._is_open(situation, name, failure):
-                return self._mend(situation, name, failure)
+                if advice := self._advice(situation, name, failure):
+                    return self._send_back(situation, name, advice)
+                if name not in situation.fresh:
+                    return self._ask(situation, name, failure)
         return self._advance(situation)
 
     def _wanted(self, situation: Situation) -> tuple[str, ...]:
@@ -39,8 +42,11 @@ class OfflinePlanner:
         return situation.wiring.needed([*situation.topology.end, *invoked, *instructed])
 
     def _is_open(self, situation: Situation, name: str, failure: ActorFailed) -> bool:
-        """Whether a failure still holds: none of its inputs has changed or is about to."""
-        if name in situation.fresh or name in situation.state.pending:
+        """Whether a failure still holds: none of its inputs has changed or is about to.
+
+        An actor that did not manage what it was sent back for is open although its earlier output is still there.
+        """
+        if name in situation.state.pending or (name in situation.fresh and not situation.state.actor(name).refused):
             return False
         wiring = situation.wiring
         if failure.key != wiring.current_key(name, situation.state.digests):
@@ -49,33 +55,26 @@ class OfflinePlanner:
             wiring.lineage[name]
         )
 
-    def _mend(self, situation: Situation, name: str, failure: ActorFailed) -> Decision:
-        for again in (False, True):
-            if advice := self._advice(situation, name, failure, again=again):
-                return self._send_back(situation, name, advice)
-        return self._ask(situation, name, failure)
+    def _advice(self, situation: Situation, name: str, failure: ActorFailed) -> dict[str, dict[Violation, str]]:
+        """By suspect, the most upstream first: the violations that it should mend, and what it should do differently.
 
-    def _advice(
-        self, situation: Situation, name: str, failure: ActorFailed, *, again: bool
-    ) -> dict[str, dict[Violation, str]]:
-        """By suspect: the violations that implicate it first, and what it should do differently."""
-        found, left = dict[str, dict[Violation, str]](), list(failure.violations)
-        for suspect in self._suspects(situation, name, failure):
-            advice = {
-                violation: text
-                for violation in left
-                if self._may_return(situation, suspect, violation, again=again)
-                and (text := situation.implicated(suspect, violation))
-            }
-            if advice and situation.way(suspect):
-                found[suspect] = advice
-                left = [violation for violation in left if violation not in advice]
-        return found
-
-    def _suspects(self, situation: Situation, name: str, failure: ActorFailed) -> list[str]:
-        """The actor and those upstream, first to last, those before the others that mended such failures earlier."""
+        Each violation is for the first actor that it implicates and that was not yet sent back for it, or else for one
+        whose output has changed since. Those that mended such failures in earlier runs are asked first.
+        """
+        upstream = (*situation.wiring.lineage[name], name)
         recalled = {one.fault for violation in failure.violations for one in situation.recall(violation.code)}
-        return sorted((*situation.wiring.lineage[name], name), key=lambda one: one not in recalled)
+        suspects = [suspect for suspect in upstream if situation.way(suspect)]
+        suspects.sort(key=lambda one: one not in recalled)
+        found: dict[str, dict[Violation, str]] = {suspect: {} for suspect in upstream}
+        for violation in failure.violations:
+            ways = ((again, suspect) for again in (False, True) for suspect in suspects)
+            for again, suspect in ways:
+                if self._may_return(situation, suspect, violation, again=again) and (
+                    text := situation.implicated(suspect, violation)
+                ):
+                    found[suspect][violation] = text
+                    break
+        return {suspect: advice for suspect, advice in found.items() if advice}
 
     def _may_return(self, situation: Situation, suspect: str, violation: Violation, *, again: bool) -> bool:
         """Whether a suspect was not yet sent back for a violation; with `again`, not for its current output."""
@@ -102,11 +101,8 @@ class OfflinePlanner:
         found = failure.violations
         tried = sorted(actor for actor in situation.actors if any(situation.state.returns(actor, v) for v in found))
         what = "; ".join(dict.fromkeys(f"{v.message} [{v.code}]" for v in failure.violations)) or failure.reason
-        history = (
-            f"Sent back without success: {', '.join(dict.fromkeys(tried))}."
-            if tried
-            else ("No actor recognises its output as the cause.")
-        )
+        sent = f"Sent back without success: {', '.join(tried)}." if tried else ""
+        history = sent or "No actor recognises its output as the cause."
         answer = situation.state.answer
         if answer is None:
             unsure = [actor for actor in situation.wiring.lineage[name] if not situation.actors[actor].has_criterion]

@@ -12,13 +12,15 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from palmette.engine.actor import PastAttempt, Violation
+from palmette.engine.actor import Violation
 from palmette.engine.events import ActorFailed
 from palmette.engine.planner import Situation
 from palmette.llm import NEEDED, Section, section
 
 EVIDENCE = 1200
 """Characters shown of a violation's evidence."""
+EVIDENCED = 2
+"""Violations of a code that are shown with their evidence."""
 LINES = 12
 """Lines shown of an artefact's file."""
 WIDTH = 160
@@ -79,12 +81,11 @@ def _topology(situation: Situation) -> Iterator[str]:
         actor = situation.actors[name]
         needs = ", ".join(dict.fromkeys(wiring.required[name].values())) or "nothing"
         if takes := ", ".join(dict.fromkeys(wiring.optional[name].values())):
-            needs += f"; takes {takes} where there is one"
-        measured = "is measured" if actor.has_criterion else "nothing measures it"
+            needs += f"; takes {takes}"
+        measured = "" if actor.has_criterion else "; nothing measures it"
         yield (
             f"{name}: {actor.description}\n"
-            f"  needs {needs}; makes {actor.produces}; {measured}\n"
-            f"  may be followed by {', '.join(node.next) or 'nobody'}"
+            f"  needs {needs}; makes {actor.produces}{measured}; next: {', '.join(node.next) or 'nobody'}"
         )
 
 
@@ -124,13 +125,15 @@ def _errors(situation: Situation) -> Iterator[str]:
     for name, failure in _failures(situation):
         if failure.reason or not failure.violations:
             yield f"{name} gave up: {failure.reason or 'no reason given.'}"
+    codes = [violation.code for _, _, violation in failures]
     for number, name, violation in failures:
         about = f" (about {violation.subject})" if violation.subject else ""
         lines = [f"Error {number}: {name} [{violation.code}] {violation.message}{about}"]
-        lines += [_cut(violation.evidence)] if violation.evidence.strip() else []
+        is_shown = codes[: number - 1].count(violation.code) < EVIDENCED
+        lines += [_cut(violation.evidence)] if is_shown and violation.evidence.strip() else []
         for suspect in (*situation.wiring.lineage[name], name):
             if advice := situation.implicated(suspect, violation):
-                lines.append(f"{suspect}, asked whether it could be its doing: {advice}")
+                lines.append(f"may be due to {suspect}: {advice.replace(violation.message, '(this)')}")
         back = [suspect for suspect in situation.topology.actors if situation.state.returns(suspect, violation)]
         lines += [f"Already sent back for this: {', '.join(back)}"] if back else []
         lines += map(str, situation.recall(violation.code))
@@ -139,14 +142,9 @@ def _errors(situation: Situation) -> Iterator[str]:
 
 def _attempts(situation: Situation, name: str) -> Iterator[str]:
     for attempt in situation.state.actor(name).attempts[-ATTEMPTS:]:
-        yield f"{name}, attempt {attempt.number}: {_attempt(attempt)}"
-
-
-def _attempt(attempt: PastAttempt) -> str:
-    text = [f"reason: {attempt.reason}"] if attempt.reason else []
-    text += [f"fix: {attempt.fix}"] if attempt.fix else []
-    codes = ", ".join(dict.fromkeys(violation.code for violation in attempt.violations))
-    return "; ".join([*text, f"result: {codes or 'no output'}"])
+        codes = ", ".join(dict.fromkeys(violation.code for violation in attempt.violations))
+        facts = {"reason": attempt.reason, "fix": attempt.fix, "result": codes or "no output"}
+        yield f"{name}, attempt {attempt.number}: {'; '.join(f'{key}: {text}' for key, text in facts.items() if text)}"
 
 
 def _remarks(situation: Situation) -> Iterator[str]:
@@ -170,11 +168,11 @@ def _artefacts(situation: Situation, nearest: list[str]) -> Iterator[str]:
     names = list(situation.state.artefacts)
     for name in [*(one for one in names if one in made), *(one for one in names if one not in made)]:
         version = situation.state.artefacts[name]
-        by = "given" if version.by == "given" else f"by {version.by}"
         files: list[str] = []
         rest = _brief(situation.artefact(name), files)
         data = [json.dumps(rest, ensure_ascii=False)[: 4 * WIDTH]] if rest else []
-        yield "\n".join([f"{name}, version {version.number}, {by}", *(data + files if made else [])])
+        head = f"{name}, version {version.number}, {version.by if version.by == 'given' else f'by {version.by}'}"
+        yield "\n".join([head, *(data + files if made and version.by != "given" else [])])
 
 
 def _brief(value: JsonValue, files: list[str]) -> JsonValue:

@@ -188,7 +188,7 @@ def test_the_script_writer_is_shown_configuration_and_utilities(team: SmallTeam)
     text = prompt(team, "code_generator")
     assert 'source:sales: `config["inputs"]["sales"]` (parquet)' in text and "`--as-of`" in text
     assert "from lib import ratio\ncall: ratio({numerator}, {denominator})\nNull on zero." in text
-    assert "Sales of a store." in text, "a neighbouring script"
+    assert 'groupBy("store_id")' in text and "Sales of a store." not in text, "a neighbouring script without its head"
 
 
 @pytest.mark.parametrize(("name", "reply", "violation"), [

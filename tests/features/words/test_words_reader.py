@@ -136,9 +136,8 @@ def test_two_files_alone_are_read_the_same_way(run_file: Path) -> None:
 def test_the_model_is_shown_words_tables_and_vocabulary_and_only_what_is_open(run_file: Path) -> None:
     _, provider = read(run_file, reading())
     system, user = (message.text for message in provider.prompts[0].messages)
-    assert f"growth [double]: {WORDS}" in user and "- amount double: Euros." in user
-    assert "\norders_30d [" not in user, "the rules understand it"
-    assert '"days_since_last"' in system and "GapStep" in system and '"terminate"' in system
+    assert "```\ngrowth\n```" in user and WORDS in user and "- amount double: Euros." in user
+    assert '"days_since_last"' in system and "GapStep" in system and "terminate?" in system
     assert str(run_file.parents[1]) not in system + user
 
 

@@ -188,17 +188,18 @@ class _Reader:
                     values[field] = tuple(dict.fromkeys((*values.get(field, ()), *value)))
                 else:
                     values[field] = value
-        quoted = {path: " … ".join(dict.fromkeys(quotes)) for path, quotes in words.items()}
-        sources = {path: FieldSource(origin="sentence", words=quote) for path, quote in quoted.items()}
+        quoted = ((path, " … ".join(dict.fromkeys(quotes))) for path, quotes in words.items())
+        sources = {path: FieldSource(origin="sentence", words=quote) for path, quote in quoted}
         values["target"] = values.get("target", ("",))[0]
         return TaskSpec(sentence=self.text, sources=sources, **values)
 
     def unread(self) -> Iterator[str]:
-        """Yields runs of unmatched words, without filler words at either end."""
+        """Yields runs of unmatched words on one side of a bracket, without filler words at either end."""
         for start, end in self.sentences:
             run: list[re.Match[str]] = []
             for word in (*_WORD.finditer(self.plain, start, end), None):
-                goes_on = word is not None and self._is_free(run[0].start() if run else word.start(), word.end())
+                gap = self.plain[run[-1].end() : word.start()] if run and word else ""
+                goes_on = word and self._is_free((run or [word])[0].start(), word.end()) and not re.search(r"[()]", gap)
                 if word is not None and goes_on:
                     run.append(word)
                     continue

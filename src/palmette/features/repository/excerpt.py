@@ -38,6 +38,8 @@ _EVERYWHERE = re.compile(
 )
 _OPERATION = re.compile(r"install|set.?up|licen[cs]e|contribut|deploy|getting started|usage|running", re.IGNORECASE)
 _COMMANDS = re.compile(r"\s*(```|~~~)\w*\n\s*(\$ |(pip|make|git|python|pytest|ruff|docker|uv|poetry|spark-submit)\b)")
+_TREE = re.compile(r"(?:(?:```|~~~)\w*\n)?(?:[│├└─|\s]*[\w.<>{}*-]+/\S*(?:[ \t]{2,}.*)?(?:\n|$))+(?:```|~~~)?")
+"""A list of paths; the paths that matter are given to each actor."""
 _LONGEST = 12
 """Maximum length of a block in lines."""
 _HEADING = re.compile(r"#{1,6} ")
@@ -68,7 +70,7 @@ def excerpt(text: str, stage: Stage, tokens: int) -> str:
 
 def _score(block: _Block, stage: Stage) -> int | None:
     """Rank of a block, where 0 is the most relevant; None to leave it out."""
-    if _COMMANDS.match(block.text):
+    if _COMMANDS.match(block.text) or _TREE.fullmatch(block.text):
         return None
     if _WORDS[stage].search(block.heading):
         return 0

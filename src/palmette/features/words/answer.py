@@ -13,30 +13,8 @@ from palmette.llm import Answer
 FORMS = ("aggregate", "expression", "lookup", "derive")
 
 
-class HelperFeature(Model):
-    """An internal feature; exactly one of `aggregate`, `expression`, `lookup`."""
-
-    name: Name
-    """A new name."""
-    dtype: TypeName
-    """Spark SQL type."""
-    default: str | int | float | bool | None = None
-    """Replaces null."""
-    aggregate: Aggregate | None = None
-    """Aggregates the rows of a source."""
-    expression: Expression | None = None
-    """The same in SQL."""
-    lookup: Lookup | None = None
-    """Looks up a value of one row."""
-
-    @property
-    def feature(self) -> Feature:
-        """As the resolver takes it."""
-        return Feature.model_validate({**dict(self), "internal": True})
-
-
-class FeatureReading(Model):
-    """The meaning of the words of one feature; exactly one of `aggregate`, `expression`, `lookup`, `derive`."""
+class ComputedFeature(Model):
+    """A feature with its computation; exactly one of the forms is given."""
 
     name: Name
     """Name of the feature."""
@@ -46,10 +24,29 @@ class FeatureReading(Model):
     """The same in SQL."""
     lookup: Lookup | None = None
     """Looks up a value of one row."""
+
+
+class HelperFeature(ComputedFeature):
+    """An internal feature with a new name."""
+
+    dtype: TypeName
+    """Spark SQL type."""
+    default: str | int | float | bool | None = None
+    """Replaces null."""
+
+    @property
+    def feature(self) -> Feature:
+        """As the resolver takes it."""
+        return Feature.model_validate({**dict(self), "internal": True})
+
+
+class FeatureReading(ComputedFeature):
+    """The meaning of the words of one feature."""
+
     derive: str | None = None
     """Row-wise expression over other features (helpers too), grain keys, kept spine columns and `as_of`."""
     helpers: tuple[HelperFeature, ...] = ()
-    """Helpers that only this feature uses."""
+    """Internal features that it needs; others may use them by name."""
 
     def reading(self, sources: tuple[SourceSpec, ...] = ()) -> WordsReading:
         """As the resolver takes it."""

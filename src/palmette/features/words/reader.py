@@ -12,10 +12,10 @@ from palmette.documents import Located
 from palmette.engine import Human, Paid, Pay, Spend
 from palmette.errors import InputError, Mistake
 from palmette.features import prompt_context
-from palmette.features.spec.dfr import Registry
+from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.fsc import Feature, FeatureSpec
 from palmette.features.spec.words import WordsReading
-from palmette.features.words.answer import FORMS, FeatureReading, HelperFeature, OpenQuestion, WordsAnswer
+from palmette.features.words.answer import FORMS, OpenQuestion, WordsAnswer
 from palmette.llm import NEEDED, Answerer, Prompt, section
 from palmette.llm.prompt import load_prompt
 
@@ -84,11 +84,9 @@ class WordsReader:
         self, spec: Located[FeatureSpec], text: str, registry: Registry, asked: Asked, tried: Sequence[str]
     ) -> Prompt:
         file = load_prompt(Path(__file__).with_name("prompt.md"))
-        used = [table for table in registry.tables if table.name in text]
-        tables = [*used, *(table for table in registry.tables if table not in used)]
         sections = (
-            section("features", *(_feature(*one) for one in asked.values()), rank=NEEDED),
-            prompt_context.registry(tables).model_copy(update={"rank": 1}),
+            section("features", ", ".join(asked), rank=NEEDED),
+            prompt_context.registry(_reached(spec.value, text, registry)).model_copy(update={"rank": 1}),
             section("specification", text, rank=NEEDED, language="yaml"),
             section("tried", *tried, rank=NEEDED),
         )
@@ -101,12 +99,14 @@ def feature_of(spec: Located[FeatureSpec], problem: Mistake) -> Feature | None:
     return spec.value.features[int(found[1])] if found else None
 
 
-def _feature(feature: Feature, problem: Mistake) -> str:
-    default = f", default {feature.default!r}" if feature.default is not None else ""
-    about = f"\n  description: {feature.description}" if feature.description else ""
-    null = "" if feature.nullable else " not null"
-    kind = f"{feature.dtype}{null}{default}"
-    return f"{feature.name} [{kind}]: {feature.words}{about}\n  the rules report: {problem.message}"
+def _reached(spec: FeatureSpec, text: str, registry: Registry) -> list[Table]:
+    """The tables that the specification names or that have its keys, and those that their columns lead to."""
+    grain = {key for entity in spec.entities for key in entity.keys}
+    columns = {table.name: {column.name for column in table.columns} for table in registry.tables}
+    found = [table for table in registry.tables if table.name in text or grain <= columns[table.name]]
+    for table in found:  # grows while tables lead on
+        found += [one for one in registry.tables if one not in found and columns[table.name].issuperset(one.keys)]
+    return found or [*registry.tables]
 
 
 def _form_problems(answer: WordsAnswer, asked: Mapping[str, object]) -> list[Mistake]:
@@ -118,8 +118,7 @@ def _form_problems(answer: WordsAnswer, asked: Mapping[str, object]) -> list[Mis
         for name, count in counts.items()
         if count != int(name in asked)
     ]
-    parts: list[FeatureReading | HelperFeature] = [*answer.features]
-    parts += [helper for one in answer.features for helper in one.helpers]
+    parts = [part for one in answer.features for part in (one, *one.helpers)]
     found += [
         f"{part.name!r} has {' and '.join(forms) or 'no computation'}; give exactly one."
         for part in parts

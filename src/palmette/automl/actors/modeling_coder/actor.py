@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from palmette.automl.actors.coder import Coder, CoderInput, ModelsAnswer
 from palmette.automl.artefacts import WrittenCode
 from palmette.automl.composition import unavailable
@@ -32,8 +34,8 @@ class ModelingCoder(Coder):
         return not is_planned or super().is_settled(input, context)
 
     def sections(self, input: ModelingInput, context: Context) -> tuple[Section, ...]:
-        own = (one.text for one in input.preprocessing.modules)
-        return (*super().sections(input, context), section("features", *own, rank=2, language="python"))
+        own = (ast.get_docstring(ast.parse(one.text)) or one.path for one in input.preprocessing.modules)
+        return (*super().sections(input, context), section("features", *own, rank=2))
 
     def check(self, input: ModelingInput, output: WrittenCode, context: Context) -> Verdict:
         """Its learner uses what it may, and keeps the estimator contract on a sample of training rows."""

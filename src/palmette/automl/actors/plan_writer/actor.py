@@ -32,7 +32,7 @@ class PlanDraft(Model):
     idea: str
     """The belief about these data that sets it apart; one sentence."""
     learners: tuple[str, ...] = ()
-    """Listed learners or families, in the order of training; empty for all, the most promising first."""
+    """In the order of training; empty for all, the most promising first."""
     ensembling: Ensembling = "best"
     tuning: bool = True
     """Whether time that is left is spent on the settings of the leading candidates."""
@@ -76,9 +76,8 @@ class PlanWriter(RuledAgent):
         lines = list[str]()  # learners that can be afforded, with the expected costs of the first configuration of each
         for one in first_of_each(affordable(known)):
             learner, cost = learner_named(one.learner), known.costs.of(one)
-            families = f" [{', '.join(sorted(learner.families))}]" if learner.families else ""
             costs = f"{cost.seconds:g} s, {cost.megabytes:g} MB, {cost.milliseconds:g} ms"
-            lines.append(f"{learner.name}{families}: {learner.description} {learner.track}; {costs}")
+            lines.append(f"{learner.name}: {learner.description} {learner.track}; {costs}")
         return (
             section("count", str(input.task.plans), rank=NEEDED),
             shown.request(known),

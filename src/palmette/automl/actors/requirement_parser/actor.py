@@ -190,8 +190,7 @@ class RequirementParser(RuledAgent):
         given = [f"{field}: {source.words}" for field, source in input.given_task.sources.items()]
         metrics: dict[str, list[str]] = {}
         for name, words in vocabulary().metrics.items():
-            shown = name if words.better == "higher" else f"{name} (lower is better)"
-            metrics.setdefault(words.problem, []).append(shown)
+            metrics.setdefault(words.problem, []).append(name)
         columns = [
             f"{one.name}: {one.kind}, {'?' if one.distinct is None else one.distinct} values, e.g. "
             + ", ".join(repr(value[:40]) for value in one.examples[:EXAMPLES])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
@@ -13,19 +13,12 @@ from palmette.documents import Model
 from palmette.engine.actor import Attempt, Context, Measurement, TextFile, Verdict, Violation
 from palmette.features import prompt_context
 from palmette.features.actors.code_template_generator.offline import write_template
-from palmette.features.artefacts import Config, Conventions, Role, RunRequest, Template, Utilities
+from palmette.features.artefacts import Config, Conventions, RunRequest, Template, Utilities
 from palmette.features.repository import Checkout, find_neighbours, read_conventions
 from palmette.features.signature import declared, signature
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Python, Section, section
-
-_ROLES: Mapping[Role, str] = {
-    "load": "reads the tables",
-    "build": "builds the features from data frames alone",
-    "write": "writes the features",
-    "main": "runs it all",
-}
 
 
 class TemplateInput(Model):
@@ -77,9 +70,8 @@ class CodeTemplateGenerator(Agent):
     def sections(self, input: TemplateInput, context: Context) -> tuple[Section, ...]:
         conventions = self.conventions
         return (
-            section("view", _view_facts(self.view), rank=NEEDED),
+            section("view", _view_facts(self.view, conventions, input.config), rank=NEEDED),
             section("functions", "\n".join(_functions(self.view, conventions)), rank=NEEDED, language="python"),
-            section("habits", _habits(conventions, input.config), rank=NEEDED),
             prompt_context.utilities(input.utilities, lambda one: f"from {one.module} import {one.name}"),
             prompt_context.readme(self.checkout, self.run_spec.repository.readme, "scripts"),
             prompt_context.neighbour(self.checkout, self.view, outlined=True),
@@ -144,8 +136,8 @@ def _absent_conventions(conventions: Conventions) -> Iterator[tuple[str, str]]:
         yield rf"No module named '{re.escape(conventions.package)}['.]", f"package {conventions.package!r}"
 
 
-def _view_facts(view: View) -> str:
-    """Facts about the view, for its docstring."""
+def _view_facts(view: View, conventions: Conventions, config: Config) -> str:
+    """Facts about the view, for its docstring, and about the script."""
     known = {
         "feature view": view.name,
         "description": view.description,
@@ -155,6 +147,9 @@ def _view_facts(view: View) -> str:
         "tables": ", ".join(view.tables),
         "features": ", ".join(feature.name for feature in view.features if not feature.internal),
         "output": view.table_name,
+        "line length": str(conventions.line_length),
+        "options of main": f"{conventions.config_option}, {conventions.as_of_option}",
+        "class of the configuration": config.class_name,
     }
     return prompt_context.facts(known)
 
@@ -164,16 +159,7 @@ def _functions(view: View, conventions: Conventions) -> Iterator[str]:
     for shape in conventions.functions:
         returns = f" -> {shape.returns}" if shape.returns else ""
         parameters = ", ".join(declared(view, conventions, shape))
-        yield f"def {shape.name}({parameters}){returns}: ...  # {_ROLES[shape.role]}"
-
-
-def _habits(conventions: Conventions, config: Config) -> str:
-    known = {
-        "line length": str(conventions.line_length),
-        "options of main": f"{conventions.config_option}, {conventions.as_of_option}",
-        "class of the configuration": config.class_name,
-    }
-    return prompt_context.facts(known)
+        yield f"def {shape.name}({parameters}){returns}: ...  # {shape.role}"
 
 
 def _missing_functions(tree: ast.Module, output: Template, view: View) -> list[Violation]:

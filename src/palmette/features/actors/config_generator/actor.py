@@ -123,7 +123,7 @@ class ConfigGenerator(Agent):
             section("class", *_sources(team.schema, checkout), rank=NEEDED, language="python"),
             section("neighbours", *files, rank=1, language=format_of(team.path)),
             prompt_context.readme(checkout, self.run_spec.repository.readme, "config"),
-            prompt_context.registry_of(self.view),
+            prompt_context.registry((self.view.tables[name] for name in sorted(self.view.tables)), used=()),
             section("specification", without_cases(input.request.fsc.text), rank=NEEDED, language="yaml"),
         )
 

@@ -24,7 +24,7 @@ from palmette.features.actors.testcase_generator.offline import (
 )
 from palmette.features.actors.testcase_generator.recipe import recipe
 from palmette.features.actors.testcase_generator.rows import Row, completed
-from palmette.features.artefacts import RunRequest, Template, TestCase, TestCases
+from palmette.features.artefacts import RunRequest, TestCase, TestCases
 from palmette.features.checks.mutation import output_change
 from palmette.features.frame_json import encode, encode_row, timestamp_of
 from palmette.features.oracle.errors import NotCovered, WouldFail
@@ -43,7 +43,6 @@ UNCOMPUTABLE = "The oracle cannot compute this view."
 
 class GeneratorInput(Model):
     request: RunRequest
-    template: Template | None = None
 
 
 class Given(Model):
@@ -96,17 +95,14 @@ class TestcaseGenerator(Agent):
     def _mistakes(self) -> list[str]:
         """The mistakes that some case can detect; boundaries first, because each of them must be detected."""
         possible = self.suite().possible
-        found: dict[bool, dict[str, list[str]]] = {True: defaultdict(list), False: defaultdict(list)}
+        found: dict[bool, dict[str, dict[str, None]]] = {True: defaultdict(dict), False: defaultdict(dict)}
         for other in self.suite().deviants:
             if other.what in possible and other.is_listed:
                 where, _, what = other.what.rpartition(": ")
-                found[other.is_boundary][what].append(where or self.view.name)
-        lines = {
-            needed: "\n".join(f"- {what} ({', '.join(dict.fromkeys(where))})" for what, where in listed.items())
-            for needed, listed in found.items()
-        }
+                found[other.is_boundary][what][where or self.view.name] = None
+        lines = {needed: "\n".join(_by_place(listed)) for needed, listed in found.items()}
         return [
-            f"Each of these must show, of each that it names:\n{lines[True]}" if lines[True] else "",
+            f"Each must show, for each name:\n{lines[True]}" if lines[True] else "",
             "Of each feature, a row with a value and a row with the default (or null).",
             f"These should show too:\n{lines[False]}" if lines[False] else "",
         ]
@@ -256,3 +252,9 @@ class TestcaseGenerator(Agent):
             return violation
         message = f"A script that is wrong in {violation.subject!r} passes all cases."
         return violation.model_copy(update={"message": message, "evidence": output_change(violation)})
+
+
+def _by_place(listed: Mapping[str, Mapping[str, None]]) -> Iterator[str]:
+    """Mistakes that can be made in the same features, on one line."""
+    for where in dict.fromkeys(map(", ".join, listed.values())):
+        yield f"- {where}: {'; '.join(what for what, places in listed.items() if ', '.join(places) == where)}"

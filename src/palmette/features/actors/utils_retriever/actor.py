@@ -95,6 +95,15 @@ class UtilsRetriever(Agent):
             fix="Left it out; the script does this itself." if blamed else "",
         )
 
+    def is_settled(self, input: UtilsRetrieverInput, context: Context) -> bool:
+        """Whether exactly one candidate for each need passes its proofs."""
+        if context.attempts or context.evidence:
+            return False
+        demands = self._demands(input.config)
+        candidates = self._find_candidates(demands)
+        tried = zip(candidates, self._prove(candidates, input.config), strict=True)
+        return sorted(one.need for one, reason in tried if not reason) == sorted(one.need for one in demands)
+
     def sections(self, input: UtilsRetrieverInput, context: Context) -> tuple[Section, ...]:
         demands = self._demands(input.config)
         found = self._find_candidates(demands)
