@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -34,7 +35,8 @@ def test_a_converted_model_predicts_as_the_model(
     package = fitted(tmp_path, Sandbox(), blueprint, selection_of(blueprint, *learners), guests(problem))
     rows = guests(problem, 100, seed=1)
     monkeypatch.setattr(onnx_export, "delivered", lambda _: package.folder)
-    monkeypatch.setattr(onnx_export, "artefact", lambda *_: blueprint)
+    artefacts = {"blueprint": blueprint, "samples": None, "profile": SimpleNamespace(split=None)}
+    monkeypatch.setattr(onnx_export, "artefact", lambda run, name, kind: artefacts[name])
     monkeypatch.setattr(DataSplits, "of", lambda *_: DataSplits(rows, rows, None))
     if inverse is None:
         with pytest.raises(UserError) as refused:
@@ -50,7 +52,8 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     blueprint, rows = blueprint_of("regression", columns=COLUMNS), guests("regression", 20)
     monkeypatch.setattr(onnx_export, "PROGRAM", "import no_such_converter")
     monkeypatch.setattr(onnx_export, "delivered", lambda _: tmp_path)
-    monkeypatch.setattr(onnx_export, "artefact", lambda *_: blueprint)
+    artefacts = {"blueprint": blueprint, "samples": None, "profile": SimpleNamespace(split=None)}
+    monkeypatch.setattr(onnx_export, "artefact", lambda run, name, kind: artefacts[name])
     monkeypatch.setattr(DataSplits, "of", lambda *_: DataSplits(rows, rows, None))
     with pytest.raises(MachineError, match="no_such_converter"):
         export_onnx("run", tmp_path / "model.onnx")
