@@ -66,20 +66,7 @@ def build_features(run_file: str | Path, *, observer: Observer | None = None) ->
 
 
 __all__ = [
-    "AutoMLRun",
-    "DeliveryError",
-    "DeveloperError",
-    "InputError",
-    "MachineError",
-    "Mistake",
-    "ModelError",
-    "PalmetteError",
-    "RunError",
-    "RunStopped",
-    "TopologyError",
-    "UserError",
-    "__version__",
-    "automl",
-    "build_features",
-    "check_features",
-]
+    "AutoMLRun", "DeliveryError", "DeveloperError", "InputError", "MachineError", "Mistake", "ModelError",
+    "PalmetteError", "RunError", "RunStopped", "TopologyError", "UserError", "__version__", "automl",
+    "build_features", "check_features",
+]  # fmt: skip

@@ -210,14 +210,16 @@ def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Mistake:
     shown = _shown(value)
     match kind:
         case "extra_forbidden":
-            known = _keys(place.owner)
+            owner = _strip(place.owner)
+            known = list(owner.model_fields) if _is_model(owner) else []
             remedy = _QUOTE if _is_rest(key) else f"Known keys: {', '.join(known)}."
             message = f"The key {key!r} is not known here."
             return Mistake("unknown-key", message, remedy, value=key, nearest=nearest(key, known))
         case "missing":
             return Mistake("missing-key", f"The key {key!r} is missing.", "Add it.", value=key)
         case "literal_error":
-            known = _choices(context.get("expected", ""))
+            expected = context.get("expected", "")
+            known = re.findall(r"'([^']*)'", expected) or [expected]
             if shown in known:
                 return Mistake("wrong-type", f"{value!r} is text here.", "Write it without quotes.", value=shown)
             message = f"{_spoken(value)} is not one of {', '.join(known)}."
@@ -257,18 +259,9 @@ def _unknown_kind(value: Any, place: _ErrorLocation) -> Mistake:
     return Mistake("unknown-step", message, f"Known: {', '.join(known)}.", value=", ".join(keys), nearest=hint)
 
 
-def _keys(owner: Any) -> list[str]:
-    owner = _strip(owner)
-    return list(owner.model_fields) if _is_model(owner) else []
-
-
 def _is_rest(key: str) -> bool:
     """Whether a key is the end of a value with a comma in it, as in `{derive: round(x, 2)}`."""
     return any(key.count(one) != key.count(other) for one, other in ("()", "[]", "<>"))
-
-
-def _choices(expected: str) -> list[str]:
-    return re.findall(r"'([^']*)'", expected) or [expected]
 
 
 def _lower(message: str) -> str:

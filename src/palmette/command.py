@@ -20,7 +20,6 @@ from palmette.errors import MachineError, ModelError, UserError
 from palmette.llm.context import fenced
 from palmette.llm.messages import Prompt, Reply, Settings
 from palmette.llm.relay import as_markdown
-from palmette.llm.text import estimate_tokens
 from palmette.sandbox import Access, Limits, Sandbox
 from palmette.sandbox.reading import read_made
 from palmette.sandbox.temporary import temporary_folder
@@ -72,13 +71,7 @@ class CommandProvider:
                 message = f"{self.name} {done.ended} with status {done.exit_code}: {done.last_line[:500]}"
                 raise ModelError(message, f"Try it by hand; {READ} and {VARIABLES} allow more.", code="command-failed")
             answer = _left(folder, before) or done.stdout
-        return Reply(
-            text=answer,
-            model=self.name,
-            input_tokens=estimate_tokens(text),
-            output_tokens=estimate_tokens(answer),
-            counted=False,
-        )
+        return Reply.estimated(self.name, text, answer)
 
 
 class McpProvider(CommandProvider):

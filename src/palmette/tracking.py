@@ -50,21 +50,20 @@ class _Tracking(Observer):
         self._folder = folder
 
     def event(self, entry: Entry) -> None:
-        if isinstance(entry.event, e.RunEnded) and (why := self._failure()):
-            place = urlsplit(os.environ[SETTING])
-            shown = place._replace(netloc=place.netloc.rpartition("@")[2], query="").geturl()
-            print(f"mlflow: the run is not logged to {shown}: {why}", file=sys.stderr, flush=True)
-
-    def _failure(self) -> str:
-        """Logs the run; why that failed, or nothing."""
+        if not isinstance(entry.event, e.RunEnded):
+            return
         command = [sys.executable, "-P", "-m", "palmette.tracking", str(self._folder)]
         try:
             done = subprocess.run(
                 command, env=_BOUNDED | os.environ, timeout=PATIENCE, capture_output=True, text=True, check=False
             )
+            why = hider()(done.stderr.strip().rpartition("\n")[2][:500]) if done.returncode else ""
         except subprocess.TimeoutExpired:
-            return f"it takes more than {PATIENCE:g} s."
-        return hider()(done.stderr.strip().rpartition("\n")[2][:500]) if done.returncode else ""
+            why = f"it takes more than {PATIENCE:g} s."
+        if why:
+            place = urlsplit(os.environ[SETTING])
+            shown = place._replace(netloc=place.netloc.rpartition("@")[2], query="").geturl()
+            print(f"mlflow: the run is not logged to {shown}: {why}", file=sys.stderr, flush=True)
 
 
 def log_run(folder: Path) -> None:
@@ -73,7 +72,10 @@ def log_run(folder: Path) -> None:
 
     state, client = run_state(folder), mlflow.MlflowClient()
     experiment = mlflow.set_experiment(os.environ.get(EXPERIMENT) or "palmette").experiment_id
-    values = _values(folder, state)
+    store, names = ArtefactStore(folder), ("task", "comparison", "assessment", "delivery")
+    values: dict[str, Any] = {
+        name: store.get(state.artefacts[name].digest) for name in names if name in state.artefacts
+    }
     header = Topology.model_validate_json(state.header.topology) if state.header else None
     run = _found(client, experiment, {RUN: folder.name}, folder.name, _milliseconds(state.started))
     tags = {"palmette.environment": state.opened.environment if state.opened else ""}
@@ -93,13 +95,6 @@ def log_run(folder: Path) -> None:
     client.set_terminated(run.info.run_id, _STATUS.get(ended, "KILLED"), _milliseconds(state.last))
 
 
-def _values(folder: Path, state: RunState) -> dict[str, Any]:
-    """What an AutoML run measured and delivered."""
-    store = ArtefactStore(folder)
-    names = ("task", "comparison", "assessment", "delivery")
-    return {name: store.get(state.artefacts[name].digest) for name in names if name in state.artefacts}
-
-
 def _found(client: MlflowClient, experiment: str, tags: dict[str, str], name: str, started: int) -> Run:
     """The run that has these tags, made if there is none."""
     wanted = " and ".join(f"tags.`{key}` = '{value}'" for key, value in tags.items())
@@ -113,10 +108,13 @@ def _batch(
     from mlflow.entities import Metric, Param, RunTag
 
     hide, now = hider(), _milliseconds(time.time())
+    texts = {
+        key: one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for key, one in parameters.items()
+    }
     client.log_batch(
         run.info.run_id,
         [Metric(_key(name), float(value), now, 0) for name, value in metrics.items()],
-        [Param(_key(name), hide(_text(value))[:LONGEST]) for name, value in parameters.items()],
+        [Param(_key(name), hide(text)[:LONGEST]) for name, text in texts.items()],
         [RunTag(name, value) for name, value in tags.items()],
     )
 
@@ -201,10 +199,6 @@ def _log_model(run: Run, folder: Path, package: str) -> None:
 def _key(name: str) -> str:
     """A name with the characters that MLflow permits."""
     return re.sub(r"[^\w./ -]", "_", name)[:250]
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _milliseconds(seconds: float | None) -> int:

@@ -67,7 +67,7 @@ def test_what_may_not_be_looked_at_is_no_bug(
     def denied() -> None:
         raise OSError(number, os.strerror(number), LONG)
 
-    monkeypatch.setattr("palmette.cli.runs.list_runs", denied)
+    monkeypatch.setattr("palmette.engine.list_runs", denied)
     error = refused(capsys, "runs")
     assert error["code"] == "unusable-path" and "(6000 characters)" in error["message"]
 

@@ -143,7 +143,7 @@ def test_a_bug_is_one_message_with_a_trace_in_a_file(
     def broken() -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("palmette.cli.runs.list_runs", broken)
+    monkeypatch.setattr("palmette.engine.list_runs", broken)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     code, _, err = call(capsys, "runs")
     assert code == 70 and "ZeroDivisionError" in err and "Traceback" not in err
@@ -180,7 +180,7 @@ def test_a_full_disk_is_not_a_bug(capsys: pytest.CaptureFixture[str], monkeypatc
     def full() -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "runs/x")
 
-    monkeypatch.setattr("palmette.cli.runs.list_runs", full)
+    monkeypatch.setattr("palmette.engine.list_runs", full)
     code, _, err = call(capsys, "runs")
     assert code == 3 and "No space left on device at 'runs/x'. Free disk space" in err
 
@@ -189,7 +189,7 @@ def test_ctrl_c_says_how_to_go_on(capsys: pytest.CaptureFixture[str], monkeypatc
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("palmette.cli.runs.list_runs", interrupted)
+    monkeypatch.setattr("palmette.engine.list_runs", interrupted)
     code, _, err = call(capsys, "runs")
     assert code == 130 and "palmette resume latest" in err
 
@@ -201,7 +201,7 @@ def test_warnings_of_libraries_are_not_printed(
         warnings.warn("of no use to whoever runs a command", UserWarning, stacklevel=1)
         return []
 
-    monkeypatch.setattr("palmette.cli.runs.list_runs", strange)
+    monkeypatch.setattr("palmette.engine.list_runs", strange)
     monkeypatch.setattr(sys, "argv", ["palmette", "runs"])
     monkeypatch.setattr(sys, "warnoptions", [])
     with warnings.catch_warnings(), pytest.raises(SystemExit) as caught:

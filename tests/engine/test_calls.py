@@ -34,8 +34,7 @@ from palmette.engine import (
     run_state,
     run_topology,
 )
-from palmette.engine.paid_call_cache import PaidCallCache
-from palmette.engine.recorder import Recorder
+from palmette.engine.recorder import PaidCallCache, Recorder
 from palmette.errors import MachineError, ModelError, RunStopped, UserError
 
 ONE = Spend(calls=1, input_tokens=60, output_tokens=40, money=0.5)

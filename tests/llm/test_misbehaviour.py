@@ -25,8 +25,7 @@ from palmette.engine import (
     run_environment,
     run_topology,
 )
-from palmette.engine.paid_call_cache import PaidCallCache
-from palmette.engine.recorder import Recorder
+from palmette.engine.recorder import PaidCallCache, Recorder
 from palmette.engine.topology import Node
 from palmette.errors import ModelError, RunStopped, UserError
 from palmette.llm import Message, Models, Prompt, Settings, api

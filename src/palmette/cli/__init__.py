@@ -120,7 +120,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         _report(error, as_json)
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        _report_usage(error, as_json)
+        if as_json:
+            _report(UserError(error.format_message(), "See --help.", code="usage"), as_json)
+        else:
+            error.show()
         sys.exit(UserError.exit_code)
     except (KeyboardInterrupt, click.Abort):
         click.echo("\nInterrupted. To continue a run: palmette resume latest", err=True)
@@ -160,13 +163,6 @@ def _report(error: PalmetteError, as_json: bool) -> None:
             click.echo(text, err=True)
     else:
         click.echo(hider()(str(error)), err=True)
-
-
-def _report_usage(error: click.ClickException, as_json: bool) -> None:
-    if as_json:
-        _report(UserError(error.format_message(), "See --help.", code="usage"), as_json)
-    else:
-        error.show()
 
 
 def _bug(error: Exception) -> DeveloperError:

@@ -55,7 +55,9 @@ def listed_calls(folder: Path) -> list[dict[str, Any]]:
 def call_with_texts(folder: Path, call: dict[str, Any]) -> dict[str, Any]:
     """A listed call with what was asked and answered."""
     store = ArtefactStore(folder)
-    return {**call, "asked": _asked(store.get(call["asked"])), "answer": _text(store.get(call["answer"]))}
+    answer = store.get(call["answer"])
+    text = answer["text"] if isinstance(answer, dict) and "text" in answer else answer
+    return {**call, "asked": _asked(store.get(call["asked"])), "answer": str(text)}
 
 
 def chosen(calls: list[dict[str, Any]], number: int | None) -> list[dict[str, Any]]:
@@ -90,10 +92,6 @@ def _asked(request: Any) -> list[dict[str, str]]:
     if isinstance(request, dict) and "messages" in request:
         return [{"speaker": message["speaker"], "text": message["text"]} for message in request["messages"]]
     return [{"speaker": "request", "text": json.dumps(request, indent=2, ensure_ascii=False)}]
-
-
-def _text(answer: Any) -> str:
-    return str(answer["text"]) if isinstance(answer, dict) and "text" in answer else str(answer)
 
 
 def _total(state: RunState) -> Spend:

@@ -77,7 +77,13 @@ def doctor(start_spark: bool, model: str | None, as_json: bool) -> None:
     else:
         for finding in findings:
             click.echo(_line(finding))
-        click.echo(_conclusion(findings))
+        missing = ", ".join(finding.name for finding in findings if finding.status == "missing")
+        text = (
+            f"The main job cannot run yet; missing: {missing}."
+            if missing
+            else "Everything that `palmette features` needs is here."
+        )
+        click.echo(f"\n{text}")
     if any(finding.status == "missing" for finding in findings):
         sys.exit(MachineError.exit_code)
 
@@ -103,19 +109,15 @@ def _examine(model: str, as_json: bool) -> None:
 
 def _findings() -> Iterator[InstallationFinding]:
     yield InstallationFinding("Python", "ok", f"{sys.version.split()[0]} at {sys.executable}", "everything")
-    yield _git()
+    git = shutil.which("git")
+    yield InstallationFinding(
+        "git", "ok" if git else "missing", git or "", "pull requests", "" if git else "Install git."
+    )
     yield _guarded("Java", "Spark", lambda: "{0.version} at {0.home} (from {0.origin})".format(find_java()))
     yield _guarded("isolation", "generated code", lambda: Sandbox().isolation.name)
     yield _containers()
     for package in _PACKAGES:
         yield _package(package)
-
-
-def _git() -> InstallationFinding:
-    place = shutil.which("git")
-    if place is None:
-        return InstallationFinding("git", "missing", "", "pull requests", "Install git.")
-    return InstallationFinding("git", "ok", place, "pull requests")
 
 
 def _containers() -> InstallationFinding:
@@ -166,10 +168,3 @@ def _line(finding: InstallationFinding) -> str:
     if finding.status == "optional":
         text = f"only for: {finding.use}. {text}"
     return f"{mark:>8}  {finding.name:<16} {text}"
-
-
-def _conclusion(findings: list[InstallationFinding]) -> str:
-    missing = [finding.name for finding in findings if finding.status == "missing"]
-    if missing:
-        return f"\nThe main job cannot run yet; missing: {', '.join(missing)}."
-    return "\nEverything that `palmette features` needs is here."

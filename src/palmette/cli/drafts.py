@@ -74,7 +74,7 @@ def init(repository: Path, tables: tuple[Path, ...], folder: Path, as_json: bool
     )
     drafted = [near(folder / name) for name in made.files if not name.startswith("schemas/")]
     click.echo(f"Wrote {', '.join(drafted)}, and schemas for editors.")
-    for finding in made.guesses:
+    for finding in (one for table in made.tables for one in table.findings if one.confidence == "guess"):
         click.echo(f"! Confirm {finding.subject} of {finding.table}: {finding.evidence}.")
     for problem in problems:
         click.echo(f"! Correct {problem}")

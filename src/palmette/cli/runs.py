@@ -9,20 +9,12 @@ from typing import Any
 import click
 from pydantic import JsonValue
 
+from palmette import engine
 from palmette.cli.automl import Names
 from palmette.cli.progress import watching
 from palmette.cli.screen import first_line, human_option, json_option, print_json, print_table
 from palmette.cli.summary import present
 from palmette.documents import read_text
-from palmette.engine import (
-    find_run,
-    human_of,
-    list_runs,
-    new_run_folder,
-    resume_run,
-    run_environment,
-    runs_folder,
-)  # fmt: skip
 from palmette.errors import InputError, Mistake
 
 
@@ -61,7 +53,7 @@ def run(topology: Path, given: tuple[str, ...], as_json: bool, **options: JsonVa
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise click.BadParameter(f"{', '.join(twice)} is given more than once", param_hint="--given")
     arguments: dict[str, JsonValue] = {"topology": str(topology.absolute()), "given": dict(values), **options}
-    result = run_environment("topology", arguments, new_run_folder(topology.stem), watching(as_json))
+    result = engine.run_environment("topology", arguments, engine.new_run_folder(topology.stem), watching(as_json))
     present(result, as_json)
 
 
@@ -101,23 +93,23 @@ def resume(run: str, approve: tuple[str, ...], human: str, as_json: bool) -> Non
     from palmette.automl.arguments import STAGES
 
     agreed = tuple(STAGES.get(name, name) for name in approve)
-    folder = find_run(run)
-    asked = human_of(human, folder)
-    present(resume_run(folder, watching(as_json, folder), human=asked, agreed=agreed), as_json)
+    folder = engine.find_run(run)
+    asked = engine.human_of(human, folder)
+    present(engine.resume_run(folder, watching(as_json, folder), human=asked, agreed=agreed), as_json)
 
 
 @click.command()
 @json_option
 def runs(as_json: bool) -> None:
     """List the runs of this folder (or of $PALMETTE_RUNS), the newest first."""
-    found = list_runs()
+    found = engine.list_runs()
     if as_json:
         names = ("id", "what", "status", "reason", "steps", "folder")
         facts = [{name: getattr(run, name) for name in names} for run in found]
         starts = (run.started.isoformat(timespec="seconds") for run in found)
         print_json({"runs": [{**one, "started": start} for one, start in zip(facts, starts, strict=True)]})
     elif not found:
-        click.echo(f"There are no runs in {runs_folder()}.")
+        click.echo(f"There are no runs in {engine.runs_folder()}.")
     else:
         rows = [
             (run.id, run.what, run.status, f"{run.started:%Y-%m-%d %H:%M}", run.steps, first_line(run.reason))

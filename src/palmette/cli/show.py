@@ -33,10 +33,6 @@ class Step:
     note: str = ""  # the instruction or question, if any
     workspace: str = ""  # below the run's `work` folder, if it has one
 
-    @property
-    def has_failed(self) -> bool:
-        return any(isinstance(attempt, e.AttemptFailed) for attempt in self.attempts)
-
 
 def steps_of(run: End) -> list[Step]:
     """The steps of a run, in order, as far as their events are loaded."""
@@ -156,7 +152,7 @@ def _time(seconds: float) -> str:
 
 
 def _print_attempts(steps: list[Step], evidence: bool, work: Path) -> None:
-    failing = [step for step in steps if step.has_failed]
+    failing = [step for step in steps if any(isinstance(attempt, e.AttemptFailed) for attempt in step.attempts)]
     if failing:
         click.echo("\nfailed attempts")
     for step in failing:
@@ -167,7 +163,7 @@ def _print_attempts(steps: list[Step], evidence: bool, work: Path) -> None:
                 click.echo(f"  step {step.number}, {step.actor} then {tried}")
             if attempt.fix and attempt.reason:
                 click.echo(f"      because: {first_line(attempt.reason)}")
-            for violation in _violations(attempt):
+            for violation in getattr(attempt, "violations", ()):
                 if violation not in shown:
                     click.echo(f"  step {step.number}, {step.actor}: {violation.message} [{violation.code}]")
                     if evidence and violation.evidence:
@@ -175,10 +171,6 @@ def _print_attempts(steps: list[Step], evidence: bool, work: Path) -> None:
                 shown.add(violation)
         if step.workspace and (work / step.workspace).is_dir():
             click.echo(f"  what it worked on is in {near(work / step.workspace)}")
-
-
-def _violations(attempt: e.AttemptFailed | e.AttemptSucceeded) -> tuple[Violation, ...]:
-    return attempt.violations if isinstance(attempt, e.AttemptFailed) else ()
 
 
 def run_json(folder: Path, run: End) -> dict[str, object]:
@@ -206,7 +198,7 @@ def step_json(step: Step) -> dict[str, object]:
         {
             "ok": isinstance(one, e.AttemptSucceeded),
             **{name: getattr(one, name) for name in names},
-            "violations": [violation.model_dump() for violation in _violations(one)],
+            "violations": [violation.model_dump() for violation in getattr(one, "violations", ())],
         }
         for one in step.attempts
     ]

@@ -147,28 +147,20 @@ def forge_of(target: Target, git: Git, remote: str) -> Forge:
     place = place_of(remote_url(git, remote))
     project = target.project or (place.project if place else None)
     if project is None:
-        raise DeliveryError(
-            f"The URL of remote {remote!r} does not tell the project.",
-            "Write it as `pull_request.project: owner/name`.",
-            code="no-project",
-        )
+        message = f"The URL of remote {remote!r} does not tell the project."
+        raise DeliveryError(message, "Write it as `pull_request.project: owner/name`.", code="no-project")
     variable = target.token_env or f"{target.target.upper()}_TOKEN"
     token = os.environ.get(variable, "").strip()
     if not token:
-        raise DeliveryError(
-            f"The environment variable {variable} holds no token for {target.target}.",
-            f"Set {variable}, or name another variable under `pull_request.token_env`.",
-            code="no-token",
-        )
+        message = f"The environment variable {variable} holds no token for {target.target}."
+        remedy = f"Set {variable}, or name another variable under `pull_request.token_env`."
+        raise DeliveryError(message, remedy, code="no-token")
     web = f"https://{place.host}" if place else f"https://{target.target}.com"
     try:
         from palmette.delivery.forges import GitHub, GitLab
     except ModuleNotFoundError as error:
-        raise MachineError(
-            f"The library {error.name!r} is not installed.",
-            f"pip install 'palmette[{target.target}]'",
-            code="missing-extra",
-        ) from None
+        message = f"The library {error.name!r} is not installed."
+        raise MachineError(message, f"pip install 'palmette[{target.target}]'", code="missing-extra") from None
     return (GitHub if target.target == "github" else GitLab)(project, token, web=web, api=target.api or "")
 
 

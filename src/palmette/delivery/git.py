@@ -100,11 +100,8 @@ class Git:
             why = done.err.strip()[-800:] or f"exit status {done.code}"
             if done.code is None:
                 why = f"no end after {self.seconds:g} s"
-            raise DeliveryError(
-                f"`git {arguments[0]}` failed in {str(self.named)!r}: {why}",
-                "Run it there by hand to see more.",
-                code="git-failed",
-            )
+            message = f"`git {arguments[0]}` failed in {str(self.named)!r}: {why}"
+            raise DeliveryError(message, "Run it there by hand to see more.", code="git-failed")
         return done.out.rstrip("\n")
 
     def succeeds(self, *arguments: str) -> bool:

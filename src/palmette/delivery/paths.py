@@ -42,11 +42,8 @@ def check_paths(paths: Iterable[str], allow: Iterable[str], root: Path) -> None:
     globs = tuple(allow)
     refused = [f"{path!r} {reason}" for path in paths if (reason := _objection(path, globs, root))]
     if refused:
-        raise DeliveryError(
-            f"The pull request must not touch {'; '.join(refused)}.",
-            "Allow a path with a glob under `repository.allow` in the run file.",
-            code="path-not-allowed",
-        )
+        remedy = "Allow a path with a glob under `repository.allow` in the run file."
+        raise DeliveryError(f"The pull request must not touch {'; '.join(refused)}.", remedy, code="path-not-allowed")
 
 
 def _objection(path: str, globs: tuple[str, ...], root: Path) -> str:

@@ -100,11 +100,8 @@ def push(worktree: Worktree, remote: str, credentials: Credentials = ANONYMOUS, 
     """Pushes the branch, never by force. A token for an http(s) remote is sent only as a header."""
     url = remote_url(worktree.git, remote)
     if _is_inside(url, worktree.source):
-        raise DeliveryError(
-            f"Remote {remote!r} ({url}) lies in the repository itself; what receives there came with it.",
-            "Give it the address of a repository outside.",
-            code="remote-inside",
-        )
+        message = f"Remote {remote!r} ({url}) lies in the repository itself; what receives there came with it."
+        raise DeliveryError(message, "Give it the address of a repository outside.", code="remote-inside")
     settings = bearer_settings(url, *credentials)
     secrets = (credentials.token, basic(*credentials)) if credentials.token else ()
     git = replace(worktree.git, seconds=seconds, settings=settings, secrets=secrets)

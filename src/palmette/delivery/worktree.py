@@ -61,12 +61,8 @@ class Worktree:
         check_out(git, commit)
         root = folder / source.prefix
         if not root.is_dir():
-            raise problem(
-                "not-in-base",
-                f"the folder {source.prefix!r} is not in branch {name!r}",
-                repository,
-                "Commit it there, or name another base branch.",
-            )
+            what = f"the folder {source.prefix!r} is not in branch {name!r}"
+            raise problem("not-in-base", what, repository, "Commit it there, or name another base branch.")
         return cls(source, folder, root, name, commit, chosen)
 
     @property
@@ -92,11 +88,8 @@ class Worktree:
         git("add", "--force", "--", *paths)
         tree = git("write-tree")
         if tree == git("rev-parse", f"{self.base_commit}^{{tree}}"):
-            raise DeliveryError(
-                f"Branch {self.base!r} already contains exactly these files.",
-                "Nothing is left to do.",
-                code="nothing-to-deliver",
-            )
+            message = f"Branch {self.base!r} already contains exactly these files."
+            raise DeliveryError(message, "Nothing is left to do.", code="nothing-to-deliver")
         newest = git("merge-base", "--independent", before, self.base_commit).split()
         parents = [commit for commit in dict.fromkeys((before, self.base_commit)) if commit in newest]
         if parents == [before] and tree == git("rev-parse", f"{before}^{{tree}}"):
@@ -157,14 +150,8 @@ def base_of(git: Git, base: str | None) -> tuple[str, str]:
     branches = git("for-each-ref", "--format=%(refname:short)", "refs/heads").split()
     if not branches:
         raise problem("no-commits", "the repository has no commit yet", git.named, "Commit something first.")
-    raise problem(
-        "unknown-branch",
-        f"there is no such branch; there are {', '.join(branches[:10])}",
-        base,
-        "Name an existing branch.",
-        field="repository.base",
-        known=branches,
-    )
+    what = f"there is no such branch; there are {', '.join(branches[:10])}"
+    raise problem("unknown-branch", what, base, "Name an existing branch.", field="repository.base", known=branches)
 
 
 def check_branch_name(git: Git, wanted: str, base: str | None = None) -> list[Mistake]:

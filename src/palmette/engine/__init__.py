@@ -3,8 +3,8 @@
 Reading order: `actor` (what a step is), `topology` (the permitted transitions), `wiring` (what feeds what),
 `events` and `state` (what happened, and what that adds up to), `planner` (who decides), `executor` (the loop),
 `invocation` (one actor's attempts) and `edits` (what a person changed in between). Around them: `lint` and `drawing`
-of topologies, `registry` of plug-ins, `artefacts` and `journal` on disk, `recorder`, `calls` and `paid_call_cache` (a
-paid call is made once), `human`, `setup`, `run_session` (one process at work) and `runs` (the public entry).
+of topologies, `registry` of plug-ins, `artefacts` and `journal` on disk, `calls` and `recorder` (a paid call is made
+once), `human`, `setup`, `run_session` (one process at work) and `runs` (the public entry).
 """
 
 from palmette.engine.actor import (

@@ -14,7 +14,7 @@ from palmette.engine.actor import Verdict
 from palmette.engine.artefacts import VALUE, canonical, plain
 from palmette.engine.events import ActorUndone, ArtefactEdited
 from palmette.engine.invocation import Invoker
-from palmette.engine.paid_call_cache import PaidCallCache
+from palmette.engine.recorder import PaidCallCache
 from palmette.engine.setup import Setup
 from palmette.engine.wiring import Wiring
 from palmette.errors import InputError, RunError

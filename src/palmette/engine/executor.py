@@ -10,8 +10,8 @@ from palmette.engine.actor import Violation
 from palmette.engine.edits import Edits
 from palmette.engine.human import is_yes
 from palmette.engine.invocation import Invoker
-from palmette.engine.paid_call_cache import PaidCallCache
 from palmette.engine.planner import Decision, Situation
+from palmette.engine.recorder import PaidCallCache
 from palmette.engine.setup import Setup
 from palmette.engine.state import RunState
 from palmette.engine.topology import END, STOP
@@ -169,10 +169,8 @@ class Executor:
         self._recorder.record(e.DecisionRefused(next=decision.next, reason=reason))
         refusals = self._recorder.state.refusals
         if len(refusals) >= MAX_REFUSALS:
-            raise RunStopped(
-                f"The planner made {len(refusals)} decisions in a row that are not permitted; the last: {reason}",
-                code="planner-refused",
-            )
+            message = f"The planner made {len(refusals)} decisions in a row that are not permitted; the last: {reason}"
+            raise RunStopped(message, code="planner-refused")
 
     def _implicated(self, name: str, violation: Violation) -> str | None:
         """How the actor's current output, or its last rejected one, relates to a violation."""

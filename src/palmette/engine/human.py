@@ -6,6 +6,7 @@ import hashlib
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -47,21 +48,16 @@ class ConsoleHuman:
     def ask(self, question: str) -> str | None:
         if not sys.stdin.isatty():
             return None
-        with self._terminal:
-            return self._read(question)
-
-    def _read(self, question: str) -> str | None:
-        print(f"\n{question}\n> ", file=sys.stderr, end="", flush=True)  # standard output is for results
-        try:
+        with self._terminal, suppress(EOFError):
+            print(f"\n{question}\n> ", file=sys.stderr, end="", flush=True)  # standard output is for results
             return input().strip() or None
-        except EOFError:
-            return None
+        return None
 
 
 class PendingQuestion(NamedTuple):
     """A question of a run that nobody has answered yet."""
 
-    id: str  # the same when the run asks again after it was cut short
+    id: str  # of the question and of how often it was answered before, so the same after a resume
     asked: Entry
 
     @property
@@ -83,12 +79,8 @@ def open_questions(folder: Path) -> list[PendingQuestion]:
                 waiting.pop(question, None)
             case _:
                 waiting.clear()
-    return [PendingQuestion(_question_id(text, answered.get(text, 0)), entry) for text, entry in waiting.items()]
-
-
-def _question_id(question: str, answered: int) -> str:
-    """A question may be asked several times: it matters how often it was answered before."""
-    return f"{hashlib.sha256(question.encode()).hexdigest()[:16]}-{answered}"
+    ids = {text: f"{hashlib.sha256(text.encode()).hexdigest()[:16]}-{answered.get(text, 0)}" for text in waiting}
+    return [PendingQuestion(ids[text], entry) for text, entry in waiting.items()]
 
 
 def answer_question(folder: Path, id: str, answer: str) -> None:

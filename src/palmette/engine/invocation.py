@@ -13,18 +13,11 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from palmette.engine import events as e
 from palmette.engine.actor import TERMINATE, Actor, Attempt, Context, OutsideActor, PastAttempt, Verdict, Violation
 from palmette.engine.artefacts import canonical
-from palmette.engine.events import (
-    ActorFailed,
-    ActorSucceeded,
-    AttemptFailed,
-    AttemptSucceeded,
-    InvocationStarted,
-    Order,
-)
 from palmette.engine.human import NoHuman, is_yes
-from palmette.engine.paid_call_cache import PaidCallCache
+from palmette.engine.recorder import PaidCallCache
 from palmette.engine.setup import Setup
 from palmette.engine.storage import clear_workspaces, make_workspace
 from palmette.engine.wiring import Wiring, elements
@@ -39,7 +32,7 @@ class _Task(NamedTuple):
     name: str
     input: BaseModel
     key: str
-    order: Order
+    order: e.Order
     last: str | None = None  # digest of the actor's last output
     item: int | None = None
 
@@ -71,10 +64,10 @@ class Invoker:
         begun, state = time.monotonic(), self._recorder.state
         inputs = self._wiring.present(name, state.digests)
         key, artefact = self._wiring.key(name, inputs), self._setup.actors[name].produces
-        order = state.pending.get(name, Order(actor=name))
+        order = state.pending.get(name, e.Order(actor=name))
         if state.actor(name).status == "running":  # the previous process was interrupted here
             clear_workspaces(self._folder, state.actor(name).invocations, name)
-        self._recorder.record(InvocationStarted(actor=name, inputs=inputs, instruction=order.instruction))
+        self._recorder.record(e.InvocationStarted(actor=name, inputs=inputs, instruction=order.instruction))
         if self._setup.topology.actors[name].fan_out:
             outcome = self._fan_out(name, inputs, order)
         else:
@@ -82,11 +75,11 @@ class Invoker:
             outcome = self._attempts(_Task(name, self._input(name, inputs), key, order, last))
         about: dict[str, Any] = {"actor": name, "key": key, "inputs": inputs, "seconds": time.monotonic() - begun}
         if outcome.output is None or not outcome.ok:
-            self._recorder.record(ActorFailed(**about, violations=outcome.verdict.violations, reason=outcome.reason))
+            self._recorder.record(e.ActorFailed(**about, violations=outcome.verdict.violations, reason=outcome.reason))
             return
         clear_workspaces(self._folder, self._recorder.state.actor(name).invocations, name)
         self._recorder.record(
-            ActorSucceeded(**about, artefact=artefact, output=outcome.output, verdict=outcome.verdict)
+            e.ActorSucceeded(**about, artefact=artefact, output=outcome.output, verdict=outcome.verdict)
         )
         self._store.publish(artefact, outcome.output)
 
@@ -130,7 +123,7 @@ class Invoker:
         """A stored output (one element of a fan-out) as the actor's type."""
         return self._actor(name).Output.model_validate_json(canonical(value))
 
-    def _fan_out(self, name: str, inputs: Mapping[str, str], order: Order) -> _Outcome:
+    def _fan_out(self, name: str, inputs: Mapping[str, str], order: e.Order) -> _Outcome:
         items = self._items(name, inputs)
         fan_out = self._setup.topology.actors[name].fan_out
         rest = {artefact: digest for artefact, digest in inputs.items() if fan_out and artefact != fan_out.artefact}
@@ -188,10 +181,10 @@ class Invoker:
         }
         verdict = outcome.verdict
         if outcome.ok:
-            self._recorder.record(AttemptSucceeded(**about, key=task.key, verdict=verdict))
+            self._recorder.record(e.AttemptSucceeded(**about, key=task.key, verdict=verdict))
         else:
             about |= {"violations": verdict.violations, "measurements": verdict.measurements}
-            self._recorder.record(AttemptFailed(**about, number=number))
+            self._recorder.record(e.AttemptFailed(**about, number=number))
 
     def _try(self, task: _Task, context: Context, refused: Mapping[str, Verdict]) -> _Outcome:
         """Runs the actor and applies its criterion; a crash of either becomes a violation with the trace."""
@@ -206,8 +199,9 @@ class Invoker:
             if attempt.output is not None:
                 digest = self._store.put(self._typed(task.name, attempt.output))
             if digest is None or attempt.fix.strip() == TERMINATE:
-                violations = attempt.violations or (_gave_up(task.name, attempt),)
-                return outcome(Verdict(ok=False, violations=violations), hands_over=True)
+                message = f"{task.name} gave up: {attempt.reason or 'It gave no reason.'}"
+                gave_up = Violation(code="actor-gave-up", message=message, subject=task.name)
+                return outcome(Verdict(ok=False, violations=attempt.violations or (gave_up,)), hands_over=True)
             if digest in refused:  # a repeated output: another measurement or attempt would give the same result
                 return outcome(refused[digest], hands_over=True)
             stored = self.output(task.name, self._store.get(digest))
@@ -274,13 +268,19 @@ class Invoker:
         try:
             return self._actor(name).Input.model_validate_json(canonical(values | node.parameters))
         except ValidationError as error:
-            raise _misfit(name, error) from error
+            details = [(".".join(map(str, one["loc"])), one["msg"], repr(one["input"])[:200]) for one in error.errors()]
+            remedy = f"Mend the artefact, or the `Input` of {name!r}."
+            problems = [
+                Mistake("input-does-not-fit", f"{place}: {what}.", remedy, field=name, value=found)
+                for place, what, found in details
+            ]
+            raise InputError(problems) from error
 
     def _context(
         self, name: str, task: _Task | None = None, past: tuple[PastAttempt, ...] = (), number: int = 1
     ) -> Context:
         state = self._recorder.state
-        order = task.order if task else Order(actor=name)
+        order = task.order if task else e.Order(actor=name)
         return Context(
             actor=name,
             workspace=make_workspace(self._folder, state.actor(name).invocations, name, task.item if task else None),
@@ -322,30 +322,10 @@ def _asked(name: str, what: str, method: str) -> Iterator[None]:
         raise DeveloperError(message, f"Mend its `{method}`, and resume the run.", code="actor-crashed") from error
 
 
-def _gave_up(name: str, attempt: Attempt[Any]) -> Violation:
-    reason = attempt.reason or "It gave no reason."
-    return Violation(code="actor-gave-up", message=f"{name} gave up: {reason}", subject=name)
-
-
 def _together(verdicts: list[Verdict]) -> Verdict:
     """The verdict on a fan-out: ok if that of every element is."""
     return Verdict(
         ok=all(verdict.ok for verdict in verdicts),
         violations=tuple(violation for verdict in verdicts for violation in verdict.violations),
         measurements=tuple(one for verdict in verdicts for one in verdict.measurements),
-    )
-
-
-def _misfit(name: str, error: ValidationError) -> InputError:
-    return InputError(
-        [
-            Mistake(
-                "input-does-not-fit",
-                f"{'.'.join(str(part) for part in detail['loc'])}: {detail['msg']}.",
-                f"Mend the artefact, or the `Input` of {name!r}.",
-                field=name,
-                value=repr(detail["input"])[:200],
-            )
-            for detail in error.errors()
-        ]
     )

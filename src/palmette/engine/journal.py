@@ -72,17 +72,14 @@ class Journal:
                     self._path, isolation_level=None, timeout=PATIENCE, check_same_thread=False
                 )
                 held.callback(self._connection.close)
-                self._prepare()
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                _check_version(self._connection, folder)
+                for statement in (_EVENTS, _PAID, f"PRAGMA user_version={SCHEMA}"):
+                    self._connection.execute(statement)
                 self._files = {folder / LOCK: os.fstat(lock), self._path: self._path.stat()}
                 entries = _entries(self._connection)
                 self.state, self.seq = fold(entries), len(entries)
             self._held = held.pop_all()
-
-    def _prepare(self) -> None:
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        _check_version(self._connection, self.folder)
-        for statement in (_EVENTS, _PAID, f"PRAGMA user_version={SCHEMA}"):
-            self._connection.execute(statement)
 
     def append(self, *events: Event) -> list[Entry]:
         """Writes events durably, all or none. Thread-safe."""
@@ -115,9 +112,8 @@ class Journal:
         with self._connection:  # commits, or rolls back
             self._connection.execute("BEGIN IMMEDIATE")
             for event in events:
-                cursor = self._connection.execute(
-                    "INSERT INTO events (at, kind, body) VALUES (?, ?, ?)", (at, event.kind, event.model_dump_json())
-                )
+                row = (at, event.kind, event.model_dump_json())
+                cursor = self._connection.execute("INSERT INTO events (at, kind, body) VALUES (?, ?, ?)", row)
                 entries.append(Entry(seq=int(cursor.lastrowid or 0), at=at, event=event))
         return entries
 
@@ -216,8 +212,5 @@ def _check_version(connection: sqlite3.Connection, folder: Path) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version not in (0, SCHEMA):  # 0: a journal that is being created
         age, remedy = ("a newer", "Update palmette to read it.") if version > SCHEMA else ("an older", "Start it anew.")
-        raise RunError(
-            f"The run in {str(folder)!r} was written by {age} palmette (journal format {version}, not {SCHEMA}).",
-            remedy,
-            code="other-journal",
-        )
+        message = f"The run in {str(folder)!r} was written by {age} palmette (journal format {version}, not {SCHEMA})."
+        raise RunError(message, remedy, code="other-journal")

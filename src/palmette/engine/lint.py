@@ -114,17 +114,14 @@ def _load_actors(document: Located[Topology]) -> tuple[dict[str, Actor], list[Mi
 def load_actor(use: str, folder: Path) -> Any:
     """The class of an actor; UserError if it does not exist or lacks a required member."""
     found = load("actor", use, folder)
-    models = [part for part in ("Input", "Output") if not _is_model(getattr(found, part, None))]
+    given = {part: getattr(found, part, None) for part in ("Input", "Output")}
+    models = [part for part, model in given.items() if not (isinstance(model, type) and issubclass(model, BaseModel))]
     lacks = [part for part in _PARTS if not hasattr(found, part) and part not in models]
     if lacks or models:
         parts = [*lacks, *(f"{part} (a model)" for part in models)]
         remedy = "Derive it from `palmette.engine.BaseActor`, and add what is missing; see docs/how-to/add-an-actor.md."
         raise UserError(f"{use!r} is not an actor: its class lacks {', '.join(parts)}.", remedy, code="not-an-actor")
     return found
-
-
-def _is_model(found: object) -> bool:
-    return isinstance(found, type) and issubclass(found, BaseModel)
 
 
 def unknown_names(document: Located[Topology]) -> list[Mistake]:

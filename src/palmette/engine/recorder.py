@@ -1,17 +1,41 @@
-"""Writes events to the journal and the state, informs observers, and asks people."""
+"""What a running run records: events in its journal, questions to people, and paid calls.
+
+No answer is paid for twice, and no call exceeds the budget. A marker file exists while a call is in flight. A marker
+that a resume finds shows that a process died during a call.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Sequence
-from typing import Literal
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import Literal, NamedTuple
 
-from palmette.engine.events import Asker, BudgetReached, Event, HumanAnswered, HumanAsked
+from pydantic import JsonValue
+
+from palmette.engine.artefacts import ArtefactStore
+from palmette.engine.calls import Paid, Pay, Spend
+from palmette.engine.events import (
+    LOST,
+    Asker,
+    BudgetReached,
+    CallAnswered,
+    CallFailed,
+    Event,
+    HumanAnswered,
+    HumanAsked,
+)
 from palmette.engine.human import Human
 from palmette.engine.journal import Journal
 from palmette.engine.setup import Observer, RunBudget
 from palmette.engine.state import RunState
-from palmette.errors import RunStopped
+from palmette.engine.storage import disk_errors, require_room
+from palmette.errors import PalmetteError, RunStopped, UserError
+
+_MARK = ".call"
 
 
 class Recorder:
@@ -88,3 +112,99 @@ class Recorder:
 
     def close(self) -> None:
         self._journal.close()
+
+
+class _Payer(NamedTuple):
+    """The actor that a call is made for."""
+
+    actor: str
+    item: int | None  # element of a fan-out
+
+
+class PaidCallCache:
+    """Makes the paid calls of a running run. Thread-safe.
+
+    A call in flight reserves its estimate, so that parallel calls cannot exceed the budget together. Of equal
+    requests in flight one is made, and the others wait for its answer.
+    """
+
+    def __init__(self, recorder: Recorder, store: ArtefactStore) -> None:
+        self.recorder = recorder
+        self.store = store
+        self._guard = threading.Lock()
+        self._in_flight: dict[str, Future[None]] = {}
+        self._reserved: dict[str, Spend] = {}
+
+    def record_lost(self) -> None:
+        """Journals calls during which an earlier process died. Only the process that holds the run may call it."""
+        for mark in sorted(self.store.objects.glob(f".*{_MARK}")):
+            key, asked = mark.name.removeprefix(".").removesuffix(_MARK), mark.read_text(encoding="utf-8")
+            if asked and self.recorder.answer(key) is None:  # an incomplete marker: the call had not started
+                self.recorder.record(CallFailed(**json.loads(asked), request=key, code=LOST, seconds=0.0))
+            mark.unlink()
+
+    def payer(self, actor: str, item: int | None = None) -> Pay:
+        """The `pay` of an actor, of the `planner`, or, for an empty name, of the environment while it opens."""
+        return partial(self._pay, _Payer(actor, item))
+
+    def _pay(
+        self, payer: _Payer, request: JsonValue, estimate: Spend, make: Callable[[], Paid], role: str = ""
+    ) -> JsonValue:
+        key = self.store.put(request)
+        while True:
+            with self._guard:
+                known = self.recorder.answer(key)
+                if known is not None:
+                    return self.store.get(known)
+                other = self._in_flight.get(key)
+                if other is None:
+                    self._check(estimate)
+                    self._reserved[key], self._in_flight[key] = estimate, Future()
+                    break
+            other.exception()  # waits; if that call failed, this one is made
+        try:
+            return self._make(payer, role, key, make)
+        finally:
+            with self._guard:
+                del self._reserved[key]
+                self._in_flight.pop(key).set_result(None)
+
+    def _make(self, payer: _Payer, role: str, key: str, make: Callable[[], Paid]) -> JsonValue:
+        require_room(self.store.folder)
+        mark = self.store.objects / f".{key}{_MARK}"
+        with disk_errors(self.store.folder):
+            mark.write_text(json.dumps({**payer._asdict(), "role": role}), encoding="utf-8")
+        begun, about = time.monotonic(), {**payer._asdict(), "role": role, "request": key}
+        try:
+            paid = make()
+        except PalmetteError as error:
+            self.recorder.record(CallFailed(**about, code=error.code, seconds=time.monotonic() - begun))
+            mark.unlink(missing_ok=True)
+            raise
+        known = {**about, "seconds": time.monotonic() - begun, "answer": self.store.put(paid.answer)}
+        self.recorder.record(CallAnswered(**known, spend=paid.spend, by_person=paid.by_person))
+        mark.unlink(missing_ok=True)
+        return paid.answer
+
+    def _check(self, estimate: Spend) -> None:
+        """Raises `RunStopped` if the call could exceed a limit."""
+        self.recorder.check_interrupted()
+        budget, spent = self.recorder.budget, self.recorder.state.spent.spend
+        if budget.money is not None and estimate.unpriced:
+            message = "The budget limits the money, and the price of this call is not known."
+            remedy = "Limit the tokens instead, or choose a model whose price is known."
+            raise UserError(message, remedy, code="unknown-price")
+        planned = estimate
+        for reserved in self._reserved.values():
+            planned = planned.plus(reserved)
+        limits = (
+            ("tokens", spent.tokens, planned.tokens, budget.tokens),
+            ("money", spent.money, planned.money, budget.money),
+        )
+        for name, used, more, limit in limits:
+            if limit is not None and used + more > limit:
+                raise self.recorder.over_budget(
+                    f"{limit:g} {name}",
+                    f"The budget of {limit:g} {name} does not allow one more call: {used:g} are spent, "
+                    f"and it may take {more:g} (calls in flight included).",
+                )

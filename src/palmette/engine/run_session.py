@@ -18,8 +18,7 @@ from palmette.engine.events import RunEnded, RunOpened, RunResumed, RunStarted
 from palmette.engine.executor import Executor
 from palmette.engine.human import Human, NoHuman
 from palmette.engine.journal import Journal
-from palmette.engine.paid_call_cache import PaidCallCache
-from palmette.engine.recorder import Recorder
+from palmette.engine.recorder import PaidCallCache, Recorder
 from palmette.engine.registry import create, names
 from palmette.engine.setup import Observer, RunBudget, RunResult, Setup
 from palmette.errors import DeveloperError, MachineError, RunError, RunStopped
@@ -120,10 +119,9 @@ class RunSession:
     def _asker(self, human: Human) -> Human:
         """The human of the run as the environment asks while it opens."""
         human = self._human or human
-        return human if isinstance(human, NoHuman) else _RecordedHuman(human, self._recorder)
-
-    def _recorder(self) -> Recorder:
-        return (self._paid_calls or self._hold(RunBudget())).recorder
+        if isinstance(human, NoHuman):
+            return human
+        return _RecordedHuman(human, lambda: (self._paid_calls or self._hold(RunBudget())).recorder)
 
     def _hold(self, budget: RunBudget) -> PaidCallCache:
         """The paid calls of the run within a budget; locks the folder first if necessary."""

@@ -133,9 +133,6 @@ class RunResult:
     def raise_if_stopped(self) -> RunResult:
         """This result; `RunStopped` if the run stopped short of its goal."""
         if self.status == "stopped":
-            raise RunStopped(
-                f"The run stopped: {self.reason}",
-                f"It is in {str(self.folder)!r} and can be resumed.",
-                code="run-stopped",
-            )
+            message = f"The run stopped: {self.reason}"
+            raise RunStopped(message, f"It is in {str(self.folder)!r} and can be resumed.", code="run-stopped")
         return self

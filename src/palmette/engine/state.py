@@ -123,16 +123,13 @@ def fold(entries: Iterable[e.Entry], state: RunState | None = None) -> RunState:
 
 def apply(state: RunState, entry: e.Entry) -> RunState:
     """The state after one more event."""
-    passed = 0.0 if is_after_waiting(entry.event) else max(0.0, entry.at - state.last)
+    # The time before some events was spent waiting for a person, or while no process worked on the run.
+    waited = isinstance(entry.event, e.RunOpened | e.RunResumed | e.HumanAnswered) or (
+        isinstance(entry.event, e.CallAnswered) and entry.event.by_person
+    )
+    passed = 0.0 if waited else max(0.0, entry.at - state.last)
     state = replace(state, spent=replace(state.spent, seconds=state.spent.seconds + passed))
     return replace(_apply(state, entry.event, entry.at), last=entry.at)
-
-
-def is_after_waiting(event: e.Event) -> bool:
-    """Whether the time before this event was spent waiting for a person, or while no process worked on the run."""
-    if isinstance(event, e.CallAnswered):
-        return event.by_person
-    return isinstance(event, e.RunOpened | e.RunResumed | e.HumanAnswered)
 
 
 def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C901 - one case an event

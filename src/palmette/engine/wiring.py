@@ -35,7 +35,9 @@ class Wiring:
                 self._wire(name, actors[name].Input, known)
         self.order = self._production_order()
         """All actors, producers before consumers."""
-        self.lineage = {name: self._lineage(name) for name in topology.actors}
+        self.lineage = {
+            name: tuple(other for other in self.needed([name]) if other != name) for name in topology.actors
+        }
         """By actor: everyone whose output reaches it, most upstream first."""
         self.upstream = {
             name: tuple(other for other in lineage if name not in self.lineage[other])
@@ -83,15 +85,8 @@ class Wiring:
 
     def needed(self, actors: Iterable[str]) -> tuple[str, ...]:
         """The actors and their dependencies, producers first."""
-        found = closure(actors, self._producers)
+        found = closure(actors, lambda actor: self._required_producers(actor) + self._feeders(self.optional[actor]))
         return tuple(name for name in self.order if name in found)
-
-    def _lineage(self, actor: str) -> tuple[str, ...]:
-        found = closure([actor], self._producers) - {actor}
-        return tuple(name for name in self.order if name in found)
-
-    def _producers(self, actor: str) -> list[str]:
-        return self._required_producers(actor) + self._feeders(self.optional[actor])
 
     def _required_producers(self, actor: str) -> list[str]:
         return self._feeders(self.required[actor])
@@ -143,11 +138,6 @@ def elements(value: JsonValue) -> list[JsonValue] | None:
 def is_list_model(model: type[BaseModel]) -> bool:
     """Whether artefacts of this type support fan-out: a list, or a model whose only field is one."""
     fields = list(model.model_fields.values())
-    return len(fields) == 1 and _is_sequence(fields[0].annotation)
-
-
-def _is_sequence(annotation: Any) -> bool:
-    arguments = get_args(annotation)
-    if (get_origin(annotation) or annotation) is tuple:
-        return not arguments or Ellipsis in arguments
-    return (get_origin(annotation) or annotation) is list
+    annotation: Any = fields[0].annotation if len(fields) == 1 else None
+    origin, arguments = get_origin(annotation) or annotation, get_args(annotation)
+    return origin is list or (origin is tuple and (not arguments or Ellipsis in arguments))

@@ -48,11 +48,6 @@ class LiteratureCase(Model):
             and (not self.signs or bool(self.signs & subject.signs))
         )
 
-    @property
-    def narrowness(self) -> int:
-        """How much it asks for: what asks for more tells more where it applies."""
-        return len(self.when) + 3 * bool(self.signs) + bool(self.tasks)
-
 
 class Cases(Model):
     """The library as a file."""
@@ -69,7 +64,8 @@ def library() -> Mapping[str, LiteratureCase]:
 def apt_cases(subject: Subject) -> LookupResult:
     """The cases that apply, those with most conditions first."""
     known, figures = library(), defaultdict(float, subject.figures)
-    apt = sorted((case for case in known.values() if case.applies(subject)), key=lambda case: -case.narrowness)
+    apt = [case for case in known.values() if case.applies(subject)]
+    apt.sort(key=lambda case: -(len(case.when) + 3 * bool(case.signs) + bool(case.tasks)))
     findings = tuple(
         KnowledgeFinding(
             text=case.text, source=case.source, because=case.because.format_map(figures), algorithms=case.algorithms

@@ -172,7 +172,9 @@ def remembered(folder: Path) -> RunMemory:
         environment=state.opened.environment if state.opened else "",
         problem=str((profile.get("split") or {}).get("problem") or task.get("problem") or ""),
         metric=next((one["metric"] for one in scores.get("scores") or ()), ""),
-        limits=tuple(_limit(one) for one in task.get("constraints") or ()),
+        limits=tuple(
+            f"{one['quantity']} {one['comparison']} {one['value']:g}" for one in task.get("constraints") or ()
+        ),
         prefer=tuple(task.get("prefer") or ()),
         budget=float(task.get("budget") or 0),
         figures=profile.get("meta") or {},
@@ -180,10 +182,6 @@ def remembered(folder: Path) -> RunMemory:
         candidates=tuple(_remembered(one) for one in sorted(rows, key=lambda one: -one["error_reduction"])[:20]),
         mended=mended_in(entries, names),
     )
-
-
-def _limit(constraint: Mapping[str, Any]) -> str:
-    return f"{constraint['quantity']} {constraint['comparison']} {constraint['value']:g}"
 
 
 def _remembered(row: Mapping[str, Any]) -> RememberedCandidate:

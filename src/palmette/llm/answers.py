@@ -92,7 +92,8 @@ def code_fields(answer: type[Answer]) -> dict[str, str]:
 def read_answer(reply: Reply, answer: type[A]) -> A | Answer | BadAnswer:
     """The answer in a reply: the typed one, a bare `Answer` that hands the task over, or an error."""
     if reply.finish == "refused":
-        return BadAnswer("answer-refused", f"{reply.model} declined to answer: {_excerpt(reply.text)}", final=True)
+        given = " ".join(reply.text.split())[:200] or "it gave no reason."
+        return BadAnswer("answer-refused", f"{reply.model} declined to answer: {given}", final=True)
     if reply.finish == "length":
         return BadAnswer(
             "answer-truncated",
@@ -370,7 +371,3 @@ def _words(label: str) -> list[str]:
 
 def _listed(names: list[str]) -> str:
     return ", ".join(repr(name) for name in names)
-
-
-def _excerpt(text: str) -> str:
-    return " ".join(text.split())[:200] or "it gave no reason."

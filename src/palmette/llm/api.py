@@ -297,12 +297,9 @@ def _brief(error: BaseException) -> str:
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine, run in the one loop that all connections belong to."""
-    return asyncio.run_coroutine_threadsafe(work, _loop()).result()
-
-
-def _loop() -> asyncio.AbstractEventLoop:
     with _one_loop:  # two loops would wait for each other's connections for ever
-        return _made_loop()
+        loop = _made_loop()
+    return asyncio.run_coroutine_threadsafe(work, loop).result()
 
 
 _one_loop = threading.Lock()

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from palmette.documents import Model
 from palmette.engine import Spend
+from palmette.llm.text import estimate_tokens
 
 
 class Message(Model):
@@ -42,15 +43,11 @@ class Settings(Model):
     """Timeout in seconds."""
 
 
-def _writable(text: str) -> str:
-    """Lone surrogates, which JSON can express and no file can hold, become question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 class Reply(Model):
     """A model's answer with its token counts."""
 
-    text: Annotated[str, AfterValidator(_writable)]
+    text: Annotated[str, AfterValidator(lambda text: text.encode("utf-8", "replace").decode("utf-8"))]
+    """Lone surrogates, which JSON can express and no file can hold, become question marks."""
     finish: Literal["stop", "length", "refused"] = "stop"
     """`length`: cut off at `max_tokens`. `refused`: the model or its provider declined."""
     model: str
@@ -61,6 +58,14 @@ class Reply(Model):
     """Whether the provider counted the tokens; otherwise they are estimates."""
     by_person: bool = False
     """Whether a person supplied it."""
+
+    @classmethod
+    def estimated(cls, model: str, prompt: str, answer: str, *, by_person: bool = False) -> Reply:
+        """An answer whose tokens nobody counted."""
+        asked, answered = estimate_tokens(prompt), estimate_tokens(answer)
+        return cls(
+            text=answer, model=model, input_tokens=asked, output_tokens=answered, counted=False, by_person=by_person
+        )
 
     def spend(self, price: float | None) -> Spend:
         """Cost of a call with this reply; `price` is None if unknown."""

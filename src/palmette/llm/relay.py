@@ -16,7 +16,6 @@ from pathlib import Path
 
 from palmette.errors import ModelError
 from palmette.llm.messages import Prompt, Reply, Settings
-from palmette.llm.text import estimate_tokens
 
 PATIENCE = 0.5  # seconds between checks of the folder
 END = "END"
@@ -40,14 +39,7 @@ class Relay:
         text = as_markdown(prompt)
         with _one_at_a_time:
             answer = _pasted(prompt.role, text) if self._console else self._brought(prompt.role, text)
-        return Reply(
-            text=answer,
-            model=self.name,
-            input_tokens=estimate_tokens(text),
-            output_tokens=estimate_tokens(answer),
-            counted=False,
-            by_person=True,
-        )
+        return Reply.estimated(self.name, text, answer, by_person=True)
 
     def _brought(self, role: str, text: str) -> str:
         """Waits for the answer file; an existing prompt keeps its number."""

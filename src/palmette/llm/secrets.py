@@ -29,7 +29,7 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _IN_URL = re.compile(r"\w://([^/?#\s@:]*):([^?#\s@]+)@")  # user and password in a URL, whatever the variable's name
-_LINE = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)")
+_LINE = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(['\"]?)(.*)\2")
 
 
 def load_secrets(into: dict[str, str] | None = None) -> None:
@@ -52,7 +52,7 @@ def load_secrets(into: dict[str, str] | None = None) -> None:
         match = _LINE.fullmatch(bare)
         if match is None:
             raise _refusal(path, "bad-secret", "The line is not `NAME=value`.", "Mend it.", number)
-        target.setdefault(match[1], _unquoted(match[2]))
+        target.setdefault(match[1], match[3])
 
 
 def hider() -> Callable[[str], str]:
@@ -97,10 +97,6 @@ def _guard(path: Path) -> None:
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         message = "Others on this machine may read the secrets."
         raise _refusal(path, "secrets-readable", message, f"Run: chmod 600 {path}")
-
-
-def _unquoted(value: str) -> str:
-    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
 
 
 def _refusal(path: Path, code: str, message: str, remedy: str, line: int | None = None) -> InputError:

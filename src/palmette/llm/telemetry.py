@@ -43,13 +43,9 @@ TRACES = "traces"
 
 _PATH = "/v1/traces"
 _PROVIDERS = {
-    "azure": "azure.ai.openai",
-    "bedrock": "aws.bedrock",
-    "google": "gcp.gemini",
-    "google-cloud": "gcp.vertex_ai",
-    "mistral": "mistral_ai",
-    "xai": "x_ai",
-}
+    "azure": "azure.ai.openai", "bedrock": "aws.bedrock", "google": "gcp.gemini", "google-cloud": "gcp.vertex_ai",
+    "mistral": "mistral_ai", "xai": "x_ai",
+}  # fmt: skip
 """Providers with another name in the conventions."""
 _FINISHED = {"refused": "content_filter"}
 _NAMES = ("actor", "next", "artefact", "by", "limit")  # event fields that are names and may be sent

@@ -96,7 +96,7 @@ def split_blocks(text: str) -> SplitText:
             opened = _OPENING.match(line.rstrip("\r\n"))
             if opened is None:
                 prose.append(line)
-        elif _closes(line, opened["fence"]):
+        elif len(bare := line.strip()) >= len(opened["fence"]) and bare == opened["fence"][0] * len(bare):
             blocks.append(_block(opened, inside, closed=True))
             opened, inside = None, []
         else:
@@ -104,11 +104,6 @@ def split_blocks(text: str) -> SplitText:
     if opened is not None:
         blocks.append(_block(opened, inside, closed=False))
     return SplitText(blocks, "".join(prose))
-
-
-def _closes(line: str, fence: str) -> bool:
-    bare = line.strip()
-    return len(bare) >= len(fence) and bare == fence[0] * len(bare)
 
 
 def _block(opened: re.Match[str], inside: list[str], *, closed: bool) -> Block:

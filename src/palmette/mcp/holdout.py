@@ -69,7 +69,8 @@ class ScoredHoldOut:
         from palmette.automl.measure.metrics import score
 
         digest = hashlib.sha256(submission.read_bytes()).hexdigest()
-        asked = self._asked()
+        record = self._record.read_text("utf-8") if self._record.is_file() else ""
+        asked = [json.loads(line) for line in record.splitlines()]
         if known := next((one for one in asked if one["submission"] == digest), None):
             return HoldOutScore.model_validate({**known["score"], "left": MOST - len(asked)})
         if len(asked) >= MOST:
@@ -95,11 +96,6 @@ class ScoredHoldOut:
             line = {"at": time.time(), "submission": digest, "score": found.model_dump(exclude={"left"})}
             file.write(json.dumps(line) + "\n")
         return found
-
-    def _asked(self) -> list[dict[str, Any]]:
-        if not self._record.is_file():
-            return []
-        return [json.loads(line) for line in self._record.read_text("utf-8").splitlines()]
 
     def _predictions(self, frame: pd.DataFrame, name: str) -> Predictions:
         import numpy as np

@@ -17,20 +17,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import NoBackChannelError
 from pydantic import BaseModel, Field, JsonValue
 
+from palmette import engine
 from palmette.documents import Model, read_document
-from palmette.engine import (
-    Entry,
-    Measurement,
-    NoHuman,
-    Observer,
-    Violation,
-    answer_question,
-    find_run,
-    new_run_folder,
-    open_questions,
-    run_environment,
-)  # fmt: skip
-from palmette.engine import events as e
 from palmette.engine.journal import read_end
 from palmette.errors import PalmetteError, UserError
 from palmette.features.build_plan import BuildPlan, build_plan
@@ -56,8 +44,8 @@ class FeatureCheck(Model):
     ok: bool
     entry: str
     """The function that builds the features."""
-    checks: tuple[Measurement, ...]
-    violations: tuple[Violation, ...]
+    checks: tuple[engine.Measurement, ...]
+    violations: tuple[engine.Violation, ...]
     words: dict[str, str]
     """How features in plain words were read."""
 
@@ -101,7 +89,7 @@ class _Tools:
         """Check a PySpark feature script against its specification, by running it on rows that provoke mistakes."""
         found = check_script(
             FeatureScript(self._roots.path(script), entry or None),
-            view_of(self._roots.path(fsc), self._roots.path(dfr), human=NoHuman()),
+            view_of(self._roots.path(fsc), self._roots.path(dfr), human=engine.NoHuman()),
             chosen_checks(quick),
             spark=self.spark(),
             progress=_Progress(context).say,
@@ -125,7 +113,7 @@ class _Tools:
         as_of: Annotated[str, Field(description="The cut-off, ISO 8601; left out where a spine carries it.")] = "",
     ) -> ExpectedRows:
         """Compute the rows that a feature view has on given rows, by its definition and without Spark."""
-        view = view_of(self._roots.path(fsc), self._roots.path(dfr), human=NoHuman())
+        view = view_of(self._roots.path(fsc), self._roots.path(dfr), human=engine.NoHuman())
         rows, skipped = rows_expected(view, given, as_of or None)
         return ExpectedRows(rows=tuple(rows), not_computed=skipped)
 
@@ -157,8 +145,8 @@ class _Tools:
         """Explain a run: its steps, failed attempts with their evidence, artefacts and costs."""
         from palmette.cli.show import run_json
 
-        folder = find_run(run)
-        asked = [{"id": one.id, **one.event.model_dump()} for one in open_questions(folder)]
+        folder = engine.find_run(run)
+        asked = [{"id": one.id, **one.event.model_dump()} for one in engine.open_questions(folder)]
         return {**run_json(folder, read_end(folder, None)), "questions": asked}
 
     def answer_question(
@@ -168,11 +156,11 @@ class _Tools:
         answer: Annotated[str, Field(description="The answer; empty where it cannot be known.")] = "",
     ) -> str:
         """Answer an open question of a run that was started with `human: web`; approvals are left to a person."""
-        folder = find_run(run)
-        if any(one.id == question and one.event.by == "approval" for one in open_questions(folder)):
+        folder = engine.find_run(run)
+        if any(one.id == question and one.event.by == "approval" for one in engine.open_questions(folder)):
             message = f"The question {question!r} asks for a person's approval."
             raise UserError(message, "A person answers it on the page of `palmette web`.", code="needs-a-person")
-        answer_question(folder, question, answer)
+        engine.answer_question(folder, question, answer)
         return "The run goes on."
 
     def score_holdout(
@@ -192,7 +180,7 @@ class _Tools:
         path = self._roots.run_file(run_file)
         run = read_document(path, Run)
         fsc, dfr = (self._roots.path(str(path.parent / one)) for one in (run.fsc, run.dfr))
-        view = view_of(fsc, dfr, human=NoHuman())
+        view = view_of(fsc, dfr, human=engine.NoHuman())
         root = self._roots.path(str(path.parent / run.repository.path))
         return read_conventions(root, run, view).model_dump_json(indent=2)
 
@@ -202,7 +190,9 @@ class _Tools:
         from palmette.cli.summary import summary_of
 
         human = _ClientHuman(context)
-        return summary_of(run_environment(name, arguments, new_run_folder(label), _Progress(context), human))
+        return summary_of(
+            engine.run_environment(name, arguments, engine.new_run_folder(label), _Progress(context), human)
+        )
 
 
 class _Reply(BaseModel):
@@ -227,7 +217,7 @@ class _ClientHuman:
         return result.data.answer.strip() or None if result.action == "accept" else None
 
 
-class _Progress(Observer):
+class _Progress(engine.Observer):
     """Tells the client what happens, from the thread of a tool."""
 
     def __init__(self, context: Context[Any, Any]) -> None:
@@ -242,8 +232,10 @@ class _Progress(Observer):
     def opened(self, about: str) -> None:
         self.say(about)
 
-    def event(self, entry: Entry) -> None:
-        if isinstance(entry.event, e.InvocationStarted | e.ActorSucceeded | e.ActorFailed):
+    def event(self, entry: engine.Entry) -> None:
+        if isinstance(
+            entry.event, engine.events.InvocationStarted | engine.events.ActorSucceeded | engine.events.ActorFailed
+        ):
             self.say(f"{entry.event.actor}: {entry.event.kind.replace('_', ' ')}")
 
     def progress(self, actor: str, message: str) -> None:
@@ -276,15 +268,9 @@ def open_server(roots: Sequence[Path], holdout: ScoredHoldOut | None = None) -> 
         log_level="WARNING",
     )
     for tool in (
-        tools.check_features,
-        tools.expected_rows,
-        tools.plan_features,
-        tools.build_features,
-        tools.automl,
-        tools.explain_run,
-        tools.answer_question,
-        tools.score_holdout,
-    ):
+        tools.check_features, tools.expected_rows, tools.plan_features, tools.build_features, tools.automl,
+        tools.explain_run, tools.answer_question, tools.score_holdout,
+    ):  # fmt: skip
         server.add_tool(_reporting(tool))
     server.resource("palmette://schemas/{name}", mime_type="application/schema+json")(_reporting(schema))
     server.resource("palmette://runs/{run}/journal", mime_type="application/jsonl")(_reporting(journal))
@@ -305,4 +291,4 @@ def schema(name: str) -> str:
 
 def journal(run: str) -> str:
     """The last events of a run, one JSON object a line."""
-    return "\n".join(entry.model_dump_json() for entry in read_end(find_run(run), LAST).entries)
+    return "\n".join(entry.model_dump_json() for entry in read_end(engine.find_run(run), LAST).entries)

@@ -133,16 +133,14 @@ class CodePolicy:
 
     def _permits(self, name: str) -> bool:
         first, *parts = name.split(".")
-        if first not in self.lists.computing | self.own or ("*" in parts and not self._is_whole(name)):
+        is_whole = "*" not in parts or any(name.startswith(f"{one}.") for one in self.lists.whole)
+        if first not in self.lists.computing | self.own or not is_whole:
             return False
         if first in self.own:
             return not self.lists.doors & {*parts}
         if parts and first in self.lists.only and parts.pop(0) not in self.lists.only[first]:
             return False
         return not (self.lists.doors | self.lists.never) & {*parts}
-
-    def _is_whole(self, name: str) -> bool:
-        return any(name.startswith(f"{one}.") for one in self.lists.whole)
 
     def _place(self, node: ast.AST) -> Iterator[str]:
         text = node.value if isinstance(node, ast.Constant) else None

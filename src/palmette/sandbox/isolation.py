@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from palmette.sandbox.access import Access, Paths
+from palmette.sandbox.access import Access, Limits, Paths
 from palmette.sandbox.network import Network
-from palmette.sandbox.result import Limits
 from palmette.sandbox.supervisor.walls import landlock_version
 from palmette.sandbox.syscalls import filter_of, rules
 

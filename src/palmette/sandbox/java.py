@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from palmette.errors import MachineError
-from palmette.sandbox.access import Access
+from palmette.sandbox.access import Access, Limits
 from palmette.sandbox.process import Sandbox, python_command
-from palmette.sandbox.result import Limits
 from palmette.sandbox.temporary import temporary_folder
 
 OLDEST = 17

@@ -66,7 +66,8 @@ def _is_test_file(name: str) -> bool:
 def _in(body: list[ast.stmt], file: str) -> Iterator[tuple[str, str]]:
     """Tests of a module or class; the last definition of a name counts."""
     plain = [one for one in body if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
-    bound = {name.id for one in plain for name in ast.walk(one) if isinstance(name, ast.Name) and _is_bound(name)}
+    names = [node for one in plain for node in ast.walk(one) if isinstance(node, ast.Name)]
+    bound = {name.id for name in names if isinstance(name.ctx, ast.Store | ast.Del)}
     if "__test__" in bound:
         return
     for one in body:
@@ -80,10 +81,6 @@ def _in(body: list[ast.stmt], file: str) -> Iterator[tuple[str, str]]:
                 yield one.name, f"{file}:{line}" if is_own and one.name not in bound else ""
         elif isinstance(one, ast.ClassDef) and _has_tests(one):
             yield from ((f"{one.name}.{name}", place) for name, place in _in(one.body, file))
-
-
-def _is_bound(name: ast.Name) -> bool:
-    return isinstance(name.ctx, ast.Store | ast.Del)
 
 
 def _has_tests(one: ast.ClassDef) -> bool:

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from palmette.errors import MachineError
-from palmette.sandbox.access import Access
+from palmette.sandbox.access import Access, ExecutionResult, Limits
 from palmette.sandbox.isolation import Command, Isolation, allowed_environment
 from palmette.sandbox.levels import VARIABLE, best_isolation
 from palmette.sandbox.network import Network, NoNetworkError, PortRelay
 from palmette.sandbox.reading import swept
-from palmette.sandbox.result import ExecutionResult, Limits
 from palmette.sandbox.supervisor.folders import remove
 from palmette.sandbox.temporary import PATIENCE, new_folder, temporary_folder
 
@@ -134,7 +133,9 @@ class Sandbox:
             left = str(error)
             outcome |= {"exit_code": -9, "ended": "killed"}
         outcome["note"] = "; ".join(filter(None, [outcome["note"], left]))
-        name = self._name(access)
+        name = self.isolation.name
+        if access.network == "machine" and name != "not isolated":
+            name = f"{name} with the machine's network"
         return ExecutionResult(stdout=stdout.text(), stderr=stderr.text(), isolation=name, **outcome)
 
     def start(
@@ -152,10 +153,6 @@ class Sandbox:
         """
         access = access or Access(write=(cwd,) if cwd else ())
         return Process(_Supervised(self, argv, cwd, access, env or {}, limits, is_server=True))
-
-    def _name(self, access: Access) -> str:
-        is_open = access.network == "machine" and self.isolation.name != "not isolated"
-        return f"{self.isolation.name} with the machine's network" if is_open else self.isolation.name
 
 
 def _trial(isolation: Isolation) -> str:

@@ -12,10 +12,9 @@ from pathlib import Path
 from types import TracebackType
 
 from palmette.errors import MachineError
-from palmette.sandbox.access import Access
+from palmette.sandbox.access import Access, Limits
 from palmette.sandbox.java import java_environment, make_archive, quick_options
 from palmette.sandbox.process import Process, Sandbox
-from palmette.sandbox.result import Limits
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _MORTAL = "-XX:+ExitOnOutOfMemoryError"
@@ -69,10 +68,7 @@ class WarmSpark:
         network. `settings` override the server's own, which suit frames of a few rows.
         """
         self._sandbox = sandbox or Sandbox()
-        self._master = master
-        self._memory = memory
-        self._access = access
-        self._settings = settings or {}
+        self._master, self._memory, self._access, self._settings = master, memory, access, settings or {}
         self._lock = threading.Lock()
         self._process: Process | None = None
         self._port = ""

@@ -30,10 +30,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from palmette.documents import Model
-from palmette.sandbox.access import Access
+from palmette.sandbox.access import Access, ExecutionResult, Limits
 from palmette.sandbox.known_tests import known_tests, unreported
 from palmette.sandbox.process import Sandbox
-from palmette.sandbox.result import ExecutionResult, Limits
 
 _PLUGIN = Path(__file__).parent / "sentinel"
 _OUTPUT_CHARS = 8_000_000

@@ -82,13 +82,9 @@ _MODES = {**{"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}, **{"creat"
 """Calls that could make a file run with its owner's rights, with the relevant argument."""
 _SET_USER = 0o4000
 _PACE = {
-    "ioprio_set": 1,
-    "sched_setaffinity": 0,
-    "sched_setattr": 0,
-    "sched_setparam": 0,
-    "sched_setscheduler": 0,
+    "ioprio_set": 1, "sched_setaffinity": 0, "sched_setattr": 0, "sched_setparam": 0, "sched_setscheduler": 0,
     "setpriority": 1,
-}
+}  # fmt: skip
 """Calls that change scheduling, with the argument that names the process: 0 for itself."""
 _OF_A_USER = {"ioprio_set": 3, "setpriority": 2}
 """Those of them whose 0 means all of the user's processes if the first argument is this."""

@@ -60,7 +60,10 @@ def clear() -> None:
 def _place() -> Path:
     with _making:
         if not _places:
-            _tidy()
+            for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):  # leftovers of dead processes
+                with suppress(OSError):
+                    if path.lstat().st_uid == os.getuid():
+                        remove_unheld(str(path), PATIENCE)
             _places.append(_made())
         return _places[0].folder
 
@@ -74,14 +77,6 @@ def _made() -> _ProcessFolder:
             if folder.exists():
                 return _ProcessFolder(folder, lock)
             os.close(lock)
-
-
-def _tidy() -> None:
-    """Removes this user's leftovers of dead processes, as time allows."""
-    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError):
-            if path.lstat().st_uid == os.getuid():
-                remove_unheld(str(path), PATIENCE)
 
 
 def _begin_anew() -> None:

@@ -90,7 +90,9 @@ class Endpoints:
             MachineError: it does not answer.
         """
         with self._guard:  # one question at a time: a service has one connection
-            self._stop_idle()
+            for idle in [one for one, asked in self._asked.items() if time.monotonic() - asked > KEPT_UP]:
+                self._up.pop(idle).stop()
+                del self._asked[idle]
             reply = self._service(folder).call("POST", "/predict", row)
             self._asked[folder] = time.monotonic()
         if reply.status >= 400:
@@ -111,11 +113,6 @@ class Endpoints:
             raise MachineError(f"The endpoint does not start: {output}", "See `palmette serve`.", code="no-endpoint")
         self._up[folder] = service
         return service
-
-    def _stop_idle(self) -> None:
-        for folder in [one for one, asked in self._asked.items() if time.monotonic() - asked > KEPT_UP]:
-            self._up.pop(folder).stop()
-            del self._asked[folder]
 
     def close(self) -> None:
         for service in self._up.values():

@@ -142,7 +142,6 @@ def test_facts() -> None:
     assert parsed.columns == ("m", "s", "t", "w", "a", "i")
     assert parsed.functions == ("count", "filter", "nullif", "size", "sum", "timestampdiff")
     assert parsed.aggregates == ("count", "sum")
-    assert parse("rand() + i").non_deterministic == ("rand",)
 
 
 def test_unknown_types_are_not_guessed() -> None:

@@ -9,19 +9,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from palmette.features.adoption.columns import (
-    NotReadError,
-    Tree,
-    all_of,
-    before_cutoff,
-    conjuncts,
-    duration,
-    mentions,
-    number_of,
-    text_of,
-    time_column,
-    time_tests,
-)
+from palmette.features.adoption import trees
+from palmette.features.adoption.trees import NotReadError, Tree
 from palmette.features.spec import functions
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.expressions import check
@@ -47,12 +36,12 @@ class RowChoice:
     conditions: list[Tree] = field(default_factory=list)
 
     def add(self, condition: Tree) -> None:
-        for part in conjuncts(condition):
-            tests = [test for test in time_tests(part) if test.column == self.table.event_time]
+        for part in trees.conjuncts(condition):
+            tests = [test for test in trees.time_tests(part) if test.column == self.table.event_time]
             if len(tests) == 1 and not tests[0].is_upper and tests[0].is_half_open:
                 self.window = min(tests[0].before, self.window or timedelta.max)
-            elif mentions(part, AS_OF):
-                raise NotReadError(f"{text_of(part)} compares with the cut-off in a way that no window does")
+            elif trees.mentions(part, AS_OF):
+                raise NotReadError(f"{trees.text_of(part)} compares with the cut-off in a way that no window does")
             else:
                 self.conditions.append(part)
 
@@ -66,9 +55,9 @@ class RowChoice:
     @property
     def shared(self) -> dict[str, Any]:
         """Window and condition as fields of a specification."""
-        where = all_of(self.conditions)
+        where = trees.all_of(self.conditions)
         found: dict[str, Any] = {"where": where} if where else {}
-        return found | ({"window": duration(self.window)} if self.window is not None else {})
+        return found | ({"window": trees.duration(self.window)} if self.window is not None else {})
 
 
 def aggregate_of(tree: Tree, rows: RowChoice, unique: tuple[str, ...] = ()) -> dict[str, Any] | None:
@@ -83,7 +72,7 @@ def aggregate_of(tree: Tree, rows: RowChoice, unique: tuple[str, ...] = ()) -> d
     composite = _days_since(tree, rows) or _values_in_order(tree, rows) or _vector(tree, rows)
     if composite is not None:
         return composite
-    if isinstance(tree, exp.GT) and number_of(tree.right) == 0:
+    if isinstance(tree, exp.GT) and trees.number_of(tree.right) == 0:
         counted = aggregate_of(tree.left, rows, unique)
         return {"function": "exists"} if counted == {"function": "count"} else None
     if isinstance(tree, exp.Filter):
@@ -112,12 +101,12 @@ def _vocabulary(tree: Tree, rows: RowChoice) -> dict[str, Any] | None:
     if name == "sum" and (found := _indicator(arguments[0], rows)) is not None:
         return found
     if name == "avg" and (condition := _share(arguments[0], rows)) is not None:
-        return {"function": "share", "of": text_of(condition)}
+        return {"function": "share", "of": trees.text_of(condition)}
     if name in _PLAIN:
-        return {"function": _PLAIN[name], "of": text_of(rows.value(arguments[0]))}
+        return {"function": _PLAIN[name], "of": trees.text_of(rows.value(arguments[0]))}
     if name in _PERCENTILES:
-        p = 0.5 if name == "median" else number_of(arguments[1])
-        found = {"function": "percentile", "of": text_of(rows.value(arguments[0])), "p": p}
+        p = 0.5 if name == "median" else trees.number_of(arguments[1])
+        found = {"function": "percentile", "of": trees.text_of(rows.value(arguments[0])), "p": p}
         return found | ({"approximate": True} if _PERCENTILES[name] else {})
     if name in ("max_by", "min_by"):
         return _edge(name, arguments, rows)
@@ -127,12 +116,12 @@ def _vocabulary(tree: Tree, rows: RowChoice) -> dict[str, Any] | None:
 def _count(arguments: list[Tree], rows: RowChoice) -> dict[str, Any] | None:
     (argument, *others) = arguments
     if isinstance(argument, exp.Distinct):
-        return {"function": "count_distinct", "of": text_of(rows.value(argument.expressions[0]))}
+        return {"function": "count_distinct", "of": trees.text_of(rows.value(argument.expressions[0]))}
     value = rows.value(argument)
     if others or isinstance(value, exp.Null):
         return None
     constant = isinstance(value, exp.Star | exp.Literal | exp.Boolean)
-    return {"function": "count"} if constant else {"function": "count", "of": text_of(value)}
+    return {"function": "count"} if constant else {"function": "count", "of": trees.text_of(value)}
 
 
 def _indicator(tree: Tree, rows: RowChoice) -> dict[str, Any] | None:
@@ -144,17 +133,17 @@ def _indicator(tree: Tree, rows: RowChoice) -> dict[str, Any] | None:
     if not isinstance(tree, exp.Case) or len(tree.args["ifs"]) != 1 or tree.args.get("default") is None:
         return None
     branch = tree.args["ifs"][0]
-    if number_of(tree.args["default"]) != 0:
+    if trees.number_of(tree.args["default"]) != 0:
         return None
     rows.add(branch.this)
-    one = number_of(branch.args["true"]) == 1
-    return {"function": "count"} if one else {"function": "sum", "of": text_of(branch.args["true"]), "default": 0}
+    one = trees.number_of(branch.args["true"]) == 1
+    return {"function": "count"} if one else {"function": "sum", "of": trees.text_of(branch.args["true"]), "default": 0}
 
 
 def _share(tree: Tree, rows: RowChoice) -> Tree | None:
     inner = tree.args["ifs"][0].args["true"] if isinstance(tree, exp.Case) and len(tree.args["ifs"]) == 1 else tree
     inner = inner.unnest()
-    if not isinstance(inner, exp.Cast) or check(text_of(inner.this), rows.schema).type != SparkType("boolean"):
+    if not isinstance(inner, exp.Cast) or check(trees.text_of(inner.this), rows.schema).type != SparkType("boolean"):
         return None
     rows.value(tree)
     condition: Tree = inner.this.unnest()
@@ -164,14 +153,14 @@ def _share(tree: Tree, rows: RowChoice) -> Tree | None:
 def _edge(name: str, arguments: list[Tree], rows: RowChoice) -> dict[str, Any] | None:
     """`first` or `last`, which ignore rows whose value is null."""
     of, order = arguments[0], rows.value(arguments[1])
-    present = text_of(exp.Not(this=exp.Is(this=of, expression=exp.Null())))
-    counted = [one for one in rows.conditions if text_of(one) != present]
+    present = trees.text_of(exp.Not(this=exp.Is(this=of, expression=exp.Null())))
+    counted = [one for one in rows.conditions if trees.text_of(one) != present]
     by = order.expressions if function_name(order) == "struct" else [order]
     if len(counted) == len(rows.conditions) or not all(isinstance(one, exp.Column) for one in by):
         return None
     rows.conditions = counted
     function = "last" if name == "max_by" else "first"
-    return {"function": function, "of": text_of(of), **_unless_usual([one.name for one in by], rows)}
+    return {"function": function, "of": trees.text_of(of), **_unless_usual([one.name for one in by], rows)}
 
 
 def _unless_usual(order: list[str], rows: RowChoice) -> dict[str, Any]:
@@ -183,15 +172,15 @@ def _days_since(tree: Tree, rows: RowChoice) -> dict[str, Any] | None:
     """`(micros of the cut-off - micros of the newest event) / micros of a day`, floored or not."""
     if function_name(tree) == "floor":
         tree = tree.expressions[0].unnest()
-    if not isinstance(tree, exp.Div) or number_of(tree.right) != _MICROSECONDS_PER_DAY:
+    if not isinstance(tree, exp.Div) or trees.number_of(tree.right) != _MICROSECONDS_PER_DAY:
         return None
     elapsed = tree.left.unnest()
     if not isinstance(elapsed, exp.Sub) or function_name(elapsed.right) != "unix_micros":
         return None
     newest = elapsed.right.expressions[0]
-    if before_cutoff(elapsed.left) != timedelta(0) or function_name(newest) != "max":
+    if trees.before_cutoff(elapsed.left) != timedelta(0) or function_name(newest) != "max":
         return None
-    if time_column(rows.value(newest.expressions[0])) != rows.table.event_time:
+    if trees.time_column(rows.value(newest.expressions[0])) != rows.table.event_time:
         return None
     return {"function": "days_since_last"}
 
@@ -202,7 +191,7 @@ def _values_in_order(tree: Tree, rows: RowChoice) -> dict[str, Any] | None:
         return None
     tree, found = tree.expressions[0], dict[str, Any]()
     if function_name(tree) == "slice":
-        found = {"k": int(number_of(tree.expressions[2]) or 1)}
+        found = {"k": int(trees.number_of(tree.expressions[2]) or 1)}
         tree = tree.expressions[0]
     if function_name(tree) == "array_distinct":
         found["distinct"] = True
@@ -215,10 +204,15 @@ def _values_in_order(tree: Tree, rows: RowChoice) -> dict[str, Any] | None:
     *order, value = struct.expressions
     if not isinstance(value, exp.Alias) or newest_first != ("k" in found):
         return None
-    present = text_of(exp.Not(this=exp.Is(this=value.this, expression=exp.Null())))
-    rows.conditions = [one for one in rows.conditions if text_of(one) != present]
+    present = trees.text_of(exp.Not(this=exp.Is(this=value.this, expression=exp.Null())))
+    rows.conditions = [one for one in rows.conditions if trees.text_of(one) != present]
     function = "last_k" if "k" in found else "collect"
-    return {"function": function, "of": text_of(value.this), **found, **_unless_usual([o.name for o in order], rows)}
+    return {
+        "function": function,
+        "of": trees.text_of(value.this),
+        **found,
+        **_unless_usual([o.name for o in order], rows),
+    }
 
 
 def _vector(tree: Tree, rows: RowChoice) -> dict[str, Any] | None:
@@ -230,7 +224,7 @@ def _vector(tree: Tree, rows: RowChoice) -> dict[str, Any] | None:
     vectors = {item.expressions[0].sql() if function_name(item) == "get" else "" for item in items}
     if len(vectors) != 1 or "" in vectors or names not in ({"avg"}, {"sum"}):
         return None
-    of = text_of(rows.value(items[0].expressions[0]))
+    of = trees.text_of(rows.value(items[0].expressions[0]))
     return {"function": "vector_mean" if names == {"avg"} else "vector_sum", "of": of}
 
 

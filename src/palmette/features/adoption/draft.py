@@ -11,12 +11,12 @@ import yaml
 
 from palmette.documents import read_document, read_text
 from palmette.errors import UserError
-from palmette.features.adoption.columns import Cutoff, NotReadError
 from palmette.features.adoption.features import Drafter
 from palmette.features.adoption.frames import Keyed, Note, ScriptReading, SymbolicRows, spine_of, table_rows
 from palmette.features.adoption.interpreter import Code, Interpreter
 from palmette.features.adoption.methods import DottedName
 from palmette.features.adoption.statements import result_of
+from palmette.features.adoption.trees import Cutoff, NotReadError
 from palmette.features.harness.binding import bind, find_entry, functions_of
 from palmette.features.repository import Checkout
 from palmette.features.script_check import repository_of

@@ -12,8 +12,8 @@ import yaml
 from sqlglot import exp
 
 from palmette.features.adoption.aggregates import RowChoice, aggregate_of, split
-from palmette.features.adoption.columns import NotReadError, Tree, before_cutoff, mentions, sql, text_of, time_column
 from palmette.features.adoption.frames import Atom, Keyed, ScriptReading, SymbolicRows
+from palmette.features.adoption.trees import NotReadError, Tree, before_cutoff, mentions, sql, text_of, time_column
 from palmette.features.spec.aggregates import result_type
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.expressions import check, type_of

@@ -9,19 +9,9 @@ from typing import Any, cast
 
 from sqlglot import exp
 
-from palmette.features.adoption.columns import (
-    NotReadError,
-    TimeTest,
-    Tree,
-    call,
-    conjuncts,
-    is_open_state,
-    mentions,
-    resolved,
-    text_of,
-    time_tests,
-)
+from palmette.features.adoption import trees
 from palmette.features.adoption.sequences import is_newest, sequence_step
+from palmette.features.adoption.trees import NotReadError, Tree
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.view import AS_OF
 
@@ -118,36 +108,36 @@ def table_rows(table: Table) -> SymbolicRows:
 
 def where(reading: ScriptReading, frame: Frame, condition: Tree) -> Frame:
     """The rows for which a condition is true; comparisons with the cut-off become visibility and windows."""
-    for part in conjuncts(condition):
-        tree = resolved(part, frame.columns, getattr(frame, "missing", ""))
+    for part in trees.conjuncts(condition):
+        tree = trees.resolved(part, frame.columns, getattr(frame, "missing", ""))
         if isinstance(frame, Keyed):
             if isinstance(tree, exp.Not) and set(_names(tree)) <= set(frame.keys):
                 frame = replace(frame, present=frame.present | set(_names(tree)))
             else:
-                reading.note(f"only rows with {text_of(part)} are kept; a specification keeps all keys")
+                reading.note(f"only rows with {trees.text_of(part)} are kept; a specification keeps all keys")
             continue
         frame = (_newest if is_newest(tree, frame.table) else _kept)(reading, frame, tree)
     return frame
 
 
 def _kept(reading: ScriptReading, rows: SymbolicRows, tree: Tree) -> SymbolicRows:
-    tests = [test for test in time_tests(tree) if test.column in rows.table.times]
+    tests = [test for test in trees.time_tests(tree) if test.column in rows.table.times]
     partitions = {one.column for one in rows.table.partitions if one.of}
     if tests:
         for test in tests:
             rows = _bounded(reading, rows, test)
         return rows
-    if is_open_state(tree, rows.table):
+    if trees.is_open_state(tree, rows.table):
         return replace(rows, bounded=rows.bounded | {rows.table.valid_to or ""})
-    if partitions & set(_names(tree)) and (mentions(tree, AS_OF) or tree.find(exp.Placeholder)):
+    if partitions & set(_names(tree)) and (trees.mentions(tree, AS_OF) or tree.find(exp.Placeholder)):
         lower = isinstance(tree.unnest(), exp.GT | exp.GTE | exp.Between)
         return replace(rows, pruned=rows.pruned or lower)
     if tree.find(exp.Window):
         raise NotReadError("a condition on a window function is not understood")
-    return replace(rows, steps=(*rows.steps, {"filter": text_of(tree)}))
+    return replace(rows, steps=(*rows.steps, {"filter": trees.text_of(tree)}))
 
 
-def _bounded(reading: ScriptReading, rows: SymbolicRows, test: TimeTest) -> SymbolicRows:
+def _bounded(reading: ScriptReading, rows: SymbolicRows, test: trees.TimeTest) -> SymbolicRows:
     table = rows.table
     if not test.is_half_open:
         edge = "the cut-off itself" if test.is_upper else "the start of the window itself"
@@ -169,11 +159,11 @@ def _newest(reading: ScriptReading, rows: SymbolicRows, tree: Tree) -> Keyed:
     window = cast(exp.Window, tree.find(exp.Window))
     by = tuple(one.name for one in window.args["partition_by"] if one.name != AS_OF)
     order = [one.this for one in window.args["order"].expressions]
-    rank = order[0] if len(order) == 1 else call("struct", *order)
+    rank = order[0] if len(order) == 1 else trees.call("struct", *order)
     columns: dict[str, Tree] = {name: exp.column(name) for name in by}
     for name, one in rows.columns.items():
         if name not in columns and name != AS_OF and not one.find(exp.Window):
-            columns[name] = reading.add(name, Atom(rows, by, call("max_by", one.copy(), rank.copy())))
+            columns[name] = reading.add(name, Atom(rows, by, trees.call("max_by", one.copy(), rank.copy())))
     return Keyed(by, columns, (rows,))
 
 
@@ -182,7 +172,7 @@ def with_columns(reading: ScriptReading, frame: Frame, added: Mapping[str, Tree]
     before = frame
     for name, unresolved in added.items():
         try:
-            tree = resolved(unresolved, before.columns, getattr(frame, "missing", ""))
+            tree = trees.resolved(unresolved, before.columns, getattr(frame, "missing", ""))
         except NotReadError as error:
             if isinstance(frame, SymbolicRows):
                 raise
@@ -197,7 +187,7 @@ def with_columns(reading: ScriptReading, frame: Frame, added: Mapping[str, Tree]
             continue
         if step is not None and frame.window is not None:
             raise NotReadError(f"{name!r} sees only rows of the window; steps of a specification see all history")
-        step = step or {"compute": {name: text_of(tree)}}
+        step = step or {"compute": {name: trees.text_of(tree)}}
         columns = {**frame.columns, name: exp.column(name)}
         frame = replace(frame, columns=columns, steps=(*frame.steps, step))
     return frame
@@ -220,7 +210,7 @@ def group(frame: Frame, keys: Sequence[str]) -> Grouped:
     rows = frame
     for key in keys:
         if key != AS_OF and not _is(rows.columns.get(key, exp.column(key)), key):
-            computed = {"compute": {key: text_of(rows.columns[key])}}
+            computed = {"compute": {key: trees.text_of(rows.columns[key])}}
             columns = {**rows.columns, key: exp.column(key)}
             rows = replace(rows, columns=columns, steps=(*rows.steps, computed))
     return Grouped(rows, tuple(key for key in keys if key != AS_OF))
@@ -231,7 +221,7 @@ def aggregated(reading: ScriptReading, grouped: Grouped, aggregates: Sequence[tu
     rows, columns = grouped.rows, dict[str, Tree]({key: exp.column(key) for key in grouped.keys})
     for name, tree in aggregates:
         try:
-            found = resolved(tree, rows.columns)
+            found = trees.resolved(tree, rows.columns)
             if found.find(exp.Window):
                 raise NotReadError("a window function inside an aggregate is not understood")
         except NotReadError as error:
@@ -276,8 +266,8 @@ def _with_dimension(left: SymbolicRows, right: SymbolicRows, on: Sequence[str], 
         raise NotReadError(f"{right.table.name} is not a dimension; only dimensions are joined to rows")
     if right.steps:
         raise NotReadError(f"{right.table.name} is changed before it is joined; a specification joins it as it is")
-    there = {name: text_of(tree) for name, tree in right.columns.items()}
-    here = {text_of(left.columns[name]): there[name] for name in on}
+    there = {name: trees.text_of(tree) for name, tree in right.columns.items()}
+    here = {trees.text_of(left.columns[name]): there[name] for name in on}
     taken = {name: column for name, column in there.items() if name not in (*on, *left.columns)}
     step = {
         "join": {

@@ -17,9 +17,9 @@ from typing import Any, cast
 from sqlglot import exp
 
 from palmette.features.adoption import frames, methods
-from palmette.features.adoption.columns import Cutoff, NotReadError, Ordering, Unread, tree_of
 from palmette.features.adoption.frames import Frame, Grouped, Keyed, ScriptReading, SymbolicRows, table_rows
 from palmette.features.adoption.statements import result_of
+from palmette.features.adoption.trees import Cutoff, NotReadError, Ordering, Unread, tree_of
 from palmette.features.repository import Checkout, Module
 from palmette.features.spec.dfr import Table
 

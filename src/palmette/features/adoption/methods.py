@@ -10,38 +10,19 @@ from typing import Any, cast
 
 from sqlglot import exp
 
-from palmette.features.adoption import frames
-from palmette.features.adoption.columns import (
-    NotReadError,
-    Ordering,
-    Tree,
-    Unread,
-    call,
-    flat,
-    function_call,
-    named,
-    sql,
-    tree_of,
-)
+from palmette.features.adoption import frames, trees
 from palmette.features.adoption.frames import Frame, Grouped, Keyed, ScriptReading
 from palmette.features.adoption.sequences import over
+from palmette.features.adoption.trees import NotReadError, Tree
 from palmette.features.spec.view import AS_OF
 
 _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Mod: operator.mod,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.Mod: operator.mod, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Eq: lambda left, right: left.eq(right) if isinstance(left, exp.Expr) else left == right,
     ast.NotEq: lambda left, right: left.neq(right) if isinstance(left, exp.Expr) else left != right,
-}
+}  # fmt: skip
 _UNCHANGED = frozenset({
     "repartition", "coalesce", "cache", "persist", "checkpoint", "localCheckpoint", "hint", "alias", "orderBy", "sort",
     "sortWithinPartitions", "unpersist", "repartitionByRange",
@@ -73,7 +54,7 @@ def labelled(value: object) -> tuple[str, Tree]:
     """The name of an output column, and its tree."""
     if isinstance(value, str):
         return value, exp.column(value)
-    tree = tree_of(value)
+    tree = trees.tree_of(value)
     if isinstance(tree, exp.Alias):
         return tree.alias, tree.this
     bare = tree
@@ -87,7 +68,7 @@ def binary(op: ast.AST, left: Any, right: Any) -> Any:
     if type(op) not in _OPERATORS:
         raise NotReadError(f"the operator {type(op).__name__} is not understood")
     if isinstance(left, exp.Expr) or isinstance(right, exp.Expr):
-        left, right = tree_of(left), tree_of(right)
+        left, right = trees.tree_of(left), trees.tree_of(right)
     return _OPERATORS[type(op)](left, right)
 
 
@@ -112,10 +93,10 @@ def type_name(name: str, arguments: Sequence[object]) -> str:
     return _TYPES[name]
 
 
-def window_method(ordering: Ordering, name: str, arguments: Sequence[object]) -> Ordering:
-    given = flat(arguments)
+def window_method(ordering: trees.Ordering, name: str, arguments: Sequence[object]) -> trees.Ordering:
+    given = trees.flat(arguments)
     if name == "partitionBy":
-        return replace(ordering, by=tuple(named(one).name for one in given))
+        return replace(ordering, by=tuple(trees.named(one).name for one in given))
     if name == "orderBy":
         return replace(ordering, order=tuple(_direction(one) for one in given))
     if name in ("rowsBetween", "rangeBetween"):
@@ -124,7 +105,7 @@ def window_method(ordering: Ordering, name: str, arguments: Sequence[object]) ->
 
 
 def _direction(value: object) -> tuple[str, bool]:
-    tree = named(value)
+    tree = trees.named(value)
     return (tree.this.name, not tree.args.get("desc")) if isinstance(tree, exp.Ordered) else (tree.name, True)
 
 
@@ -134,16 +115,16 @@ def spark_function(name: str, arguments: list[Any], keywords: dict[str, Any]) ->
         case (("col" | "column"), [str() as text]):
             return exp.column(text.strip("`"))
         case "lit", [value]:
-            return tree_of(value)
+            return trees.tree_of(value)
         case "expr", [str() as text]:
-            return sql(text)
+            return trees.sql(text)
         case "when", [condition, value]:
-            return exp.Case(ifs=[exp.If(this=condition, true=tree_of(value))])
+            return exp.Case(ifs=[exp.If(this=condition, true=trees.tree_of(value))])
         case "broadcast", [frame]:
             return frame
         case (("asc" | "desc"), [value]):
-            return exp.Ordered(this=named(value), desc=name == "desc")
-    return function_call(name, arguments, keywords)
+            return exp.Ordered(this=trees.named(value), desc=name == "desc")
+    return trees.function_call(name, arguments, keywords)
 
 
 def column_method(tree: Tree, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
@@ -156,17 +137,17 @@ def column_method(tree: Tree, name: str, arguments: list[Any], keywords: dict[st
             made = exp.TryCast if name == "try_cast" else exp.Cast
             return made(this=tree, to=exp.DataType.build(kind, dialect="spark"), safe=name == "try_cast")
         case "when", [condition, value] if isinstance(tree, exp.Case):
-            return exp.Case(ifs=[*tree.args["ifs"], exp.If(this=condition, true=tree_of(value))])
+            return exp.Case(ifs=[*tree.args["ifs"], exp.If(this=condition, true=trees.tree_of(value))])
         case "otherwise", [value] if isinstance(tree, exp.Case):
-            return exp.Case(ifs=tree.args["ifs"], default=tree_of(value))
-        case "over", [Ordering() as window]:
+            return exp.Case(ifs=tree.args["ifs"], default=trees.tree_of(value))
+        case "over", [trees.Ordering() as window]:
             return over(tree, window)
         case (("asc" | "desc" | "desc_nulls_last" | "asc_nulls_first"), []):
             return exp.Ordered(this=tree, desc=name.startswith("desc"))
         case (("getItem" | "getField"), [index]):
-            return exp.Bracket(this=tree, expressions=[tree_of(index)])
+            return exp.Bracket(this=tree, expressions=[trees.tree_of(index)])
         case (("startswith" | "endswith" | "contains" | "substr"), _):
-            return call(name, tree, *(tree_of(one) for one in values))
+            return trees.call(name, tree, *(trees.tree_of(one) for one in values))
     return _condition(tree, name, values)
 
 
@@ -177,13 +158,13 @@ def _condition(tree: Tree, name: str, values: list[Any]) -> Tree:
             return test if name == "isNull" else exp.Not(this=test)
         case "isin", _:
             items = values[0] if len(values) == 1 and isinstance(values[0], list) else values
-            return tree.isin(*(tree_of(one) for one in items))
+            return tree.isin(*(trees.tree_of(one) for one in items))
         case "between", [low, high]:
-            return tree.between(tree_of(low), tree_of(high))
+            return tree.between(trees.tree_of(low), trees.tree_of(high))
         case (("like" | "rlike"), [other]):
-            return (tree.like if name == "like" else tree.rlike)(tree_of(other))
+            return (tree.like if name == "like" else tree.rlike)(trees.tree_of(other))
         case "eqNullSafe", [other]:
-            return exp.NullSafeEQ(this=tree, expression=tree_of(other))
+            return exp.NullSafeEQ(this=tree, expression=trees.tree_of(other))
     raise NotReadError(f"the method {name} of a column is not understood")
 
 
@@ -192,9 +173,9 @@ def aggregated(reading: ScriptReading, grouped: Grouped, name: str, arguments: l
     if name == "agg":
         pairs = [labelled(one) for one in _read(reading, arguments)]
     elif name == "count":
-        pairs = [("count", call("count", exp.Star()))]
+        pairs = [("count", trees.call("count", exp.Star()))]
     elif name in ("sum", "avg", "mean", "min", "max"):
-        pairs = [(f"{name}({one})", call(name, exp.column(one))) for one in arguments]
+        pairs = [(f"{name}({one})", trees.call(name, exp.column(one))) for one in arguments]
     else:
         raise NotReadError(f"groupBy().{name} is not understood")
     return frames.aggregated(reading, grouped, pairs)
@@ -216,7 +197,7 @@ def frame_method(
 def _read(reading: ScriptReading, values: Sequence[object]) -> Iterator[object]:
     """The columns that can be read; a note for each other."""
     for one in values:
-        if isinstance(one, Unread):
+        if isinstance(one, trees.Unread):
             reading.note(f"{one.name or 'a column'}: {one.reason}", one.line)
         else:
             yield one
@@ -224,13 +205,15 @@ def _read(reading: ScriptReading, values: Sequence[object]) -> Iterator[object]:
 
 def _select(reading: ScriptReading, frame: Frame, *columns: object) -> Frame:
     chosen = list[tuple[str, Tree]]()
-    for one in flat(_read(reading, columns)):
+    for one in trees.flat(_read(reading, columns)):
         chosen += [(name, exp.column(name)) for name in frame.columns] if one == "*" else [labelled(one)]
     return frames.select(reading, frame, chosen)
 
 
-def _join(reading: ScriptReading, left: Frame, right: Frame | Unread, on: object = None, how: str = "inner") -> Frame:
-    if isinstance(right, Unread):
+def _join(
+    reading: ScriptReading, left: Frame, right: Frame | trees.Unread, on: object = None, how: str = "inner"
+) -> Frame:
+    if isinstance(right, trees.Unread):
         reading.note(right.reason, right.line)
         if not isinstance(left, Keyed):
             raise NotReadError(right.reason, right.line)
@@ -248,16 +231,16 @@ def _fill(reading: ScriptReading, frame: Frame, value: Any, subset: Sequence[str
         reading.note(f"fillna({value!r}) replaces null in all columns of its type; it is read for every feature")
         keys = getattr(frame, "keys", ())
         values = {name: one for name, one in values.items() if name not in (*keys, AS_OF)}
-    filled = {name: call("coalesce", exp.column(name), tree_of(one)) for name, one in values.items()}
+    filled = {name: trees.call("coalesce", exp.column(name), trees.tree_of(one)) for name, one in values.items()}
     return frames.with_columns(reading, frame, filled)
 
 
 def _group(_: ScriptReading, frame: Frame, *keys: object) -> Grouped:
-    return frames.group(frame, [named(one).name for one in flat(keys)])
+    return frames.group(frame, [trees.named(one).name for one in trees.flat(keys)])
 
 
 def _drop(_: ScriptReading, frame: Frame, *names: object) -> Frame:
-    gone = {named(one).name for one in names}
+    gone = {trees.named(one).name for one in names}
     return replace(frame, columns={name: tree for name, tree in frame.columns.items() if name not in gone})
 
 
@@ -266,7 +249,9 @@ def _rename(_: ScriptReading, frame: Frame, old: str, new: str) -> Frame:
 
 
 def _where(reading: ScriptReading, frame: Frame, condition: object) -> Frame:
-    return frames.where(reading, frame, sql(condition) if isinstance(condition, str) else tree_of(condition))
+    return frames.where(
+        reading, frame, trees.sql(condition) if isinstance(condition, str) else trees.tree_of(condition)
+    )
 
 
 def _not_null(reading: ScriptReading, frame: Frame, *_: str, subset: Sequence[str] | str | None = None) -> Frame:
@@ -285,9 +270,9 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "groupby": _group,
     "drop": _drop,
     "withColumnRenamed": _rename,
-    "withColumn": lambda reading, frame, name, tree: frames.with_columns(reading, frame, {name: tree_of(tree)}),
+    "withColumn": lambda reading, frame, name, tree: frames.with_columns(reading, frame, {name: trees.tree_of(tree)}),
     "withColumns": lambda reading, frame, added: frames.with_columns(
-        reading, frame, {name: tree_of(tree) for name, tree in added.items()}
+        reading, frame, {name: trees.tree_of(tree) for name, tree in added.items()}
     ),
     "dropna": _not_null,
     "fillna": _fill,

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from sqlglot import exp
 
-from palmette.features.adoption.columns import NotReadError, Ordering, Tree, duration, number_of, text_of, time_column
+from palmette.features.adoption.trees import NotReadError, Ordering, Tree, duration, number_of, text_of, time_column
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.sql import function_name
 from palmette.features.spec.view import AS_OF

@@ -11,9 +11,9 @@ from sqlglot.errors import SqlglotError
 
 from palmette.features.adoption import frames
 from palmette.features.adoption.aggregates import aggregate_calls
-from palmette.features.adoption.columns import Cutoff, NotReadError, conjuncts, tree_of
 from palmette.features.adoption.frames import Frame, ScriptReading
 from palmette.features.adoption.methods import labelled
+from palmette.features.adoption.trees import Cutoff, NotReadError, conjuncts, tree_of
 from palmette.features.spec.sql import SparkDialect
 
 _UNREAD = ("having", "qualify", "limit", "laterals", "pivots", "sample")

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from palmette.delivery.git import Git
-from palmette.features.onboarding.inference import EPOCHS, Finding, InferredTable, infer, latest_day
+from palmette.features.onboarding.inference import EPOCHS, InferredTable, infer, latest_day
 from palmette.features.onboarding.tables import TableFiles, read_table
 from palmette.features.repository import Checkout, find_neighbours
 from palmette.features.signature import BY_NAME
@@ -50,11 +50,6 @@ class Draft:
     """By file name: the registry and, if there is an event table, a specification and a run file."""
     tables: tuple[InferredTable, ...]
     repository: RepositoryFacts
-
-    @property
-    def guesses(self) -> list[Finding]:
-        """Findings that a person should verify."""
-        return [one for table in self.tables for one in table.findings if one.confidence == "guess"]
 
 
 def draft(tables: Sequence[TableFiles], repository: Path, folder: Path) -> Draft:

@@ -147,7 +147,8 @@ def read_table(files: TableFiles) -> TableData:
         message = f"{str(files.path)!r} cannot be read as {files.format}: {str(error).splitlines()[0]}"
         raise MachineError(message, "Correct the file, or name others.", code="unreadable-table") from error
     rows, is_whole = rows.slice(0, MOST_ROWS), rows.num_rows <= MOST_ROWS
-    folders = _folders(files.path)
+    levels = [part for one in text_files(files.path) for part in one.relative_to(files.path).parts[:-1] if "=" in part]
+    folders = tuple(dict.fromkeys(part.split("=")[0] for part in levels))
     columns, left_out = list[TableColumn](), list[str]()
     for name in rows.column_names:
         values = _day_values(rows[name]) if name in folders else _plain_values(rows[name])
@@ -176,13 +177,6 @@ def _csv_format(path: Path) -> Any:
     }
     options = pyarrow.csv.ConvertOptions(column_types=texts, strings_can_be_null=True, null_values=[""])
     return ds.CsvFileFormat(convert_options=options)
-
-
-def _folders(path: Path) -> tuple[str, ...]:
-    if path.is_file():
-        return ()
-    names = [part.split("=")[0] for one in text_files(path) for part in one.relative_to(path).parts[:-1] if "=" in part]
-    return tuple(dict.fromkeys(names))
 
 
 def _day_values(values: pa.ChunkedArray) -> pa.ChunkedArray:

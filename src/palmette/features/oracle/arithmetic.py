@@ -31,7 +31,10 @@ def binary(symbol: Operator, left: TypedExpression, right: TypedExpression, zone
     left, right = _numeric(left, right, zone), _numeric(right, left, zone)
     names = {left.kind.name, right.kind.name}
     if "decimal" in names and not names & {"float", "double"}:
-        return _decimal(symbol, _widened(left, zone), _widened(right, zone))
+        left, right = _widened(left, zone), _widened(right, zone)
+        exact = c.arithmetic_type(symbol, left.kind, right.kind)
+        fit: Callable[[Any, SparkType], Any] = in_range if symbol == "div" else to_decimal
+        return _lifted(exact, left, right, _DECIMAL[symbol], lambda value: fit(value, exact))
     if symbol == "/":
         return _lifted(c.DOUBLE, to(left, c.DOUBLE, zone), to(right, c.DOUBLE, zone), _FLOAT["/"])
     kind = common(left.kind, right.kind)
@@ -85,13 +88,6 @@ def _lifted(
         return value if value is None or finish is None else finish(value)
 
     return lift(kind, [left, right], run, literal=True)
-
-
-def _decimal(symbol: Operator, left: TypedExpression, right: TypedExpression) -> TypedExpression:
-    kind = c.arithmetic_type(symbol, left.kind, right.kind)
-    if symbol == "div":
-        return _lifted(kind, left, right, _DECIMAL["div"], lambda value: in_range(value, kind))
-    return _lifted(kind, left, right, _DECIMAL[symbol], lambda value: to_decimal(value, kind))
 
 
 _EXACT: dict[str, Operation] = {"+": operator.add, "-": operator.sub, "*": operator.mul}

@@ -25,10 +25,6 @@ class ExpectedFrame(Frame):
     nudged: Callable[[], tuple[Frame, ...]] = field(default=tuple, compare=False, repr=False)
     """The same rows with sums of doubles changed in their last digits, as another order of adding could do."""
 
-    def supported(self, other: Frame) -> Frame:
-        """Another output, limited to the columns that the oracle supports."""
-        return Frame.of({name: kind for name, kind in other.schema.items() if name not in self.skipped}, other.rows)
-
 
 def skipped_text(skipped: Mapping[str, str]) -> str:
     """Lists the skipped features with their reasons, for the detail of a check; empty if there are none."""
@@ -70,7 +66,8 @@ def differences(expected: Frame, actual: Frame, view: View, limit: int = 5) -> t
     compare = _Comparison(expected.schema, view)
     if not isinstance(expected, ExpectedFrame):
         return _differences(compare, expected, actual, limit)
-    actual = expected.supported(actual)
+    supported = {name: kind for name, kind in actual.schema.items() if name not in expected.skipped}
+    actual = Frame.of(supported, actual.rows)
     found = _differences(compare, expected, actual, limit)
     if not found or not (others := expected.nudged()):
         return found

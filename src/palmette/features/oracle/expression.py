@@ -19,26 +19,13 @@ from zoneinfo import ZoneInfo
 
 from sqlglot import exp
 
-from palmette.features.oracle import functions, groups
+from palmette.features.oracle import functions, groups, typed
 from palmette.features.oracle.arithmetic import binary, negated
 from palmette.features.oracle.casts import in_range
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.patterns import like
 from palmette.features.oracle.registry import BY_SYNTAX, FUNCTIONS
-from palmette.features.oracle.typed import (
-    EvaluationScope,
-    PartialSchema,
-    TypedExpression,
-    attempted,
-    choose,
-    constant,
-    lift,
-    null_safe_equal,
-    order_key,
-    same,
-    to,
-    unify,
-)
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.expression_types import literal_type
 from palmette.features.spec.sql import OPERATORS, ExpressionError
@@ -92,7 +79,7 @@ def _column(node: Any, scope: EvaluationScope) -> TypedExpression:
         (column for column in scope.schema if column.lower() == name.lower()), None
     )
     if found is None or scope.groups:
-        unsupported = scope.schema.unsupported.get(name) if isinstance(scope.schema, PartialSchema) else None
+        unsupported = scope.schema.unsupported.get(name) if isinstance(scope.schema, typed.PartialSchema) else None
         why = "outside an aggregate" if found else "that does not exist"
         raise NotCovered(unsupported or f"the column {name!r} {why}")
     return TypedExpression(scope.schema[found], lambda row: row[found])
@@ -101,7 +88,7 @@ def _column(node: Any, scope: EvaluationScope) -> TypedExpression:
 def _literal(node: Any, scope: EvaluationScope) -> TypedExpression:
     kind = literal_type(node)
     read = {"string": str, "double": float, "decimal": Decimal}.get(kind.name, int)
-    return constant(read(node.this), kind)
+    return typed.constant(read(node.this), kind)
 
 
 def _interval(node: Any, scope: EvaluationScope) -> TypedExpression:
@@ -112,8 +99,8 @@ def _interval(node: Any, scope: EvaluationScope) -> TypedExpression:
     if not re.fullmatch(r"-?\d+", amount.strip()) or unit not in ("year", "month", *lengths):
         raise NotCovered(f"{node.sql(dialect='spark')}")
     if unit in lengths:
-        return constant(timedelta(**{f"{unit}s": int(amount)}), c.INTERVAL)
-    return constant(int(amount) * (12 if unit == "year" else 1), c.MONTHS)
+        return typed.constant(timedelta(**{f"{unit}s": int(amount)}), c.INTERVAL)
+    return typed.constant(int(amount) * (12 if unit == "year" else 1), c.MONTHS)
 
 
 def _cast(node: Any, scope: EvaluationScope) -> TypedExpression:
@@ -122,8 +109,8 @@ def _cast(node: Any, scope: EvaluationScope) -> TypedExpression:
         kind = SparkType.parse(text)
     except ValueError as error:
         raise NotCovered(f"the type {text}") from error
-    cast = to(build(node.this, scope), kind, scope.zone)
-    return attempted(cast) if node.args.get("safe") else cast
+    cast = typed.to(build(node.this, scope), kind, scope.zone)
+    return typed.attempted(cast) if node.args.get("safe") else cast
 
 
 def _sides(node: Any, scope: EvaluationScope) -> list[TypedExpression]:
@@ -137,17 +124,17 @@ def _operator(symbol: Operator, node: Any, scope: EvaluationScope) -> TypedExpre
 
 def _comparison(test: Callable[[Any, Any], bool], node: Any, scope: EvaluationScope) -> TypedExpression:
     """Null if either side is null."""
-    _, sides = unify(_sides(node, scope), scope.zone)
-    return lift(c.BOOLEAN, sides, lambda a, b: test(order_key(a), order_key(b)))
+    _, sides = typed.unify(_sides(node, scope), scope.zone)
+    return typed.lift(c.BOOLEAN, sides, lambda a, b: test(typed.order_key(a), typed.order_key(b)))
 
 
 def _null_safe(node: Any, scope: EvaluationScope) -> TypedExpression:
     left, right = _sides(node, scope)
-    return null_safe_equal(left, right, scope.zone)
+    return typed.null_safe_equal(left, right, scope.zone)
 
 
 def _condition(node: exp.Expr, scope: EvaluationScope) -> TypedExpression:
-    return to(build(node, scope), c.BOOLEAN, scope.zone)
+    return typed.to(build(node, scope), c.BOOLEAN, scope.zone)
 
 
 def _logic(decisive: bool, node: Any, scope: EvaluationScope) -> TypedExpression:
@@ -178,14 +165,14 @@ def _is(node: Any, scope: EvaluationScope) -> TypedExpression:
 def _in(node: Any, scope: EvaluationScope) -> TypedExpression:
     if not node.expressions:
         raise NotCovered("IN with a query")
-    _, (item, *others) = unify([build(node.this, scope), *_each(node.expressions, scope)], scope.zone)
+    _, (item, *others) = typed.unify([build(node.this, scope), *_each(node.expressions, scope)], scope.zone)
 
     def run(row: Any) -> bool | None:
         value = item.run(row)
         if value is None:
             return None
         members = [other.run(row) for other in others]
-        if any(same(member, value) for member in members):
+        if any(typed.same(member, value) for member in members):
             return True
         return None if None in members else False
 
@@ -201,23 +188,17 @@ def _between(node: Any, scope: EvaluationScope) -> TypedExpression:
 
 
 def _like(node: Any, scope: EvaluationScope, fold: bool = False, escape: str = "\\") -> TypedExpression:
-    if isinstance(node.expression, exp.Any | exp.All):
-        return _like_each(node, scope)
-    item = to(build(node.this, scope), c.STRING, scope.zone)
-    pattern = to(build(node.expression, scope), c.STRING, scope.zone)
     negate = bool(node.args.get("negate"))
-    return lift(c.BOOLEAN, [item, pattern], lambda text, wanted: like(text, wanted, escape, fold) is not negate)
-
-
-def _like_each(node: Any, scope: EvaluationScope) -> TypedExpression:
-    """LIKE ANY (one of the patterns) and LIKE ALL."""
-    if node.args.get("negate"):
-        raise NotCovered("NOT LIKE ANY or ALL")
-    joined = exp.Or if isinstance(node.expression, exp.Any) else exp.And
-    tests = [
-        type(node)(this=node.this.copy(), expression=each.copy()) for each in node.expression.this.unnest_operands()
-    ]
-    return build(reduce(lambda one, other: joined(this=one, expression=other), tests), scope)
+    if isinstance(node.expression, exp.Any | exp.All):  # one of the patterns, or all of them
+        if negate:
+            raise NotCovered("NOT LIKE ANY or ALL")
+        joined = exp.Or if isinstance(node.expression, exp.Any) else exp.And
+        patterns = node.expression.this.unnest_operands()
+        tests = [type(node)(this=node.this.copy(), expression=each.copy()) for each in patterns]
+        return build(reduce(lambda one, other: joined(this=one, expression=other), tests), scope)
+    item = typed.to(build(node.this, scope), c.STRING, scope.zone)
+    pattern = typed.to(build(node.expression, scope), c.STRING, scope.zone)
+    return typed.lift(c.BOOLEAN, [item, pattern], lambda text, wanted: like(text, wanted, escape, fold) is not negate)
 
 
 def _case(node: Any, scope: EvaluationScope) -> TypedExpression:
@@ -227,12 +208,12 @@ def _case(node: Any, scope: EvaluationScope) -> TypedExpression:
     else:
         tests = [each.this for each in ifs]
     results = [*(each.args["true"] for each in ifs), default or exp.Null()]
-    return choose([_condition(test, scope).run for test in tests], _each(results, scope), scope)
+    return typed.choose([_condition(test, scope).run for test in tests], _each(results, scope), scope)
 
 
 def _if(node: Any, scope: EvaluationScope) -> TypedExpression:
     results = [node.args["true"], node.args.get("false") or exp.Null()]
-    return choose([_condition(node.this, scope).run], _each(results, scope), scope)
+    return typed.choose([_condition(node.this, scope).run], _each(results, scope), scope)
 
 
 def _bracket(node: Any, scope: EvaluationScope) -> TypedExpression:
@@ -280,15 +261,15 @@ def _negative(node: Any, scope: EvaluationScope) -> TypedExpression:
     item = build(node.this, scope)
     if isinstance(node.this, exp.Literal) and not node.this.is_string and item.kind.name == "bigint":
         value = -int(node.this.this)
-        return constant(value, c.INT if value == -(1 << 31) else c.BIGINT)
+        return typed.constant(value, c.INT if value == -(1 << 31) else c.BIGINT)
     return negated(item, scope.zone)
 
 
 def _bits(combine: Callable[[int, int], int], node: Any, scope: EvaluationScope) -> TypedExpression:
-    kind, sides = unify(_sides(node, scope), scope.zone)
+    kind, sides = typed.unify(_sides(node, scope), scope.zone)
     if not kind.is_integer:
         raise NotCovered(f"{node.sql(dialect='spark')}")
-    return lift(kind, sides, lambda a, b: in_range(combine(a, b), kind))
+    return typed.lift(kind, sides, lambda a, b: in_range(combine(a, b), kind))
 
 
 _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
@@ -296,9 +277,9 @@ _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
     exp.Identifier: _column,
     exp.Literal: _literal,
     exp.Interval: _interval,
-    exp.RawString: lambda node, scope: constant(node.this, c.STRING),
-    exp.Null: lambda node, scope: constant(None, c.NULL),
-    exp.Boolean: lambda node, scope: constant(bool(node.this), c.BOOLEAN),
+    exp.RawString: lambda node, scope: typed.constant(node.this, c.STRING),
+    exp.Null: lambda node, scope: typed.constant(None, c.NULL),
+    exp.Boolean: lambda node, scope: typed.constant(bool(node.this), c.BOOLEAN),
     exp.Paren: lambda node, scope: build(node.this, scope),
     exp.Cast: _cast,
     exp.TryCast: _cast,
@@ -314,10 +295,10 @@ _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
     exp.GT: partial(_comparison, operator.gt),
     exp.GTE: partial(_comparison, operator.ge),
     exp.NullSafeEQ: _null_safe,
-    exp.NullSafeNEQ: lambda node, scope: lift(c.BOOLEAN, [_null_safe(node, scope)], operator.not_),
+    exp.NullSafeNEQ: lambda node, scope: typed.lift(c.BOOLEAN, [_null_safe(node, scope)], operator.not_),
     exp.And: partial(_logic, False),
     exp.Or: partial(_logic, True),
-    exp.Not: lambda node, scope: lift(c.BOOLEAN, [_condition(node.this, scope)], operator.not_),
+    exp.Not: lambda node, scope: typed.lift(c.BOOLEAN, [_condition(node.this, scope)], operator.not_),
     exp.Is: _is,
     exp.In: _in,
     exp.Between: _between,
@@ -337,7 +318,7 @@ _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
     exp.Any: lambda node, scope: groups.aggregate("any", [node.this.unnest()], scope, build),
     exp.StrPosition: partial(_named, "instr", "this substr"),
     exp.Extract: lambda node, scope: FUNCTIONS["date_part"](
-        [constant(node.this.name, c.STRING), build(node.expression, scope)], scope
+        [typed.constant(node.this.name, c.STRING), build(node.expression, scope)], scope
     ),
     exp.Filter: _group_only,
     exp.WithinGroup: _group_only,

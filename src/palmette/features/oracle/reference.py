@@ -126,7 +126,7 @@ class Reference:
         self.known = cache(self._visible_rows)
         self._by = cache(lambda name, cutoff, by: self.known(name, cutoff).by(by))
         self._compiled = cache(lambda name: self.compiled(view.feature(name)))
-        self.inputs = cache(self._named_in)
+        self.inputs = cache(self._inputs)
         self.skipped: dict[str, str] = {}
         """Unsupported features, each with the reason."""
         self._condition = cache(lambda source, where: compile_row(where, self.columns(source), self.zone).run)
@@ -200,7 +200,7 @@ class Reference:
                 raise NotCovered(f"derived from {used}")
         return self._compiled(feature.name)(row, cutoff)
 
-    def _named_in(self, name: str) -> tuple[str, ...]:
+    def _inputs(self, name: str) -> tuple[str, ...]:
         """The features that a derivation refers to."""
         derive = self.view.feature(name).derive
         named = columns_of(derive) if derive is not None else frozenset[str]()

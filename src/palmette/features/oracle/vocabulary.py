@@ -132,10 +132,6 @@ def _vector(
     return [combine(column, everything) if column else None for column in columns]
 
 
-def _weighted_mean(column: list[tuple[float, float]], everything: float) -> float | None:
-    return math.fsum(weight * value for weight, value in column) / everything if everything else None
-
-
 _FUNCTIONS: dict[str, Callable[[CompiledAggregate, AggregatedRows], Any]] = {
     "count": lambda terms, group: len(terms.pairs(group)),
     "count_distinct": lambda terms, group: len(distinct(terms.values(group))),
@@ -157,5 +153,7 @@ _FUNCTIONS: dict[str, Callable[[CompiledAggregate, AggregatedRows], Any]] = {
     "days_since_last": _days_since_last,
     "vector_mean": partial(_vector, lambda column, _: math.fsum(value for _, value in column) / len(column)),
     "vector_sum": partial(_vector, lambda column, _: math.fsum(value for _, value in column)),
-    "vector_weighted_mean": partial(_vector, _weighted_mean),
+    "vector_weighted_mean": partial(
+        _vector, lambda column, total: math.fsum(weight * value for weight, value in column) / total if total else None
+    ),
 }

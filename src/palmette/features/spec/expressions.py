@@ -86,7 +86,11 @@ def _forbidden(parsed: ParsedExpression, kind: str) -> Iterator[Mistake]:
     if parsed.has_subquery:
         yield fault("subquery-not-allowed", parsed.text)
     if kind == "aggregate" and not parsed.has_window:
-        yield from _outside_aggregates(parsed)
+        bare = sorted({node.name for node in _bare_columns(parsed.tree)})
+        if not parsed.aggregates:
+            yield fault("no-aggregate", parsed.text)
+        elif bare:  # the value of a column outside of an aggregate function would be arbitrary
+            yield fault("bare-column", bare[0], text=parsed.text, columns=bare)
 
 
 def _wrong_function(name: str, kind: str, parsed: ParsedExpression) -> str | None:
@@ -104,15 +108,6 @@ def _wrong_function(name: str, kind: str, parsed: ParsedExpression) -> str | Non
     listed = [node for node in parsed.tree.find_all(exp.GroupConcat) if not isinstance(node.this, exp.Order)]
     is_ordered = name not in functions.names("order_dependent") and not (name == "listagg" and listed)
     return None if kind == "row" or is_ordered else "order-dependent"
-
-
-def _outside_aggregates(parsed: ParsedExpression) -> Iterator[Mistake]:
-    """Columns used outside of an aggregate function in an aggregate expression; their value would be arbitrary."""
-    bare = sorted({node.name for node in _bare_columns(parsed.tree)})
-    if not parsed.aggregates:
-        yield fault("no-aggregate", parsed.text)
-    elif bare:
-        yield fault("bare-column", bare[0], text=parsed.text, columns=bare)
 
 
 def _bare_columns(node: exp.Expression) -> Iterator[exp.Column]:
@@ -154,8 +149,9 @@ Closed = Mapping[str, tuple[str | int | bool, ...]]
 def likely_mistakes(tree: exp.Expression, closed: Closed) -> Iterator[Mistake]:
     """Yields the likely mistakes in an expression; `closed` maps columns to their closed sets of values."""
     for node in tree.find_all(exp.Expression, bfs=False):
-        if isinstance(node, COMPARISONS):
-            yield from _with_null(node)
+        if isinstance(node, COMPARISONS) and (isinstance(node.this, exp.Null) or isinstance(node.expression, exp.Null)):
+            wanted = "is not null" if isinstance(node, exp.NEQ) else "is null"
+            yield fault("null-comparison", node.sql("spark"), wanted=wanted)
         yield from _foreign_values(node, closed)
         if isinstance(node, exp.And | exp.Or):
             yield from _idle(node)
@@ -171,13 +167,6 @@ def pattern_error(pattern: str) -> str | None:
     except re.error as error:
         return str(error) if any(word in str(error) for word in _WRONG_IN_JAVA_TOO) else None
     return None
-
-
-def _with_null(node: exp.Expression) -> Iterator[Mistake]:
-    if isinstance(node.this, exp.Null) or isinstance(node.expression, exp.Null):
-        wanted = "is not null" if isinstance(node, exp.NEQ) else "is null"
-        text = node.sql("spark")
-        yield fault("null-comparison", text, wanted=wanted)
 
 
 def _idle(node: exp.And | exp.Or) -> Iterator[Mistake]:

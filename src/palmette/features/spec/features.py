@@ -101,10 +101,8 @@ class FeatureResolver:
             used |= columns.origins_of([source.view.table.event_time or ""])
         given = result_type(aggregate, kind) if kind is not None or aggregate.of is None else None
         filled = aggregate.model_copy(update={"by": self.select.by(aggregate, source, path), "order": order})
-        self._type(feature, given, field, may_round=aggregate.function == "days_since_last")
         can_be_null = aggregate.function not in NEVER_NULL
-        self.nullability(feature, field, can_be_null)
-        return [ResolvedFeature(self._view(feature, filled, field), field, used, (), source.tables, can_be_null)]
+        return self._resolved(feature, field, filled, given, used, source.tables, can_be_null)
 
     def _expression(self, feature: Feature, expression: Expression, path: str, field: str) -> list[ResolvedFeature]:
         source = self.sources.get(expression.source, f"{path}.source")
@@ -113,10 +111,8 @@ class FeatureResolver:
         checked = self.scope.expression(expression.sql, source.columns, f"{path}.sql", kind="aggregate")
         used = self.select.rows(expression, source, path) | checked.origins
         filled = expression.model_copy(update={"by": self.select.by(expression, source, path)})
-        self._type(feature, checked.type, field)
         certain = checked.tree is not None and never_null(checked.tree, ())
-        self.nullability(feature, field, not certain)
-        return [ResolvedFeature(self._view(feature, filled, field), field, used, (), source.tables, not certain)]
+        return self._resolved(feature, field, filled, checked.type, used, source.tables, not certain)
 
     def _lookup(self, feature: Feature, lookup: Lookup, path: str, field: str) -> list[ResolvedFeature]:
         table = self.scope.table(lookup.table, f"{path}.table")
@@ -133,11 +129,9 @@ class FeatureResolver:
             self.report("lookup-not-on-keys", f"{path}.on", table.name, missing=missing)
         elif not table.keys_enforced:
             self.report("keys-not-enforced/lookup", f"{path}.table", table.name)
-        self._type(feature, kind, field)
-        used = there.origins_of([lookup.column]) | there.origins_of_state(table)
+        used = there.origins_of([lookup.column, *table.times])
         filled = lookup.model_copy(update={"on": on})
-        self.nullability(feature, field, can_be_null=True)
-        return [ResolvedFeature(self._view(feature, filled, field), field, used, (), frozenset({table.name}))]
+        return self._resolved(feature, field, filled, kind, used, frozenset({table.name}))
 
     def _lookup_keys(self, lookup: Lookup, on: Mapping[str, str], there: ColumnSet, path: str) -> None:
         grain = self.scope.grain
@@ -176,11 +170,22 @@ class FeatureResolver:
                 self.report("name-collision/category", at, value, name=name)
             seen[name] = value
 
-    def _type(self, feature: Feature, given: SparkType | None, field: str, *, may_round: bool = False) -> None:
-        dtype = feature.dtype.parsed
-        reason = dtype_fault(dtype, given, may_round=may_round) if given is not None else None
-        if reason is not None:
+    def _resolved(
+        self,
+        feature: Feature,
+        field: str,
+        work: Computation,
+        given: SparkType | None,
+        used: Origins,
+        tables: frozenset[str],
+        can_be_null: bool = True,
+    ) -> list[ResolvedFeature]:
+        """The feature with its computation of type `given`; reports a type or nullability that does not fit."""
+        dtype, may_round = feature.dtype.parsed, getattr(work, "function", "") == "days_since_last"
+        if given is not None and (reason := dtype_fault(dtype, given, may_round=may_round)) is not None:
             self.report("dtype-mismatch", f"{field}.dtype", dtype, feature=feature.name, reason=reason)
+        self.nullability(feature, field, can_be_null)
+        return [ResolvedFeature(self._view(feature, work, field), field, used, (), tables, can_be_null)]
 
     def _view(self, feature: Feature, work: Computation | str, field: str) -> ViewFeature:
         """The feature with its computation, or with the expression that derives it."""

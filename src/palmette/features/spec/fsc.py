@@ -15,28 +15,10 @@ from palmette.features.spec.fsc_steps import Step
 from palmette.features.spec.values import Duration, Name, TypeName, Window
 
 AggregateFunction = Literal[
-    "count",
-    "count_distinct",
-    "approx_count_distinct",
-    "sum",
-    "avg",
-    "min",
-    "max",
-    "stddev",
-    "percentile",
-    "share",
-    "exists",
-    "first",
-    "last",
-    "last_k",
-    "top_k",
-    "mode",
-    "collect",
-    "days_since_last",
-    "vector_mean",
-    "vector_sum",
+    "count", "count_distinct", "approx_count_distinct", "sum", "avg", "min", "max", "stddev", "percentile", "share",
+    "exists", "first", "last", "last_k", "top_k", "mode", "collect", "days_since_last", "vector_mean", "vector_sum",
     "vector_weighted_mean",
-]
+]  # fmt: skip
 """The closed vocabulary of aggregations; `docs/reference/fsc.md` defines each on a set of rows.
 
 All ignore null values of `of`. On no rows: the counts give 0, `exists` false, everything else null

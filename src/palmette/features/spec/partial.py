@@ -9,7 +9,7 @@ import dataclasses
 import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -66,7 +66,8 @@ def without_broken(
             broken.setdefault(key, set()).add(index)
     document = {key: value for key, value in parsed.value.items() if key not in without}
     kept = {key: [index for index in range(len(document[key])) if index not in broken[key]] for key in broken}
-    omitted = {key: frozenset(_names(document[key][index] for index in broken[key])) for key in broken}
+    elements = {key: [document[key][index] for index in broken[key]] for key in broken}
+    omitted = {key: frozenset(str(one.get("name")) for one in elements[key] if isinstance(one, dict)) for key in broken}
     document |= {key: [document[key][index] for index in kept[key]] for key in broken}
     try:
         value = model.model_validate(document)
@@ -75,10 +76,6 @@ def without_broken(
     places = {key: {index: place for place, index in enumerate(indices)} for key, indices in kept.items()}
     lines = {_moved(field, places): line for field, line in parsed.lines.items()}
     return Partial(Located(value, str(path), lines), frozenset(without), omitted, kept)
-
-
-def _names(elements: Iterable[Any]) -> Iterable[str]:
-    return (str(element.get("name")) for element in elements if isinstance(element, dict))
 
 
 def _part(field: str) -> tuple[str, int | None, str]:

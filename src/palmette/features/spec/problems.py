@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib import resources
-from typing import Any, TypeGuard
+from typing import Any
 
 import yaml
 
@@ -20,17 +20,17 @@ def _texts() -> Mapping[str, tuple[str, str]]:
     return dict(yaml.safe_load(text))
 
 
-def fault(problem: str, value: object = None, known: Iterable[object] = (), /, **facts: object) -> Mistake:
+def fault(problem: str, value: object = None, known: Iterable[object] = (), /, **facts: Any) -> Mistake:
     """A problem with its message and remedy, but without a location.
 
     Args:
         problem: the key in `problems.yaml`: a code, followed by `/` and a variant if the code has several texts.
         value: the wrong value as the author wrote it.
         known: valid names, for suggestions.
-        facts: further values for the texts; collections are formatted as lists of names.
+        facts: further values for the texts; collections, but not named tuples, are formatted as lists of names.
     """
     names = [str(name) for name in known]
-    facts = {name: _Names(fact) if _is_listed(fact) else fact for name, fact in facts.items()}
+    facts = {name: _Names(fact) if type(fact) in (list, tuple, dict) else fact for name, fact in facts.items()}
     message, remedy = (text.format(value=value, known=_Names(names), **facts) for text in _texts()[problem])
     return Mistake(
         problem.partition("/")[0],
@@ -39,11 +39,6 @@ def fault(problem: str, value: object = None, known: Iterable[object] = (), /, *
         value=None if value is None else str(value),
         nearest=nearest(str(value), names) if names else None,
     )
-
-
-def _is_listed(fact: object) -> TypeGuard[Iterable[object]]:
-    """Whether a fact is a list of names. Named tuples (types) count as single values."""
-    return type(fact) in (list, tuple, dict)
 
 
 class _Names(tuple[object, ...]):

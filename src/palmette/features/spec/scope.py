@@ -49,10 +49,6 @@ class ColumnSet:
     def origins_of(self, names: Iterable[str]) -> Origins:
         return NOTHING.union(*(self.origins.get(name, NOTHING) for name in names))
 
-    def origins_of_state(self, table: Table) -> Origins:
-        """The time columns that decide which state of a table is read."""
-        return self.origins_of(table.times)
-
     def __contains__(self, name: object) -> bool:
         return name in self.types
 

@@ -125,7 +125,7 @@ class RowSelection:
         """Checks `where` and the window; returns the columns that determine which rows count."""
         table = source.view.table
         used = source.rows | self.scope.condition(computation.where, source.columns, f"{path}.where")
-        used |= source.columns.origins_of_state(table)
+        used |= source.columns.origins_of(table.times)
         window = computation.window
         if window == Window.ALL:
             return used

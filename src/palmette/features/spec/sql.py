@@ -6,7 +6,7 @@ Expressions are only read, never rewritten: generated and executed code contains
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -59,10 +59,6 @@ class ParsedExpression:
     def aggregates(self) -> tuple[str, ...]:
         return tuple(name for name in self.functions if name in functions.names("aggregates"))
 
-    @property
-    def non_deterministic(self) -> tuple[str, ...]:
-        return tuple(name for name in self.functions if name in functions.names("non_deterministic"))
-
 
 _MAX_DEPTH = 200
 """Maximum nesting depth; a chain of conditions has one level for each."""
@@ -101,10 +97,11 @@ def parse(text: str) -> ParsedExpression:
         raise ExpressionError(fault("bad-expression", text, shown=shown))
     if excess := _excess(tree):
         raise ExpressionError(fault("bad-expression/too-large", text, shown=shown, excess=excess))
+    columns = [column for column in tree.find_all(exp.Column, bfs=False) if not isinstance(column.this, exp.Star)]
     return ParsedExpression(
         text,
         tree,
-        tuple(dict.fromkeys(_columns(tree))),
+        tuple(dict.fromkeys(column.name for column in columns if not is_unit(column))),
         tuple(sorted({name for name in map(function_name, tree.find_all(exp.Expression)) if name})),
         tree.find(exp.Window) is not None,
         tree.find(exp.Query, exp.Subquery, exp.Exists) is not None,
@@ -144,20 +141,11 @@ def function_name(node: exp.Expr) -> str | None:
 
 
 _PARSED_FUNCTIONS: dict[type[exp.Expr], str] = {
-    exp.CurrentDate: "current_date",
-    exp.CurrentTimestamp: "current_timestamp",
-    exp.CurrentUser: "current_user",
-    exp.CurrentTime: "current_time",
-    exp.Transform: "transform",
-    exp.Substring: "substring",
-    exp.Trim: "trim",
-    exp.Extract: "extract",
-    exp.StrPosition: "position",
-    exp.Overlay: "overlay",
-    exp.GroupConcat: "listagg",
-    exp.Any: "any",
-    exp.Localtimestamp: "localtimestamp",
-}
+    exp.CurrentDate: "current_date", exp.CurrentTimestamp: "current_timestamp", exp.CurrentUser: "current_user",
+    exp.CurrentTime: "current_time", exp.Transform: "transform", exp.Substring: "substring", exp.Trim: "trim",
+    exp.Extract: "extract", exp.StrPosition: "position", exp.Overlay: "overlay", exp.GroupConcat: "listagg",
+    exp.Any: "any", exp.Localtimestamp: "localtimestamp",
+}  # fmt: skip
 
 
 def field_name(node: exp.Expr, otherwise: str) -> str:
@@ -165,12 +153,6 @@ def field_name(node: exp.Expr, otherwise: str) -> str:
     if isinstance(node, exp.Dot):
         return str(node.expression.name)
     return str(node.alias_or_name) if isinstance(node, exp.Alias | exp.Column | exp.Identifier) else otherwise
-
-
-def _columns(tree: exp.Expression) -> Iterator[str]:
-    for node in tree.find_all(exp.Column, bfs=False):
-        if not is_unit(node) and not isinstance(node.this, exp.Star):
-            yield node.name
 
 
 def is_unit(node: exp.Column) -> bool:

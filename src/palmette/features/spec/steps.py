@@ -236,7 +236,7 @@ class StepWalk:
         elif self.order is not None:
             names = {column: name for name, column in [*keys.items(), *taken.items()]}
             self.order = tuple(dict.fromkeys((*self.order, *(names[key] for key in other.keys))))
-        used = self.columns.origins_of(keys) | there.origins_of(keys.values()) | there.origins_of_state(other)
+        used = self.columns.origins_of(keys) | there.origins_of(keys.values()) | there.origins_of(other.times)
         if join.at == "event" and other.kind != "dimension":
             used |= self._time_origins()
         if join.unmatched == "drop" or join.cardinality == "one_to_many":
@@ -269,7 +269,7 @@ class StepWalk:
             self.report("member-of-states", f"{field}.table", other.name, table_kind=other.kind)
         self._needs_event_time(member, other, field)
         keys = self._keys(member, there, field)
-        used = self.columns.origins_of(keys) | there.origins_of(keys.values()) | there.origins_of_state(other)
+        used = self.columns.origins_of(keys) | there.origins_of(keys.values()) | there.origins_of(other.times)
         used |= self.scope.condition(member.where, there, f"{field}.where")
         if member.at == "event":
             used |= self._time_origins()

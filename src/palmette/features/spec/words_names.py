@@ -164,11 +164,6 @@ class WordsContext:
                 raise
             return None
 
-    @property
-    def declared(self) -> set[str]:
-        """Names of the sources that the specification declares."""
-        return {one.name for one in self.scope.spec.sources}
-
     def is_about(self, source: ResolvedSource) -> bool:
         """Whether a source's rows belong to an entity of the view."""
         return any(set(entity.keys) <= set(source.columns.types) for entity in self.scope.spec.entities)
@@ -176,7 +171,9 @@ class WordsContext:
     def column_anywhere(self, phrase: str) -> ColumnOf:
         """The column that `redemption amount` names, or the only column with that name in any source."""
         words = phrase.split()
-        declared = [one for one in self.all_sources() if one.view.name in self.declared]
+        declared = [
+            one for one in self.all_sources() if one.view.name in {spec.name for spec in self.scope.spec.sources}
+        ]
         hits = [ColumnOf(one, name) for one in declared for name in one.columns.types if tokens(name) == tokens(phrase)]
         for cut in range(1, len(words)):
             source = self.source_or_none(" ".join(words[:cut]))

@@ -118,7 +118,7 @@ def _bare(phrase: str, source: ResolvedSource) -> str:
         except AskError:
             continue
         value = " ".join(words[cut:])
-        if source.columns.values.get(column) or _is_literal(value):
+        if source.columns.values.get(column) or _NUMBER.match(value) or re.match(r"^(['\"]).*\1$", value):
             return f"{quoted(column)} {'!=' if negated else '='} {_value(value, column, source)}"
         if source.columns.types[column].name == "string":
             beside.append(f"{column} is {'not ' if negated else ''}{value}")
@@ -161,10 +161,6 @@ def _noun(phrase: str) -> str:
 def _states(text: str) -> bool:
     """Whether an unquoted text could be a separate condition and therefore not a value."""
     return any(re.search(rf"\s{pattern}\s", f" {text} ", re.I) for pattern, _ in _COMPARISONS)
-
-
-def _is_literal(text: str) -> bool:
-    return bool(_NUMBER.match(text) or re.match(r"^(['\"]).*\1$", text))
 
 
 def _value(text: str, column: str, source: ResolvedSource) -> str:
@@ -232,7 +228,8 @@ def happened(context: WordsContext, verb: str) -> ResolvedSource:
     """The event source that a verb in the past tense names: `clicked` for `clicks` or a time `clicked_at`."""
     events = [one for one in context.all_sources() if one.view.is_event and context.is_about(one)]
     found = [one for one in events if verb.lower() in _past_tense(one)]
-    found = [one for one in found if one.view.name in context.declared] or found
+    declared = {one.name for one in context.scope.spec.sources}
+    found = [one for one in found if one.view.name in declared] or found
     if len(found) != 1:
         names = [one.view.name for one in found or events]
         raise AskError(verb, "one of the events" if found else "event", (), names)

@@ -88,7 +88,9 @@ class HuggingFace(Source):
         """An entry with the sizes of its files and its parameters."""
         one = self.json(f"api/{kind}s/{quote(id)}", {"blobs": "true"})
         record = self._repository({"id": id, **one}, kind)
-        size = sum(number(each.get("size")) or 0 for each in dicts(one, "siblings") if _wanted(kind, str(each)))
+        endings = WEIGHTS if kind == "model" else DATASET_FILES
+        wanted = [each for each in dicts(one, "siblings") if any(ending in str(each) for ending in endings)]
+        size = sum(number(each.get("size")) or 0 for each in wanted)
         return record.model_copy(update={"megabytes": round(size / 2**20, 1)})
 
     def fetch(self, record: Record, folder: Path) -> None:
@@ -116,10 +118,6 @@ def _readable(kind: RecordKind, name: str) -> bool:
     endings = (*WEIGHTS, *CONFIGURATION) if kind == "model" else DATASET_FILES
     hidden = any(part.startswith(".") for part in Path(name).parts)
     return name.endswith(endings) and not hidden and name.count("/") <= (0 if kind == "model" else 2)
-
-
-def _wanted(kind: RecordKind, entry: str) -> bool:
-    return any(ending in entry for ending in (WEIGHTS if kind == "model" else DATASET_FILES))
 
 
 def _most_rows(category: str) -> int | None:

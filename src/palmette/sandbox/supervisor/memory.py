@@ -34,7 +34,7 @@ class MemoryUse:
             held = private + sum(_share_kb(pid) for pid in pids)
         if held <= self._bound < self._before - _available_kb():
             held += _sockets(pids) * _socket_kb()
-            if _shares(pids):
+            if any(line.endswith(_SHARED) for pid in pids for line in read(f"{pid}/maps").splitlines()):
                 seen = private + sum(_kb(f"{pid}/smaps_rollup", (b"Pss_Shmem:",)) for pid in pids)
                 held += max(0, _shared_kb() - self._shared_before - seen)
         return held > self._bound
@@ -78,11 +78,6 @@ def _sockets(pids: list[int]) -> int:
                 with suppress(OSError):
                     found.add(os.readlink(entry.path))  # noqa: PTH115 - pathlib would double the start-up time
     return sum(1 for name in found if name.startswith("socket:"))
-
-
-def _shares(pids: list[int]) -> bool:
-    """Whether a process maps shared memory that is not a file, even a single page."""
-    return any(line.endswith(_SHARED) for pid in pids for line in read(f"{pid}/maps").splitlines())
 
 
 def _shared_kb() -> int:

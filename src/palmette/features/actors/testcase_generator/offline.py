@@ -27,8 +27,8 @@ from palmette.features.frames.row_factory import Row, RowFactory
 from palmette.features.frames.scenarios import NamedScenario, named_scenarios
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
-from palmette.features.spec.author_tests import is_midnight
 from palmette.features.spec.fsc import UnitTest
+from palmette.features.spec.lints import is_midnight
 from palmette.features.spec.run import YEARS
 from palmette.features.spec.view import View
 

@@ -8,19 +8,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from palmette.features.oracle import typed
 from palmette.features.oracle.casts import to_single
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.registry import ANY, ARRAY, FUNCTIONS, builder, element_of, function
-from palmette.features.oracle.typed import (
-    EvaluationScope,
-    TypedExpression,
-    lift,
-    nulls_first,
-    order_key,
-    same,
-    to,
-    unify,
-)
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression
 from palmette.features.spec.type_rules import BIGINT, BOOLEAN, FLOAT, INT, STRING, array_of
 
 
@@ -28,8 +20,10 @@ def subscript(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
     """`array[i]` counts from 0 and fails out of range; `map[key]` is null for a missing key."""
     item, place = arguments
     if item.kind.name == "map" and item.kind.element:
-        return lift(item.kind.element, [item, to(place, STRING, scope.zone)], lambda values, key: values.get(key))
-    return lift(element_of(item), [item, to(place, INT, scope.zone)], _at)
+        return typed.lift(
+            item.kind.element, [item, typed.to(place, STRING, scope.zone)], lambda values, key: values.get(key)
+        )
+    return typed.lift(element_of(item), [item, typed.to(place, INT, scope.zone)], _at)
 
 
 def _at(values: list[Any], index: int) -> Any:
@@ -50,7 +44,7 @@ def _element_at(safe: bool, arguments: list[TypedExpression], scope: EvaluationS
             raise WouldFail("element_at counts from 1")
         return None if safe and not 0 <= place < len(values) else _at(values, place)
 
-    return lift(element_of(item), [item, to(place, INT, scope.zone)], pick)
+    return typed.lift(element_of(item), [item, typed.to(place, INT, scope.zone)], pick)
 
 
 FUNCTIONS["element_at"] = partial(_element_at, False)
@@ -60,12 +54,12 @@ FUNCTIONS["try_element_at"] = partial(_element_at, True)
 def _distinct(values: list[Any]) -> list[Any]:
     kept: dict[Any, Any] = {}
     for value in values:
-        kept.setdefault(order_key(value), value)
+        kept.setdefault(typed.order_key(value), value)
     return list(kept.values())
 
 
 def _among(value: Any, values: list[Any]) -> bool:
-    return any(same(value, other) for other in values)
+    return any(typed.same(value, other) for other in values)
 
 
 function("size cardinality array_size", (ANY,), INT)(len)
@@ -73,7 +67,7 @@ function("array", (ANY,), ARRAY, optional=1, repeated=True, nulls=True)(lambda *
 function("array_distinct", (ARRAY,), ARRAY)(_distinct)
 function("array_compact", (ARRAY,), ARRAY)(lambda values: [value for value in values if value is not None])
 function("array_sort", (ARRAY,), ARRAY)(
-    lambda values: sorted(values, key=lambda value: (value is None, order_key(value)))
+    lambda values: sorted(values, key=lambda value: (value is None, typed.order_key(value)))
 )
 function("array_union", (ARRAY, ARRAY), ARRAY)(lambda one, other: _distinct(one + other))
 function("array_intersect", (ARRAY, ARRAY), ARRAY)(
@@ -88,7 +82,9 @@ function("array_append", (ARRAY, ANY), ARRAY, nulls=True)(
 function("array_prepend", (ARRAY, ANY), ARRAY, nulls=True)(
     lambda values, value: None if values is None else [value, *values]
 )
-function("array_remove", (ARRAY, ANY), ARRAY)(lambda values, one: [each for each in values if not same(each, one)])
+function("array_remove", (ARRAY, ANY), ARRAY)(
+    lambda values, one: [each for each in values if not typed.same(each, one)]
+)
 function("array_repeat", (ANY, INT), ARRAY, nulls=True)(lambda value, times: None if times is None else [value] * times)
 function("flatten", (array_of(ARRAY),), ARRAY)(
     lambda values: None if None in values else [item for value in values for item in value]
@@ -108,7 +104,7 @@ def array_contains(values: list[Any], wanted: Any) -> bool | None:
 
 @function("array_position", (ARRAY, ANY), BIGINT)
 def array_position(values: list[Any], wanted: Any) -> int:
-    return next((i for i, value in enumerate(values, 1) if same(value, wanted)), 0)
+    return next((i for i, value in enumerate(values, 1) if typed.same(value, wanted)), 0)
 
 
 @function("arrays_overlap", (ARRAY, ARRAY), BOOLEAN)
@@ -122,7 +118,7 @@ def arrays_overlap(one: list[Any], other: list[Any]) -> bool | None:
 @builder("sequence")
 def sequence(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     """Whole numbers from start to stop, both included."""
-    kind, items = unify(arguments, scope.zone)
+    kind, items = typed.unify(arguments, scope.zone)
     if not kind.is_integer:
         raise NotCovered(f"a sequence of {kind}")
 
@@ -134,24 +130,24 @@ def sequence(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedE
             raise WouldFail(f"a sequence from {start} to {stop} by {by}")
         return list(range(start, stop + (1 if by > 0 else -1), by))
 
-    return lift(array_of(kind), items, steps)
+    return typed.lift(array_of(kind), items, steps)
 
 
 @builder("reverse")
 def backwards(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     """Reverses an array or a text."""
-    item = arguments[0] if arguments[0].kind.element else to(arguments[0], STRING, scope.zone)
-    return lift(item.kind, [item], lambda value: value[::-1])
+    item = arguments[0] if arguments[0].kind.element else typed.to(arguments[0], STRING, scope.zone)
+    return typed.lift(item.kind, [item], lambda value: value[::-1])
 
 
 @function("sort_array", (ARRAY, BOOLEAN), ARRAY, optional=1)
 def sort_array(values: list[Any], ascending: bool = True) -> list[Any]:
     """Ascending with nulls first, or descending with nulls last."""
-    return sorted(values, key=nulls_first, reverse=not ascending)
+    return sorted(values, key=typed.nulls_first, reverse=not ascending)
 
 
 def _extreme(pick: Any, values: Sequence[Any]) -> Any:
-    return pick((value for value in values if value is not None), key=order_key, default=None)
+    return pick((value for value in values if value is not None), key=typed.order_key, default=None)
 
 
 function("array_max", (ARRAY,), ANY)(partial(_extreme, max))

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import math
 
+from palmette.features.oracle import typed
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.registry import ANY, FUNCTIONS, builder, function
-from palmette.features.oracle.typed import (
-    EvaluationScope,
-    TypedExpression,
-    choose,
-    constant,
-    null_safe_equal,
-    same,
-    unify,
-)
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.values import ATOMIC_TYPES, SparkType
 
 
 @builder("coalesce", "nvl", "ifnull")
 def coalesce(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    kind, items = unify(arguments, scope.zone)
+    kind, items = typed.unify(arguments, scope.zone)
     return TypedExpression(
         kind, lambda row: next((value for item in items if (value := item.run(row)) is not None), None)
     )
@@ -29,16 +22,16 @@ def coalesce(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedE
 
 @builder("nvl2")
 def nvl2(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    kind, (there, absent) = unify(arguments[1:], scope.zone)
+    kind, (there, absent) = typed.unify(arguments[1:], scope.zone)
     test = arguments[0].run
     return TypedExpression(kind, lambda row: absent.run(row) if test(row) is None else there.run(row))
 
 
 @builder("nullif")
 def nullif(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    _, (one, other) = unify(arguments, scope.zone)
+    _, (one, other) = typed.unify(arguments, scope.zone)
     first = arguments[0]
-    return TypedExpression(first.kind, lambda row: None if same(one.run(row), other.run(row)) else first.run(row))
+    return TypedExpression(first.kind, lambda row: None if typed.same(one.run(row), other.run(row)) else first.run(row))
 
 
 function("nullifzero", (ANY,), ANY)(lambda value: value if value != 0 else None)
@@ -48,8 +41,8 @@ function("isnan", (c.DOUBLE,), c.BOOLEAN, nulls=True)(lambda value: value is not
 function("nanvl", (ANY, ANY), ANY, nulls=True)(
     lambda value, other: other if value is not None and math.isnan(value) else value
 )
-FUNCTIONS["zeroifnull"] = lambda arguments, scope: coalesce([*arguments, constant(0, c.INT)], scope)
-FUNCTIONS["equal_null"] = lambda arguments, scope: null_safe_equal(arguments[0], arguments[1], scope.zone)
+FUNCTIONS["zeroifnull"] = lambda arguments, scope: coalesce([*arguments, typed.constant(0, c.INT)], scope)
+FUNCTIONS["equal_null"] = lambda arguments, scope: typed.null_safe_equal(arguments[0], arguments[1], scope.zone)
 
 
 @builder("decode")
@@ -57,9 +50,9 @@ def decode(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExp
     if len(arguments) < 3:
         raise NotCovered("decode of a character set")
     pairs = [(arguments[i], arguments[i + 1]) for i in range(1, len(arguments) - 1, 2)]
-    default = arguments[-1] if len(arguments) % 2 == 0 else constant(None, c.NULL)
-    tests = [null_safe_equal(arguments[0], key, scope.zone).run for key, _ in pairs]
-    return choose(tests, [*(value for _, value in pairs), default], scope)
+    default = arguments[-1] if len(arguments) % 2 == 0 else typed.constant(None, c.NULL)
+    tests = [typed.null_safe_equal(arguments[0], key, scope.zone).run for key, _ in pairs]
+    return typed.choose(tests, [*(value for _, value in pairs), default], scope)
 
 
 for _kind in (*map(SparkType, ATOMIC_TYPES), SparkType("decimal", 10, 0)):
