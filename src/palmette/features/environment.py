@@ -50,7 +50,7 @@ def open_features(
         models = open_models(choice, folder)
     held = ExitStack()
     base = export_base(inputs.repository, run.repository.base, held.enter_context(temporary_folder()) / "base")
-    bench = _workbench(inputs, base, folder)
+    bench = _workbench(inputs, base, folder, is_offline=choice.is_offline)
     held.callback(bench.close)
     bench.spark.warm_up()
     services = services_of(inputs.view, bench, models)
@@ -108,7 +108,7 @@ def _choice(run: Run) -> ModelChoice:
     return ModelChoice(model=run.model, models=run.models, fallback=run.fallback, settings=run.model_settings)
 
 
-def _workbench(inputs: RunInputs, base: Path, folder: Path) -> Workbench:
+def _workbench(inputs: RunInputs, base: Path, folder: Path, *, is_offline: bool) -> Workbench:
     """Builds the workbench. `folder` belongs to the run: Spark may read it and the samples."""
     sandbox, spark = Sandbox(), inputs.run.spark
     work = folder / "work"
@@ -122,6 +122,7 @@ def _workbench(inputs: RunInputs, base: Path, folder: Path) -> Workbench:
         sandbox=sandbox,
         spark=WarmSpark(Sandbox(sandbox.isolation), master=spark.master, memory=spark.memory, access=access),
         tables=inputs.view.tables,
+        is_offline=is_offline,
         passed_folder=folder / "passed",
     )
 

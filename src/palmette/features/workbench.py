@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +35,8 @@ class Workbench:
     sandbox: Sandbox
     spark: WarmSpark
     tables: Mapping[str, Table]
+    is_offline: bool = False
+    """Whether the rules write every program, so that attempts may share a Spark server."""
     passed_folder: Path | None = None
     """A folder that keeps what has passed, for a resumed run."""
 
@@ -45,8 +47,10 @@ class Workbench:
 
     @contextmanager
     def attempt(self) -> Iterator[ConnectHarness]:
-        """A harness for one attempt, which shares no Spark state with other attempts."""
-        with self.spark.handed_over() as spark:
+        """A harness for one attempt. What a model writes shares no Spark state with other attempts."""
+        server: AbstractContextManager[WarmSpark]
+        server = nullcontext(self.spark) if self.is_offline else self.spark.handed_over()
+        with server as spark:
             yield replace(self.harness, spark=spark)
 
     @cached_property

@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 
 from palmette.errors import MachineError
 from palmette.sandbox.access import Access, Limits
@@ -47,7 +46,7 @@ class WarmSpark:
     """A Spark Connect server that starts on first use, restarts once if it dies, and is always stopped.
 
     Any client can make it run any program, and influence later clients. So its clients are programs of
-    one author or one attempt; others get another server by `handed_over`.
+    one author (the built-in rules) or one attempt; others get another server by `handed_over`.
 
     `master` is where it runs its plans (`local[2]`, a cluster's URL), or the URL of an existing server
     (`sc://...`), which is used as it is and never stopped.
@@ -78,9 +77,7 @@ class WarmSpark:
     def __enter__(self) -> WarmSpark:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     @property

@@ -57,5 +57,5 @@ def test_spark_changes_nothing_that_actors_have_laid_out(tmp_path: Path, monkeyp
     team = SmallTeam(tmp_path / "team", Sandbox(), WarmSpark(Sandbox()))
     given: dict[str, Any] = {}
     monkeypatch.setattr(environment, "WarmSpark", lambda sandbox, **named: given.update(named) or WarmSpark(sandbox))
-    environment._workbench(team.inputs, team.repository, tmp_path / "run")
+    environment._workbench(team.inputs, team.repository, tmp_path / "run", is_offline=True)
     assert given["access"].write == () and tmp_path / "run" / "work" in given["access"].read

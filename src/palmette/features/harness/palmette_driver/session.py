@@ -6,7 +6,6 @@ import os
 import re
 import threading
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from .round_trips import keep_rows, save_round_trips
@@ -85,9 +84,7 @@ class WarmSession:
             _resolve_paths()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._release()
 
     def _release(self) -> None:
