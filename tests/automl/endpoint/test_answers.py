@@ -12,7 +12,7 @@ pytest.importorskip("pandas", reason="the packages of AutoML are not installed")
 import numpy as np
 import pandas as pd
 
-from palmette.automl.endpoint.checking import agree, rows_of_requests
+from palmette.automl.endpoint.checking import agree, in_time, rows_of_requests
 
 
 def classed(prediction: str, **probabilities: float) -> dict[str, Any]:
@@ -58,3 +58,7 @@ def test_rows_are_json_by_the_type_of_their_cells() -> None:
 def test_cells_that_json_cannot_hold_are_text_or_seconds() -> None:
     table = pd.DataFrame({"whole": [2**63, 10**400], "took": pd.to_timedelta([90, 0.5], unit="s")}, dtype=object)
     assert rows_of_requests(table) == [{"whole": str(2**63), "took": 90.0}, {"whole": str(10**400), "took": 0.5}]
+
+
+def test_a_slow_endpoint_gets_the_least_number_of_requests() -> None:
+    assert list(in_time(range(9), seconds=-1.0, least=3)) == [0, 1, 2] and len([*in_time(range(9))]) == 9

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed")
 
-from small_packages import COLUMNS, blueprint_of, fitted, guests, selection_of
+from small_packages import COLUMNS, REMARK, blueprint_of, fitted, guests, selection_of
 
 from palmette.automl.endpoint import onnx_export
 from palmette.automl.endpoint.onnx_export import export_onnx
@@ -22,7 +22,8 @@ from palmette.sandbox import Sandbox
     ("problem", "learners", "inverse"),
     [
         ("regression", ("lightgbm",), "expm1"),
-        ("classification", ("linear",), ""),
+        ("classification", ("linear",), ""),  # with a text
+        ("classification", ("tabm",), ""),
         ("classification", ("random_forest",), None),  # the converter knows no missing values
         ("regression", ("lightgbm", "linear"), None),
     ],
@@ -31,7 +32,9 @@ def test_a_converted_model_predicts_as_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: str, learners: tuple[str, ...], inverse: str | None
 ) -> None:
     pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
-    blueprint = blueprint_of(problem, columns=COLUMNS)
+    if learners == ("tabm",):
+        pytest.importorskip("torch", reason="PyTorch is not installed")
+    blueprint = blueprint_of(problem, columns=(*COLUMNS, REMARK) if learners == ("linear",) else COLUMNS)
     package = fitted(tmp_path, Sandbox(), blueprint, selection_of(blueprint, *learners), guests(problem))
     rows = guests(problem, 100, seed=1)
     monkeypatch.setattr(onnx_export, "delivered", lambda _: package.folder)
@@ -46,6 +49,13 @@ def test_a_converted_model_predicts_as_the_model(
     found = export_onnx("run", tmp_path / "model.onnx")
     assert (found.rows, found.differing, found.inverse) == (100, 0, inverse) and found.features >= 5
     assert (tmp_path / "model.onnx").stat().st_size > 400
+
+
+def test_what_depends_on_other_rows_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnx_export, "delivered", lambda _: tmp_path)
+    monkeypatch.setattr(onnx_export, "artefact", lambda *_: blueprint_of("forecasting"))
+    with pytest.raises(UserError, match="depends on a history of rows"):
+        export_onnx("run", tmp_path / "model.onnx")
 
 
 def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
 
 def test_scikit_learn_accepts_networks() -> None:
     pytest.importorskip("torch")
-    from palmette.automl.learners.neural.networks import NetworkRegressor
+    from palmette.automl.learners.neural.networks import NetworkRegressor, shared_layers
 
     known = dict.fromkeys(
         ("check_sample_weight_equivalence_on_dense_data", "check_all_zero_sample_weights_error"),
@@ -42,7 +42,7 @@ def test_scikit_learn_accepts_networks() -> None:
     ) | dict.fromkeys(
         ("check_methods_sample_order_invariance", "check_methods_subset_invariance"), "it has single precision"
     )
-    check_estimator(NetworkRegressor(epochs=20, layers={"width": 32}), expected_failed_checks=known, on_skip=None)
+    check_estimator(NetworkRegressor(shared_layers, epochs=20, width=32), expected_failed_checks=known, on_skip=None)
 
 
 @pytest.mark.parametrize(

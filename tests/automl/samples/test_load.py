@@ -12,7 +12,9 @@ import pytest
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
-from palmette.automl.samples import TableError  # noqa: E402 - needs pandas
+from palmette.automl.encoders.columns import without_totals  # noqa: E402 - needs pandas
+from palmette.automl.project.reading import reader_source  # noqa: E402 - as above
+from palmette.automl.samples import TableError  # noqa: E402 - as above
 from palmette.automl.samples.load import (  # noqa: E402 - as above
     in_classes,
     load,
@@ -229,13 +231,18 @@ def test_remarks_and_a_total_in_a_sheet_are_left_out_as_pandas_counts_them(tmp_p
     openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
     book = openpyxl.Workbook()
     rows = [["Report"], [], ["Made by", "someone"], ["town", "n", "price"], *(["a", n, n / 2] for n in range(20))]
-    for row in [*rows, ["Total", 190, 95]]:
-        book.active.append(row)
+    book.create_sheet("notes", 0)
+    for row in [*rows, ["x", 20, None], [], ["Total", 210, 95]]:
+        book["Sheet"].append(row)
     book.save(tmp_path / "a.xlsx")
     samples = load([tmp_path / "a.xlsx"]).samples
-    assert samples.rows == 20 and {one.code for one in samples.repairs} == {"title-lines", "total-rows"}
-    read = pd.read_excel(tmp_path / "a.xlsx", skiprows=samples.format.dialect.skipped)
+    assert samples.rows == 21 and {one.code for one in samples.repairs} == {"title-lines", "total-rows"}
+    with pytest.warns(UserWarning, match="rows of totals were left out: 1"):
+        read = eval(
+            reader_source(samples.format), {"pd": pd, "path": tmp_path / "a.xlsx", "without_totals": without_totals}
+        )
     assert samples.format.format == "excel" and list(read.columns) == [one.source for one in samples.columns]
+    assert read["town"].tolist() == ["a"] * 20 + ["x"]
 
 
 def test_a_column_that_names_the_parts_is_recognised(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from palmette.automl.artefacts import Latency
 from palmette.automl.endpoint.service import UNREADABLE, HttpReply, Service
@@ -38,9 +38,13 @@ EXACT = 2**63  # integers from here on are sent as text, as some JSON readers re
 
 Row = dict[str, str | bool | float | None]
 WARM_UP, BLOCKS, BLOCK = 20, 6, 20
-"""Requests that are not timed; then blocks of timed requests, whose medians give the spread; requests in a block."""
-LEAST = 4  # requests in a block where the endpoint is slow
+"""Most requests that are not timed; then blocks of timed ones, whose medians give the spread; requests in a block."""
 SECONDS = 12.0  # approximate time for all blocks together
+LEAST, PART_SECONDS = 4, 4.0
+"""Requests of a part of the checks that are made however slow the endpoint is, and the time for the others."""
+
+
+T = TypeVar("T")
 
 
 class Exchange(NamedTuple):
@@ -60,17 +64,31 @@ class _CheckFailed(Exception):  # noqa: N818 - becomes a violation
 def row_exchanges(rows: Sequence[Row], answers: Sequence[Any], numbers: Sequence[str] = ()) -> Iterator[Exchange]:
     """Requests for single rows, for a batch, and invalid ones.
 
-    An invalid row is empty, lacks a column, has a list in it, or has a word in a column of `numbers`.
+    An invalid row is empty, lacks a column, has a list in it, or has a word in a column of `numbers`. A slow endpoint
+    gets fewer requests.
     """
-    yield from (Exchange(row, answer) for row, answer in zip(rows[:SINGLES], answers, strict=False))
+    yield from in_time(Exchange(row, answer) for row, answer in zip(rows[:SINGLES], answers, strict=False))
     yield Exchange({"rows": rows}, list(answers), path="/predict/batch")
     row = rows[0]
     yield Exchange({}, refused=frozenset(row))
+    yield from in_time(_without_a_column(row))
+    some = numbers[:: max(1, len(numbers) // MOST_COLUMNS)]
+    yield from in_time(Exchange({**row, name: "no number"}, refused=frozenset({name})) for name in some)
+
+
+def _without_a_column(row: Row) -> Iterator[Exchange]:
     for name in list(row)[:: max(1, len(row) // MOST_COLUMNS)]:
         yield Exchange({other: value for other, value in row.items() if other != name}, refused=frozenset({name}))
         yield Exchange({**row, name: ["a", "list"]}, refused=frozenset({name}))
-    for name in numbers[:: max(1, len(numbers) // MOST_COLUMNS)]:
-        yield Exchange({**row, name: "no number"}, refused=frozenset({name}))
+
+
+def in_time(requests: Iterable[T], seconds: float = PART_SECONDS, least: int = LEAST) -> Iterator[T]:
+    """The first `least` requests, and as many others as can be made in time."""
+    end = time.monotonic() + seconds
+    for place, one in enumerate(requests):
+        if place >= least and time.monotonic() > end:
+            return
+        yield one
 
 
 def exchanges(field: str, rows: list[Row], answer: Any, numbers: Sequence[str]) -> Iterator[Exchange]:
@@ -211,7 +229,7 @@ def answers_of(made: Predictions) -> list[dict[str, Any]]:
 def measure_latency(service: Service, rows: Sequence[Mapping[str, Any]]) -> Latency:
     """Milliseconds of single-row requests over HTTP, one after the other."""
     requests = cycle(rows)
-    warm = statistics.median(_milliseconds(service, row) for row in islice(requests, WARM_UP))
+    warm = statistics.median(_milliseconds(service, row) for row in in_time(islice(requests, WARM_UP)))
     block = min(BLOCK, max(LEAST, int(SECONDS * 1000 / BLOCKS / max(warm, 0.001))))
     blocks = [[_milliseconds(service, row) for row in islice(requests, block)] for _ in range(BLOCKS)]
     medians, every = [statistics.median(block) for block in blocks], [one for block in blocks for one in block]

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from palmette.automl.candidates import Blueprint
 from palmette.automl.endpoint.delivered import artefact, delivered
+from palmette.automl.problems.registry import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.project import in_file_names, run_program
 from palmette.automl.samples import Samples
@@ -19,57 +20,7 @@ from palmette.sandbox.reading import read_json, read_made
 from palmette.sandbox.temporary import temporary_folder
 
 ROWS, SECONDS = 1_000, 600.0  # rows on which predictions are compared, and the time limit of the conversion
-PROGRAM = """
-import importlib, json, sys
-from pathlib import Path
-import numpy as np, onnx, onnxruntime, pandas as pd
-from skl2onnx import to_onnx, update_registered_converter
-from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes as of_classes
-from skl2onnx.common.shape_calculator import calculate_linear_regressor_output_shapes as of_values
-
-for library, name, converter in (("lightgbm", "LGBM", "LightGbm"), ("xgboost", "XGB", "XGBoost")):
-    try:
-        classes = importlib.import_module(library)
-        code = importlib.import_module(f"onnxmltools.convert.{library}.operator_converters.{converter}")
-    except ImportError:
-        continue
-    convert = getattr(code, f"convert_{library}")
-    options = {"zipmap": [True, False, "columns"], "nocl": [True, False]}
-    update_registered_converter(getattr(classes, f"{name}Regressor"), f"{name}Regressor", of_values, convert)
-    update_registered_converter(
-        getattr(classes, f"{name}Classifier"), f"{name}Classifier", of_classes, convert, options=options
-    )
-
-package, rows, out = sys.argv[1], pd.read_parquet(sys.argv[2]), Path(sys.argv[3])
-model = learner = importlib.import_module(package).load("model")
-features, inverse = rows, None
-while True:
-    if hasattr(learner, "steps"):
-        features, learner = learner[:-1].transform(features), learner[-1]
-    elif hasattr(learner, "inverse_func"):
-        inverse, learner = learner.inverse_func, learner.regressor_
-    elif hasattr(learner, "estimator_") and (
-        hasattr(learner, "threshold") or type(learner).__module__.startswith(package)
-    ):
-        learner = learner.estimator_
-    else:
-        break
-features = np.asarray(features, dtype="float32")
-classifies = hasattr(model, "predict_proba")
-options = {id(learner): {"zipmap": False}} if classifies else None
-made = to_onnx(learner, features[:1], options=options, target_opset={"": 15, "ai.onnx.ml": 3})
-run = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
-found = run.run(None, {run.get_inputs()[0].name: features})[1 if classifies else 0].astype("float64")
-found = found.reshape(len(rows), -1)
-if inverse is not None:
-    found = inverse(found)
-due = np.asarray(model.predict_proba(rows) if classifies else model.predict(rows), dtype="float64")
-far = np.abs(found - due.reshape(len(rows), -1)) > 1e-3 * np.maximum(1.0, np.abs(due.reshape(len(rows), -1)))
-facts = {"rows": len(rows), "features": features.shape[1], "differing": int(far.any(axis=1).sum())}
-facts["inverse"] = "" if inverse is None else inverse.__name__
-(out / "facts.json").write_text(json.dumps(facts))
-(out / "model.onnx").write_bytes(made.SerializeToString())
-"""
+PROGRAM = Path(__file__).with_name("onnx_program.py").read_text(encoding="utf-8")
 
 
 class OnnxExport(Model):
@@ -88,9 +39,13 @@ def export_onnx(run: str, output: Path) -> OnnxExport:
 
     Raises:
         UserError: The model has no converter, e.g. an ensemble with several encoders.
-        MachineError: skl2onnx or onnxruntime is not installed.
+        MachineError: A converter is not installed.
     """
     folder, blueprint = delivered(run), artefact(run, "blueprint", Blueprint)
+    if blueprint.series or problem_of(blueprint).sees_all_rows:
+        seen = "a history of rows" if blueprint.series else "the whole graph"
+        message = f"This model cannot be converted to ONNX: each prediction depends on {seen}."
+        raise UserError(message, "Use its endpoint, or the package in Python.", code="no-onnx")
     splits = DataSplits.of(artefact(run, "samples", Samples), artefact(run, "profile", Profile).split)
     rows = splits.judged.holdout.head(ROWS)
     with temporary_folder() as scratch:
@@ -98,7 +53,7 @@ def export_onnx(run: str, output: Path) -> OnnxExport:
         given = ("-c", PROGRAM, blueprint.package, str(scratch / "rows.parquet"), str(scratch))
         done = run_program(Sandbox(), folder, *given, seconds=SECONDS, write=scratch)
         if "ModuleNotFoundError" in done.last_line:
-            remedy = "Install them: pip install skl2onnx onnxmltools onnxruntime"
+            remedy = "Install the converters: pip install 'palmette[onnx]'"
             raise MachineError(f"A converter is missing: {done.last_line}.", remedy, code="missing-library")
         try:
             found = TypeAdapter(OnnxExport).validate_python(read_json(scratch, "facts.json"))

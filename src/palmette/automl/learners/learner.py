@@ -213,9 +213,6 @@ class Learner:
         """
         from sklearn.exceptions import ConvergenceWarning
 
-        if hasattr(estimator, "fit_until"):
-            stopping = {"valid": fold.stopping} if self.stops_early else {}
-            return int(estimator.fit_until(fold.train, fold.target, deadline=deadline, **stopping, **fold.options))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # good enough without full convergence
             estimator.fit(fold.train, fold.target, **fold.options)

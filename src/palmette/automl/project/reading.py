@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from palmette.automl.calls import source
@@ -14,6 +14,11 @@ from palmette.automl.samples import Dialect, Reading, TableFormat
 
 if TYPE_CHECKING:
     import pandas as pd
+
+TEXT = {"sep": ",", "encoding": "utf-8", "quotechar": '"', "quoting": 0, "escapechar": None, "skiprows": 0}
+SHEET = {"sheet_name": "", "skiprows": 0}
+"""Defaults of `pandas.read_csv` and `pandas.read_excel`."""
+BLANK_ONLY = "dtype=object, keep_default_na=False, na_values=['']"  # words such as NA are texts
 
 
 def reader_source(format: TableFormat) -> str:
@@ -25,8 +30,8 @@ def reader_source(format: TableFormat) -> str:
     read = {
         "parquet": "pd.read_parquet(path)",
         "json": "pd.read_json(path, lines=True, dtype=False, convert_dates=False, precise_float=True)",
-        "excel": "pd.read_excel(path, dtype=object)",
-        "csv": f"pd.read_csv(path, {_options(format.dialect)}dtype=str, keep_default_na=False)",
+        "excel": f"pd.read_excel(path, {_options(format.dialect, SHEET)}{BLANK_ONLY}).dropna(how='all')",
+        "csv": f"pd.read_csv(path, {_options(format.dialect, TEXT)}dtype=str, keep_default_na=False)",
     }[format.format]
     if (totals := format.dialect.totals) is None:
         return read
@@ -34,17 +39,18 @@ def reader_source(format: TableFormat) -> str:
     return f"without_totals({read}, {source(column)}, {source(list(totals.labels))})"
 
 
-def _options(dialect: Dialect) -> str:
-    usual = {"sep": ",", "encoding": "utf-8", "quotechar": '"', "quoting": 0, "escapechar": None, "skiprows": 0}
+def _options(dialect: Dialect, usual: Mapping[str, Any]) -> str:
+    """The arguments that differ from what is usual, as source with a comma at the end."""
     given = {
         "sep": dialect.delimiter or ",",
         "encoding": dialect.encoding,
         "quotechar": dialect.quote or '"',
         "quoting": csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE,
         "escapechar": dialect.escape or None,
+        "sheet_name": dialect.sheet,
         "skiprows": dialect.skipped,
     }
-    options = [f"{name}={source(value)}" for name, value in given.items() if value != usual[name]]
+    options = [f"{name}={source(given[name])}" for name, value in usual.items() if given[name] != value]
     return "".join(f"{one}, " for one in [*options, *([] if dialect.header else ["header=None"])])
 
 

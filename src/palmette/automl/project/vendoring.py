@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
@@ -16,7 +17,9 @@ from palmette.errors import DeveloperError
 OWN = "palmette."  # prefix of modules that are copied
 DOCSTRING = '"""Functions and classes that the libraries in requirements.txt lack."""'
 FUTURE = "from __future__ import annotations"
-ONLY_FOR_TESTS = frozenset({"__sklearn_tags__"})  # methods of transformers that only estimator checks call
+PLACEHOLDER = "raise NotImplementedError"
+EXEMPTION = re.compile(r"  # (?:noqa|type: ignore)")
+ONLY_FOR_TESTS = frozenset({"__sklearn_tags__"})  # methods that only estimator checks call
 
 
 class ModuleSource:
@@ -24,7 +27,7 @@ class ModuleSource:
 
     def __init__(self, text: str) -> None:
         self.lines, self.tree = text.splitlines(), ast.parse(text)
-        self.left_out = {line for node in self.tree.body for one in _only_for_tests(node) for line in _lines(one)}
+        self.left_out = {line for node in self.tree.body for one in _left_out(node) for line in _lines(one)}
         self.defined = {name: node for node in self.tree.body for name in _defines(node)}
         self.own: dict[str, str] = {}  # the modules of imported names that are copied as well
         self.imports: dict[str, str] = {}  # the import lines of other names
@@ -41,7 +44,7 @@ class ModuleSource:
     def needs(self, name: str) -> Iterator[str]:
         """The names in the definition of a name."""
         node = self.defined[name]
-        left_out = {id(part) for one in _only_for_tests(node) for part in ast.walk(one)}
+        left_out = {id(part) for one in _left_out(node) for part in ast.walk(one)}
         return (one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in left_out)
 
     def kept(self, wanted: set[str]) -> list[ast.stmt]:
@@ -62,7 +65,7 @@ class ModuleSource:
                 closed.add(text.lineno)
                 left_out |= {*_lines(text)} - closed
         numbered = [(at, line) for at, line in enumerate(self.lines[start:end], start + 1) if at not in left_out]
-        return "\n".join(line.partition("  # noqa")[0] + '"""' * (at in closed) for at, line in numbered).strip("\n")
+        return "\n".join(EXEMPTION.split(line)[0] + '"""' * (at in closed) for at, line in numbered).strip("\n")
 
 
 def vendored(values: Iterable[Value]) -> str:
@@ -114,10 +117,10 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _only_for_tests(node: ast.stmt) -> list[ast.stmt]:
-    if not isinstance(node, ast.ClassDef) or "TransformerMixin" not in map(ast.unparse, node.bases):
-        return []
-    return [one for one in node.body if isinstance(one, ast.FunctionDef) and one.name in ONLY_FOR_TESTS]
+def _left_out(node: ast.stmt) -> list[ast.stmt]:
+    """Methods that no fit or prediction calls: for estimator checks, and placeholders that subclasses replace."""
+    methods = [one for one in node.body if isinstance(one, ast.FunctionDef)] if isinstance(node, ast.ClassDef) else []
+    return [one for one in methods if one.name in ONLY_FOR_TESTS or ast.unparse(one.body[-1]) == PLACEHOLDER]
 
 
 def _lines(node: ast.stmt) -> range:

@@ -68,7 +68,7 @@ class TotalRows(Model):
 
 
 class Dialect(Model):
-    """How a delimited text is written."""
+    """How a delimited text, or a sheet, is written."""
 
     encoding: str = "utf-8"
     delimiter: str = ","
@@ -80,6 +80,8 @@ class Dialect(Model):
     """False where the columns have no names in the file."""
     skipped: int = 0
     """Lines before the header, as `skiprows` of `pandas.read_csv` counts them."""
+    sheet: str = ""
+    """The sheet of a workbook that has several."""
     totals: TotalRows | None = None
 
 
@@ -88,7 +90,7 @@ class TableFormat(Model):
 
     format: Literal["csv", "parquet", "json", "excel"] = "csv"
     dialect: Dialect = Dialect()
-    """How a delimited text is written."""
+    """How a delimited text, or a sheet, is written."""
 
 
 class DataFile(Model):

@@ -186,7 +186,8 @@ def _excel(opened: Opened) -> Iterator[Raw]:
         used = [place for place in range(width) if any(row[place].strip() for row in full)]
         cells = [row[used[0] : used[-1] + 1] for row in full]
         found = table_in(opened, cells, repairs, Dialect(delimiter="", quote=""))
-        yield raw_of(opened, found, repairs, Dialect(skipped=rows[found.above][0]), title)
+        form = Dialect(skipped=rows[found.above][0], sheet=title if len(sheets) > 1 else "")
+        yield raw_of(opened, found, repairs, form, title)
 
 
 def _rows(opened: Opened, sheet: Any) -> Iterator[tuple[int, list[str]]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from torch.nn import functional
 from palmette.automl.encoders.trained_networks import fastest_device
 from palmette.automl.learners.forecasting.ridges import VALID, last_values, windows_of
 from palmette.automl.learners.forecasting.series import Series, scales_of
-from palmette.automl.learners.neural.training import train
+from palmette.automl.learners.neural.training import EarlyStopping, descend
 
 SMOOTHED = 25  # width of the moving mean that is the trend
 BATCH, EPOCHS_WITHOUT_GAIN = 256, 3
@@ -46,21 +47,16 @@ class LinearNetwork(BaseEstimator):
             for layer in layers:
                 nn.init.zeros_(layer.weight)
             self.layers_ = nn.ModuleList(layers).to(fastest_device())
-
-            def losses() -> Iterator[torch.Tensor]:
-                for some in torch.split(torch.randperm(cut), BATCH):
-                    yield self._loss(x[some], y[some])
-
             descent = torch.optim.AdamW(self.layers_.parameters(), lr=1e-3, weight_decay=1e-2)
-            epochs = self.epochs if cut < len(x) else 0
-            train(
-                self.layers_,
-                descent,
-                losses,
-                lambda: self._loss(x[cut:], y[cut:]).item(),
-                epochs=epochs,
-                patience=EPOCHS_WITHOUT_GAIN,
+            valid = EarlyStopping(
+                lambda: self.layers_, lambda: self._loss(x[cut:], y[cut:]).item(), EPOCHS_WITHOUT_GAIN
             )
+            for _ in range(self.epochs if cut < len(x) else 0):
+                for some in torch.split(torch.randperm(cut), BATCH):
+                    descend(descent, self._loss(x[some], y[some]), math.inf)
+                if valid():
+                    break
+            valid.restore()
         self.layers_.cpu()
         return self
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,13 +16,12 @@ from torch import nn
 from torch.nn import functional
 
 from palmette.automl.encoders.trained_networks import fastest_device
-from palmette.automl.learners.graph.nodes import Nodes
-from palmette.automl.learners.neural.training import train
+from palmette.automl.learners.graph.nodes import NodeModel, Nodes
+from palmette.automl.learners.neural.training import descend
 from palmette.automl.learners.wrappers import ProbabilityClassifier
 
 STEPS = 10  # steps of GPR-GNN along the edges
 RETURN = 0.1  # initial weight of a node's own values, as in personalised PageRank
-PATIENCE = 40
 
 
 class SparseLinear(nn.Linear):
@@ -69,75 +68,56 @@ NETWORKS: dict[str, type[nn.Module]] = {"gcn": GraphConvolutions, "gpr_gnn": Pag
 
 
 @dataclass(eq=False, repr=False)
-class GraphNetworkClassifier(ProbabilityClassifier, BaseEstimator):
+class GraphNetworkClassifier(NodeModel, ProbabilityClassifier, BaseEstimator):
     """A network that sees the whole graph in every step and learns from the nodes of known class."""
 
     networks: ClassVar[Mapping[str, type[nn.Module]]] = NETWORKS
 
     architecture: str = "gpr_gnn"  # `gcn` or `gpr_gnn`
-    epochs: int = 200  # training steps; the maximum if validation nodes stop training early
+    epochs: int = 200  # training steps
     width: int = 64  # units of the hidden layer
     dropout: float = 0.5  # share of values that are left out in training
     lr: float = 0.01  # learning rate of Adam
     weight_decay: float = 5e-4  # L2 penalty
     random_state: int = 0
 
-    def fit(self, X: Nodes, y: Any) -> GraphNetworkClassifier:
-        self.fit_until(X, y)
-        return self
-
-    def fit_until(self, X: Nodes, y: Any, valid: tuple[Nodes, Any] | None = None, deadline: float = math.inf) -> int:
-        """Fits and returns the number of epochs; with validation nodes, the number that is best for them."""
+    def fit(self, X: Nodes, y: Any, monitor: Callable[[], bool] | None = None) -> GraphNetworkClassifier:
+        """Fits; `monitor` is called after each step and ends training if it returns True."""
         self.classes_, target = np.unique(y, return_inverse=True)
-        rows, averaging = _tensors(X)
         device = "cuda" if fastest_device() == "cuda" else "cpu"  # others lack sparse matrices
         with torch.random.fork_rng():
             torch.manual_seed(self.random_state)
-            shape = rows.shape[1], self.width, len(self.classes_), self.dropout
-            network = self.networks[self.architecture](*shape).to(device)
-            rows, averaging, known, classes = (
-                torch.as_tensor(one).to(device) for one in (rows, averaging, X.places, target)
-            )
-
-            def losses() -> Iterator[torch.Tensor]:
-                yield functional.cross_entropy(network(rows, averaging)[known], classes)
-
-            epochs = train(
-                network,
-                torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=self.weight_decay),
-                losses,
-                (lambda: self._loss(network, rows, averaging, valid)) if valid and len(valid[0]) else None,
-                epochs=self.epochs,
-                patience=PATIENCE,
-                deadline=deadline,
-            )
-        self.network_ = network.cpu().eval()
-        return epochs
+            shape = X.rows.shape[1], self.width, len(self.classes_), self.dropout
+            network = self.network_ = self.networks[self.architecture](*shape).to(device)
+            rows, averaging = self._matrix(X.rows), self._matrix(X.averaging)
+            known, classes = (torch.as_tensor(one).to(device) for one in (X.places, target))
+            descent = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=self.weight_decay)
+            for _ in range(self.epochs):
+                outputs = network.train()(rows, averaging)[known]
+                descend(descent, functional.cross_entropy(outputs, classes), math.inf)
+                if monitor and monitor():
+                    break
+        network.cpu().eval()
+        return self
 
     def predict_proba(self, X: Nodes) -> np.ndarray:
+        return np.asarray(self._of_nodes(X))
+
+    def _outputs(self, rows: Any, averaging: Any) -> Any:
+        network = self.network_.eval()
         with torch.no_grad():
-            made = functional.softmax(self.network_(*_tensors(X)).double(), dim=1)
-        return np.asarray(made.numpy()[X.places])
+            made = network(rows, averaging)
+        return functional.softmax(made.double(), dim=1).cpu().numpy()
 
-    def _loss(self, network: Any, rows: Any, averaging: Any, valid: tuple[Nodes, Any]) -> float:
-        network.eval()
-        with torch.no_grad():
-            made = network(rows, averaging).cpu()[torch.as_tensor(valid[0].places)]
-        return float(functional.cross_entropy(made, torch.as_tensor(np.searchsorted(self.classes_, valid[1]))))
-
-
-def _tensors(X: Nodes) -> tuple[Any, Any]:
-    """Returns the features and the averaging matrix, both as sparse tensors."""
-    return _tensor(X.rows), _tensor(X.averaging)
-
-
-def _tensor(matrix: Any) -> Any:
-    whole = sparse.csr_array(matrix)
-    starts, columns = (torch.as_tensor(one.astype("int64")) for one in (whole.indptr, whole.indices))
-    values = torch.as_tensor(whole.data.astype("float32"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # sparse tensors are in beta
-        return torch.sparse_csr_tensor(starts, columns, values, whole.shape, check_invariants=False)
+    def _matrix(self, matrix: Any) -> Any:
+        """Returns a matrix as a sparse tensor on the device of the network."""
+        whole = sparse.csr_array(matrix)
+        starts, columns = (torch.as_tensor(one.astype("int64")) for one in (whole.indptr, whole.indices))
+        values = torch.as_tensor(whole.data.astype("float32"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # sparse tensors are in beta
+            made = torch.sparse_csr_tensor(starts, columns, values, whole.shape, check_invariants=False)
+        return made.to(next(self.network_.parameters()).device)
 
 
 def thinned(rows: Any, share: float, training: bool) -> Any:

@@ -9,6 +9,7 @@ from palmette.automl.calls import Call
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Kind
 from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup
+from palmette.automl.learners.neural.learners import NetworkLearner
 
 PROPAGATION = "palmette.automl.learners.graph.nodes"
 WORDS = 50  # columns from which numbers are treated as word counts
@@ -84,10 +85,8 @@ class LabelSmoothing(_Averaged):
         return {**super().ranges(facts), "share": share}
 
 
-class _NodeNetwork(_OfNodes):
-    track = "neural"
-    requires: ClassVar[tuple[str, ...]] = ("torch",)
-    stops_early = True
+class _NodeNetwork(NetworkLearner, _OfNodes):
+    patience = 40
     measured = Measured(1.5, 5e-7, kilobytes=400.0, row=2.0, milliseconds=12.0)
     settings_to_try: ClassVar = {"": {}}
     path: ClassVar[str] = "palmette.automl.learners.graph.graph_networks.GraphNetworkClassifier"

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,20 +26,20 @@ class Nodes:
     """Selected nodes of a graph; indexing selects nodes and keeps the whole graph.
 
     Args:
-        rows: The typed columns, or the features, of all nodes but the first `before`.
-        links: (m, m) sparse: row i has a 1 for each neighbour of node i.
-        places: (n,): positions of the selected nodes.
-        before: Number of nodes whose features the encoder has kept.
+        rows: The typed columns, or the features, of all nodes; those of the new nodes if there is a `graph`.
+        links: (m, m) sparse: row i has a 1 for each neighbour of node i; (k, m) for k new nodes.
+        places: (n,): positions of the selected nodes among the rows.
+        graph: The m nodes that new nodes are linked to; None if these are the nodes of the graph.
     """
 
-    def __init__(self, rows: Any, links: Any, places: np.ndarray, before: int = 0) -> None:
-        self.rows, self.links, self.places, self.before = rows, links, places, before
+    def __init__(self, rows: Any, links: Any, places: np.ndarray, graph: Nodes | None = None) -> None:
+        self.rows, self.links, self.places, self.graph = rows, links, places, graph
 
     def __len__(self) -> int:
         return len(self.places)
 
     def __getitem__(self, chosen: Any) -> Nodes:
-        return Nodes(self.rows, self.links, self.places[chosen], self.before)
+        return Nodes(self.rows, self.links, self.places[chosen], self.graph)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -51,19 +52,79 @@ class Nodes:
     @property
     def own(self) -> pd.DataFrame:
         """The typed columns of the selected nodes."""
-        return self.rows.iloc[self.places - self.before]
+        return self.rows.iloc[self.places]
 
     @property
+    def scale(self) -> Any:
+        """(m, m) sparse, diagonal: one over the root of the number of neighbours, with the node itself."""
+        return sparse.diags_array(1 / np.sqrt(1 + np.asarray(self.links.sum(axis=1)).ravel()))
+
+    @cached_property
     def averaging(self) -> Any:
         """(m, m) sparse: averages values over a node and its neighbours, symmetrically normalised."""
-        links = (self.links + sparse.eye_array(self.links.shape[0], format="csr")).tocsr()
-        scale = sparse.diags_array(1 / np.sqrt(np.asarray(links.sum(axis=1)).ravel()))
-        return (scale @ links @ scale).tocsr()
+        return (self.scale @ (self.links + sparse.eye_array(self.links.shape[0])) @ self.scale).tocsr()
+
+    @property
+    def joined(self) -> Nodes:
+        """New nodes as nodes of one graph with the others, to which they send nothing."""
+        assert self.graph
+        rows = sparse.vstack([self.graph.rows, self.rows], format="csr")
+        links = sparse.vstack([self.graph.links, self.links], format="csr")
+        links.resize(links.shape[0], links.shape[0])
+        return Nodes(rows, links, self.places + self.links.shape[1])
 
 
-def averaged(nodes: Nodes, hops: Sequence[int]) -> Any:
-    """Averages the features of all nodes over neighbours so many times; those of several counts are concatenated."""
-    rows, averaging, parts = nodes.rows, nodes.averaging, []
+class GraphAveraging:
+    """Averages values of all nodes of a graph, and keeps these values for new nodes."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix, self.kept = matrix, list[Any]()
+
+    def __matmul__(self, values: Any) -> Any:
+        self.kept.append(values)
+        return self.matrix @ values
+
+
+class NewAveraging:
+    """Averages values of new nodes with those that were kept of their neighbours in the graph."""
+
+    def __init__(self, own: Any, links: Any, kept: Iterable[Any]) -> None:
+        self.own, self.links, self.kept = own, links, iter(kept)
+
+    def __matmul__(self, values: Any) -> Any:
+        return self.own @ values + self.links @ next(self.kept)
+
+
+class NodeModel:
+    """Computes outputs of nodes by `_outputs(rows, averaging)`, where nodes meet in `averaging @ values` only.
+
+    What the nodes of a graph contribute does not depend on new nodes: it is computed once, at the first new node.
+    """
+
+    def _outputs(self, rows: Any, averaging: Any) -> Any:
+        raise NotImplementedError
+
+    def _of_nodes(self, X: Nodes) -> Any:
+        """Returns the outputs of the selected nodes."""
+        if X.graph is None:
+            return self._outputs(self._matrix(X.rows), self._matrix(X.averaging))[X.places]
+        graph, kept = self.__dict__.get("_known", (None, []))
+        if graph is not X.graph:
+            every = GraphAveraging(self._matrix(X.graph.averaging))
+            self._outputs(self._matrix(X.graph.rows), every)
+            kept = every.kept
+            self._known = X.graph, kept
+        averaging = NewAveraging(self._matrix(X.scale @ X.scale), self._matrix(X.scale @ X.links @ X.graph.scale), kept)
+        return self._outputs(self._matrix(X.rows), averaging)[X.places]
+
+    def _matrix(self, matrix: Any) -> Any:
+        """Returns a sparse matrix as `_outputs` takes it."""
+        return sparse.csr_array(matrix)
+
+
+def averaged(rows: Any, averaging: Any, hops: Sequence[int]) -> Any:
+    """Averages features over neighbours so many times; those of several counts are concatenated."""
+    parts = []
     for hop in range(max(hops) + 1):
         rows = averaging @ rows if hop else rows
         parts += [rows] if hop in hops else []
@@ -79,10 +140,10 @@ def linked(ids: Iterable[Any], neighbours: Iterable[Any]) -> Any:
 
 
 def edges_from(ends: Sequence[Sequence[int]], size: int) -> Any:
-    """Returns a matrix (size, size), sparse, with a 1 for each end of the edges that start at the last nodes."""
-    starts = np.repeat(np.arange(size - len(ends), size), [len(some) for some in ends])
+    """Returns a matrix (n, size), sparse, with a 1 for each end of the edges of n nodes."""
+    starts = np.repeat(np.arange(len(ends)), [len(some) for some in ends])
     columns = np.array([end for some in ends for end in some], dtype=int)
-    return sparse.csr_array((np.ones(len(columns)), (starts, columns)), shape=(size, size))
+    return sparse.csr_array((np.ones(len(columns)), (starts, columns)), shape=(len(ends), size))
 
 
 def neighbours(value: Any) -> tuple[str, ...] | None:
@@ -95,7 +156,7 @@ def neighbours(value: Any) -> tuple[str, ...] | None:
 
 
 @dataclass(eq=False, repr=False)
-class NodeFeatures(BaseEstimator):
+class NodeFeatures(NodeModel, BaseEstimator):
     """Encodes the columns of nodes."""
 
     encoder: Any  # a transformer of typed columns
@@ -111,19 +172,23 @@ class NodeFeatures(BaseEstimator):
         made = self.encoder_.fit_transform(X.own, y)
         if not self.graph and not self.hops:
             return made
-        self.features_ = sparse.csr_array(self.encoder_.transform(X.rows))
-        return self._of_graph(Nodes(self.features_, X.links, X.places))
+        self.nodes_ = Nodes(sparse.csr_array(self.encoder_.transform(X.rows)), X.links, X.places)
+        return self._with_graph(self.nodes_)
 
     def transform(self, X: Nodes) -> Any:
         if not self.graph and not self.hops:
             return self.encoder_.transform(X.own)
-        rows = self.features_
-        if X.before:  # new nodes follow those of the fit
-            rows = sparse.vstack([rows, sparse.csr_array(self.encoder_.transform(X.rows))], format="csr")
-        return self._of_graph(Nodes(rows, X.links, X.places))
+        if X.graph is None:
+            return self._with_graph(Nodes(self.nodes_.rows, X.links, X.places))
+        return self._with_graph(
+            Nodes(sparse.csr_array(self.encoder_.transform(X.rows)), X.links, X.places, self.nodes_)
+        )
 
-    def _of_graph(self, nodes: Nodes) -> Any:
-        return nodes if self.graph else averaged(nodes, [self.hops])[nodes.places].toarray()
+    def _with_graph(self, nodes: Nodes) -> Any:
+        return nodes if self.graph else self._of_nodes(nodes).toarray()
+
+    def _outputs(self, rows: Any, averaging: Any) -> Any:
+        return averaged(rows, averaging, [self.hops])
 
 
 @dataclass(eq=False, repr=False)
@@ -146,15 +211,12 @@ class _OnGraph(MetaEstimatorMixin, BaseEstimator):
         return Nodes(self.rows_, self.links_, places)
 
     def _nodes(self, X: pd.DataFrame) -> Nodes:
-        """Appends the rows to the nodes of the graph."""
+        """Links the rows, as new nodes, to the graph."""
         rows, count = self._completed(X), len(self.rows_)
         own = rows[self.node].map(self.places_)
         lists = [{self._place(name) for name in one or ()} for one in rows[self.neighbours]]
-        size = count + len(rows)
-        links = edges_from([sorted(ends - {place}) for ends, place in zip(lists, own, strict=True)], size)
-        stored = self.links_.tocoo()
-        links += sparse.csr_array((stored.data, (stored.row, stored.col)), shape=(size, size))
-        return Nodes(rows, links, np.arange(count, size), before=count)
+        links = edges_from([sorted(ends - {place}) for ends, place in zip(lists, own, strict=True)], count)
+        return Nodes(rows, links, np.arange(len(rows)), Nodes(self.rows_, self.links_, np.arange(count)))
 
     def _completed(self, X: pd.DataFrame) -> pd.DataFrame:
         """Fills missing values of rows with those of their nodes in the graph."""
@@ -210,19 +272,22 @@ class GraphTransformer(TransformerMixin, _OnGraph):
 
 
 @dataclass(eq=False, repr=False)
-class PropagatedClassifier(ProbabilityClassifier, MetaEstimatorMixin, BaseEstimator):
+class PropagatedClassifier(NodeModel, ProbabilityClassifier, MetaEstimatorMixin, BaseEstimator):
     """Classifies nodes by features averaged over neighbours (SGC: Wu et al., 2019)."""
 
     estimator: Any  # a classifier of the averaged features
     hops: Sequence[int] = (2,)  # how many times to average; the features of several counts are concatenated
 
     def fit(self, X: Nodes, y: Any) -> PropagatedClassifier:
-        self.estimator_ = clone(self.estimator).fit(averaged(X, self.hops)[X.places], y)
+        self.estimator_ = clone(self.estimator).fit(averaged(X.rows, X.averaging, self.hops)[X.places], y)
         self.classes_ = self.estimator_.classes_
         return self
 
     def predict_proba(self, X: Nodes) -> np.ndarray:
-        return np.asarray(self.estimator_.predict_proba(averaged(X, self.hops)[X.places]))
+        return np.asarray(self._of_nodes(X))
+
+    def _outputs(self, rows: Any, averaging: Any) -> Any:
+        return self.estimator_.predict_proba(averaged(rows, averaging, self.hops))
 
 
 @dataclass(eq=False, repr=False)
@@ -239,12 +304,12 @@ class SmoothedClassifier(PropagatedClassifier):
         self.known_ = X.places, (np.asarray(y)[:, None] == self.classes_[None, :]).astype(float)
         return self
 
-    def predict_proba(self, X: Nodes) -> np.ndarray:
-        places, known = self.known_
-        start = np.asarray(self.estimator_.predict_proba(averaged(X, self.hops)))
-        start[places] = known
-        made, averaging = start, X.averaging
+    def _outputs(self, rows: Any, averaging: Any) -> Any:
+        start = np.array(super()._outputs(rows, averaging))
+        if not isinstance(averaging, NewAveraging):
+            places, known = self.known_
+            start[places] = known
+        made = start
         for _ in range(self.steps):
             made = self.share * (averaging @ made) + (1 - self.share) * start
-        made = made[X.places]
-        return np.asarray(made / made.sum(axis=1, keepdims=True))
+        return made / made.sum(axis=1, keepdims=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
-import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ from torch import nn
 from torch.nn import functional
 
 from palmette.automl.encoders.trained_networks import fastest_device, pooled_outputs, trained_network
-from palmette.automl.learners.neural.training import ClassOutputs, NumberOutputs, clipped, train
+from palmette.automl.learners.neural.training import ClassOutputs, NumberOutputs, descend
 
 TOGETHER, WARM_UP = 16, 0.1  # batch size, and the share of steps in which the learning rate rises
 HEAD_RATE = 30.0  # the new layer learns faster than the network by this factor
@@ -32,49 +31,38 @@ class _FineTuned(BaseEstimator):
     lr: float = 3e-5  # learning rate of the network
     random_state: int = 0
 
-    def fit(self, X: pd.DataFrame, y: Any) -> Any:
-        self.fit_until(X, y)
-        return self
+    def fit(self, X: pd.DataFrame, y: Any, monitor: Callable[[], bool] | None = None) -> Self:
+        """Fits; `monitor` is called after each batch and ends training if it returns True.
 
-    def fit_until(self, X: pd.DataFrame, y: Any, deadline: float = math.inf) -> int:
-        """Fits until `deadline`, a value of time.monotonic(), and returns the number of complete epochs.
-
-        Raises:
-            TimeoutError: the first epoch is not complete in time.
+        `epochs_` is the number of complete passes over the rows.
         """
-        y = np.asarray(y)
         with torch.random.fork_rng():
             torch.manual_seed(self.random_state)
-            self.outputs_ = self._outputs_of(y)
-            network, target = self._untrained().to(fastest_device()), torch.as_tensor(self._learnt(y))
+            target, self.outputs_ = self._targets(np.asarray(y))
+            network = self._untrained().to(fastest_device())
             rates, batches = [self.lr, self.lr * HEAD_RATE], math.ceil(len(X) / TOGETHER)
             layers = [{"params": one.parameters(), "lr": rate} for one, rate in zip(network, rates, strict=True)]
             descent = torch.optim.AdamW(layers, weight_decay=0.01)
             steps = 1 + self.epochs * batches
             schedule = torch.optim.lr_scheduler.OneCycleLR(descent, rates, steps, pct_start=WARM_UP)
-
-            def losses() -> Iterator[torch.Tensor]:
-                for some in torch.split(torch.randperm(len(X)), TOGETHER):
-                    if time.monotonic() > deadline:
-                        return
-                    outputs = self._forward(network, X.iloc[some.numpy()]).float().cpu()
-                    yield self._losses(outputs, target[some]).mean()
-                    schedule.step()
-
-            train(network, clipped(descent), losses, epochs=self.epochs, deadline=deadline)
-        complete: int = schedule.last_epoch // batches
-        if not complete:
-            raise TimeoutError("the time was over before the network had seen all rows once")
+            network.train()
+            for some in (part for _ in range(self.epochs) for part in torch.split(torch.randperm(len(X)), TOGETHER)):
+                outputs = self._forward(network, X.iloc[some.numpy()]).float().cpu()
+                descend(descent, self._losses(outputs[:, None], target[some]).mean())
+                schedule.step()
+                if monitor and monitor():
+                    break
+        self.epochs_ = schedule.last_epoch // batches
         self.tensors_ = network.cpu().state_dict()
         self.__dict__.pop("_network", None)
-        return complete
+        return self
 
     def _untrained(self) -> nn.ModuleList:
         """Returns the network of the folder with a new layer."""
         body = copy.deepcopy(trained_network(self.reader.folder, self.reader.sha256).model).float()
         return nn.ModuleList([body, nn.Linear(self.reader.size, self.outputs_)])
 
-    def _asked(self, X: pd.DataFrame) -> torch.Tensor:
+    def _outputs(self, X: pd.DataFrame) -> torch.Tensor:
         """Returns outputs (n, 1, outputs)."""
         if "_network" not in self.__dict__:
             self._network = self._untrained()

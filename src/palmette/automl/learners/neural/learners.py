@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from palmette.automl.calls import Call
+from palmette.automl.calls import Call, Name
 from palmette.automl.candidates import Setting
 from palmette.automl.encoders.audio.encoders import AudioFolder
 from palmette.automl.encoders.encoder import DataFacts
@@ -32,22 +32,39 @@ from palmette.automl.learners.learner import (
 HERE = "palmette.automl.learners.neural"
 MOST_EPOCHS, PATIENCE = 200, 8
 MANY = 2_000_000  # work above which layers are narrower
-LAYERS: Mapping[str, Setting] = {"width": 128, "depth": 2, "dropout": 0.1, "spread": 0.1}
+SHAPE: Mapping[str, Setting] = {"width": 128, "depth": 2, "dropout": 0.1, "spread": 0.1}
+DESCENT: Mapping[str, Setting] = {"learning_rate": 2e-3, "weight_decay": 1e-3}
 FAMILIES = frozenset({"neural_network", "deep_learning", "pytorch"})
 
 
-class _Neural(Learner):
+class NetworkLearner(Learner):
+    """A learner whose estimator is a network in PyTorch: `fit` takes a `monitor`, and `network_` is its module."""
+
     track = "neural"
-    requires = ("torch",)
+    requires: ClassVar[tuple[str, ...]] = ("torch",)
     stops_early = True
+    patience: ClassVar[int] = 12  # epochs without a gain on validation rows after which training stops
+
+    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
+        from palmette.automl.learners.neural.training import EarlyStopping
+
+        rows, target = fold.stopping
+        loss = (lambda: _loss(estimator, rows, target)) if len(target) else None
+        stopping = EarlyStopping(lambda: estimator.network_, loss, self.patience, deadline)
+        estimator.fit(fold.train, fold.target, monitor=stopping, **fold.options)
+        return stopping.restore()
+
+
+class _Neural(NetworkLearner):
+    layers: ClassVar[str]  # function that builds the layers after the first
 
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
-        layers = {**LAYERS, **{name: value for name, value in settings.items() if name in LAYERS}}
-        descent = {"lr": settings.get("learning_rate", 2e-3), "weight_decay": settings.get("weight_decay", 1e-3)}
-        given: dict[str, Any] = {"architecture": self.name, "epochs": rounds or MOST_EPOCHS, "layers": layers}
-        given |= {"descent": descent} | ({"categorical": setup.places} if setup.places else {})
+        layers = Name(f"{HERE}.networks.{self.layers}")
+        given: dict[str, Any] = {"architecture": layers, **SHAPE, **DESCENT, **settings}
+        given |= {"categorical": setup.places} if setup.places else {}
         given |= {"absolute": True} if setup.is_absolute else {}
-        return Call(setup.path(f"{HERE}.networks.Network"), {**given, "random_state": setup.seed})
+        given |= {"epochs": rounds or MOST_EPOCHS, "random_state": setup.seed}
+        return Call(setup.path(f"{HERE}.networks.Network"), given)
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {
@@ -64,6 +81,7 @@ class _Neural(Learner):
 
 class TabM(_Neural):
     name = "tabm"
+    layers = "shared_layers"
     families = FAMILIES
     description = "Several networks in one, on numbers spread over waves and learnt vectors of categories."
     measured = Measured(2.24, 3.1e-5, kilobytes=2720.0, row=0.002, milliseconds=5.2)
@@ -76,6 +94,7 @@ class TabM(_Neural):
 
 class ResNet(_Neural):
     name = "resnet"
+    layers = "residual_layers"
     families = FAMILIES | {"residual_network"}
     description = "A residual network, on numbers spread over waves and learnt vectors of categories."
     measured = Measured(1.12, 1.6e-5, kilobytes=1360.0, row=0.002, milliseconds=5.2)
@@ -87,14 +106,11 @@ MOST_PIXEL_EPOCHS = 80
 BESIDE_OTHERS = 60.0  # rank if there are other columns than images, because it learns mainly from pixels
 
 
-class ImageNetwork(Learner):
+class ImageNetwork(NetworkLearner):
     name = "image_network"
-    track = "neural"
     layout = "dense"
     kinds = frozenset({"image"})
     families = FAMILIES | {"cnn", "convolutional_network"}
-    requires = ("torch",)
-    stops_early = True
     description = "A small convolutional network that learns from the pixels alone, on changed and mirrored pictures."
     measured = Measured(2.0, 1.5e-3, kilobytes=1000.0, milliseconds=8.0)
 
@@ -155,6 +171,17 @@ class _FineTuning(Learner):
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         given = {**settings, "epochs": rounds or settings.get("epochs", EPOCHS), "random_state": setup.seed}
         return Call(setup.path(f"{HERE}.fine_tuned.FineTuned"), {"reader": self.folder().vectors, **given})
+
+    def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
+        """Fits until the deadline.
+
+        Raises:
+            TimeoutError: The first epoch is not complete in time.
+        """
+        estimator.fit(fold.train, fold.target, monitor=lambda: time.monotonic() > deadline)
+        if not estimator.epochs_:
+            raise TimeoutError("the time was over before the network had seen all rows once")
+        return int(estimator.epochs_)
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         """Returns nothing beside columns of other kinds, which the network does not read."""
@@ -292,7 +319,8 @@ def _loss(network: Any, rows: Any, target: Any) -> float:
     import numpy as np
 
     if not hasattr(network, "predict_proba"):
-        return float(np.mean((network.predict(rows) - target) ** 2))
+        errors = np.abs(network.predict(rows) - target)
+        return float(np.mean(errors if getattr(network, "absolute", False) else errors**2))
     places = np.searchsorted(network.classes_, target)
     known = network.classes_[np.minimum(places, len(network.classes_) - 1)] == target
     right = network.predict_proba(rows)[np.flatnonzero(known), places[known]]

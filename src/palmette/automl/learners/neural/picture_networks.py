@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
-from palmette.automl.encoders.trained_networks import fastest_device
 from palmette.automl.learners.neural.training import ClassOutputs, NetworkEstimator, NumberOutputs
 
-PICTURES_AT_ONCE, SMALLEST = 256, 16  # batch size; smallest side in pixels
+SMALLEST = 16  # smallest side in pixels
 TURN, ZOOM, SHIFT, LIGHT = 0.2, 0.15, 0.12, 0.2  # largest random changes of a picture in training
 
 
@@ -22,7 +22,9 @@ TURN, ZOOM, SHIFT, LIGHT = 0.2, 0.15, 0.12, 0.2  # largest random changes of a p
 class _PictureNetwork(NetworkEstimator):
     """Shared by both networks: rows are the pixels of square pictures, from 0 to 1."""
 
-    epochs: int = 60  # passes over the training rows; the maximum if validation rows stop training early
+    rows_at_once = 256
+
+    epochs: int = 60  # passes over the training rows
     width: int = 32  # channels of the first layer
     mirrored: bool = True  # whether a mirror image shows the same
     random_state: int = 0
@@ -40,14 +42,15 @@ class _PictureNetwork(NetworkEstimator):
         (pixels,), network = rows, self.network_
         if network.training:
             return network(changed(pixels, self.mirrored))[:, None]
+        pixels = pixels.to(next(network.parameters()).dtype)
         views = (pixels, pixels.flip(3)) if self.mirrored else (pixels,)
         return torch.stack([network(view) for view in views], dim=1)
 
-    def _outputs(self, rows: list[torch.Tensor], batch: int = PICTURES_AT_ONCE) -> torch.Tensor:
+    def _outputs(self, X: Any) -> torch.Tensor:
         """Computes in double precision if the device can, so that an output does not depend on other rows."""
-        if fastest_device() != "mps":
+        if next(self.network_.parameters()).device.type != "mps":
             self.network_.double()
-        made = super()._outputs(rows, batch)
+        made = super()._outputs(X)
         self.network_.float()
         return made
 
