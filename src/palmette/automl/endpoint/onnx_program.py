@@ -4,7 +4,6 @@
 """
 
 import importlib
-import io
 import json
 import sys
 from pathlib import Path
@@ -39,7 +38,8 @@ def register_boosting() -> None:
 
 def unwrapped(learner: Any) -> tuple[Any, Any, Any]:
     """The innermost learner, the features that it takes, and the function that turns its outputs into predictions."""
-    features, inverse = rows, None
+    features: Any = rows
+    inverse: Any = None
     while True:
         if hasattr(learner, "steps"):
             features, learner = learner[:-1].transform(features), learner[-1]
@@ -81,11 +81,11 @@ def network_content(learner: Any, features: Any, classifies: bool) -> bytes:
                 return made.softmax(dim=2).mean(dim=1)
             return made.mean(dim=1) * learner.scale_ + learner.middle_
 
-    content, example = io.BytesIO(), torch.as_tensor(features[:2])
-    names = {"input_names": ["features"], "output_names": ["outputs"]}
+    file, example = out / "model.onnx", torch.as_tensor(features[:2])
+    names: dict[str, Any] = {"input_names": ["features"], "output_names": ["outputs"]}
     axes = {"features": {0: "rows"}, "outputs": {0: "rows"}}
-    torch.onnx.export(Network().eval(), (example,), content, dynamic_axes=axes, dynamo=False, **names)
-    return content.getvalue()
+    torch.onnx.export(Network().eval(), (example,), file, dynamic_axes=axes, dynamo=False, **names)
+    return file.read_bytes()
 
 
 def main() -> None:

@@ -72,6 +72,7 @@ class NetworkEstimator(BaseEstimator):
 
     epochs: int
     random_state: int
+    network_: Any
     learning_rate, weight_decay = 2e-3, 1e-3
     rows_at_once = 8192  # rows per batch in prediction
 
@@ -83,8 +84,8 @@ class NetworkEstimator(BaseEstimator):
             torch.manual_seed(self.random_state)
             target, outputs = self._targets(y)
             self.network_, rows = self._built(X, outputs).to(device), self._tensors(X)
-            rates = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
-            descent = torch.optim.AdamW(self.network_.parameters(), **rates)
+            parameters = self.network_.parameters()
+            descent = torch.optim.AdamW(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
             batch = min(LARGEST_BATCH, max(SMALLEST_BATCH, len(X) // STEPS_AN_EPOCH))
             for _ in range(self.epochs):
                 self.network_.train()
