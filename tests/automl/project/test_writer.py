@@ -109,9 +109,7 @@ FIVE = ("lightgbm", "catboost", "xgboost", "linear", "mlp")
 
 
 @pytest.mark.parametrize("problem", ["classification", "regression"])
-@pytest.mark.parametrize(
-    "learners", [("linear",), ("lightgbm",), ("tabm",), ("lightgbm", "catboost", "linear"), FIVE]
-)
+@pytest.mark.parametrize("learners", [("linear",), ("lightgbm",), ("tabm",), ("lightgbm", "catboost", "linear"), FIVE])
 @pytest.mark.parametrize("last", [FIFTEEN[14], COLUMNS[3]], ids=["no date", "a date"])
 def test_a_package_for_fifteen_columns_is_short(learners: tuple[str, ...], last: ColumnUse, problem: str) -> None:
     files = text_of(blueprint_of(problem, columns=(*FIFTEEN[:14], last)), *learners)
