@@ -71,15 +71,11 @@ def row_exchanges(rows: Sequence[Row], answers: Sequence[Any], numbers: Sequence
     yield Exchange({"rows": rows}, list(answers), path="/predict/batch")
     row = rows[0]
     yield Exchange({}, refused=frozenset(row))
-    yield from in_time(_without_a_column(row))
-    some = numbers[:: max(1, len(numbers) // MOST_COLUMNS)]
-    yield from in_time(Exchange({**row, name: "no number"}, refused=frozenset({name})) for name in some)
-
-
-def _without_a_column(row: Row) -> Iterator[Exchange]:
-    for name in list(row)[:: max(1, len(row) // MOST_COLUMNS)]:
+    for name in in_time(list(row)[:: max(1, len(row) // MOST_COLUMNS)]):
         yield Exchange({other: value for other, value in row.items() if other != name}, refused=frozenset({name}))
         yield Exchange({**row, name: ["a", "list"]}, refused=frozenset({name}))
+    some = numbers[:: max(1, len(numbers) // MOST_COLUMNS)]
+    yield from in_time(Exchange({**row, name: "no number"}, refused=frozenset({name})) for name in some)
 
 
 def in_time(requests: Iterable[T], seconds: float = PART_SECONDS, least: int = LEAST) -> Iterator[T]:

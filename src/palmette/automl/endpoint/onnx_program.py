@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx  # noqa: F401 - for PyTorch, so that it is named where it is missing
 import onnxruntime
 import pandas as pd
 from skl2onnx import to_onnx, update_registered_converter
@@ -59,13 +58,10 @@ def network_content(learner: Any, features: Any, classifies: bool) -> bytes:
     import torch
 
     imputer, scaler = learner.scales_
+    inputs, layers = learner.network_.requires_grad_(False)
     numbers = [place for place in range(features.shape[1]) if place not in learner.categorical]
 
     class Network(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.network = learner.network_
-
         def forward(self, cells: Any) -> Any:
             codes = torch.nan_to_num(cells[:, list(learner.categorical)] + 1).long()
             known = torch.where(codes < torch.as_tensor(learner.counts_), codes, 0)
@@ -75,7 +71,6 @@ def network_content(learner: Any, features: Any, classifies: bool) -> bytes:
             scaled = torch.cat([torch.where(absent, statistics, values), flags], dim=1)
             scaled = (scaled - torch.as_tensor(scaler.center_)) / torch.as_tensor(scaler.scale_)
             scaled = scaled / torch.sqrt(1 + (scaled / scaler.bound) ** 2)
-            inputs, layers = self.network
             made = layers(inputs(scaled.float(), known))
             if classifies:
                 return made.softmax(dim=2).mean(dim=1)

@@ -18,6 +18,7 @@ from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.encoders.image.encoders import ImageFolder
 from palmette.automl.encoders.shared import FromFolder
 from palmette.automl.encoders.text.encoders import TextFolder
+from palmette.automl.kinds import Kind
 from palmette.automl.learners.learner import (
     Cost,
     DefaultConfig,
@@ -124,14 +125,9 @@ class ImageNetwork(NetworkLearner):
             "": "learnt from pixels, where a mirror image shows the same",
             "-plain": "the same where left and right matter",
         }
+        squares: Mapping[Kind, str] = {"image": "image_squares"}
         return tuple(
-            DefaultConfig(
-                f"{self.name}{end}",
-                {"mirrored": False} if end else {},
-                reason,
-                rank,
-                encoders={"image": "image_squares"},
-            )
+            DefaultConfig(f"{self.name}{end}", {"mirrored": False} if end else {}, reason, rank, encoders=squares)
             for end, reason in reasons.items()
         )
 

@@ -68,12 +68,8 @@ def convolutions(width: int, outputs: int) -> nn.Module:
     layers: list[nn.Module] = []
     before = 3
     for after in (width, 2 * width, 4 * width, 4 * width):
-        layers += [
-            nn.Conv2d(before, after, 3, padding=1, bias=False),
-            nn.BatchNorm2d(after),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-        ]
+        convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
+        layers += [convolution, nn.BatchNorm2d(after), nn.ReLU(), nn.MaxPool2d(2)]
         before = after
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2), nn.Linear(before, outputs))
 
