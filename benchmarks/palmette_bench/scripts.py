@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from palmette.engine.actor import TextFile
 from palmette.features.actors.code_template_generator.offline import write_template
-from palmette.features.actors.testcase_coder.offline import file_of_tests
+from palmette.features.actors.testcase_coder.offline import PytestWriter
 from palmette.features.actors.testcase_generator.offline import CaseSelector
 from palmette.features.artefacts import Config, Conventions, FunctionShape, Parameter, Template, TestCases, Utilities
 from palmette.features.pyspark import write_script
@@ -59,4 +59,4 @@ def spark():
 def tests_of(view: View) -> str:
     """The text of the tests that the test writer makes for the view, without having seen a script."""
     cases = TestCases(cases=tuple(CaseSelector(view).cases([])))
-    return file_of_tests(view, cases, CONVENTIONS, view.name)
+    return PytestWriter(view, CONVENTIONS, cases).file(view.name)

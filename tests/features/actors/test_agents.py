@@ -142,13 +142,13 @@ def test_rows_and_helpers_are_put_where_a_model_marks_them_and_are_marks_when_it
     reply = (ANSWERS / "testcase_coder.md").read_text("utf-8")
     output = answered(team, "testcase_coder", reply).output
     text = output.file.text
-    assert "# ready-made" not in text and text.count("expected, as_of = read(") == 2
-    assert "=T-30d-1us" in text
+    assert "# ready-made" not in text and text.count("given = frames(") == 2
+    assert "sold_at=AS_OF - 30 * DAY - MICROSECOND" in text
     again = prompt(team, "testcase_coder", instruction="Correct it.", last=output)
     last = again[again.index("# Your last answer") :]
     names = ("HELPERS", "edges_of_both_windows", "several_sales_and_nulls")
     assert all(f"# ready-made: {name}\n" in last for name in names)
-    assert "sold_at" not in last and "def at(" not in last and "def test_several_sales_and_nulls(spark):" in last
+    assert "sold_at" not in last and "def frames(" not in last and "def test_several_sales_and_nulls(spark):" in last
     cases = answered(team, "testcase_generator", (ANSWERS / "testcase_generator.md").read_text("utf-8")).output
     again = prompt(team, "testcase_generator", instruction="Correct it.", last=cases)
     last = again[again.index("# Your last answer") :]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark_scripts import CONVENTIONS, script
 
-from palmette.features.actors.testcase_coder.offline import file_of_tests
+from palmette.features.actors.testcase_coder.offline import PytestWriter
 from palmette.features.actors.testcase_coder.stub_script import stand_in
 from palmette.features.actors.testcase_generator.offline import CaseSelector, examples, renamed
 from palmette.features.artefacts import TestCases
@@ -131,7 +131,7 @@ def test_they_pass_on_the_script_and_fail_on_a_sabotaged_one(harness: ConnectHar
         '    return right(tables, as_of).withColumn("usual", F.col("usual") + 1)\n'
     )
     tests = tmp_path / "test_nested.py"
-    tests.write_text(file_of_tests(view(), found, CONVENTIONS, "nested"), encoding="utf-8")
+    tests.write_text(PytestWriter(view(), CONVENTIONS, found).file("nested"), encoding="utf-8")
     (tmp_path / "nested.py").write_text(right, encoding="utf-8")
     results = harness.run_tests(
         tests,
@@ -143,4 +143,4 @@ def test_they_pass_on_the_script_and_fail_on_a_sabotaged_one(harness: ConnectHar
     )
     assert results["right"].ok, results["right"]
     assert results["stand-in"].ok, results["stand-in"]
-    assert [name.rpartition("[")[2] for name in results["broken"].failed] == ["two_users_2]"]
+    assert [*results["broken"].failed] == ["test_examples_2[two_users_2]"]

@@ -48,7 +48,7 @@ def test_a_file_that_cannot_run_or_leaves_cases_out_is_refused(
     team: SmallTeam, asked: CaseCoderInput, written: Tests, tmp_path: Path
 ) -> None:
     text = written.file.text
-    short = text.replace('"text", CASES.values(), ids=CASES', '"text", [*CASES.values()][:1], ids=[*CASES][:1]')
+    short = text.replace("CASES.values(), ids=CASES", "[*CASES.values()][:1], ids=[*CASES][:1]")
     for name, changed_text in {"broken": f"{text}\nnowhere()\n", "short": short}.items():
         verdict = judged(team, asked, changed(written, changed_text), tmp_path / name)
         assert not verdict.ok
@@ -60,9 +60,9 @@ def test_tests_that_fail_although_the_answers_are_right_are_reported(
     team: SmallTeam, asked: CaseCoderInput, written: Tests, tmp_path: Path
 ) -> None:
     first = asked.cases.cases[0].name
-    text = written.file.text.replace("    actual = ", f"    assert text != CASES[{first!r}]\n    actual = ")
+    text = written.file.text.replace("    actual = ", f"    assert rows != CASES[{first!r}][0]\n    actual = ")
     verdict = judged(team, asked, changed(written, text), tmp_path)
-    assert [violation.subject for violation in verdict.violations] == [f"test_case[{first}]"]
+    assert [violation.subject for violation in verdict.violations] == [f"test_cases[{first}]"]
 
 
 def test_tests_that_did_not_run_on_wrong_answers_are_not_said_to_notice_them() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -93,6 +95,25 @@ class KeyFactory:
         """The links of a table's columns."""
         return frozenset(link for column in table.columns if (link := self.link(table, column.name)) is not None)
 
+    def renumbered(
+        self, rows: Mapping[str, Sequence[Mapping[str, Any]]], tables: Iterable[Table]
+    ) -> dict[str, list[dict[str, Any]]]:
+        """The rows with the first keys, in the same order; keys of closed sets, and those without a number, stay."""
+        found = {name: [dict(row) for row in each] for name, each in rows.items()}
+        cells: dict[ColumnRef, list[tuple[dict[str, Any], RegisteredColumn]]] = defaultdict(list)
+        for table in tables:
+            for column in table.columns:
+                place = ColumnRef(table.name, column.name)
+                if column.name in table.keys or place in self.links:
+                    known = (row for row in found.get(table.name, ()) if row[column.name] is not None)
+                    cells[self.links.get(place, place)] += [(row, column) for row in known]
+        for link, each in cells.items():
+            numbers = sorted({_number(row[column.name]) for row, column in each})
+            if link not in self.named and -1 not in numbers:
+                for row, column in each:
+                    row[column.name] = self.value(link, column, numbers.index(_number(row[column.name])))
+        return found
+
     def value(self, link: ColumnRef, column: RegisteredColumn, number: int) -> Any:
         """The key with index `number` (from 0) as a value of the column.
 
@@ -119,3 +140,9 @@ class KeyFactory:
                 return float(number + 1)
             case _:
                 return (number + 1) % 127 if kind.name == "tinyint" else number + 1
+
+
+def _number(value: Any) -> int:
+    """The number from which `KeyFactory.value` made a key; -1 if it does not show."""
+    digits = re.fullmatch(r"\D?(\d+)(\.0+)?", str(value))
+    return int(digits[1]) - 1 if digits else -1

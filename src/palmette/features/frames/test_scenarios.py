@@ -35,6 +35,13 @@ def boundaries(builder: ScenarioBuilder) -> None:
         backwards, bare = factory.looks_back(table), factory.view.spine is None
         for fixture in relevant(builder, table):
             given, edges, late = fixture.values[table.name], list(_edges(builder, table)), list(_late(builder, table))
+            for varied in (False, True):
+                events = [
+                    Event(at, fixture.varied(table, number) if varied else given, available)
+                    for number, (_, at, available) in enumerate((*edges, *late))
+                ]
+                about = f"{table.name}_around_the_edges", f"{table.name} around the cut-off and the window starts"
+                builder.events(fixture, table, events, about)
             for note, at, available in (*edges, *late):
                 about = f"{table.name}_{'known_late' if available else 'at_the_edges'}", f"{table.name} {note}"
                 builder.events(fixture, table, [Event(at, given, available)], about)
@@ -94,8 +101,9 @@ def _edges(builder: ScenarioBuilder, table: Table) -> Iterator[EventTiming]:
         yield EventTiming(f"just more than {window} before the cut-off", start - step)
         yield EventTiming(f"just less than {window} before the cut-off", start + step)
         if table.available_time is not None:
-            note = f"just more than {window} before the cut-off, known after that"
-            yield EventTiming(note, start - step, start + HOUR)
+            before, after = (DAY, DAY) if window.timedelta > 2 * DAY else (step, HOUR)
+            note = f"more than {window} before the cut-off, known after that"
+            yield EventTiming(note, start - before, start + after)
         yield EventTiming(f"at the midnight before the last {window}", midnight(day_of(start, zone), zone))
         yield EventTiming(f"a day before the last {window}", start - DAY)
         if window.days and not window.seconds:

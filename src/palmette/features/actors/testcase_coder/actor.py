@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from palmette.documents import Model
 from palmette.engine.actor import Attempt, Context, Measurement, TextFile, Verdict, Violation
 from palmette.features import prompt_context
-from palmette.features.actors.testcase_coder.offline import assertion, file_of_tests, fixture_of
+from palmette.features.actors.testcase_coder.offline import PytestWriter, fixture_of
 from palmette.features.actors.testcase_coder.placeholders import MARK, filled, marked, ready_made
 from palmette.features.actors.testcase_coder.stub_script import stand_in
 from palmette.features.artefacts import Conventions, Template, TestCases, Tests
@@ -57,7 +57,7 @@ class TestcaseCoder(Agent):
 
     def offline(self, input: CaseCoderInput, context: Context) -> Attempt[Tests]:
         module, conventions = module_of(input.template, self.view), input.template.conventions
-        return Attempt(self._tests(input, file_of_tests(self.view, input.cases, conventions, module)))
+        return Attempt(self._tests(input, PytestWriter(self.view, conventions, input.cases).file(module)))
 
     def sections(self, input: CaseCoderInput, context: Context) -> tuple[Section, ...]:
         """Everything but the script and its specification: the tests must be written independently of them."""
@@ -170,9 +170,9 @@ def _call(view: View, template: Template, cases: TestCases, path: str) -> list[s
     """The function under test, and the lines that all tests share."""
     conventions = template.conventions
     entry = shape_of(conventions, "build").name
-    tests: dict[str, list[str]] = {}
+    writer, tests = PytestWriter(view, conventions, cases), dict[str, list[str]]()
     for case in cases.cases:
-        tests.setdefault("\n".join(assertion(view, conventions, case)), []).append(case.name)
+        tests.setdefault("\n".join(writer.assertion(case)), []).append(case.name)
     whose = "the team's fixture" if conventions.fixture else "a fixture that the helpers define"
     said = [
         f"The file is {path}. Lines have at most {conventions.line_length} characters.",

@@ -1,21 +1,17 @@
-"""Writes rows as source text, as a programmer would in a test."""
+"""Writes values as Python source, as a programmer would in a test."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from math import isfinite
+from typing import Any
 
-from palmette.features.frame_json import decode_row
-from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import Schema
 
-INDENT = " " * 4
-_NULL = "null"
+UNITS = ("DAY", "HOUR", "MINUTE", "SECOND", "MICROSECOND")
+"""Constants of the tests for units of time."""
 
 
 def schema_text(schema: Schema) -> str:
@@ -23,115 +19,50 @@ def schema_text(schema: Schema) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in schema.items())
 
 
-class ImpliedCells(NamedTuple):
-    """The values of cells that a row leaves out; null where there are none."""
-
-    values: Mapping[str, Any] = MappingProxyType({})
-    """By column."""
-    follows: Mapping[str, str] = MappingProxyType({})
-    """Columns with the value of another column: availability times and days of an event."""
-    cutoff: datetime | None = None
-    """Timestamps are written relative to it."""
-
-    def equals(self, name: str, row: Mapping[str, Any]) -> bool:
-        """Whether a cell has the implied value."""
-        other = "" if name in self.values else self.follows.get(name, "")
-        implied = row[other] if other in row else self.values.get(name)
-        if isinstance(implied, datetime) and not isinstance(row[name], datetime | None):
-            implied = implied.astimezone(UTC).date()
-        return bool(row[name] == implied)
-
-
-def rows_text(
-    schema: Schema,
-    rows: Sequence[Mapping[str, Any]],
-    width: int,
-    heading: str = "",
-    implied: ImpliedCells = ImpliedCells(),  # noqa: B008 - immutable
-) -> str:
-    """Writes rows of JSON values as the helper `frame` reads them, in lines of at most `width` where possible.
-
-    The first row is the one that is most like the others, which only have what differs from it, after a dash.
-    """
-    decoded = [decode_row(schema, row) for row in rows]
-    texts = [{name: cell_text(kind, row[name], implied.cutoff) for name, kind in schema.items()} for row in decoded]
-    stated = [
-        {name: row[name] for name in schema if not implied.equals(name, values)}
-        for row, values in zip(texts, decoded, strict=True)
-    ]
-
-    def differing(first: int) -> list[dict[str, str]]:
-        """What each other row has instead of the values of the first."""
-        known = stated[first]
-        return [
-            {name: text for name, text in texts[other].items() if text != known.get(name, "" if name in own else text)}
-            for other, own in enumerate(stated)
-            if other != first
-        ]
-
-    def length(first: int) -> int:
-        return sum(len(name) + len(text) for row in (stated[first], *differing(first)) for name, text in row.items())
-
-    if not rows:
-        return ""
-    best = min(range(len(rows)), key=length)
-    lines = wrapped(heading, stated[best], width)
-    for row in differing(best):
-        lines += wrapped("-", row, width)
-    return "\n".join(f"{INDENT}{line}" for line in lines)
-
-
-def wrapped(start: str, row: Mapping[str, str], width: int) -> list[str]:
-    """The pairs `name=value` of a row, two spaces apart, after `start`."""
-    lines = [start]
-    for name, text in row.items():
-        pair = f"{name}={text}"
-        if lines[-1] != start and len(lines[-1]) + 2 + len(pair) > width:
-            lines.append(f"  {pair}" if start else pair)
-        else:
-            lines[-1] += f"{'' if not lines[-1] else ' ' if lines[-1] == start else '  '}{pair}"
-    return [line for line in lines if line]
-
-
-def cell_text(kind: SparkType, value: Any, cutoff: datetime | None = None) -> str:
-    """A value as text that the helper `value` of the tests reads."""
+def literal(value: Any, times: Mapping[str, datetime]) -> str:
+    """A value as source; times relative to these constants, one with a zone and one without, where that is short."""
     match value:
-        case None:
-            return _NULL
         case datetime():
-            texts = [instant_text(value), *([_relative(value - cutoff)] if cutoff and value.tzinfo else [])]
-            return min(reversed(texts), key=len)
+            same = [name for name, base in times.items() if (base.tzinfo is None) == (value.tzinfo is None)]
+            return (_relative(same[0], value - times[same[0]]) if same else "") or time_text(value)
         case date():
-            return value.isoformat()
+            return f"date({value.year}, {value.month}, {value.day})"
         case Decimal():
-            return format(value, "f")
-        case str():
-            is_plain = re.fullmatch(r'[^\s"]+( \S+)*', value) and value.isprintable() and value != _NULL
-            return value if is_plain else json.dumps(value, ensure_ascii=False).replace("  ", " \\u0020")
-    return json.dumps(
-        value, ensure_ascii=False, separators=(",", ":"), default=lambda item: cell_text(kind, item)
-    ).replace("  ", " \\u0020")
+            text = f"{value.normalize():f}"
+            return f"Decimal({text})" if value == value.to_integral_value() else f'Decimal("{text}")'
+        case float() if not isfinite(value):
+            return f'float("{value}")'
+        case list() | tuple():
+            return f"[{', '.join(literal(item, times) for item in value)}]"
+        case dict():
+            return "{" + ", ".join(f"{key!r}: {literal(item, times)}" for key, item in value.items()) + "}"
+    return repr(value)
 
 
-def instant_text(value: datetime) -> str:
-    """A timestamp as the helper `at` reads it, with its offset unless it is UTC."""
-    whole = value.second == value.microsecond == 0
-    text = value.replace(tzinfo=None).isoformat(sep=" ", timespec="minutes" if whole else "auto")
-    offset = value.strftime("%z")
-    return f"{text}{offset[:3]}:{offset[3:]}" if value.utcoffset() else text.removesuffix(" 00:00")
+def time_text(value: datetime) -> str:
+    """A time in full, by the helper `utc` if it has a zone.
+
+    >>> time_text(datetime(2025, 1, 30, 23, 59, tzinfo=UTC)), time_text(datetime(2025, 1, 30))
+    ('utc(2025, 1, 30, 23, 59)', 'datetime(2025, 1, 30)')
+    """
+    moment = value.astimezone(UTC) if value.tzinfo else value
+    parts = [*moment.timetuple()[:6], moment.microsecond]
+    while parts[-1] == 0 and len(parts) > len(("year", "month", "day")):
+        parts.pop()
+    return f"{'utc' if value.tzinfo else 'datetime'}({', '.join(map(str, parts))})"
 
 
-def _relative(distance: timedelta) -> str:
-    """An instant by its distance from the cut-off, in days of 24 hours.
+def _relative(name: str, distance: timedelta) -> str:
+    """A time by its distance from a constant, in days of 24 hours; empty if that has more than three terms.
 
-    >>> _relative(timedelta(days=-7, microseconds=-1)), _relative(timedelta(hours=1))
-    ('T-7d-1us', 'T+1h')
+    >>> _relative("AS_OF", timedelta(days=-7, microseconds=-1)), _relative("AS_OF", timedelta(hours=1))
+    ('AS_OF - 7 * DAY - MICROSECOND', 'AS_OF + HOUR')
     """
     days = round(distance / timedelta(days=1))
-    seconds = round((distance - timedelta(days=days)).total_seconds())
-    rest = distance - timedelta(days=days, seconds=seconds)
-    sign = -1 if seconds < 0 else 1
-    hours, minute_seconds = divmod(abs(seconds), 3600)
-    parts = {"d": days, "h": sign * hours, "m": sign * (minute_seconds // 60), "s": sign * (minute_seconds % 60)}
-    parts["us"] = rest // timedelta(microseconds=1)
-    return "T" + "".join(f"{amount:+}{unit}" for unit, amount in parts.items() if amount)
+    rest = distance - timedelta(days=days)
+    sign, terms = (-1 if rest < timedelta(0) else 1), [("DAY", days)]
+    for unit in UNITS[1:]:
+        amount, rest = divmod(abs(rest), timedelta(**{f"{unit.lower()}s": 1}))
+        terms.append((unit, sign * amount))
+    texts = [f" {n:+} * {unit}".replace("+", "+ ").replace("-", "- ").replace(" 1 *", "") for unit, n in terms if n]
+    return name + "".join(texts) if len(texts) <= 3 else ""

@@ -2,108 +2,221 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections import Counter
-from collections.abc import Sequence
-from datetime import datetime
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from palmette.features.actors.testcase_coder.literals import (
-    INDENT,
-    ImpliedCells,
-    cell_text,
-    instant_text,
-    rows_text,
-    schema_text,
-    wrapped,
-)
+from palmette.features.actors.testcase_coder.literals import UNITS, literal, schema_text, time_text
 from palmette.features.artefacts import Conventions, TestCase, TestCases
-from palmette.features.frame_json import timestamp_of
-from palmette.features.oracle.clock import MICROSECOND
+from palmette.features.frame_json import decode_row, timestamp_of
+from palmette.features.frames.keys import ColumnRef, links_of
 from palmette.features.pyspark.io import needed_columns
 from palmette.features.signature import BoundParameter, shape_of, signature
-from palmette.features.spec.view import AS_OF, Schema, View
+from palmette.features.spec.view import Schema, View
 
-_HELPERS = Path(__file__).with_name("helpers.py.j2")
+_HELPERS, _TESTS = (Path(__file__).with_name(name) for name in ("helpers.py.j2", "tests.py.j2"))
 OWN_FIXTURE = "spark"
 """Name of the fixture in tests of a team without one."""
+_OUTPUT = ""
+"""Stands for the output among names of tables."""
+_TAKEN = ("row", "rows", "frames", "expect", "utc", OWN_FIXTURE)
 
 
-def file_of_tests(view: View, cases: TestCases, conventions: Conventions, module: str) -> str:
-    """The unformatted source of the test file; `module` is the import name of the script."""
-    entry, cutoff = shape_of(conventions, "build").name, usual_cutoff(cases)
-    alike: dict[tuple[str, ...], list[TestCase]] = {}
-    for case in cases.cases:
-        lines = (reading(view, conventions, case), *assertion(view, conventions, case))
-        alike.setdefault(lines, []).append(case)
-    tests = [
-        part
-        for number, (lines, group) in enumerate(alike.items(), 1)
-        for part in _tests(view, conventions, lines, group, cutoff, f"_{number}" if number > 1 else "")
-    ]
-    own = [f"from {module} import {conventions.owner or entry}", *conventions.instance_imports]
-    imports = "\n".join(["from pyspark.testing import assertDataFrameEqual", "", *own])
-    doc = f'"""Tests of the feature view `{view.name}`."""'
-    head = f"{doc}\n\nfrom __future__ import annotations\n\n{helpers(view, conventions, cutoff, imports)}"
-    return "\n\n\n".join([head, *tests]) + "\n"
+@dataclass(frozen=True)
+class PytestWriter:
+    """Writes a test file and its parts; all of them share what is usual in the cases."""
 
+    view: View
+    conventions: Conventions
+    cases: TestCases
 
-def _tests(
-    view: View,
-    conventions: Conventions,
-    lines: Sequence[str],
-    cases: Sequence[TestCase],
-    cutoff: str | None,
-    number: str,
-) -> list[str]:
-    """Cases that are compared in the same way: a dict of their texts by name, and the test that they share."""
-    entries = []
-    for case in cases:
-        reason = textwrap.wrap(" ".join(case.why.split()), conventions.line_length - 6, break_long_words=False)
-        entries += [
-            *(f"    # {line}" for line in reason),
-            f"    {case.name!r}: {case_text(view, conventions, case, cutoff)},",
+    def file(self, module: str) -> str:
+        """The unformatted source of the test file; `module` is the import name of the script."""
+        owner = self.conventions.owner or shape_of(self.conventions, "build").name
+        imports = ["from pyspark.testing import assertDataFrameEqual", "", f"from {module} import {owner}"]
+        groups: dict[tuple[str, ...], list[TestCase]] = defaultdict(list)
+        for case in self.cases.cases:
+            kind = "EXAMPLES" if case.example else "CASES"
+            groups[(kind, self._schema_text(case), *self.assertion(case, self._as_of_text(case)))].append(case)
+        tests: dict[str, dict[str, Any]] = {}
+        for (kind, schema, *lines), cases in groups.items():
+            name = f"{kind}_{len(tests) + 1}" if kind in tests else kind
+            tests[name] = {"name": name, "schema": schema, "lines": lines, "cases": list(map(self._entry, cases))}
+        return rendered(
+            _TESTS,
+            view=self.view.name,
+            helpers=self.helpers("\n".join([*imports, *self.conventions.instance_imports])),
+            tests=list(tests.values()),
+            spark=fixture_of(self.conventions),
+            width=self.conventions.line_length - len("    # "),
+        )
+
+    def _entry(self, case: TestCase) -> dict[str, str]:
+        """The parts of a case in the file, and why it is there if its name does not tell."""
+        told = case.example or re.sub(r"\W+", "_", case.why.lower()).strip("_") == case.name
+        why = "" if told else " ".join(case.why.split())
+        return {"name": case.name, "why": why, "given": self._given(case), "expected": self._expected(case)}
+
+    def helpers(self, imports: str = "") -> str:
+        """Imports, constants and functions that build the data frames; a formatter removes unused imports."""
+        factories = self._factories()
+        return rendered(
+            _HELPERS,
+            imports=imports,
+            units=UNITS,
+            names=re.findall(r"\w+", " ".join([factories, *map(self.rows, self.cases.cases)])),
+            as_of=time_text(self.as_of) if self.as_of else "",
+            zone=self.view.zone,
+            width=self.conventions.line_length,
+            schemas={name: schema_text(table_schema(self.view, name)) for name in sorted(self.view.tables)},
+            output=schema_text(self.view.output),
+            numbered=self._numbered,
+            factories=factories,
+            follows=follows(self.view),
+            own_fixture=not self.conventions.fixture,
+        )
+
+    def _factories(self) -> str:
+        """Functions that make a row with usual values: one for each table, and one for the output."""
+        lines = []
+        for name in (*sorted(self.view.tables), _OUTPUT):
+            first = "dict" if name == _OUTPUT else f"row, {name!r}"
+            usual = _keywords(self.usual.get(name, {}))
+            lines.append(f"{self._factory(name)} = partial({', '.join([first, *usual])})")
+        return "\n".join(lines)
+
+    def _factory(self, name: str) -> str:
+        """The name of the function that makes a row: of a table, its name in the singular."""
+        if name == _OUTPUT:
+            return "expect"
+        one = re.sub("ies$", "y", name) if name.endswith("ies") else re.sub("(?<![sui])s$", "", name)
+        return one if _is_name(one) and one != name and one not in _TAKEN else f"{name}_row"
+
+    def rows(self, case: TestCase) -> str:
+        """The lines of a test of its own that make its inputs (`given`, `as_of`) and its expected output."""
+        spark, as_of = fixture_of(self.conventions), self._as_of_text(case)
+        lines = [
+            f"as_of = {as_of}" if as_of else "",
+            f"given = frames({spark}, {self._given(case)})",
+            f"expected = {spark}.createDataFrame({self._expected(case)}, {self._schema_text(case)})",
         ]
-    name = f"CASES{number}"
-    return [
-        "\n".join([f"{name} = {{", *entries, "}"]),
-        "\n".join(
-            [
-                f'@pytest.mark.parametrize("text", {name}.values(), ids={name})',
-                f"def test_case{number}({fixture_of(conventions)}: SparkSession, text: str) -> None:",
-                '    """Compare the rows that a case expects with those that come out."""',
-                *(f"    {line}" for line in lines),
-            ]
-        ),
-    ]
+        return "\n".join(filter(None, lines))
 
+    def _as_of_text(self, case: TestCase) -> str:
+        """The cut-off of a case, if the function takes one."""
+        if case.as_of is None or all(one.meaning != "as_of" for one in self._bound):
+            return ""
+        as_of = timestamp_of(case.as_of)
+        return "AS_OF" if as_of == self.as_of else time_text(as_of)
 
-def usual_cutoff(cases: TestCases) -> str | None:
-    """The cut-off of most cases, which they leave out."""
-    found = Counter(case.as_of for case in cases.cases if case.as_of)
-    return max(found, key=found.__getitem__, default=None)
+    def _schema_text(self, case: TestCase) -> str:
+        return "OUTPUT" if self._compared(case) == self.view.output else repr(schema_text(self._compared(case)))
 
+    @cached_property
+    def _bound(self) -> list[BoundParameter]:
+        return list(signature(self.view, self.conventions, "build"))
 
-def helpers(view: View, conventions: Conventions, cutoff: str | None, imports: str = "") -> str:
-    """Imports, schemas and functions that build the data frames of the tests; a formatter removes unused imports."""
-    schemas = {name: table_schema(view, name) for name in sorted(view.tables)}
-    kinds = [str(kind) for schema in (*schemas.values(), view.output) for kind in schema.values()]
-    implied = {name: cell_text(view.output[name], default) for name, default in _defaults(view, None).items()}
-    if view.cutoff != "spine":
-        implied |= {AS_OF: "T"} if AS_OF in view.output else {}
-        implied |= {view.partition: "T-1us"} if view.partition else {}
-    return rendered(
-        _HELPERS,
-        imports=imports,
-        tables={name: _wrapped(schema_text(schema), conventions) for name, schema in schemas.items()},
-        output=_wrapped(schema_text(view.output), conventions),
-        defaults=_quoted(wrapped("", implied, conventions.line_length - len(INDENT))),
-        follows=follows(view),
-        cutoff=instant_text(timestamp_of(cutoff)) if cutoff else "",
-        fixture="" if conventions.fixture else OWN_FIXTURE,
-        kinds=" ".join(kinds),
-    )
+    def assertion(self, case: TestCase, as_of: str = "as_of") -> list[str]:
+        """The lines of a test that call the function on the inputs and compare the columns that the case specifies."""
+        given = [_argument(self.view, each, fixture_of(self.conventions), as_of) for each in self._bound]
+        columns = self._compared(case)
+        actual = "actual" if columns == self.view.output else "actual.select(expected.columns)"
+        lines = [f"actual = {_called(self.conventions)}({', '.join(filter(None, given))})"]
+        if case.partial:
+            keys = [name for name in self.view.identity if name in columns]
+            lines.append(f'actual = actual.join(expected, on={keys!r}, how="left_semi")')
+        return [*lines, f"assertDataFrameEqual({actual}, expected)"]
+
+    @cached_property
+    def as_of(self) -> datetime | None:
+        """The cut-off of most cases; None if the spine has the cut-offs."""
+        found = Counter(timestamp_of(case.as_of) for case in self._usual_cases if case.as_of)
+        return max(found, key=found.__getitem__, default=None)
+
+    @property
+    def _usual_cases(self) -> Sequence[TestCase]:
+        """The cases that decide what is usual, the smallest first: not the author's, unless there are no others."""
+        own = [case for case in self.cases.cases if not case.example]
+        return sorted(own or self.cases.cases, key=lambda case: sum(map(len, case.given.values())))
+
+    @cached_property
+    def _numbered(self) -> dict[str, str]:
+        """By table: the key that only numbers its rows."""
+        linked = set(links_of(self.view))
+        return {
+            name: table.keys[0]
+            for name, table in self.view.tables.items()
+            if len(table.keys) == 1
+            and ColumnRef(name, table.keys[0]) not in linked
+            and (kind := table_schema(self.view, name).get(table.keys[0])) is not None
+            and kind.is_integer
+        }
+
+    @cached_property
+    def usual(self) -> dict[str, dict[str, str]]:
+        """By table, and for the output: the most frequent value of each column as source, if it is not null."""
+        counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        for case in self._usual_cases:
+            for name, rows in {**inputs_of(self.view, case), _OUTPUT: case.expect}.items():
+                for column, text in (cell for row in rows for cell in self._cells(name, row, case).items()):
+                    counts[name, column][text] += 1
+        found: dict[str, dict[str, str]] = defaultdict(dict)
+        for (name, column), texts in counts.items():
+            text = max(texts, key=texts.__getitem__)
+            if text != "None" and column not in follows(self.view) and column != self._numbered.get(name):
+                found[name][column] = text
+        return found
+
+    def _cells(self, name: str, row: Mapping[str, Any], case: TestCase) -> dict[str, str]:
+        """The values of a row as source; columns that follow from its time are left out."""
+        schema = self.view.output if name == _OUTPUT else table_schema(self.view, name)
+        known = {} if name == _OUTPUT else follows(self.view)
+        values = decode_row(schema, {column: row.get(column) for column in schema})
+        times = self._times(case)
+        return {
+            column: literal(value, times)
+            for column, value in values.items()
+            if column not in known or known[column] not in values or not _follows(value, values[known[column]])
+        }
+
+    def _times(self, case: TestCase) -> dict[str, datetime]:
+        """By name: constants for the cut-off of a case, in UTC and on the clocks of the view's zone."""
+        if self.as_of is None or (case.as_of is not None and timestamp_of(case.as_of) != self.as_of):
+            return {}
+        local = self.as_of.astimezone(ZoneInfo(self.view.zone)).replace(tzinfo=None)
+        return {"AS_OF": self.as_of, "LOCAL_AS_OF": local}
+
+    def _given(self, case: TestCase) -> str:
+        calls = [call for name, rows in inputs_of(self.view, case).items() for call in self._calls(case, name, rows)]
+        return f"[{', '.join(calls)}]"
+
+    def _expected(self, case: TestCase) -> str:
+        return f"[{', '.join(self._calls(case, _OUTPUT, case.expect))}]"
+
+    def _calls(self, case: TestCase, name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+        """Calls that make rows, without what is usual and without numbers that are their positions."""
+        usual, number = self.usual.get(name, {}), self._numbered.get(name)
+        usual = {**dict.fromkeys(() if name == _OUTPUT else follows(self.view), ""), **usual}
+        for position, row in enumerate(rows, 1):
+            stated = {
+                column: text
+                for column, text in self._cells(name, row, case).items()
+                if text != (str(position) if column == number else usual.get(column, "None"))
+            }
+            yield f"{self._factory(name)}({', '.join(_keywords(stated))})"
+
+    def _compared(self, case: TestCase) -> Schema:
+        """The output columns that the case specifies."""
+        if not case.expect:
+            return self.view.output
+        return {name: kind for name, kind in self.view.output.items() if any(name in row for row in case.expect)}
 
 
 def rendered(template: Path, **values: Any) -> str:
@@ -130,82 +243,32 @@ def follows(view: View) -> dict[str, str]:
     for table in view.tables.values():
         kinds = {column.name: str(column.type) for column in table.columns}
         for name in filter(None, (table.available_time, *(part.column for part in table.partitions if part.of))):
-            if kinds.get(table.event_time or "") == "timestamp" and kinds[name] in ("timestamp", "date"):
+            pair = kinds.get(table.event_time or ""), kinds[name]
+            if pair in (("timestamp", "timestamp"), ("timestamp", "date"), ("timestamp_ntz", "timestamp_ntz")):
                 found[name] = table.event_time or ""
     return found
 
 
-def _wrapped(text: str, conventions: Conventions) -> str:
-    """Splits a long string into implicitly concatenated pieces."""
-    lines = textwrap.wrap(text, conventions.line_length - 20, break_long_words=False)
-    if len(lines) == 1:
-        return repr(text)
-    pieces = [repr(line + " ") for line in lines[:-1]] + [repr(lines[-1])]
-    return "(\n" + "\n".join(f"    {piece}" for piece in pieces) + "\n)"
+def _follows(value: Any, time: Any) -> bool:
+    """Whether a value is the time of the event, or its day in UTC."""
+    if isinstance(time, datetime) and not isinstance(value, datetime | None):
+        return bool(value == time.astimezone(UTC).date())
+    return bool(value == time)
+
+
+def _keywords(cells: Mapping[str, str]) -> list[str]:
+    """Arguments by name; names that Python reserves stand in a dict."""
+    plain = [f"{name}={text}" for name, text in cells.items() if _is_name(name)]
+    rest = [f"{name!r}: {text}" for name, text in cells.items() if not _is_name(name)]
+    return [*plain, f"**{{{', '.join(rest)}}}"] if rest else plain
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and not iskeyword(text)
 
 
 def fixture_of(conventions: Conventions) -> str:
     return conventions.fixture or OWN_FIXTURE
-
-
-def case_text(view: View, conventions: Conventions, case: TestCase, usual: str | None, indent: str = INDENT) -> str:
-    """The cut-off, the tables and the expected rows of a case, as the helper `read` takes them."""
-    width, cutoff = conventions.line_length - 2 * len(INDENT), timestamp_of(case.as_of) if case.as_of else None
-    given = ImpliedCells(follows=follows(view), cutoff=None if case.example else cutoff)
-    lines = [f"{INDENT}@ {instant_text(cutoff)}"] if cutoff and case.as_of != usual else []
-    lines += [
-        rows_text(table_schema(view, name), rows, width, f"{name}:", given)
-        for name, rows in inputs_of(view, case).items()
-    ]
-    if case.expect:
-        expected = given._replace(values=_defaults(view, cutoff))
-        lines.append(rows_text(_compared(view, case), case.expect, width, "=>", expected))
-    return _quoted("\n".join(lines).split("\n"), indent)
-
-
-def _quoted(lines: Sequence[str], indent: str = "") -> str:
-    """Lines as a string literal that ends at this indentation."""
-    text = "\n".join(f"{indent}{line}" for line in lines)
-    raw = "r" if "\\" in text else ""
-    return f'{raw}"""\n{text}\n{indent}"""'
-
-
-def _defaults(view: View, cutoff: datetime | None) -> dict[str, Any]:
-    """The output's values that a case leaves out: defaults of features, its cut-off, and the day before that."""
-    found = {
-        feature.name: feature.default
-        for feature in view.features
-        if not feature.internal and feature.default is not None
-    }
-    if cutoff is not None:
-        found |= {AS_OF: cutoff} if AS_OF in view.output else {}
-        found |= {view.partition: cutoff - MICROSECOND} if view.partition else {}
-    return found
-
-
-def reading(view: View, conventions: Conventions, case: TestCase) -> str:
-    """The line of a test that reads its case."""
-    columns = _compared(view, case)
-    schema = "" if columns == view.output else f", {_wrapped(schema_text(columns), conventions)}"
-    as_of = "as_of" if any(one.meaning == "as_of" for one in signature(view, conventions, "build")) else "_"
-    return f"given, expected, {as_of} = read({fixture_of(conventions)}, text{schema})"
-
-
-def rows_of(view: View, case: TestCase, conventions: Conventions, usual: str | None) -> str:
-    """The lines of a test of its own that read its inputs (`given`, `as_of`) and its expected output."""
-    return f"text = {case_text(view, conventions, case, usual, '')}\n{reading(view, conventions, case)}"
-
-
-def assertion(view: View, conventions: Conventions, case: TestCase) -> list[str]:
-    """The lines of a test that call the function on the inputs and compare the columns that the case specifies."""
-    given = (_argument(view, each, fixture_of(conventions)) for each in signature(view, conventions, "build"))
-    columns = _compared(view, case)
-    actual = "actual" if columns == view.output else "actual.select(expected.columns)"
-    lines = [f"actual = {_called(conventions)}({', '.join(filter(None, given))})"]
-    if case.partial:
-        keys = [name for name in view.identity if name in columns]
-        lines.append(f'actual = actual.join(expected, on={keys!r}, how="left_semi")')
-    return [*lines, f"assertDataFrameEqual({actual}, expected)"]
 
 
 def _called(conventions: Conventions) -> str:
@@ -213,27 +276,18 @@ def _called(conventions: Conventions) -> str:
     return f"{conventions.instance}.{name}" if conventions.instance else name
 
 
-def _compared(view: View, case: TestCase) -> Schema:
-    """The output columns that the case specifies."""
-    if not case.expect:
-        return view.output
-    return {name: kind for name, kind in view.output.items() if any(name in row for row in case.expect)}
-
-
-def _argument(view: View, bound: BoundParameter, fixture: str) -> str:
+def _argument(view: View, bound: BoundParameter, fixture: str, as_of: str) -> str:
     match bound.meaning:
         case "spark":
             return fixture
         case "tables":
             return "given"
-        case "table" if bound.table:
-            return f'given["{bound.table}"]'
-        case "table" | "frame" if len(view.tables) == 1:
-            return f'given["{next(iter(view.tables))}"]'
+        case "table" | "frame" if bound.table or len(view.tables) == 1:
+            return f'given["{bound.table or next(iter(view.tables))}"]'
         case "as_of" if bound.annotation.replace(" ", "").lower().startswith("str"):
-            return "as_of.isoformat()"
+            return f"{as_of}.isoformat()"
         case "as_of":
-            return "as_of"
+            return as_of
         case "config":
             return "None"
         case _:

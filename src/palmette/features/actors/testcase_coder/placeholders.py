@@ -10,25 +10,22 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from palmette.features.actors.testcase_coder.offline import OWN_FIXTURE, helpers, rows_of, usual_cutoff
+from palmette.features.actors.testcase_coder.offline import PytestWriter
 from palmette.features.artefacts import Conventions, TestCases
 from palmette.features.spec.view import View
 
 MARK = "# ready-made: "
 HELPERS = "HELPERS"
 """In uppercase, so that it differs from every case name."""
-_ROWS = ("text", "given")
-"""The first names that the rows of a case are assigned to."""
-_HELPERS = ("TABLES", "OUTPUT", "DEFAULTS", "CUTOFF", "FOLLOWS", "UNITS", "at", "value", "frame", "read", OWN_FIXTURE)
-"""Names that the helpers define."""
+_ROWS = ("as_of", "given", "expected")
+"""The names that the rows of a case are assigned to."""
 _LINE = re.compile(rf"^(?P<indent>[ \t]*){MARK}(?P<name>\w+)[ \t]*$", re.MULTILINE)
 
 
 def ready_made(view: View, cases: TestCases, conventions: Conventions) -> dict[str, str]:
     """The text for each placeholder: the helpers with their imports, and the rows by case name."""
-    cutoff = usual_cutoff(cases)
-    rows = {case.name: rows_of(view, case, conventions, cutoff) for case in cases.cases}
-    return {**rows, HELPERS: helpers(view, conventions, cutoff)}
+    writer = PytestWriter(view, conventions, cases)
+    return {**{case.name: writer.rows(case) for case in cases.cases}, HELPERS: writer.helpers()}
 
 
 def filled(text: str, parts: Mapping[str, str]) -> str:
@@ -57,8 +54,9 @@ def marked(text: str) -> str:
             rows = [one for one in node.body if isinstance(one, ast.Assign) and _assigned(one) in _ROWS]
             _replace(lines, rows, f"    {MARK}{node.name.removeprefix('test_')}")
     # Helpers stand above the tests, so that their lines are still where they were.
-    helpers = [node for node in body if _assigned(node) in _HELPERS]
-    _replace(lines, helpers, f"{MARK}{HELPERS}")
+    names = [_assigned(node) for node in body]
+    if "utc" in names and "frames" in names:  # the first and the last name that the helpers define
+        _replace(lines, body[names.index("utc") : names.index("frames") + 1], f"{MARK}{HELPERS}")
     return "\n".join(lines)
 
 

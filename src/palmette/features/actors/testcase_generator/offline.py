@@ -85,43 +85,20 @@ class CaseSelector:
 
     def cases(self, survivors: Iterable[str] = ()) -> list[TestCase]:
         """The author's examples, and at most `MOST` cases for the deviations that they do not detect."""
-        groups = _grouped(cover(self.candidates, survivors), max(MOST - len(self.view.tests), 2))
-        return renamed([*examples(self.view), *map(self._case, groups)])
+        order = {id(candidate.part): number for number, candidate in enumerate(self.candidates)}
+        chosen = sorted(cover(self.candidates, survivors), key=lambda candidate: order[id(candidate.part)])
+        return renamed([*examples(self.view), *map(self._case, _grouped(chosen, MOST))])
 
     def _case(self, group: Sequence[CaseCandidate]) -> TestCase:
-        rows: dict[str, list[Row]] = defaultdict(list)
-        for candidate in group:
-            for name, each in self.trimmed(candidate).items():
-                rows[name] += each
+        """The situations of a group as one case, with the smallest keys if it then still detects the same."""
+        trimmed, cutoff = [self.trimmed(candidate) for candidate in group], group[0].cutoff
+        rows = {name: [row for each in trimmed for row in each.get(name, ())] for name in self.view.tables}
+        inputs = self._inputs(rows, cutoff)
+        fewer = self._inputs(self.factory.keys.renumbered(rows, self.view.tables.values()), cutoff)
+        detects = frozenset[str]().union(*(candidate.detects for candidate in group))
         notes = list(dict.fromkeys(candidate.part.note for candidate in group))
-        return self._narrow(
-            case_of(self.view, group[0].part.theme, _sentence(notes), self._inputs(rows, group[0].cutoff))
-        )
-
-    def _narrow(self, case: TestCase) -> TestCase:
-        """The case without columns that no feature uses, if it still expects the same."""
-        fewer = case.of_columns(self._used)
-        try:
-            output = expected(self.view, *situation(self.view, fewer))
-        except (NotCovered, WouldFail, ValueError):
-            return case
-        return fewer if tuple(encode_row(output.schema, row) for row in output.rows) == case.expect else case
-
-    @cached_property
-    def _used(self) -> dict[str, frozenset[str]]:
-        """By table: the columns of features, keys, times and partitions; for the spine, all columns."""
-        lineage = {column for columns in self.view.lineage.values() for column in columns}
-        used = {}
-        for name, table in self.view.tables.items():
-            times = {table.event_time, table.available_time, table.valid_from, table.valid_to}
-            parts = {partition.column for partition in table.partitions}
-            known = {column.name for column in table.columns}
-            mine = {column.partition(".")[2] for column in lineage if column.startswith(f"{name}.")}
-            is_spine = self.view.spine is not None and self.view.spine.table == name
-            used[name] = frozenset(
-                known if is_spine else known & {*mine, *times, *parts, *table.keys, *self.view.grain}
-            )
-        return used
+        name = group[0].part.theme if len(notes) > 1 else _slug(notes[0])
+        return case_of(self.view, name, _sentence(notes), fewer if self._detects(fewer, detects) else inputs)
 
     def _inputs(self, rows: Rows, cutoff: datetime) -> CaseInputs:
         return CaseInputs(self.factory.frames(rows, cutoff), None if self.view.cutoff == "spine" else cutoff)
@@ -129,21 +106,22 @@ class CaseSelector:
     def trimmed(self, candidate: CaseCandidate) -> Rows:
         """The part's rows, without those that it does not need to detect its deviations."""
         rows = dict(candidate.part.rows)
-        others = [other for other in self.deviants if other.what in candidate.detects]
-        features = {what for what in candidate.detects if what.startswith(FEATURE_VALUES)}
         for name, row in [(name, row) for name, each in rows.items() for row in reversed(each)]:
             fewer = {**rows, name: [other for other in rows[name] if other is not row]}
-            if any(fewer.values()) and self._detects(self._inputs(fewer, candidate.cutoff), others, features):
+            if any(fewer.values()) and self._detects(self._inputs(fewer, candidate.cutoff), candidate.detects):
                 rows = fewer
         return {name: each for name, each in rows.items() if each}
 
-    def _detects(self, inputs: CaseInputs, others: Sequence[DeviatingView], features: set[str]) -> bool:
+    def _detects(self, inputs: CaseInputs, what: frozenset[str]) -> bool:
         try:
             right = expected(self.view, *inputs)
         except (NotCovered, WouldFail):
             return False
         values = frozenset[str]().union(*feature_values(self.view, right).values())
-        return features <= values and all(differing(self.view, other, inputs, right) for other in others)
+        others = (other for other in self.deviants if other.what in what)
+        return {each for each in what if each.startswith(FEATURE_VALUES)} <= values and all(
+            differing(self.view, other, inputs, right) for other in others
+        )
 
     def detected(self, cases: Iterable[TestCase]) -> set[str]:
         """The deviations that the cases detect."""
@@ -234,19 +212,23 @@ def _case(name: str, why: str, inputs: CaseInputs, expect: tuple[Row, ...]) -> T
 
 
 def _grouped(chosen: Sequence[CaseCandidate], most: int) -> list[list[CaseCandidate]]:
-    """Groups candidates by theme, then merges the smallest groups with one cut-off until at most `most` are left."""
-    groups: dict[tuple[datetime, str], list[CaseCandidate]] = defaultdict(list)
-    for candidate in chosen:
-        groups[candidate.cutoff, candidate.part.theme].append(candidate)
-    found = list(groups.values())
+    """One situation a case; the smallest of one cut-off, if possible of one theme, share one if there are too many."""
+    found = [[candidate] for candidate in chosen]
+
+    def size(group: list[CaseCandidate]) -> int:
+        return sum(candidate.size for candidate in group)
+
     while len(found) > most:
-        found.sort(key=len, reverse=True)
-        last = found.pop()
-        same = [group for group in found if group[0].cutoff == last[0].cutoff]
-        if not same:
-            continue
-        smallest = min(same, key=len)
-        smallest += last
+        pairs = [
+            (first[0].part.theme != other[0].part.theme, size(first) + size(other), number, index)
+            for number, first in enumerate(found)
+            for index, other in enumerate(found[:number])
+            if first[0].cutoff == other[0].cutoff
+        ]
+        if not pairs:
+            break
+        *_, number, index = min(pairs)
+        found[index] += found.pop(number)
     return found
 
 
@@ -256,7 +238,7 @@ def _sentence(notes: Sequence[str]) -> str:
 
 
 def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "example"
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:80] or "example"
 
 
 def renamed(cases: Sequence[TestCase]) -> list[TestCase]:
