@@ -71,9 +71,8 @@ def test_a_run_is_made_shown_listed_edited_and_resumed(capsys: pytest.CaptureFix
     assert steps[6:] == [
         (None, "run", "resumed"),
         (None, "chosen", "edited"),
-        (7, "choose_entries", "reused"),
-        (8, "write_digest", "succeeded"),
-        (9, "END", "done"),
+        (7, "write_digest", "succeeded"),
+        (8, "END", "done"),
     ]
 
 

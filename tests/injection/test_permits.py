@@ -292,6 +292,10 @@ def test_nothing(spark):
     assert True
 
 
+def test_a_session(spark):
+    assert spark
+
+
 def test_that_it_can_be_called(spark):
     try:
         build({"sales": spark.createDataFrame([], SALES)}, None)
@@ -320,7 +324,7 @@ def test_tests_that_test_nothing_do_not_count(tmp_path: Path, sandbox: Sandbox, 
     verdict = actor.check(asked, Tests(file=TextFile(path="tests/test_buyer_sales.py", text=IDLE)), context)
     assert not verdict.ok and {found.code for found in verdict.violations} == {"test-cannot-fail"}
     assert {found.subject for found in verdict.violations} == set(re.findall(r"def (test_(?!no_case)\w+)", IDLE))
-    assert verdict.measurements[0].detail.startswith("0 of 3")
+    assert verdict.measurements[0].detail.startswith("0 of 4")
 
 
 # keys

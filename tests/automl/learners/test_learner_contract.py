@@ -152,7 +152,7 @@ def test_it_learns_in_steps_that_can_be_repeated(case: Case) -> None:
     again.fit(case.fold().train, *([] if case.target is None else [case.fold().target]))
     case.fit(refitted)  # with validation rows, and yet so many steps at most
     if case.learner.name != "dummy":
-        assert case.score(estimator) > 0.7 and case.score(again) > 0.7
+        assert case.score(estimator) > 0.6 and case.score(again) > 0.6
 
 
 def test_predictions_are_of_every_class_and_row(case: Case) -> None:
