@@ -99,6 +99,8 @@ def test_questions_of_a_running_run_are_answered(page: Page, address: str, runs:
     given: dict[str, Any] = question_actor(tmp_path / "asking", "web", ["a", HOSTILE])
     worker = threading.Thread(target=run_environment, args=("topology", given, runs / "asking"))
     worker.start()
+    while not (runs / "asking" / "journal.sqlite").exists():
+        time.sleep(0.02)
     page.goto(f"{address}#/run/asking")
     page.get_by_text(f"Which colour for {HOSTILE}?").wait_for()
     cards = page.locator("form.question")
