@@ -163,8 +163,9 @@ class Comparator(Accountable, BaseActor):
         late, dummy = f"as the final fit of {_names(chosen)} did not end in time", compared.baselines[0]
         if made is None and kept:
             member = alone(single, compared.scorer).model_copy(update={"reason": f"{single.name} alone, {late}"})
-            made = self.fitted(input, member, leaderboard(compared, member), place / "member", kept)
-            chosen, board = (member, leaderboard(compared, member)) if made else (chosen, board)
+            rows = leaderboard(compared, member)
+            made = self.fitted(input, member, rows, place / "member", kept)
+            chosen, board = (member, rows) if made else (chosen, board)
         if made is None and baseline and baseline.best_single != dummy and isinstance(other, FittedPackage):
             chosen = baseline.model_copy(update={"reason": f"the best baseline, {late}"})
             board = leaderboard(compared, chosen)
