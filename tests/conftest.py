@@ -1,7 +1,5 @@
 """What tests share: one sandbox, one warm Spark for the whole session, the harness over both."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The documents: every relative link resolves, and they stay short."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

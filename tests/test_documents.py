@@ -1,7 +1,5 @@
 """Documents are read strictly, and every mistake says where it is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The public API: what `palmette` exports, and nothing else."""
 
-from __future__ import annotations
-
 import importlib
 
 import pytest

@@ -1,7 +1,5 @@
 """`make quick` selects the tests that a change affects, the nearest first."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sizes and names. `python tests/test_style.py` lists what is larger than preferred, though still allowed."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

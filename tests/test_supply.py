@@ -1,7 +1,5 @@
 """What palmette brings with it: few packages, each with its reason, and every installed one pinned."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from importlib import metadata

@@ -1,7 +1,5 @@
 """Runs on a real MLflow server on loopback. It may lie in an environment of its own, which `MLFLOW_SERVER` names."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

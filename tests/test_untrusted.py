@@ -3,8 +3,6 @@
 Where it must happen stands below with its reason, and whether it is in the sandbox; everything else is a mistake.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`python -m palmette_bench`: one command for each benchmark, imported only when it is called."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Sequence

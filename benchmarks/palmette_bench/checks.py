@@ -4,8 +4,6 @@ The exit status is 0 when over 95 % of the bugs are caught, no correct script ra
 generated tests of every view kill at least 85 % of the mutants. A bug counts where its kind has a place.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Sequence

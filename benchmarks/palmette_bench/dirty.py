@@ -4,8 +4,6 @@
 seconds. Each model also predicts the file that it was made from. Exits 1 where a kind ended otherwise than it should.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -3,8 +3,6 @@
 `python -m palmette_bench engine` prints a table; it fails when the median step takes 5 ms or more.
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 import time

@@ -4,8 +4,6 @@ A run goes through the journal's events one after the other. `Moment` is where i
 written or after, each only once, so that a chain of kills and resumes visits them all and comes to an end.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

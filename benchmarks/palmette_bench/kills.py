@@ -5,8 +5,6 @@ kills before events, a third after them, a third at random, where there are as m
 resumed run differs from undisturbed ones, repeats what was done or paid, leaves a process or a broken file behind.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import sys

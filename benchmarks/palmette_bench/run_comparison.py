@@ -4,8 +4,6 @@ Two undisturbed runs say what of a run is the same every time; what differs betw
 and is not compared.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

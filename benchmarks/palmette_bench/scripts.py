@@ -1,7 +1,5 @@
 """Correct scripts and tests of FeatBench tasks, as the built-in rules write them for a team without conventions."""
 
-from __future__ import annotations
-
 from palmette.engine.actor import TextFile
 from palmette.features.actors.code_template_generator.offline import write_template
 from palmette.features.actors.testcase_coder.offline import PytestWriter

@@ -4,8 +4,6 @@
 is delivered lies beside it, found again and replaced as a forge does with an open pull request.
 """
 
-from __future__ import annotations
-
 import time
 import uuid
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Turns pydantic's validation errors into plain messages: what is wrong, what was intended, what to do."""
 
-from __future__ import annotations
-
 import re
 import types
 from collections.abc import Iterable, Mapping, Sequence

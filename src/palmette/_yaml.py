@@ -4,8 +4,6 @@ The dialect is small on purpose: only `true` and `false` are booleans, dates sta
 written, there are no tags and no merge keys. Aliases work within a limit on their expansion.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import suppress

@@ -6,8 +6,6 @@ the files that it quotes. The answer is what is left in `answer.md`, or a file f
 is printed. It meets the same checks as a model's.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

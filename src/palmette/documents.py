@@ -4,8 +4,6 @@
 raises one `InputError` that lists all mistakes. Comments and formatting are not preserved.
 """
 
-from __future__ import annotations
-
 import codecs
 import dataclasses
 import re

@@ -14,8 +14,6 @@ PalmetteError
 Expected failure of *generated* code is never an exception: it is an `ExecutionResult` or a `Violation`.
 """
 
-from __future__ import annotations
-
 import difflib
 import errno
 import os

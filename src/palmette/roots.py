@@ -1,7 +1,5 @@
 """The folders that the web page and the MCP server may read and write."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The Python API: what a call hands over, and what a finished run gives back."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 import subprocess

@@ -1,7 +1,5 @@
 """A failure of a package comes from a module of own code, or from nobody's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

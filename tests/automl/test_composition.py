@@ -1,7 +1,5 @@
 """Blueprint and candidate become estimators: which encoders and learners, in which order."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

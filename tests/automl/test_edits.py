@@ -1,7 +1,5 @@
 """What a person changes between runs: a wrong edit is one message on its line; edited code is read before it runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

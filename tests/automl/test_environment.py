@@ -1,7 +1,5 @@
 """The whole environment on a small table: a request in, a delivered and measured model out; edited, refused."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil

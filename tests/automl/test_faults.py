@@ -1,7 +1,5 @@
 """Every failure of an AutoML run has an owner, or ends the run."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

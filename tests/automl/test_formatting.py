@@ -1,7 +1,5 @@
 """The same kind of number is always written in the same way."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Answers in the form that was asked for: rows and columns of the sample, labels or probabilities as it has them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

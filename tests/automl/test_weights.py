@@ -1,7 +1,5 @@
 """Trained weights: found where they are, checked, and refused where they differ."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The AutoML bench: scores by hand, tables from records, medals, and the requests that it writes."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any

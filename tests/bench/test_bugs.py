@@ -1,7 +1,5 @@
 """The catalogue of seeded bugs: large enough, and every kind makes a real change somewhere."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,7 +1,5 @@
 """How a run on dirty data is judged: what counts is what it printed and left."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kills and load in small: what `make bench-kills` and `make bench-load` measure holds here too."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The adapter gives what a comparison reads: a prediction a row, and probabilities by class."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

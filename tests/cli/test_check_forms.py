@@ -1,7 +1,5 @@
 """What `palmette check` prints for CI, and the files that call it there."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

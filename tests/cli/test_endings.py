@@ -1,7 +1,5 @@
 """How a command ends that is asked to end, or that nobody listens to any more."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

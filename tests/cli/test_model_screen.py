@@ -1,7 +1,5 @@
 """The model on the end screen, in the report, in the model card and as JSON: one verdict, everywhere the same."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Paths that lead nowhere, are longer than any can be, or are not for us: one message each, and never a bug."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """The run commands on the example of a team's own actors."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """`palmette serve`, `palmette predict` and `palmette retrain` on a delivered package."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

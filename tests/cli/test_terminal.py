@@ -1,7 +1,5 @@
 """Nothing that comes from elsewhere steers the terminal: names of files and columns, values, messages of others."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

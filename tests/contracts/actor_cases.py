@@ -1,7 +1,5 @@
 """The actors that the contract suite runs. A new actor needs one line: how to make it, and an input to run it on."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import sys

@@ -1,7 +1,5 @@
 """The checks that the contract suite runs. A new check needs one line: a mistake that it must find."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """What the contracts are held on: one small team for the whole session."""
 
-from __future__ import annotations
-
 import pytest
 from small_team import SmallTeam
 

@@ -1,7 +1,5 @@
 """A small shop whose own code models write, with answers that are ready-made."""
 
-from __future__ import annotations
-
 import inspect
 import itertools
 import json

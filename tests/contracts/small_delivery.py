@@ -1,7 +1,5 @@
 """A small table that is trained for a moment, judged, and ready for its delivery."""
 
-from __future__ import annotations
-
 import atexit
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """A small team with a repository and a view, on which the actors of the feature environment run for real."""
 
-from __future__ import annotations
-
 import subprocess
 from functools import cached_property
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What every actor must keep to: every registered one, and those of the examples."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What every check must keep to: every registered one, and that of the team's suite."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import get_args
 

@@ -1,7 +1,5 @@
 """What every registered planner must keep to."""
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

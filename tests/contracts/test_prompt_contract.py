@@ -1,7 +1,5 @@
 """Every prompt shows the shortest answer that its own reader takes."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 from typing import Literal

@@ -1,7 +1,5 @@
 """A team's repository with a bare remote, both real and small."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

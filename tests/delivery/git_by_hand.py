@@ -1,7 +1,5 @@
 """Git for tests, as a person would type it."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

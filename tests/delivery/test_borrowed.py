@@ -1,7 +1,5 @@
 """What lies in the git folder of a repository steers nothing: no program of it is started, nothing is led astray."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

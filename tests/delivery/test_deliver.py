@@ -1,7 +1,5 @@
 """The whole delivery: what is done stays, what is left is said, and no token is anywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

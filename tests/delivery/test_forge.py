@@ -1,7 +1,5 @@
 """GitHub and GitLab, against a local server with their published shapes: one contract for both."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """What a pull request may touch."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Pushing to a real bare repository, and what each refusal becomes."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A worktree of its own: the user's checkout is never touched, branches are re-used only when safe."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Shared by the engine's tests."""
 
-from __future__ import annotations
-
 import pytest
 
 from palmette.engine import journal

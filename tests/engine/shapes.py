@@ -1,7 +1,5 @@
 """Random topologies of toys, for what must hold on all of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hypothesis import HealthCheck, settings

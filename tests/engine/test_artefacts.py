@@ -1,7 +1,5 @@
 """Artefacts on disk: digests, working copies, names that would escape."""
 
-from __future__ import annotations
-
 import json
 import os
 import string

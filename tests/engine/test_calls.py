@@ -1,7 +1,5 @@
 """Paid calls: what was answered is never paid for again, and no call leads beyond the budget."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3

@@ -1,7 +1,5 @@
 """Pictures of topologies."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from pathlib import Path
 

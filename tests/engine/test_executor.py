@@ -1,7 +1,5 @@
 """The loop: routing, attempts, budgets, people, and what ends a run."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any

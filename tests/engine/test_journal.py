@@ -1,7 +1,5 @@
 """The journal: order, atomicity, readers, versions, damage."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import threading

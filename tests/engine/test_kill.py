@@ -1,7 +1,5 @@
 """A run survives `kill -9` at every point at which it touches the disk."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

@@ -1,7 +1,5 @@
 """Every mistake of a topology is named, all at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

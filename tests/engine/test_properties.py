@@ -1,7 +1,5 @@
 """What holds for every topology: the executor on random ones. What holds for every planner is its contract's."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The registry: names, constructor parameters, entry points, files beside a topology."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

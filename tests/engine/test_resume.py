@@ -1,7 +1,5 @@
 """Resuming, editing and locking: one mechanism, freshness."""
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import replace

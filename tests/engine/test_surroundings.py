@@ -1,7 +1,5 @@
 """What a machine does to a run: full and read-only disks, locks, clocks that jump, moved folders, files cut short."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

@@ -1,7 +1,5 @@
 """Toy actors for the engine's tests: each makes a part out of other parts, and may have a fault to find."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The CDNOW example: conversion, specifications, and a repository of another style."""
 
-from __future__ import annotations
-
 import datetime as dt
 import gzip
 import importlib.util

@@ -1,7 +1,5 @@
 """The example notebooks run from top to bottom."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The offers example: its tables fit its registry, its specifications resolve, its repository is sound."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The worked example of a team's own actors, and the pages that explain it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`palmette features --plan`: what a run would build, and how it differs from what is merged."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

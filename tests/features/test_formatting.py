@@ -1,7 +1,5 @@
 """Generated files are formatted as the team's are, also where its formatter is not installed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Frames and Arrow, in both directions."""
 
-from __future__ import annotations
-
 import struct
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """The documents of a feature run, and what is wrong with them."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

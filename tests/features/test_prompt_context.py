@@ -1,7 +1,5 @@
 """What models are shown of a feature run: complete, the most relevant first, the same on every machine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A whole run, from the run file to the pull request, on the example repository."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

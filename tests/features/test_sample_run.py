@@ -1,7 +1,5 @@
 """What a script has written is read back, whatever it is: each comes to a frame or to a violation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Copies of the team's files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast

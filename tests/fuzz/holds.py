@@ -1,7 +1,5 @@
 """What must hold of every reader of what others wrote: a value or palmette's own error, in bounded time."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

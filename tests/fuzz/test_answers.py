@@ -1,7 +1,5 @@
 """Answers of models, recordings, secrets files: whatever comes is read, or what is wrong with it is said."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Data files: whatever is in them is a table or one clear error, in bounded time and memory."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

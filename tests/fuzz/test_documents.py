@@ -1,7 +1,5 @@
 """Specifications, registries, run files and topologies: whatever stands in them is read or refused in words."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os

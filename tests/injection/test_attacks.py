@@ -4,8 +4,6 @@ No test here trusts a model to resist. Each attack of `attacks.yaml` is planted,
 full, and stopped by the harness; whatever is stopped as code is stopped before anything has been executed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args

@@ -3,8 +3,6 @@
 Each attack of `model_attacks.yaml` is planted, shown inside its quotation, obeyed in full, and refused before it runs.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

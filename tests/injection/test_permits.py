@@ -1,7 +1,5 @@
 """What holds whatever a text says: its quotation, where files lie, how a run ends, what tests are worth, the keys."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

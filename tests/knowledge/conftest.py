@@ -1,7 +1,5 @@
 """The server that every source takes for its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

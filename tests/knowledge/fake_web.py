@@ -1,7 +1,5 @@
 """One server that speaks the protocols of all sources, from the cases of `sources.yaml`, and fails on demand."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

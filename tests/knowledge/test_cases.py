@@ -1,7 +1,5 @@
 """The library of cases: each can be cited, applies where it says, and nowhere else."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Pretrained networks by request: which can be used here and why not, and what a fetched one is to a run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

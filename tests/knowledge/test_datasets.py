@@ -1,7 +1,5 @@
 """Data sets by request: which are offered, which is chosen and why, and what is fetched."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

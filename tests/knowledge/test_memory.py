@@ -1,7 +1,5 @@
 """The memory: what a run leaves, what is recalled, and what a foreign or poisoned one cannot do."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every source against a server that speaks its protocol: right answers, pages, and each way to fail."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

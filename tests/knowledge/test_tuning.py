@@ -1,7 +1,5 @@
 """Instruction data: labels that are right by construction, splits that share no phrasing, the measure, and training."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

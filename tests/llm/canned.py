@@ -1,7 +1,5 @@
 """A provider that gives prepared replies, and a toy agent to ask it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Bedrock Converse: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html"""
 
-from __future__ import annotations
-
 import re
 
 import server as s

@@ -1,7 +1,5 @@
 """Chat endpoints on loopback that speak the protocols their providers publish, and hold what they are asked to them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """A chat endpoint on loopback that misbehaves as it is told to, and counts what it is asked."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import socket

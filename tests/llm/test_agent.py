@@ -1,7 +1,5 @@
 """An agent on a model: one path with the built-in rules, in a whole run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

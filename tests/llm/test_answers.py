@@ -1,7 +1,5 @@
 """Text into a typed answer, or a precise account of what is wrong; properties of the reader."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Literal

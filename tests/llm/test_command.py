@@ -1,7 +1,5 @@
 """A program in place of a language model, under the same checks."""
 
-from __future__ import annotations
-
 import shlex
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """`relay:console` as a person uses it: at a terminal, and from a pipe."""
 
-from __future__ import annotations
-
 import os
 import pty
 import select

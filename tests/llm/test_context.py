@@ -1,7 +1,5 @@
 """What a model is shown fits, in the order of what matters; nothing in it can end its fence."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

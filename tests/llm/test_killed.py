@@ -3,8 +3,6 @@
 Of a call in which the process was killed it is told that nobody knows whether it was paid for.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import signal

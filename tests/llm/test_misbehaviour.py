@@ -1,7 +1,5 @@
 """A provider that misbehaves: every way ends in a good answer within bounds or a clear error; nothing is paid twice."""
 
-from __future__ import annotations
-
 import base64
 import sqlite3
 import time

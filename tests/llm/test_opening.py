@@ -1,7 +1,5 @@
 """Names into models, keys from outside, recordings, a person as the model, and the doctor."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """Secrets are planted wherever a run could meet one; afterwards they are in nothing that it has left or said."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Every provider by the protocol it publishes: what it is sent, what is read and counted, what its errors come to."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

@@ -1,7 +1,5 @@
 """Spans of whole runs, as a collector on loopback gets them over OTLP/HTTP."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

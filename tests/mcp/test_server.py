@@ -1,7 +1,5 @@
 """The MCP server, by the SDK's own client."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """Situations of a run on the published shape, recorded by running it, and a good and a bad answer to each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path

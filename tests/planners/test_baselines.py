@@ -1,7 +1,5 @@
 """The two baselines: a fixed order and a random walk."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from itertools import pairwise

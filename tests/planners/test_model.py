@@ -1,7 +1,5 @@
 """A language model as the planner: what it is shown, what is accepted of it, and that nothing else is followed."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """The offline rules on the published shape: two starts, loops, a fault that shows two actors later."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

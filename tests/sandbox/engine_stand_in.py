@@ -4,8 +4,6 @@ The service is a thread of the test, so that programs are not below whoever aske
 puts up no walls: what is shown with it is that programs are asked for in words that Docker knows, and ended.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

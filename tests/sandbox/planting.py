@@ -1,7 +1,5 @@
 """Keys planted in the environment and in a home folder, and looked for in all that a run has left."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator
 from pathlib import Path

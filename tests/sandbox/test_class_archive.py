@@ -1,7 +1,5 @@
 """Spark's classes are kept once, where there is room for them, and every later Java is told of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

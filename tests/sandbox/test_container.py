@@ -1,7 +1,5 @@
 """Containers give what every level gives; the engine here is a stand-in, see `engine_stand_in`."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Hostile programs get nothing, at each level of isolation that works here; more of them: `make bench-hostile`."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

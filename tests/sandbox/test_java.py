@@ -1,7 +1,5 @@
 """A Java is found, or the way to one is told."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

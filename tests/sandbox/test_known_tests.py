@@ -1,7 +1,5 @@
 """What a project's text says of its tests, and what of them was not heard of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Programs are bounded, see no secrets, and leave nothing running."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import signal

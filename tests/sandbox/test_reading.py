@@ -1,7 +1,5 @@
 """What programs have made is read as files, and as nothing else."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

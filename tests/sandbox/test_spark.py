@@ -1,7 +1,5 @@
 """One server, many clients; started late, started again once, always stopped."""
 
-from __future__ import annotations
-
 import socket
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is not a line of the plugin is not an outcome; and every kind of test has its own."""
 
-from __future__ import annotations
-
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Temporary folders go with their process, also when that is killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A folder of runs, and the page's server over it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

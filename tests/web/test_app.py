@@ -1,7 +1,5 @@
 """The page's API: what it shows, what it refuses, what it changes."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import threading

@@ -1,7 +1,5 @@
 """The page in a real browser: by mouse and keyboard, on a desk and on a phone, with hostile names."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Runs that the tests of the page need: one that asks in parallel, one with a long journal."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import time

@@ -1,7 +1,5 @@
 """`python -m palmette_bench automl`: runs the studies of the AutoML bench and prints their tables."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ iML's first scripts fail in 60 of 100 tasks, one repair mends a third of those, 
 figure 4: 40, 60 and 85 % valid with 0, 1 and 10 repairs). What is drawn follows from seed and columns alone.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re

@@ -7,8 +7,6 @@
 `--rebuild SET` makes such a folder of a set of the bench. Its leaderboard is made up, and says so in its second column.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -4,8 +4,6 @@
 logistic regression); `autogluon` is its preset `medium_quality`, where it is installed.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Requests for a set in three wordings, with and without a constraint."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from palmette_bench.automl.sets import BenchSet

@@ -1,7 +1,5 @@
 """The results file: one JSON line per run, appended as soon as the run ends, so that a study can be interrupted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One measured run: palmette's own commands, or a peer's, on a prepared set. No code path of the product knows it."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

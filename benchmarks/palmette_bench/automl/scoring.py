@@ -1,7 +1,5 @@
 """Scores of hidden answers, and AutoML-Agent's success rate, normalised score and comprehensive score."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The runs that each table needs: a study varies some fields of a cell over some sets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 

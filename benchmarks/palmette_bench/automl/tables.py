@@ -1,7 +1,5 @@
 """Tables in Markdown, made from records alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import fmean, stdev
 

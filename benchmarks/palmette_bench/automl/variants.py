@@ -1,7 +1,5 @@
 """What a cell changes about a run: its topology, its memory, what it retrieves, and who writes own code."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The catalogue of seeded bugs."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from palmette_bench.bugs import columns, rows, timestamps

@@ -1,7 +1,5 @@
 """Bugs about columns: values, defaults, names, types, order."""
 
-from __future__ import annotations
-
 import ast
 
 from palmette.features.mutation.mutants import spliced

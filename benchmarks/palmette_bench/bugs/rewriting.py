@@ -1,7 +1,5 @@
 """Finding places in a script by what the code means, and changing them."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 

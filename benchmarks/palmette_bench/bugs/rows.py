@@ -1,7 +1,5 @@
 """Bugs about rows: multiplied, lost, chosen wrongly, read from the wrong table."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Bugs about time: boundaries, windows, zones, orders, and what was known when."""
 
-from __future__ import annotations
-
 import ast
 import re
 

@@ -7,8 +7,6 @@ specification as palmette's oracle understands it. All three must agree.
 of tasks or of groups (`paper`, `open`); all tasks are audited without any.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator, Sequence

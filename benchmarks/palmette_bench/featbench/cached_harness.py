@@ -5,8 +5,6 @@ script is what runs, because a script that imports tests is refused before it is
 tests is not run again.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import io

@@ -4,8 +4,6 @@ Prints the table `CALIBRATED` of `faults/rates.py`. The rate is measured as the 
 runs of the base condition, with stand-ins for the actors: they fail as the real ones do, and take no time.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -3,8 +3,6 @@
 The record is the server's own: the programs that are measured have no part in it.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence

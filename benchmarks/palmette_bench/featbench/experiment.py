@@ -1,7 +1,5 @@
 """The planner study on the tasks of FeatBench: which runs it consists of, and where everything is kept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ A task keeps only what its script computes (`gold.py`). What all scripts of the 
 settings follow from the specification.
 """
 
-from __future__ import annotations
-
 import yaml
 
 from palmette.features.spec.view import View

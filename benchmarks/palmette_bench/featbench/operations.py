@@ -15,8 +15,6 @@ A script is read, never run. What the team's own functions do inside does not co
 A default for a missing value (`coalesce`), a join and an order are none of these.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping

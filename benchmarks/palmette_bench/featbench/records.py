@@ -1,7 +1,5 @@
 """What is kept of every run of a study: one JSON line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pydantic import ValidationError

@@ -1,7 +1,5 @@
 """The report of a study: the paper's Tables 1 and 3 and its Figure 2, sensitivity, and why runs failed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ given no more of the context than that, so that a remembered run cannot differ f
 never remembered here, the journal does that: actors whose task a model answers are remembered by their criterion only.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -6,8 +6,6 @@ two cores. Times, memory, shuffles and stages are what the server recorded; the 
 before `--minutes` are over and says what it did not come to; it fails when results differ or a ratio exceeds `LIMIT`.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import statistics

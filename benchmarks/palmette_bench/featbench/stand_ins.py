@@ -7,8 +7,6 @@ faults look alike, which is the worst for a planner. `calibrate` finds the proba
 probability needs hundreds of runs.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace

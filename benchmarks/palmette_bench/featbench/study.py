@@ -4,8 +4,6 @@ Each run is a run of the engine like any other, with its journal; a person is ne
 its criterion says are computed by the real code in the sandbox, once for equal inputs (`memory`).
 """
 
-from __future__ import annotations
-
 import re
 import threading
 import time

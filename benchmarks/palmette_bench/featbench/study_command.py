@@ -1,7 +1,5 @@
 """The command of the planner study."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,6 @@ A task is a folder of `tasks/`: its description, with the same logic in words (`
 (`expected.sql`, over the registry's tables, with the cut-off as `$as_of`).
 """
 
-from __future__ import annotations
-
 import shutil
 from functools import cache
 from pathlib import Path

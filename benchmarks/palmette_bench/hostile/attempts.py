@@ -1,7 +1,5 @@
 """Runs hostile programs at a level of isolation, and judges each by what has changed outside."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -3,8 +3,6 @@
 `python -m palmette_bench hostile [LEVEL ...] [--cost]`. Exit status 1 when one succeeds where programs are isolated.
 """
 
-from __future__ import annotations
-
 import resource
 import statistics
 import subprocess

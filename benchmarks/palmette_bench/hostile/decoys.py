@@ -3,8 +3,6 @@
 After a program has ended, `damage` reports what it got or did.
 """
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import os

@@ -3,8 +3,6 @@
 The package itself is callable: `palmette.automl(data="iris.csv", target="species")` starts a run.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 from types import ModuleType

@@ -1,7 +1,5 @@
 """Arguments of the environment `automl`, from a command or a Python call; imports little, so commands start fast."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

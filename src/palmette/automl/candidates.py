@@ -1,7 +1,5 @@
 """Candidates, the blueprint, trials and the selection: what is trained on which columns, and what came of it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

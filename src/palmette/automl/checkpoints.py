@@ -4,8 +4,6 @@ Only safetensors of architectures listed in `weights.yaml` are offered: no remot
 is a candidate in every later run with such columns, and works offline.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """Turns a blueprint and a candidate into estimators as data, composed of encoders and a learner; fits nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -3,8 +3,6 @@
 All of it is data for a language model and is never truncated. Excluded columns are omitted.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """Sets up an AutoML run: the request, the data, and the actors with their services."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

@@ -4,8 +4,6 @@ The folder holds `job.json` (blueprint and candidate), `rows.parquet` (typed tra
 If a class breaks the contract or raises an exception, the program exits with a traceback.
 """
 
-from __future__ import annotations
-
 import json
 import pickle
 import sys

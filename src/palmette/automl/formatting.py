@@ -1,7 +1,5 @@
 """Formats numbers and names consistently on the screen and in the report."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

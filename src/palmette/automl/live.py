@@ -1,7 +1,5 @@
 """Progress of a run for the Python API: lines in a terminal, an updated block in a notebook."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 import time

@@ -7,8 +7,6 @@ A folder of $PALMETTE_MODELS that holds a network in the hub's layout (config.js
 is: its weights take the folder's name, and a delivered package expects the SHA-256 that they have here.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import json

@@ -3,8 +3,6 @@
 A command is imported when it is called, so that `palmette --help` is fast.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

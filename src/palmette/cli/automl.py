@@ -1,7 +1,5 @@
 """`palmette automl`: from a request and data to a verified model behind an endpoint."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Costs of language models in a run, as a table and as JSON."""
 
-from __future__ import annotations
-
 import json
 from functools import reduce
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands for a delivered model: `predict`, `retrain` and `export`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

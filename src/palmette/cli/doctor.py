@@ -1,7 +1,5 @@
 """`palmette doctor`: what is installed, what is missing, and how to get it."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import time

@@ -1,7 +1,5 @@
 """Commands that draft files: `init` for a team's repository, `fsc from` for a script that exists already."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

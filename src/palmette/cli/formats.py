@@ -1,7 +1,5 @@
 """Commands for file formats: `schema` prints their JSON Schemas, `topology` checks and draws topology files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Live progress of a run: one line per event, and the current activity on a terminal."""
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

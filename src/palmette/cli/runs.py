@@ -1,7 +1,5 @@
 """Commands for runs: `run` any topology file, `resume` a run, list the `runs`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

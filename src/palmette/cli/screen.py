@@ -1,7 +1,5 @@
 """Output of commands: tables, times, paths and JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Commands that serve until Ctrl-C: `serve` a model, `web` the page, `mcp` the tools for coding agents."""
 
-from __future__ import annotations
-
 import errno
 import json
 import shlex

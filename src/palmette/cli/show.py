@@ -1,7 +1,5 @@
 """`palmette show`: shows a run from its journal."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import count

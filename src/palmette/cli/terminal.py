@@ -4,8 +4,6 @@ Names of files and columns, values, traces and answers are untrusted and may con
 covers everything that a command prints, so that individual messages need no escaping.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

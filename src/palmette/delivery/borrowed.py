@@ -6,8 +6,6 @@ folder with the same objects and branches but only the harmless settings. The us
 as usual.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Pull requests on GitHub and merge requests on GitLab, through their REST APIs."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode, urlsplit

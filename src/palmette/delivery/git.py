@@ -1,7 +1,5 @@
 """Runs git with time limits, without prompts, hooks or signing, and without secrets in arguments and messages."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import os

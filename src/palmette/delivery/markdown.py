@@ -1,7 +1,5 @@
 """Writes Markdown from untrusted text: markup in a specification is displayed literally."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """Paths that a pull request may touch: relative paths inside the repository that match an allow-list."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath

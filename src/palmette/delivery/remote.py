@@ -1,7 +1,5 @@
 """The remote repository: pushes a branch, and finds the project on the web from the remote's URL."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from dataclasses import replace

@@ -8,8 +8,6 @@ run folder
 In an object a text file is `{"path": ..., "text_sha256": ...}`, so the digest of a value covers its texts.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import hashlib

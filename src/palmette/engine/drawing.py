@@ -4,8 +4,6 @@ The SVG has the actors in a column, in the order of the file. An edge to the nex
 leads further down is an arc on the right, one that leads back up a dashed arc on the left.
 """
 
-from __future__ import annotations
-
 import textwrap
 from html import escape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Changes from outside a run: edited artefacts, changed inputs, and deleted results."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from types import GenericAlias

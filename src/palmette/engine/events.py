@@ -1,7 +1,5 @@
 """All events of a run. The journal is a sequence of them; `RunState` is their fold."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter

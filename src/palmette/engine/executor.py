@@ -1,7 +1,5 @@
 """The main loop: ask the planner, check its decision against the topology, carry it out, until END."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 

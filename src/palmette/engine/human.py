@@ -1,7 +1,5 @@
 """How a run asks a person."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import threading

@@ -1,7 +1,5 @@
 """One invocation of an actor: inputs, attempts, criterion, and fan-out over a list."""
 
-from __future__ import annotations
-
 import os
 import time
 import traceback

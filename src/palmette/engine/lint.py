@@ -1,7 +1,5 @@
 """Checks a topology: reports every semantic mistake at once, each with a code and the names involved."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The planner protocol: it chooses the next actor and, after a failure, the actor at fault."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

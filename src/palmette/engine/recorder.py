@@ -4,8 +4,6 @@ No answer is paid for twice, and no call exceeds the budget. A marker file exist
 that a resume finds shows that a process died during a call.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -8,8 +8,6 @@ A plug-in registers itself by a decorator, or an entry point of the group `palme
 The built-in plug-ins use entry points too.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import sys

@@ -1,7 +1,5 @@
 """One process working on one run: it opens the environment, walks the topology and journals the end."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress

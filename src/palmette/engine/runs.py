@@ -1,7 +1,5 @@
 """Starts, resumes and lists runs: the public entry to the engine."""
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

@@ -1,7 +1,5 @@
 """The state of a run: the fold of its events, and the planner's short-term memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple

@@ -1,7 +1,5 @@
 """The folder of a run on disk: its errors, its lock, and the private folders of invocations."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """The topology: the actors of a run and the permitted transitions between them, as YAML."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, NamedTuple
 

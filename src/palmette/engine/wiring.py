@@ -4,8 +4,6 @@ An actor's required inputs are the fields of its `Input` without a default. A fi
 optional input when an actor or `given` produces an artefact of its name: it is filled once that exists.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Shows what a run would build, read and write, and how that differs from the merged version, without Spark."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The cut-offs of a run."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from pathlib import PurePosixPath

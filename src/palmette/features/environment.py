@@ -1,7 +1,5 @@
 """Sets up a feature run: reads its inputs and provides the services that actors use."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path

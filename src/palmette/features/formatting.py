@@ -1,7 +1,5 @@
 """Formats generated files with the team's formatter and settings, in the sandbox."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import re

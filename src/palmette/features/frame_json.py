@@ -5,8 +5,6 @@ Numbers, booleans, strings, arrays and maps are themselves; a decimal is a strin
 ISO 8601 without one, binary base64, and the doubles that JSON lacks are `"NaN"`, `"Infinity"`, `"-Infinity"`.
 """
 
-from __future__ import annotations
-
 import base64
 import math
 import re

@@ -1,7 +1,5 @@
 """Reads the three documents of a feature run, and compares them with each other and with the repository."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What has passed in a run, by content: a check or a proof that depends on nothing new is not run again."""
 
-from __future__ import annotations
-
 import hashlib
 from importlib.metadata import version
 from pathlib import Path

@@ -3,8 +3,6 @@
 They do not depend on the machine, so equal runs give equal prompts.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import takewhile

@@ -1,7 +1,5 @@
 """Questions about features in words, answered by a person before a run, or by a model when it starts."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

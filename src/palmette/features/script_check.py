@@ -1,7 +1,5 @@
 """Runs the checks on any feature script, without a run."""
 
-from __future__ import annotations
-
 import ast
 import linecache
 from collections.abc import Callable, Sequence

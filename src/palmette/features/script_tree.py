@@ -4,8 +4,6 @@ Nothing is executed. Names are resolved through assignments in their function an
 be resolved is unknown, and no rule objects to it.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Container, Iterable, Iterator, Set

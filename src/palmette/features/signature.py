@@ -3,8 +3,6 @@
 The template, the script and the tests call the same functions; the calls are defined only here.
 """
 
-from __future__ import annotations
-
 import ast
 from typing import Literal, NamedTuple
 

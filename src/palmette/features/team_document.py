@@ -1,7 +1,5 @@
 """Reads and writes a team's configuration files as plain values: JSON or TOML by file name, otherwise YAML."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Shared resources of a run's actors: the team's code at the base commit, sandbox, warm Spark, and samples."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext

@@ -1,7 +1,5 @@
 """The library of cases: insights from the literature, each with the conditions under which it was found to hold."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Data sets by request: candidates with what speaks for each, and the fetched files with checksums and licence."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

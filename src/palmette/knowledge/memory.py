@@ -5,8 +5,6 @@ are never kept; names and words that may come from the data are kept only with `
 recalled only proposes: settings are checked like those of a language model, and everything is measured again.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """The protocol of knowledge sources, search, fetch and cite, and what they are asked about and find."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -3,8 +3,6 @@
 Only the trusted process makes them. Secrets go into headers, and into no message, address or cache key.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """An agent: a task with a prompt, a typed answer and built-in rules. Every answer is checked the same way."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Iterable, Iterator, Mapping

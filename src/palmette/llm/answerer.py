@@ -4,8 +4,6 @@ Every answered exchange is one paid call. A repeated question contains the bad a
 and a resumed run gets the whole conversation from the journal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Limits the size of provider responses while they are decompressed."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import httpx2

@@ -4,8 +4,6 @@ A cassette holds one object per paid call. A replayed prompt must equal the reco
 the error names the role and shows the difference.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 from pathlib import Path

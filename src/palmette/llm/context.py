@@ -3,8 +3,6 @@
 Every section is quoted in a fence longer than any inside it, so that its content cannot end it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """Tests a model with one cheap call: whether its answer can be read, how fast it is, and at what cost."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import NamedTuple

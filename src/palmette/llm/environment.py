@@ -1,7 +1,5 @@
 """The environment `topology`: runs any topology file with given values, and models for its agents."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Opens the models that a run file or the command line names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

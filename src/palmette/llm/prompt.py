@@ -20,8 +20,6 @@ Variables are strict: the user part has exactly the inputs; the other parts have
 is shown with the answer format, after the system part.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache

@@ -4,8 +4,6 @@ Each prompt is written to the run folder as `relay/NNN-prompt.md`; its answer is
 `relay:console` the prompt is printed, and the answer is pasted or piped, ended by a line with `END`.
 """
 
-from __future__ import annotations
-
 import sys
 import termios
 import threading

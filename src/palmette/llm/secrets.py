@@ -4,8 +4,6 @@ The file has lines `NAME=value`, is named by $PALMETTE_SECRETS or is `~/.config/
 readable by its owner only.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

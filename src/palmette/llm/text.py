@@ -5,8 +5,6 @@ three bytes of UTF-8. English prose takes a token for about 4.5, code for about 
 estimate is rarely too low, as a budget requires.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The tools of the MCP server. They are thin: each calls the public API, on files within the allowed folders."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager

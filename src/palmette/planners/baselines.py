@@ -1,7 +1,5 @@
 """Baselines that do not locate faults: the order of the topology file, and a random walk on the permitted edges."""
 
-from __future__ import annotations
-
 from random import Random
 
 from palmette.engine.planner import Decision, Situation

@@ -6,8 +6,6 @@ actor. The engine checks its choice against the topology; a refused choice is in
 cannot overrule a verdict, because it is never asked for one.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

@@ -8,8 +8,6 @@ may be sent back again. Then the human is asked one question; without an answer 
 stops and reports what was tried. Without a failure, the next actor is the nearest stale one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 The order depends on the situation alone, and nothing differs between runs: no times, no folders.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

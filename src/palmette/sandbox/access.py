@@ -1,7 +1,5 @@
 """What a sandboxed program may use (parts of the machine and resources, stated for each program), and its result."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -3,8 +3,6 @@
 Run by java.py in a sandbox and folder of its own: when the server ends, Java records the classes it used.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

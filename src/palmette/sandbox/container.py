@@ -5,8 +5,6 @@ over it, at the same paths. So programs are the same at every level, and an empt
 locally; none is pulled.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import marshal

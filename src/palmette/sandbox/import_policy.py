@@ -5,8 +5,6 @@ keeps an answer that obeys a hostile text from being executed at all. It does no
 and a determined author can evade any static check of Python: the protection is the sandbox.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

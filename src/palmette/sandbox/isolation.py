@@ -1,7 +1,5 @@
 """The levels of isolation, best first, and which of them work on this machine."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ is stored with the installation, where programs can read but not change it. Java
 or from other files.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import os

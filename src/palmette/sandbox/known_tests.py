@@ -4,8 +4,6 @@ Reads before anything runs. Only what every runner treats as a test counts: func
 `test`, in test files, not defined under a condition.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import warnings

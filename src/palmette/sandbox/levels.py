@@ -1,7 +1,5 @@
 """Chooses the isolation: the requested level, or the best that works here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 

@@ -1,7 +1,5 @@
 """The network of a sandbox, a loopback interface without any route, and the ports that are published from it."""
 
-from __future__ import annotations
-
 import socket
 import struct
 import subprocess

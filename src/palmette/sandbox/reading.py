@@ -3,8 +3,6 @@
 `swept` removes what endangers other readers: links out of the programs' folders, pipes, devices, overly deep folders.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat

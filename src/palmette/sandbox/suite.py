@@ -19,8 +19,6 @@ for the key and writes in the plugin's place, or that rewrites the source of a t
 be recomputed from files is, and a verdict rests on that first.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Everything else is allowed: Spark, torch and the like need more calls than anyon
 numbers; namespaces and Landlock govern files and addresses.
 """
 
-from __future__ import annotations
-
 import errno
 import platform
 import struct

@@ -4,8 +4,6 @@ The process holds a lock on it, which the kernel releases. Leftovers of killed p
 of their programs, or by the next process that needs a temporary folder.
 """
 
-from __future__ import annotations
-
 import atexit
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """The page and its API. Every route is a few lines: it checks what was given and calls what the command line calls."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence

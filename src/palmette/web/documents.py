@@ -1,7 +1,5 @@
 """What people write on the page: artefacts, specifications, uploads, and the start of a run; all of it is validated."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import AsyncIterator

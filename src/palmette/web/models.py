@@ -1,7 +1,5 @@
 """What runs deliver, for the page: a pull request as a forge shows it, a model with its report and a form."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

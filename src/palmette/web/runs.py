@@ -1,7 +1,5 @@
 """Runs as JSON for the page, read from their journals: a list that is paged, a run that is bounded, its artefacts."""
 
-from __future__ import annotations
-
 import difflib
 import json
 import os

@@ -1,7 +1,5 @@
 """What every request passes: names of this host only, the access token, and proof that the page itself asks."""
 
-from __future__ import annotations
-
 import hmac
 import ipaddress
 import secrets

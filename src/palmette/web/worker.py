@@ -1,7 +1,5 @@
 """A process that works on one run for the web page: `python -m palmette.web.worker FOLDER`, with a job as JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Own code of a model: features and learners, what is refused, what is repaired, and what is left out."""
 
-from __future__ import annotations
-
 import re
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is delivered of all that was trained, by verified out-of-fold outputs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

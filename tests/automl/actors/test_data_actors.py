@@ -1,7 +1,5 @@
 """The two actors of the data: they read, split and profile."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The delivery: what is handed over passed its tests, and is exactly what was measured."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

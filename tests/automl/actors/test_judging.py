@@ -1,7 +1,5 @@
 """Constraints and wishes of the request, against measured numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """From knowledge to the blueprint, by rules: what must hold, and what happens to plans that fail."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a model answers while planning is held to what was found, is here, is allowed and was proposed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Requests are taken on or refused, and become one task: by rules, and by a model whose answer is held to the words."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Callable, Mapping

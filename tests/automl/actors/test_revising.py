@@ -1,7 +1,5 @@
 """A plan that was revised for its score is chosen together with what was trained before."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

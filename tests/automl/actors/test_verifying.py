@@ -1,7 +1,5 @@
 """The verdict: measured once, on what is delivered; what is missed goes back to the plans while time is left."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Rows in all their forms become the same typed columns."""
 
-from __future__ import annotations
-
 import datetime as dt
 import time
 from functools import partial

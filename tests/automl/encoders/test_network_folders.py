@@ -1,7 +1,5 @@
 """Networks in a folder of $PALMETTE_MODELS: found by their configuration, read without code, checked by their hash."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

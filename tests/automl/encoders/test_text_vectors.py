@@ -1,7 +1,5 @@
 """Vectors of texts by trained models: close for texts that mean the same, and absent with a remedy."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 from typing import Any

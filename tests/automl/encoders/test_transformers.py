@@ -1,7 +1,5 @@
 """Transformers that are delivered: what they make of rows, and that scikit-learn's own checks pass."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import sys

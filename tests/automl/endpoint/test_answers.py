@@ -1,7 +1,5 @@
 """Answers that are the same up to the last digits, and rows as JSON."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

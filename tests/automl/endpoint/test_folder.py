@@ -1,7 +1,5 @@
 """A delivered folder is placed whole or not at all, and replaces only what was delivered before, unchanged."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from functools import partial

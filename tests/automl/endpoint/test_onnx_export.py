@@ -1,7 +1,5 @@
 """A model as ONNX predicts as the model does, or is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """A model that is fitted again replaces the old one only where it is better by more than noise, on unseen rows."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A service that has been taken over answers within a time and a size, or not at all."""
 
-from __future__ import annotations
-
 import http
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Estimators that are delivered: scikit-learn's own checks pass."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Forecasters learn what a series shows, and tables of any form become forecasts with bands."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

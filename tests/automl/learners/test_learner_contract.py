@@ -1,7 +1,5 @@
 """The contract of learners: every registered one that is installed is held to it, in each problem that it solves."""
 
-from __future__ import annotations
-
 import pickle
 import re
 import sys

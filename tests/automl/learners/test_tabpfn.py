@@ -1,7 +1,5 @@
 """TabPFN as a candidate; a stand-in with the arguments of its classes replaces the package and its weights."""
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

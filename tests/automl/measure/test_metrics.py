@@ -1,7 +1,5 @@
 """Scores by hand on rows that can be checked in the head, by scikit-learn on random ones, and their intervals."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Decisions suit the metric, and are not moved by noise; scores of outputs and of several together."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """What plans are judged by before anything is trained: costs, limits, timestamps, and what a round measures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A small table with columns of every usual kind, and blueprints for it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

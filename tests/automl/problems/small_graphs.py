@@ -1,7 +1,5 @@
 """Small graphs whose classes show in the columns and in the edges, as files and as blueprints."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Clusters: numbers that are tried, what is not a division, agreement of halves, scores beside labels."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

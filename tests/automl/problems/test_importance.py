@@ -1,7 +1,5 @@
 """Permutation importance of a model behind an interface."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Node classification: what is visible, what stays hidden, and the package with its endpoint."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

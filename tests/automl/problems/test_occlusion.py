@@ -1,7 +1,5 @@
 """What covering parts of files shows."""
 
-from __future__ import annotations
-
 import io
 import re
 

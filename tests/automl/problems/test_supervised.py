@@ -1,7 +1,5 @@
 """Classification and regression: what is compared, how rows are divided, what outputs are, what is delivered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Leak detectors: each planted leak is found by name; honest columns are never dropped."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from dataclasses import replace

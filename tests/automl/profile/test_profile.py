@@ -1,7 +1,5 @@
 """The profile: figures of the training rows, quick, the same each time, and nothing of the hold-out in them."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from typing import Any

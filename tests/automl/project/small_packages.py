@@ -1,7 +1,5 @@
 """Small tables with every kind of column, their blueprints and selections, and packages in a folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

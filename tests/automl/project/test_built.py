@@ -1,7 +1,5 @@
 """Packages at work: fitted in the sandbox, asked, served, loaded beside another; bad answers end as values."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re

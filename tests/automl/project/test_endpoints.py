@@ -1,7 +1,5 @@
 """Endpoints of every kind of data: rows as the file has them, uploads, and all that is wrong with a request at once."""
 
-from __future__ import annotations
-
 import base64
 import importlib
 import io

@@ -1,7 +1,5 @@
 """A package for pictures: its own tests, and the same answers by file and by request."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is written is clean, short and only what the data need; names and words of the data stay data."""
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Findings of any problem, in which every text from outside is what a test wants; and a strict reader of pages."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 from typing import Any
 

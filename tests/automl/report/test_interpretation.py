@@ -1,7 +1,5 @@
 """Each value of a request is shown with the words, flag or default that it was read from."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

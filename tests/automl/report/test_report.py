@@ -1,7 +1,5 @@
 """The report and the model card: structure, escaping, nothing from outside, nothing made up."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Dirty files: those that are read, with the repairs that are reported, and those that are refused."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json

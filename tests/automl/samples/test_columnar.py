@@ -1,7 +1,5 @@
 """Parquet and Arrow that unfold to far more than their size."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from pathlib import Path

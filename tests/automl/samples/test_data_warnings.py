@@ -1,7 +1,5 @@
 """Values that could have been meant otherwise, or would be lost: kept as they are, reported, or refused."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

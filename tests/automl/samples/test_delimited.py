@@ -1,7 +1,5 @@
 """Numbers are read exactly, and files once."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

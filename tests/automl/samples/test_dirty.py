@@ -1,7 +1,5 @@
 """Dirty input: each kind is read with its repairs reported, or ends in one clear error; never in a trace."""
 
-from __future__ import annotations
-
 import gzip
 import time
 from pathlib import Path

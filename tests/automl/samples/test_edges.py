@@ -1,7 +1,5 @@
 """Graphs from files: tables of nodes and edges, triples of features, GraphML, node-link JSON; and what is repaired."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Folders, archives and tables of files: rows that are read, files that are left out, and the repairs reported."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Formats, several files, named sets, and the artefact about them."""
 
-from __future__ import annotations
-
 import sqlite3
 import zipfile
 from collections.abc import Callable

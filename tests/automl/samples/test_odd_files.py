@@ -1,7 +1,5 @@
 """Files in encodings, line ends and shapes that are seldom met."""
 
-from __future__ import annotations
-
 import io
 import json
 import sqlite3

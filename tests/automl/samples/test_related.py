@@ -1,7 +1,5 @@
 """Related tables: lookups, and aggregates that see only earlier rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Own code is measured on folds whose targets it cannot have seen: they change neither steps nor predictions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

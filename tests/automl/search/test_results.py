@@ -1,7 +1,5 @@
 """What the driver left is verified before it counts."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

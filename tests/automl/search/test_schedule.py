@@ -1,7 +1,5 @@
 """What is fitted next, with a clock that the test sets."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The driver in the sandbox: what it leaves, when it ends, and what own code can see."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ensembles are chosen only where they are better, by the policy of the plan."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

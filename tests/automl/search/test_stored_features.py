@@ -1,7 +1,5 @@
 """Features of transformers that learn nothing are computed once, and kept by content."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

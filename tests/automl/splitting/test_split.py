@@ -1,7 +1,5 @@
 """The hold-out: a partition, the same whatever the order of the file, with equal rows and entities on one side."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Sentences with what is read in them, and a task in the same short form."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Target, problem, metric and split are decided by the data where nobody gave them; contradictions are refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

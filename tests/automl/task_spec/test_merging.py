@@ -1,7 +1,5 @@
 """Flags win over the file, the file over the sentence; lists of wishes come together."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sentence_cases import flat, load

@@ -1,7 +1,5 @@
 """The rules of sentences: what they read is right, and everything else is listed as not understood."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

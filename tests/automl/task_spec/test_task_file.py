@@ -1,7 +1,5 @@
 """A task as flags, a file and a Python call write it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

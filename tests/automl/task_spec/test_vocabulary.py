@@ -1,7 +1,5 @@
 """What the vocabulary names exists, and every field of a task is read by something."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is remembered of executions: equal code on equal rows, in another folder, under other tests."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path

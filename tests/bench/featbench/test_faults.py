@@ -1,7 +1,5 @@
 """Each kind of fault in the artefacts of a view: refused or let pass by the real criteria, as the catalogue says."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator
 from pathlib import Path

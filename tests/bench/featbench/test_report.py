@@ -1,7 +1,5 @@
 """Figures and the page of a study, from records made by hand; and the command."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What the comparison of generated and gold scripts reads from the server's log, calls equal, prints, and stops for."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

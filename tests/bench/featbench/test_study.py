@@ -1,7 +1,5 @@
 """Studies of stand-ins: who mends what, what is remembered, what is kept."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

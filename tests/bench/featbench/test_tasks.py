@@ -1,7 +1,5 @@
 """The tasks are what the published tables say; their files say the same in expressions and in words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast

@@ -1,7 +1,5 @@
 """What goes wrong in a task, as its card says, is seen on its hidden tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

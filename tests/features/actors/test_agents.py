@@ -1,7 +1,5 @@
 """The agents that write cases, tests and scripts: what a model is shown, and what becomes of its answers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

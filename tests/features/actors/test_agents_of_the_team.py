@@ -1,7 +1,5 @@
 """The agents that take up what a team has: its configuration, its utilities, the form of its scripts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Answers as a good model gives them from the prompts alone: cases, their tests and the script meet the criteria."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is checked is what is delivered: nobody who runs beside the checks changes the files that they read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The delivered tests keep what the author expects, and notice a script that is wrong in any one feature."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

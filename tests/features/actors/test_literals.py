@@ -1,7 +1,5 @@
 """The rows of a delivered test are those of its case; what is usual is written once."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path

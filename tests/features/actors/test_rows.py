@@ -1,7 +1,5 @@
 """Rows as a model writes them for a case: what becomes of them, and that mistakes are said."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The test file of a small view, run on Spark: it tells right from wrong; the criterion notices a bad one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The test-case generator: few cases that tell a view from what could be built instead."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Drafts of specifications: of scripts whose specification is known, and of one written by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

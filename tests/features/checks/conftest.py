@@ -1,7 +1,5 @@
 """A view that is put together by hand: no document, no resolver."""
 
-from __future__ import annotations
-
 import pytest
 
 from palmette.features.spec.dfr import Table

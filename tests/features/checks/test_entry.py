@@ -1,7 +1,5 @@
 """Which function builds the features: found by what it takes and gives, or a clear question."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Mutants of a script: valid, different, only in its transforms, and the ones that matter."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The mutation check: who is killed, who is equivalent, and what a survivor's evidence says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

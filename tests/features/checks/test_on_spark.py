@@ -1,7 +1,5 @@
 """The checks that run scripts, together: each mistake is caught by the check that is meant to."""
 
-from __future__ import annotations
-
 import json
 from contextlib import nullcontext
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Relations add only rows that must not matter, and know when they say nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo

@@ -1,7 +1,5 @@
 """Static rules on good and bad scripts: the first line of a case names the codes that it must raise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import cast
 

@@ -1,7 +1,5 @@
 """The suite: order, stopping, skipping, tolerating."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

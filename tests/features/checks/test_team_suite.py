@@ -1,7 +1,5 @@
 """The team's suite, run for real: what counts is the runner's own record, never what the suite prints."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Adversarial frames: always legal for the registry, never without the cases that matter."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta

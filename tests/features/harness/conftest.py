@@ -1,7 +1,5 @@
 """A small repository of a team: a utility, a script with main, a config class, tests with their own session."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable
 from datetime import UTC, datetime

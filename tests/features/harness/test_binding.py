@@ -1,7 +1,5 @@
 """What is passed for each parameter of an entry function."""
 
-from __future__ import annotations
-
 import pytest
 
 from palmette.features.harness.binding import Binding, bind

@@ -1,7 +1,5 @@
 """The same script and harness on a standalone Spark cluster: a master and two workers on loopback."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

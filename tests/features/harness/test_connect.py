@@ -1,7 +1,5 @@
 """Scripts, probes, mains and tests run in the sandbox on warm Spark, and only files are believed."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from datetime import UTC, date, datetime

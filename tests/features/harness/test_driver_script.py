@@ -1,7 +1,5 @@
 """The name under which a script is imported, variants under any name, and what is timed."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 import threading

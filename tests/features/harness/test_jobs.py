@@ -1,7 +1,5 @@
 """What becomes of a job whose process or server ends under it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A test-case generator with a latent fault: its first cases cover almost nothing, and its criterion lets them pass."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from palmette.engine import Attempt, Context, Verdict

@@ -1,7 +1,5 @@
 """`palmette init`: registries are inferred as people wrote them, and the drafts are complete and valid."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from datetime import UTC, date, datetime, timedelta

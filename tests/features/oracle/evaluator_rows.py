@@ -1,7 +1,5 @@
 """Rows with nulls, negatives, boundaries and the days on which clocks change, for every type."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any

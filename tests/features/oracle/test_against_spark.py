@@ -1,7 +1,5 @@
 """The oracle's evaluator against Spark itself: every expression of the data files, on every row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Comparing outputs: what is a difference, and what is not."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The reference semantics against the authors' examples, which were worked out by hand."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the oracle does not cover is left out feature by feature, by name, and nothing else is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A team's conventions, and scripts written by them."""
 
-from __future__ import annotations
-
 from palmette.engine.actor import TextFile
 from palmette.features.actors.code_template_generator.offline import write_template
 from palmette.features.artefacts import Config, Conventions, FunctionShape, Parameter, Template, Utilities

@@ -1,7 +1,5 @@
 """Random valid specifications over a small lake, and rows for them that sit on the boundaries."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta

@@ -1,7 +1,5 @@
 """Few passes over the rows: which features are computed together, and where the rows of the output come from."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any

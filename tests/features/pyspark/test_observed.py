@@ -1,7 +1,5 @@
 """A source whose rows all lie in another one adds no row to the output."""
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Scripts of random views give what the oracle gives, on rows that sit on the boundaries."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

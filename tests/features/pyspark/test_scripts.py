@@ -1,7 +1,5 @@
 """Whole scripts: as readable files, by the authors' own examples on Spark, and against ruff."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

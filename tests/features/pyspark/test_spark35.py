@@ -1,7 +1,5 @@
 """Generated scripts give the same rows on Spark 3.5, where PALMETTE_SPARK35 names a Python that has it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

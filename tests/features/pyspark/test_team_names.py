@@ -1,7 +1,5 @@
 """The team's names for configuration and cut-off hold inside its functions, whatever they are."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from typing import Any

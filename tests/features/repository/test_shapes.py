@@ -1,7 +1,5 @@
 """Scripts for repositories of unlike shapes: each has the team's, keeps its rules, and runs in its usual way."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Expressions: what they use, what they may not use, and of which type they are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Run files, sample files and the published schemas."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

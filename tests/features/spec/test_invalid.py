@@ -1,7 +1,5 @@
 """Every kind of mistake is reported by its code, on its line, with the name that was meant."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

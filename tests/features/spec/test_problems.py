@@ -1,7 +1,5 @@
 """Every mistake that the code reports has a text, with all facts that the text mentions; no text is left over."""
 
-from __future__ import annotations
-
 import ast
 import string
 from collections.abc import Iterator

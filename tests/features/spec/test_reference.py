@@ -1,7 +1,5 @@
 """The reference says what the code does. `python tests/features/spec/test_reference.py` renews the field lists."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

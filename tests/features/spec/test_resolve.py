@@ -1,7 +1,5 @@
 """What a valid specification resolves to, and that no document breaks the resolution."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Common phrasings are understood as exactly one computation; everything else is asked back."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

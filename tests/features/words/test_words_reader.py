@@ -1,7 +1,5 @@
 """Words that no phrasing of the rules covers: a model's reading is held to the resolver, or a person is asked."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Faults of the test-case generator."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from palmette.features.actors.testcase_generator.actor import OWN as REFUSED

@@ -1,7 +1,5 @@
 """Faults of the configuration generator."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

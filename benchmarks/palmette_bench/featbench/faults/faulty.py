@@ -6,8 +6,6 @@ then it is drawn anew, and is never the same mistake again. What is drawn follow
 plans, so that every planner meets the same mistakes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from random import Random

@@ -1,7 +1,5 @@
 """A kind of fault: a small, documented change of a real artefact, and the evidence that identifies it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, NamedTuple

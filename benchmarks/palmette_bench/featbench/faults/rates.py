@@ -7,8 +7,6 @@ and not equal to it. It is found by running: `corrected` takes the rate as a fir
 measured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Faults of the code generator: the seeded bugs that a strict criterion must catch. None is latent."""
 
-from __future__ import annotations
-
 from palmette.features.artefacts import Script
 from palmette.features.checks import OWNERS
 from palmette.features.script_tree import parse

@@ -1,7 +1,5 @@
 """Faults of the template generator: the skeleton, and the conventions that go with it."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

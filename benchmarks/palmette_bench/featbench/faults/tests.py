@@ -1,7 +1,5 @@
 """Faults of the test coder."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Sequence

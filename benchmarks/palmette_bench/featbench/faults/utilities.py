@@ -1,7 +1,5 @@
 """Faults of the utility retriever."""
 
-from __future__ import annotations
-
 import re
 
 from palmette.features.artefacts import Utilities

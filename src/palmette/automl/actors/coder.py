@@ -1,7 +1,5 @@
 """Base of the coders: their answers and prompt sections, and the contract that their modules are held to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal

@@ -1,7 +1,5 @@
 """What actors share: inputs, verdicts, and agents with deterministic rules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, ClassVar
 

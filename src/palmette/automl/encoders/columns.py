@@ -1,7 +1,5 @@
 """Reads rows from files or JSON as the typed columns of training."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence

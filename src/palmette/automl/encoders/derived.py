@@ -3,8 +3,6 @@
 `ratio` is `numpy.divide`, `square` is `numpy.square`, `difference` and `elapsed` are `numpy.subtract`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

@@ -12,8 +12,6 @@ A learner with the layout `rows` takes the typed columns as they are, without en
 To add a kind of column, add a folder with its encoders here; nothing else changes.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

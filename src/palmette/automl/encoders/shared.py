@@ -1,7 +1,5 @@
 """Encoders that several kinds share: scaling, cross-fitted scores, and networks in a folder of $PALMETTE_MODELS."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

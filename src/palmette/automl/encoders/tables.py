@@ -1,7 +1,5 @@
 """Encoders of numbers, booleans, timestamps and categories."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from palmette.automl.calls import Call, Name, function_step, pipeline

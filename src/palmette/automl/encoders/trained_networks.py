@@ -1,7 +1,5 @@
 """Frozen networks in a folder of $PALMETTE_MODELS, loaded by transformers; code in the folder is never run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

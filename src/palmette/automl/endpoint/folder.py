@@ -3,8 +3,6 @@
 A manifest lists the files and their digests. A new delivery replaces a folder only if its manifest shows no change.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

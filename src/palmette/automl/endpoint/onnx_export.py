@@ -1,7 +1,5 @@
 """Exports the learner of a delivered model as ONNX; its inputs are the features that features.py makes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError

@@ -1,7 +1,5 @@
 """Linear models of any features, linear classifiers of words, and support vector machines."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """The dummy, a single tree, nearest neighbours, and forests."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from typing import Any, ClassVar

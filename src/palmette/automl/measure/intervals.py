@@ -4,8 +4,6 @@ Rows of one group, or near one another in time, err alike: as if they were indep
 Such units are drawn whole (Field and Welsh, *Bootstrapping clustered data*, 2007; in time Carlstein, 1986).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Builds blueprints from a data plan and candidates; problem, split and file determine the other fields."""
 
-from __future__ import annotations
-
 import keyword
 import re
 import sys

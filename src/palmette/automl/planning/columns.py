@@ -1,7 +1,5 @@
 """Data plans by rule, and edits to them: the columns that models use, their kinds, and derived features."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -3,8 +3,6 @@
 Costs of candidates are estimated, and corrected by the measurements of earlier rounds.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import operator

@@ -1,7 +1,5 @@
 """Turns insights into candidates and strategies, and records which candidates of a plan follow from them."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence

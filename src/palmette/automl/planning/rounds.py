@@ -1,7 +1,5 @@
 """Rounds of a run: a plan is executed and measured, and plans are revised while a constraint is missed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from palmette.automl.artefacts import Assembly, Assessment, Comparison, MeasuredCandidate, MeasuredRound, Plan, Plans

@@ -1,7 +1,5 @@
 """Classification: models predict class probabilities; a decision that suits the metric turns them into labels."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Regression: models predict numbers in the target's unit, whatever scale they learn on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """What classification and regression share: folds, scores on the hold-out, and the assembly of members."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal

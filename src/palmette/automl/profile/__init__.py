@@ -3,8 +3,6 @@
 Every figure has six significant digits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Association of columns with the target: mutual information, and the error one alone removes on unseen rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache

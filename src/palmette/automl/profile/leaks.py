@@ -1,7 +1,5 @@
 """Leak detectors: each runs on the data, and reports what it found, how severe it is, and what should be done."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """The profile of a table, its meta-features, and the facts that stand out: from the training rows only."""
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Iterator, Sequence

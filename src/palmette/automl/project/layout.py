@@ -1,7 +1,5 @@
 """Divides the calls that build a model into named functions, so that a person can read them one by one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The metric of a run as a scikit-learn expression for the delivered package; see `metrics.yaml`."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import NamedTuple

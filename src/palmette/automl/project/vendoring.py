@@ -1,7 +1,5 @@
 """Copies the classes and functions that a model needs, with their dependencies, into one module of its package."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import re

@@ -1,7 +1,5 @@
 """The report of a run, `report.html`, and the model card, `MODEL_CARD.md`. Both show the `Assessment` unchanged."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from palmette.automl.artefacts import Comparison, Delivery

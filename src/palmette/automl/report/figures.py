@@ -1,7 +1,5 @@
 """Results of classifications and regressions with their figures, and figures of clusters and forecasts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

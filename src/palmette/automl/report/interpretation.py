@@ -1,7 +1,5 @@
 """How a request was read: each value with the words, flag or default that it comes from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Renders `report.html` and `MODEL_CARD.md` from one view of the findings."""
 
-from __future__ import annotations
-
 import functools
 import platform
 import re

@@ -1,7 +1,5 @@
 """Small plots as SVG. The style sheet sets colours and type, so plots follow light, dark and print mode."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import NamedTuple

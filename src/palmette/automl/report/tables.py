@@ -1,7 +1,5 @@
 """The leaderboard, the table of columns, and the limits of the model."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence

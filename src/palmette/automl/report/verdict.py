@@ -1,7 +1,5 @@
 """An assessment as text: the same on the screen, in the report, in the model card and in a notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

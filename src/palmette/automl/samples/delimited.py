@@ -1,7 +1,5 @@
 """Delimited text into columns of text: its dialect, damaged records, lines that are not records, header, totals."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -3,8 +3,6 @@
 In a table of samples the cell of such a column is the path of a file, the same for files of the same content.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """The bytes of a file, uncompressed, and their format by content. Nothing is unpacked to disk."""
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import gzip

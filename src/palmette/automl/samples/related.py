@@ -4,8 +4,6 @@ Where both tables have times, a row sees only what is earlier than itself. The t
 times, by median, as a snapshot is later than the events in it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The harness's side of a search: writes jobs, runs the driver in the sandbox, and verifies its results."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 import threading

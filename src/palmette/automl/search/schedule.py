@@ -6,8 +6,6 @@ Features that are computed once for all folds are first timed on a sample of row
 the final fit, which computes them again on one thread, still ends in time.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence

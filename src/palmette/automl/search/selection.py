@@ -5,8 +5,6 @@ candidate and repeatedly adds, with replacement, the one that raises the score o
 is how often it was added.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass

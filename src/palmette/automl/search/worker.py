@@ -1,7 +1,5 @@
 """A worker of the driver: fits one candidate on one fold at a time, with one thread."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pickle

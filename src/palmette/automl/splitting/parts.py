@@ -3,8 +3,6 @@
 Those are equal rows, by their hashes, and rows of one entity whose target belongs to the entity.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Mapping

@@ -4,8 +4,6 @@ Rows are taken in the order of a hash of their values and the seed: the order of
 rows, or rows of one entity, come to the same side.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

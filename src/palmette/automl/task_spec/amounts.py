@@ -1,7 +1,5 @@
 """Parses numbers with units from flags, files and sentences."""
 
-from __future__ import annotations
-
 import re
 from typing import Literal, NamedTuple
 

@@ -4,8 +4,6 @@ Numeric targets with more than ten distinct values or with fractions make a regr
 booleans and repeated texts make a classification.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 A rule has parts such as `{column}`, `{metric}` and `{compare}`. A match sets nothing if its words are ambiguous.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """An incoming request: a sentence, file names, the columns of the data, and whether it asks for a supported model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import NamedTuple

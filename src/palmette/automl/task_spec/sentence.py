@@ -4,8 +4,6 @@ Nothing is guessed. A match is dropped if its clause contains another negation, 
 question or about the past, or if two matches contradict each other. Words outside all matches are `unread`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache

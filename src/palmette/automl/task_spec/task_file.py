@@ -1,7 +1,5 @@
 """The user's form of a task: the fields of `task.yaml`, the command's flags and the Python call, and limits."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Names of metrics and learners, and the rules for sentences, from `vocabulary.yaml`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache

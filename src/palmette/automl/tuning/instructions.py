@@ -5,8 +5,6 @@ Prompt and answer are those of the actor `requirement_parser`, so that a tuned m
 actor would refuse is not a pair. Test pairs use tables and phrasings that no training pair has.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

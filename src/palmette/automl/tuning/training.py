@@ -1,7 +1,5 @@
 """LoRA training of a model in a local folder on chat lines, and its answers to requests. Needs `palmette[tune]`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

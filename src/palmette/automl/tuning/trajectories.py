@@ -1,7 +1,5 @@
 """Answers of models in finished runs: accepted ones, and refused ones beside what was accepted after them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Recognises the closed vocabulary of aggregations in Spark aggregates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta

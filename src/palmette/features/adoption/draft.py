@@ -1,7 +1,5 @@
 """Drafts the specification that a feature script or a query follows, with a list of what could not be read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Turns the columns of a symbolic data frame into the features of a specification."""
 
-from __future__ import annotations
-
 import dataclasses
 import textwrap
 from collections.abc import Callable, Mapping, Sequence

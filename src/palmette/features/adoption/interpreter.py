@@ -4,8 +4,6 @@ Understood are assignments, calls of functions of the script and its repository,
 methods of data frames and columns that have a counterpart in a specification. Everything else raises `NotReadError`.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Functions and methods of PySpark on symbolic columns, windows and data frames."""
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Window functions that are steps of a specification: the value before, the gap, the session, the newest row."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, cast

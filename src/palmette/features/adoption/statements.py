@@ -1,7 +1,5 @@
 """Reads SELECT statements as symbolic data frames."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

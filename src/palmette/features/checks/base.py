@@ -1,7 +1,5 @@
 """The check protocol: a small class with a code, an owner for routing, and evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Compares the script with the independent oracle on adversarial frames."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Checks the author's own examples against the oracle and against the script."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Runs the team's own linters on the files that a run adds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec

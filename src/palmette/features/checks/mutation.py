@@ -1,7 +1,5 @@
 """Mutation testing: how many small errors in the script the generated tests detect."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Collection, Sequence
 from pathlib import Path

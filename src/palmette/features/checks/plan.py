@@ -1,7 +1,5 @@
 """Checks the query plan of the script's result: schema, joins, and partition pruning."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """All checks, cheapest first, and the actors that are responsible for their violations."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal

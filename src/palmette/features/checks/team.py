@@ -1,7 +1,5 @@
 """Runs the team's whole test suite in a checkout with the new files."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Runs the generated tests on the script."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from palmette.engine.actor import Violation

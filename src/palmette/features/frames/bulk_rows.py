@@ -1,7 +1,5 @@
 """Hundreds of random events for a few entities, before and after the cut-off."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from palmette.features.frames.fixtures import ScenarioBuilder

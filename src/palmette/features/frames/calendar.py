@@ -1,7 +1,5 @@
 """Cut-offs to test, and timestamps as values of time columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Fixtures (entities for which features have values), and the builder that makes scenarios of them."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Several events of one entity: their distances, the states between them, and numbers and ages around thresholds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 

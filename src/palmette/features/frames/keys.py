@@ -1,7 +1,5 @@
 """Finds columns that hold the same keys, so that rows generated for one entity match each other."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ category leads to the raw values behind it. The same holds for features close to
 sum), so that a condition in a derived feature gets rows on both sides.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The scenarios of a view: tables that test every boundary, absence and tie."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime

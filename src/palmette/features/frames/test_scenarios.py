@@ -1,7 +1,5 @@
 """Test scenarios with one entity per case: window edges, values, absences, repetitions and midnights."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The values that a column can take in a frame: valid for the registry, and likely to expose errors."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Finds the entry function of a script in its source text, and decides what to pass for each of its parameters."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection
 from typing import NamedTuple

@@ -6,8 +6,6 @@ annotation to a dict of DataFrames by table name; `as_of`, `cutoff` or a datetim
 Any other parameter without a default is reported as a violation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Job folders: writes the input of the sandboxed process and reads its answers."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Mapping, Sequence

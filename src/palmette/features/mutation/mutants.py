@@ -1,7 +1,5 @@
 """All mutants of a script, and samples balanced over functions and operators."""
 
-from __future__ import annotations
-
 import ast
 import random
 from collections import defaultdict

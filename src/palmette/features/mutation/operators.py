@@ -3,8 +3,6 @@
 Operators know the vocabulary of PySpark, not the script.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Infers a table's entry in the registry from its values, with evidence: keys, kind, times, partitions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

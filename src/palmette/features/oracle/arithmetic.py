@@ -1,7 +1,5 @@
 """Arithmetic with Spark's types: wider integers, exact decimals, errors on overflow, null for division by zero."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable

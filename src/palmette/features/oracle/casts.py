@@ -1,7 +1,5 @@
 """Spark's casts in ANSI mode, value by value. A value that cannot be cast raises `WouldFail`."""
 
-from __future__ import annotations
-
 import math
 import re
 import struct

@@ -5,8 +5,6 @@ forward by the length of the gap; ambiguous ones mean the earlier timestamp. Thi
 `zoneinfo` with `fold=0`.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 

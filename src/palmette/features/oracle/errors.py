@@ -1,7 +1,5 @@
 """Errors raised when the oracle cannot compute a value."""
 
-from __future__ import annotations
-
 
 class NotCovered(Exception):  # noqa: N818 - an answer, not a mistake
     """The oracle does not support this construct; callers report a skipped check, never a passed one."""

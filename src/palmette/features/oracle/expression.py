@@ -6,8 +6,6 @@
 Types follow Spark in ANSI mode, except that `/` and `%` give null for a zero divisor, as the FSC defines.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence

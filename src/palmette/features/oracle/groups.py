@@ -1,7 +1,5 @@
 """SQL aggregate functions over the rows of a group, which may be empty."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace

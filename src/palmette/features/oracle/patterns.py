@@ -1,7 +1,5 @@
 """Text patterns: LIKE, Java regular expressions and Java date patterns, implemented with Python's `re`."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from functools import lru_cache

@@ -4,8 +4,6 @@ For every output row: take the rows of each source, apply the steps, keep what w
 in the window, aggregate. Shares no code with the script writer. Suitable for small tables only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The registry of compilers for row-wise functions, and signatures for plain ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar

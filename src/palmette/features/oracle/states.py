@@ -1,7 +1,5 @@
 """Which rows of a table are visible at a timestamp, and the state of each key."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache

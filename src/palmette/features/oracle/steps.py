@@ -1,7 +1,5 @@
 """Applies the steps of a source, in order, to plain rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -4,8 +4,6 @@ The last digits of a sum of doubles depend on the order of the rows, which Spark
 rounded, cast or compared, they can decide the result. The oracle can therefore be rerun with these sums nudged.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The closed set of aggregation functions, by definition, over the rows of one entity in one window."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Writes aggregations of the closed vocabulary as PySpark aggregate Columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Writes the body of the build function, and the transforms that it calls."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Writes code that reads the view's configuration (YAML, JSON or TOML) into an object of the team's class."""
 
-from __future__ import annotations
-
 from palmette.features.artefacts import Config
 from palmette.features.team_document import format_of
 

@@ -4,8 +4,6 @@ Translated expressions mean exactly the same to Spark's analyzer as the SQL text
 the author's own text. In both, `/` and `%` give null for a zero divisor.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """Writes one decorated function per feature, and a build function that joins their results."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Writes transforms that compute features: a `groupBy().agg()` per source and keys, a lookup per table and keys."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The script writer always uses the same spelling (`F`, `W`, `"bigint"`, public he
 module converts it to the team's, and adds the imports that it needs.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import re

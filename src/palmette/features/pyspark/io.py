@@ -1,7 +1,5 @@
 """Writes the functions around the transforms: signatures, and bodies that read, write and parse the command line."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 

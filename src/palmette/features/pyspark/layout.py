@@ -1,7 +1,5 @@
 """Groups features that are computed together: one group per source and keys, if one aggregation is enough."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 

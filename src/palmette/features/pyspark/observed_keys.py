@@ -1,7 +1,5 @@
 """The rows of a view without a spine: the keys observed in visible rows."""
 
-from __future__ import annotations
-
 from palmette.errors import DeveloperError
 from palmette.features.pyspark.code import name_arguments
 from palmette.features.pyspark.layout import FeatureGroup, groups, keys, longest_window

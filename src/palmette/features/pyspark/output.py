@@ -1,7 +1,5 @@
 """Writes the rows of a spine, and the final select, which is the output contract."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 

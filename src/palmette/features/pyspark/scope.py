@@ -1,7 +1,5 @@
 """State shared by all parts of the script writer: the view, the cut-off as code, chosen utilities, and used names."""
 
-from __future__ import annotations
-
 import builtins
 import keyword
 import re

@@ -1,7 +1,5 @@
 """Writes the whole script: transforms around the team's predefined functions."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """Writes the rows of each source that are visible at the cut-off, as small named transforms."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from palmette.features.pyspark.code import CodeFragment, chain, conjunction, name_arguments, quoted

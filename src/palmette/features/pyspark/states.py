@@ -1,7 +1,5 @@
 """Writes lookups in tables of states: what was known about a key at a given time."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from palmette.features.pyspark.code import (

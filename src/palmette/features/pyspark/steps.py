@@ -1,7 +1,5 @@
 """Writes the steps of a source as method calls on a data frame."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Conditions on times, visibility, windows and partition columns."""
 
-from __future__ import annotations
-
 import math
 import re
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """A checkout as data: its texts and syntax trees, read without importing or running anything."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import configparser

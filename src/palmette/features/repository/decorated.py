@@ -1,7 +1,5 @@
 """Reads the shape of one decorated function per feature: which decorator marks features, and with which arguments."""
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections import Counter

@@ -4,8 +4,6 @@ Sections headed for other kinds of files are left out, except for rules about ev
 that the excerpt is not mistaken for the whole.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Style of a team's scripts apart from their functions: imports, docstrings, casts, and how they are run."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Finds the existing feature scripts of a repository, and the functions that they have in common."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

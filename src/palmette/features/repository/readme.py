@@ -3,8 +3,6 @@
 Only a fixed set of conventions is recognised; all other text is ignored.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Collection, Sequence

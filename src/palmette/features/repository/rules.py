@@ -4,8 +4,6 @@ Rules in prose are checked for explicit statements: an import, a function with i
 something that must not be called. A rule with several statements is followed if all of them hold.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator, Sequence

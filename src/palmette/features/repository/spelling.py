@@ -1,7 +1,5 @@
 """Names of views and tables inside source code, in all their spellings."""
 
-from __future__ import annotations
-
 import re
 
 

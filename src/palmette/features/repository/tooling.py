@@ -1,7 +1,5 @@
 """Reads the team's formatter, line length, linters and test fixture from its settings files."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Mapping

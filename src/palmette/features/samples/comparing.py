@@ -1,7 +1,5 @@
 """Compares the registry with the files that it names: paths, columns, types."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import json

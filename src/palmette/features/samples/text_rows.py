@@ -4,8 +4,6 @@ Spark silently misreads some files (null for a value of the wrong type, a new ro
 their order differs). Reading such a file raises an error with the location and reason.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """The closed set of aggregation functions: their parameters, operand types and result types."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 from palmette.features.spec.fsc import Aggregate

@@ -1,7 +1,5 @@
 """DFR, the data frame registry: *what exists*: tables, their keys, times, partitions and columns."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import Field, model_validator

@@ -4,8 +4,6 @@
 `spark_functions.yaml`. It never guesses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp

@@ -1,7 +1,5 @@
 """Checks expressions against the available columns: errors, likely mistakes, and whether the result can be null."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Resolves features: each computation is fully determined, its type and lineage are known, and errors are reported."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Expressions are Spark SQL over the columns that exist at that point. One rule di
 `/` and `%` give null where the divisor is zero, in every expression of an FSC.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import Field

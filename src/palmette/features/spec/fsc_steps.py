@@ -1,7 +1,5 @@
 """The steps of a source: what happens to a table's rows before features are computed from them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """Facts about Spark's SQL functions (from spark_functions.yaml) and their result types."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from importlib import resources

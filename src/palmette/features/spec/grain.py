@@ -1,7 +1,5 @@
 """Resolves the rows of a view: its grain, spine and time."""
 
-from __future__ import annotations
-
 import zoneinfo
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """Checks of well-formed documents: the registry, the run file, and the author's tests in an FSC."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """Converts plain YAML values to Python values of a Spark type: defaults, categories, rows of the author's tests."""
 
-from __future__ import annotations
-
 import math
 import re
 from datetime import UTC, date, datetime

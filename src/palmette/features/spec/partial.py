@@ -3,8 +3,6 @@
 This way one run reports both the unknown key in one feature and the unknown column in another.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Collection, Iterable, Mapping

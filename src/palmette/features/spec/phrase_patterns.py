@@ -1,7 +1,5 @@
 """The supported phrasings: a pattern for each, and the computation it stands for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

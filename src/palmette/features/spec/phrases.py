@@ -1,7 +1,5 @@
 """Describes features and steps for readers of a pull request, and parses the sentences for features."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from itertools import pairwise

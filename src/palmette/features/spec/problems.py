@@ -1,7 +1,5 @@
 """Problems of documents: their texts (`problems.yaml`), and a collector."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

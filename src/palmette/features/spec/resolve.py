@@ -1,7 +1,5 @@
 """Resolves documents to a `View`: either everything is determined, or all errors are reported at once."""
 
-from __future__ import annotations
-
 import contextlib
 import keyword
 from collections.abc import Iterable, Mapping, Sequence

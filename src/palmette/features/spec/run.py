@@ -1,7 +1,5 @@
 """The run file: *when, where and how* a feature view is built. Paths are relative to this file."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """The published JSON Schemas of the three file formats."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import BaseModel

@@ -1,7 +1,5 @@
 """Resolves sources: a registry table, the effect of its steps, and the rows that an aggregation selects."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 

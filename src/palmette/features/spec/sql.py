@@ -3,8 +3,6 @@
 Expressions are only read, never rewritten: generated and executed code contains the author's text.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass

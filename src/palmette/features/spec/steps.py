@@ -3,8 +3,6 @@
 Of a join, the keys must exist and have matching types, the cardinality must hold, and the joined state be well defined.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Spark's rules for combining types: comparison, common type, arithmetic, casts."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from palmette.features.spec.values import SparkType

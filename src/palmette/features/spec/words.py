@@ -5,8 +5,6 @@ docs/reference/words.md describes the grammar with examples. Parsing has three s
 entities (`by the user`, `the offer's`), then the condition. The remaining text must match one of `PHRASE_PATTERNS`.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Literal

@@ -1,7 +1,5 @@
 """Resolves phrases to sources, columns, values, entities or features: exactly one match, or a question."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

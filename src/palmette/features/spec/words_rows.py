@@ -4,8 +4,6 @@ Rows are named by a source, a kind of its rows (`online orders`, `orders returne
 Conditions look like `channel is online and amount over 10`, `merchant is missing`, `were redeemed`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A model's answer for features in words: computations in the terms of the specification, or questions."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from palmette.documents import Model

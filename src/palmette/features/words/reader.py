@@ -1,7 +1,5 @@
 """Reads words with a model, whose answers must pass the resolver and the author's examples; it may ask the author."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

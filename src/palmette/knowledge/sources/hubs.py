@@ -1,7 +1,5 @@
 """Hubs of models, data sets and notebooks: Hugging Face and Kaggle."""
 
-from __future__ import annotations
-
 import base64
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Papers: arXiv and OpenAlex. Papers with Code was retired in July 2025; Hugging Face's papers succeed it (`hubs`)."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

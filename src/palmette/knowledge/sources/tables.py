@@ -1,7 +1,5 @@
 """Collections of data sets: OpenML, UCI, and the sets that scikit-learn and PyTorch Geometric have by name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache

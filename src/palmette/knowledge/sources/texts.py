@@ -1,7 +1,5 @@
 """Texts: a web search by one of three providers, and a folder of the team's own documents."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

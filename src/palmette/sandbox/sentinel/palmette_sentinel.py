@@ -5,8 +5,6 @@ looks for plugins (PYTEST_DONT_REWRITE) and before any module of the project, an
 interpreter's own, which others cannot replace.
 """
 
-from __future__ import annotations
-
 import os
 from _blake2 import blake2b
 from _json import encode_basestring_ascii

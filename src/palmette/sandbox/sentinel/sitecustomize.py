@@ -3,8 +3,6 @@
 It is first on the path and hides a start-up file of the project. See `palmette.sandbox.suite`.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from itertools import pairwise

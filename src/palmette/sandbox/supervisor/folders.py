@@ -4,8 +4,6 @@ Everything is accessed by its parent's descriptor, and no link is followed, so t
 folder for a link.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import time

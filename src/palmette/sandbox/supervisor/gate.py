@@ -8,8 +8,6 @@ Or a path, in a container, whose network already exists: the protocol is the sam
 socket of that path, and the first message has no namespaces.
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import os

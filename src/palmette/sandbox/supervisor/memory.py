@@ -1,7 +1,5 @@
 """Measures a program's memory: its processes, in-memory folders, and kernel memory on their behalf."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 

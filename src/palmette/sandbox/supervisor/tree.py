@@ -1,7 +1,5 @@
 """Finds and ends the processes below this one."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

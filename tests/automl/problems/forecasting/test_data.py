@@ -1,7 +1,5 @@
 """Frequency, horizon and seasons are found in the data; dirty stamps are repaired and reported."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

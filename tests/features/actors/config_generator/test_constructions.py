@@ -1,7 +1,5 @@
 """The code by which scripts read a configuration, against what Pydantic makes of the same document."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from pathlib import Path

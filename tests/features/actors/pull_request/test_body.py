@@ -1,7 +1,5 @@
 """The description of a pull request: complete, honest, and safe with whatever a specification says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 

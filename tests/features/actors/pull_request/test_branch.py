@@ -1,7 +1,5 @@
 """On which branch a pull request lies when a run is repeated, and what it says of that."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

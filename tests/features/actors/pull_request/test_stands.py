@@ -1,7 +1,5 @@
 """A local branch that somebody deleted is made again; one that was pushed or merged is not."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,8 +1,6 @@
 # expect:
 """Functions imported by name, windows, constants, one transform each."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 from pyspark.sql import DataFrame, Window

@@ -1,8 +1,6 @@
 # expect:
 """Many idioms in one place: none of them is a mistake."""
 
-from __future__ import annotations
-
 import functools
 from datetime import datetime, timedelta
 from itertools import chain

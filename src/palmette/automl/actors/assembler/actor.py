@@ -1,7 +1,5 @@
 """The actor `assembler`: runs own code on a sample, then searches over all candidates of plan and coders."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import time

@@ -1,7 +1,5 @@
 """The actor `comparator`: chooses by verified out-of-fold outputs, writes the package and fits it on all rows."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The actor `data_planner`: decides for all plans at once what becomes of the columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import cycle
 

@@ -1,7 +1,5 @@
 """The actor `data_profiler`: the split and every figure about the training rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Literal

@@ -1,7 +1,5 @@
 """The actor `data_retriever`: from the data that a request names to samples, with every repair reported."""
 
-from __future__ import annotations
-
 from palmette.automl.actors.shared import Accountable, verdict
 from palmette.automl.samples import DataSource, Samples
 from palmette.automl.task_spec.spec import TaskSpec

@@ -1,7 +1,5 @@
 """The task `debugger`: finds the module of own code that a failure comes from, and patches it."""
 
-from __future__ import annotations
-
 import ast
 import re
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The actor `deployer`: places the package whose model was measured, with predictions of the inference rows."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path

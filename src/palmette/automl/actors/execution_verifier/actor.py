@@ -1,7 +1,5 @@
 """The actor `execution_verifier`: chooses the plan that is carried out, or sends all of them back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

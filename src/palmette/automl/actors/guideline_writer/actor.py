@@ -1,7 +1,5 @@
 """The actor `guideline_writer`: the blueprint of what is built; a model edits the rules' draft by patches."""
 
-from __future__ import annotations
-
 from palmette.automl import context as shown
 from palmette.automl.actors.model_planner.actor import proposal
 from palmette.automl.actors.shared import PlanningInput, RuledAgent

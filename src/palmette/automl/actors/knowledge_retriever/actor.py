@@ -1,7 +1,5 @@
 """The actor `knowledge_retriever`: looks up what is known, and chooses what bears on the task."""
 
-from __future__ import annotations
-
 from itertools import chain, zip_longest
 
 from palmette.automl import context as shown

@@ -1,7 +1,5 @@
 """The actor `model_planner`: searches all plans for the candidates that are worth training, without training any."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from palmette.automl import context as shown

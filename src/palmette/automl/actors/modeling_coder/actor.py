@@ -1,7 +1,5 @@
 """The actor `modeling_coder`: proposes candidates beside the plan's for one track, and may write a learner."""
 
-from __future__ import annotations
-
 import ast
 
 from palmette.automl.actors.coder import Coder, CoderInput, ModelsAnswer

@@ -1,7 +1,5 @@
 """The actor `pipeline_coder`: own features and candidates in one answer, which the assembler runs as a whole."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The actor `plan_writer`: drafts independent plans, and other ones when those have failed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

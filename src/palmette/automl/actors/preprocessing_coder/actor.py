@@ -1,7 +1,5 @@
 """The actor `preprocessing_coder`: adds features that follow from the meaning of the columns, and runs them at once."""
 
-from __future__ import annotations
-
 from palmette.automl.actors.coder import Coder, CoderInput, FeaturesAnswer
 
 

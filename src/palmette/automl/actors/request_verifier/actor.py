@@ -1,7 +1,5 @@
 """The actor `request_verifier`: is this a request for a model of tables, and are there data?"""
 
-from __future__ import annotations
-
 from palmette.automl.task_spec.request import DataSummary, Request, require_relevant
 from palmette.automl.task_spec.sentence import read_sentence
 from palmette.automl.task_spec.spec import TaskSpec

@@ -1,7 +1,5 @@
 """The actor `requirement_parser`: flags, task file and sentence as one `TaskSpec`, completed by the data."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator
 from typing import Any, Literal

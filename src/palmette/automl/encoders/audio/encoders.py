@@ -1,7 +1,5 @@
 """Encoders of sounds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Sounds as a kind of column."""
 
-from __future__ import annotations
-
 import base64
 import io
 

@@ -1,7 +1,5 @@
 """Sound embeddings by a network in a folder."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Sound files as waves, and their features: spectral statistics, responses of random kernels, small spectrograms."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import dataclass
 from functools import cache

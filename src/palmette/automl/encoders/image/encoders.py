@@ -1,7 +1,5 @@
 """Encoders of images."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Images as a kind of column."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Image embeddings by a network in a folder."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

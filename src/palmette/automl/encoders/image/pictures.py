@@ -1,7 +1,5 @@
 """Image files as pixels, and their numeric features: shapes, textures and colours."""
 
-from __future__ import annotations
-
 import io
 import math
 from dataclasses import dataclass

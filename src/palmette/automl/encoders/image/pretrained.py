@@ -1,7 +1,5 @@
 """Image embeddings by EfficientNet-Lite0, a network trained on a million photographs."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 

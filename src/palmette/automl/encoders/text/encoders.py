@@ -1,7 +1,5 @@
 """Encoders of texts."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Text embeddings by a network, or by a table of static vectors, in a folder."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache

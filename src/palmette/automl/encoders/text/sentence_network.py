@@ -1,7 +1,5 @@
 """Text embeddings by MiniLM, a network trained on a billion pairs of sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Any

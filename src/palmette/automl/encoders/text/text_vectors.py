@@ -1,7 +1,5 @@
 """Text embeddings by pretrained models; those of WordLlama are means of static token vectors."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Gradient boosting by three libraries: each tree corrects the previous ones until validation rows stop improving."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Mapping

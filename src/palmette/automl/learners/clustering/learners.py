@@ -1,7 +1,5 @@
 """Learners of clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 

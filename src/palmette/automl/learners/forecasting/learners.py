@@ -1,7 +1,5 @@
 """Learners of forecasts: each wraps an estimator of regular series in a `Forecaster`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

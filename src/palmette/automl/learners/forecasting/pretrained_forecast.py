@@ -1,7 +1,5 @@
 """Forecasts by a pretrained network in a folder of $PALMETTE_MODELS."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

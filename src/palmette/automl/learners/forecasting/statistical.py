@@ -1,7 +1,5 @@
 """Statistical models of single series, from statsforecast."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

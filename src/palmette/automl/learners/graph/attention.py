@@ -1,7 +1,5 @@
 """Graph attention as a scikit-learn estimator, in PyTorch Geometric."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

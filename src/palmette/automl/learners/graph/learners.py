@@ -1,7 +1,5 @@
 """Learners of nodes that look at neighbours; those that do not are the learners of classification."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar
 

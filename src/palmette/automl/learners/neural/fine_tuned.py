@@ -1,7 +1,5 @@
 """Fine-tuning of a network in a folder of $PALMETTE_MODELS as scikit-learn estimators, in PyTorch."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable

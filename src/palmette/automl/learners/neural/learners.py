@@ -1,7 +1,5 @@
 """Learners that train, or use, neural networks: of tables, of pixels, and networks in a folder of $PALMETTE_MODELS."""
 
-from __future__ import annotations
-
 import copy
 import os
 import sys

@@ -1,7 +1,5 @@
 """Neural networks for tables as scikit-learn estimators, in PyTorch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A small convolutional network for pictures as scikit-learn estimators, in PyTorch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Networks in PyTorch as scikit-learn estimators: the training loop, and what classes and numbers need."""
 
-from __future__ import annotations
-
 import copy
 import math
 import time

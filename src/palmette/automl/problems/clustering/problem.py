@@ -1,7 +1,5 @@
 """The problem `clustering`."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

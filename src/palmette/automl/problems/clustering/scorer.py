@@ -7,8 +7,6 @@ clusters of fewer and fewer categories would score better. A column of texts or 
 of its embeddings, and weighs as much as three numbers.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Properties of a forecast that the data determine: stamps, frequency, horizon and seasons."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

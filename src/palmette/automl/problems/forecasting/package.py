@@ -1,7 +1,5 @@
 """The delivered package of a forecast: facts for its templates, an example history, and requests to its endpoint."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

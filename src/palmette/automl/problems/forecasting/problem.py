@@ -1,7 +1,5 @@
 """The problem `forecasting`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The end-stage actor that writes the PySpark script and runs all checks on it."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial

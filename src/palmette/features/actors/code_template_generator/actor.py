@@ -1,7 +1,5 @@
 """The actor `code_template_generator`, which writes a skeleton with all functions that the team's scripts define."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,7 +1,5 @@
 """Writes the skeleton of a script by rules: docstring, imports and functions follow the neighbours."""
 
-from __future__ import annotations
-
 import ast
 import re
 import textwrap

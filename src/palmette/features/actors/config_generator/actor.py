@@ -1,7 +1,5 @@
 """The actor `config_generator`, which writes a configuration that the team's own class accepts."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Converts facts to a schema's types, e.g. to the nearest enumeration member or a number of days."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any

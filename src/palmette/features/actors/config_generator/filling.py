@@ -3,8 +3,6 @@
 Fields that no rule fits stay missing. Nothing is invented.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar

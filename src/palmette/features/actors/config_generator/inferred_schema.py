@@ -1,7 +1,5 @@
 """Schemas for teams without a configuration class: plain mappings, with the shape of neighbouring files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

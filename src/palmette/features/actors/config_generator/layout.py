@@ -1,7 +1,5 @@
 """Writes a document as YAML, JSON or TOML, in the layout of neighbouring files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Locates known facts in a document: by value, then by name and location among equal values."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Matches the name of a configuration field with the usual names of a fact."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

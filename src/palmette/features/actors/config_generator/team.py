@@ -1,7 +1,5 @@
 """Finds the team's configuration class in the syntax trees, and describes and tests it in the sandbox."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -3,8 +3,6 @@
 Reads `request.json` from the working directory and writes `answer.json` there. Does not import palmette.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """The end-stage actor that delivers. It is the only actor with effects outside the run folder."""
 
-from __future__ import annotations
-
 from palmette.delivery import Change, Target, Worktree, deliver
 from palmette.delivery.paths import is_obeyed
 from palmette.engine.actor import Attempt, BaseActor, Context, TextFile, Verdict, Violation

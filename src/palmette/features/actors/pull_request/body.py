@@ -3,8 +3,6 @@
 The same facts give the same text, without times or local paths. Text from the specification is escaped.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping

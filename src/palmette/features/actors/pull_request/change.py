@@ -1,7 +1,5 @@
 """Classifies a change to a view's script by comparing its columns with those of the existing script."""
 
-from __future__ import annotations
-
 import ast
 from typing import Literal, NamedTuple
 

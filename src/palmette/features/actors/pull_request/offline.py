@@ -1,7 +1,5 @@
 """Writes the pull request by rules: title, commit message and description follow from the measurements."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The actor that writes the team's test file from test cases. It never sees the script."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from pathlib import PurePosixPath

@@ -1,7 +1,5 @@
 """Writes values as Python source, as a programmer would in a test."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Writes a pytest file from test cases by rules, in the team's conventions."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 Rows and schemas must match the cases exactly; a model that copies them costs tokens and makes mistakes.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import textwrap

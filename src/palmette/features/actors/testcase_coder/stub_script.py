@@ -4,8 +4,6 @@ The stub looks up the expected rows by its input rows and computes no features. 
 that expect some, and one row for cases that expect none; a test that passes with it verifies nothing.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The actor that specifies the feature view by example. It never sees a script."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Small changes of a computation or a step, each a plausible mistake: one field has another value."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """Chooses a minimal set of parts of the adversarial scenarios that detects every deviation from the view."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

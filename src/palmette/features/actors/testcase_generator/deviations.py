@@ -4,8 +4,6 @@ Cases that detect all of them test the entire specification. The deviations are 
 never from a script.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

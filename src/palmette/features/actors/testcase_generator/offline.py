@@ -1,7 +1,5 @@
 """Chooses the cases and their rows by rules."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Advice for a model that writes cases for a view: its cut-offs, and the timestamps on both sides of each bound."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Expands rows as a model writes them: arrays under named columns, relative times, and no derived columns."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Common misreadings of time, as references that compute windows, states and ages wrongly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta

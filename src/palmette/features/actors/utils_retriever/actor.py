@@ -1,7 +1,5 @@
 """The actor `utils_retriever`, which reuses functions of the repository after testing each on small inputs."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Iterable, Iterator, Sequence

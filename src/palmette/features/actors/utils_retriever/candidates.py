@@ -1,7 +1,5 @@
 """Selects functions of the repository that could meet a need, by signature, name and docstring."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Decides which of the repository's functions a view needs, and which candidates pass the proofs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol

@@ -3,8 +3,6 @@
 Snippets run in the sandbox and return plain values, which are judged here.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The metamorphic check: compares the script's outputs for inputs whose difference must not matter."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -3,8 +3,6 @@
 A relation returns None if it does not apply to the view because a table, time or key is missing.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence

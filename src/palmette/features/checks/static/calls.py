@@ -1,7 +1,5 @@
 """Rules for the calls and imports of a feature script."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The static check: applies all rules to one syntax tree."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Callable, Iterator, Mapping

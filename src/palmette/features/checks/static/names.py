@@ -1,7 +1,5 @@
 """Rules for the columns, tables and dates that a script mentions."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Rules for operations that multiply rows, lose rows or choose them arbitrarily."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """Rules for the structure of the script and for its writes."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Writes answers within their time limits. Functions are imported early, before untrusted code could replace them."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

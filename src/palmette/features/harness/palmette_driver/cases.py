@@ -1,7 +1,5 @@
 """Calls on frames: the entry function once per case, or probes of the team's functions."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

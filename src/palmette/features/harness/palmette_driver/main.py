@@ -1,7 +1,5 @@
 """Reads a job, opens the session, and calls the module for this kind of job."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Saves round trips to the server for small frames, where requests take longer than computing."""
 
-from __future__ import annotations
-
 import json
 from functools import wraps
 from typing import Any

@@ -1,7 +1,5 @@
 """Imports the team's code, describes its failures, and runs a script's `main`."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.abc
 import importlib.machinery

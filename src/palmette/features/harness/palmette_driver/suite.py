@@ -1,7 +1,5 @@
 """Runs a test file against variants of the script, one after another in this process."""
 
-from __future__ import annotations
-
 import re
 import sys
 import time

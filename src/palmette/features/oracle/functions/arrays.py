@@ -1,7 +1,5 @@
 """Array functions, element access for arrays and maps, and the largest and smallest of several values."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable, Sequence

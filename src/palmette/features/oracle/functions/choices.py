@@ -1,7 +1,5 @@
 """Functions that choose among their arguments, and casts in function form."""
 
-from __future__ import annotations
-
 import math
 
 from palmette.features.oracle import typed

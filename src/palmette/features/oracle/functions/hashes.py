@@ -1,7 +1,5 @@
 """Hashes and checksums."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import struct

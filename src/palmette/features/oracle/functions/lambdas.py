@@ -1,7 +1,5 @@
 """Higher-order functions over arrays and maps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cmp_to_key, partial
 from itertools import zip_longest

@@ -2,8 +2,6 @@
 
 """Structs (tuples), maps (dictionaries) and JSON."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

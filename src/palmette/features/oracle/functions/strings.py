@@ -1,7 +1,5 @@
 """String functions. Positions count characters from 1."""
 
-from __future__ import annotations
-
 import operator
 from functools import partial, reduce
 from typing import Any

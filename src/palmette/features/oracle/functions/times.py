@@ -2,8 +2,6 @@
 
 """Date and timestamp functions, in the view's zone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal

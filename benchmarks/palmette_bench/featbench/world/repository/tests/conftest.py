@@ -1,7 +1,5 @@
 """One Spark session for all tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

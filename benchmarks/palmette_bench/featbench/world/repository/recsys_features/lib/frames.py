@@ -1,7 +1,5 @@
 """Sessions, reading and writing."""
 
-from __future__ import annotations
-
 from pyspark.sql import DataFrame, SparkSession
 
 from recsys_features.settings import Sink

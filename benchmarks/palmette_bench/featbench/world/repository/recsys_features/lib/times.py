@@ -1,7 +1,5 @@
 """What was known at the cut-off."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from pyspark.sql import Column, DataFrame

@@ -1,7 +1,5 @@
 """Embeddings: arrays of the same length."""
 
-from __future__ import annotations
-
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 

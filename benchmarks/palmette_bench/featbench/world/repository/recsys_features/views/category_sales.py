@@ -4,8 +4,6 @@ Grain: category
 Inputs: offers, redemptions
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from datetime import UTC, datetime

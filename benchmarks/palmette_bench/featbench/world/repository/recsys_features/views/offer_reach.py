@@ -4,8 +4,6 @@ Grain: offer_id
 Inputs: offer_interactions
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """What views share."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import SparkSession

@@ -1,7 +1,5 @@
 """Category sales: offers of no category do not count, and amounts may be unreadable."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 

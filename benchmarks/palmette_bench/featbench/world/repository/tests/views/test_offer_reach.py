@@ -1,7 +1,5 @@
 """Offer reach: users are counted once, and only what was known counts."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import SparkSession
