@@ -1,5 +1,7 @@
 """Scores of hidden answers, and AutoML-Agent's success rate, normalised score and comprehensive score."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np
@@ -29,7 +31,8 @@ def score(metric: str, truth: Sequence[object], predicted: pd.DataFrame, positiv
     if is_loss(metric):
         return _of_numbers(metric, np.asarray(truth, float), predicted["prediction"].to_numpy(float))
     if metric == "roc_auc":
-        probability = next(predicted[name] for name in predicted if str(name) == f"proba_{positive}")
+        named = (f"probability_{positive}", f"proba_{positive}")  # of a delivered package, of a peer
+        probability = next(predicted[name] for name in predicted if str(name) in named)
         return float(metrics.roc_auc_score([str(value) == positive for value in truth], probability))
     found, wanted = predicted["prediction"].map(_label).to_numpy(), np.array([_label(value) for value in truth])
     match metric:
