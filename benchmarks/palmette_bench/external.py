@@ -131,9 +131,9 @@ def loaded_apart(train: Path, test: Path) -> tuple[Loaded, pd.DataFrame]:
     """The training rows, and the rows to predict as they are read together with them."""
     both = load([train, test])
     first, last = both.given_test
-    # Without a target, both files have the same columns, and are one table.
-    asked = both.inference if both.inference is not None else both.table.iloc[first:last]
-    return load([train]), asked.reset_index(drop=True)
+    # Without a target, both files have the same columns, and are one table; equal files are read once.
+    alone, asked = load([train]), both.inference if both.inference is not None else both.table.iloc[first:last]
+    return alone, (asked if len(asked) else alone.table).reset_index(drop=True)
 
 
 @dataclass

@@ -95,6 +95,7 @@ def test_a_threshold_is_answered_in_the_words_of_the_sample(shown: str, expected
 def test_without_a_sample_every_row_has_its_prediction(tmp_path: Path) -> None:
     name, made = prediction_file(contest(tmp_path, ""), SAID, "paid", "yes")
     assert name == "predictions.csv" and list(made["prediction"]) == ["yes", "no", "yes"] and "size" in made
+    assert list(made["probability_yes"]) == [0.9, 0.2, 0.6]
 
 
 def test_cells_that_a_spreadsheet_would_execute_are_counted_and_stay() -> None:

@@ -88,11 +88,12 @@ def in_time(requests: Iterable[T], seconds: float = PART_SECONDS, least: int = L
 
 
 def exchanges(field: str, rows: list[Row], answer: Any, numbers: Sequence[str]) -> Iterator[Exchange]:
-    """A request for rows that are answered together, and invalid ones: no number column, a word in it, no rows."""
+    """A request for rows that are answered together, and invalid ones: no column, a word for a number, no rows."""
     yield Exchange({field: rows}, answer)
-    for name in numbers[:1]:
+    for name in dict.fromkeys((*list(rows[0])[:1], *numbers[:1])):
         absent = [{key: one[key] for key in one if key != name} for one in rows]
         yield Exchange({field: absent}, refused=frozenset({name}))
+    for name in numbers[:1]:
         yield Exchange({field: [{**rows[0], name: "no number"}, *rows[1:]]}, refused=frozenset({name}))
     yield Exchange({}, refused=frozenset({field}))
 

@@ -61,6 +61,7 @@ def test_repeated_stamps_gaps_and_rows_without_a_stamp_are_repaired_and_reported
     table = regular(dirty, "time", use.frequency)
     assert len(table) == len(rows) and table["load"].isna().sum() == 3
     assert table["load"].iloc[10] == pytest.approx(rows["load"].iloc[10] / 2)
+    assert regular(dirty.assign(time=pd.NaT), "time", "h").empty
 
 
 def test_stamps_beside_the_grid_go_to_the_nearest_step() -> None:

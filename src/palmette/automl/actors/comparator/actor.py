@@ -144,7 +144,8 @@ class Comparator(Accountable, BaseActor):
         """Fits the choice and the best baseline side by side.
 
         After the first of the `limits`, in seconds, the baseline is delivered instead; where that is the dummy, the fit
-        has to end within the second. An ensemble first gives way to its best member, for which time is kept.
+        has to end within the second. An ensemble first gives way to its best member, which has the time that was kept
+        for it, or the shortest of a final fit.
         """
         best, board, store = compared.baseline, leaderboard(compared, chosen), self.store
         baseline = None if best is None else alone(best, compared.scorer)
@@ -162,7 +163,7 @@ class Comparator(Accountable, BaseActor):
         if made is None and kept:
             member = alone(single, compared.scorer).model_copy(update={"reason": f"{single.name} alone, {late}"})
             rows = leaderboard(compared, member)
-            made = self.fitted(input, member, rows, place / "member", kept)
+            made = self.fitted(input, member, rows, place / "member", max(kept, SHORTEST))
             chosen, board = (member, rows) if made else (chosen, board)
         if made is None and baseline and baseline.best_single != dummy and isinstance(other, FittedPackage):
             chosen = baseline.model_copy(update={"reason": f"the best baseline, {late}"})

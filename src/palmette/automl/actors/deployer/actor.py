@@ -132,7 +132,7 @@ def _differs(path: str) -> Violation:
 def prediction_file(
     loaded: Loaded, made: Predictions, target: str, positive: str | None = None
 ) -> tuple[str, pd.DataFrame]:
-    """Returns the file name and its rows.
+    """Returns the file name and its rows: those of the user's file with predictions, or a submission.
 
     A submission has the rows and columns of the sample, in the same order. If there are several columns, each is filled
     with the probability of its class. A single column holds the probability of the positive class if the sample has
@@ -141,7 +141,10 @@ def prediction_file(
     rows, sample, order = loaded.inference, loaded.submission, loaded.submission_order
     assert rows is not None and len(rows) == len(made)
     if sample is None or order is None:
-        return PREDICTIONS, rows.drop(columns=target, errors="ignore").assign(prediction=made.values)
+        table = rows.drop(columns=target, errors="ignore").assign(prediction=made.values)
+        if made.probabilities is not None:
+            table[[f"probability_{name}" for name in made.classes]] = made.probabilities
+        return PREDICTIONS, table
     names = zip(sample, clean_names(list(map(str, sample))), strict=True)
     wanted = [source for source, name in names if name != loaded.samples.key]
     answers = {

@@ -78,6 +78,8 @@ def regular(rows: pd.DataFrame, time: str, frequency: str) -> pd.DataFrame:
     if not time:
         return rows.reset_index(drop=True)
     rows = rows[rows[time].notna()].sort_values(time, kind="stable")
+    if rows.empty:
+        return rows
     grid = grid_of(rows[time], frequency)
     places = places_in(grid, rows[time])
     values = rows.drop(columns=time)
