@@ -11,9 +11,10 @@ from fastapi import FastAPI, Query, Request
 from fastapi import Path as InPath
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, StreamingResponse
 from fastapi.staticfiles import StaticFiles
+from prometheus_client import CollectorRegistry
+from prometheus_fastapi_instrumentator import Instrumentator
 from pydantic import Field, JsonValue
 
-from palmette.automl.monitoring import measured
 from palmette.cli.costs import call_with_texts, chosen, listed_calls
 from palmette.documents import Model, read_text
 from palmette.engine import answer_question, runs_folder
@@ -79,7 +80,7 @@ def create_app(roots: Sequence[Path], host: str = "127.0.0.1", access: str | Non
         endpoints.close()
 
     app = FastAPI(title="Palmette", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
-    app.middleware("http")(measured)
+    Instrumentator(registry=CollectorRegistry()).instrument(app).expose(app)
     app.add_middleware(Guard, host=host, access=access, page=page)
     app.mount("/static", StaticFiles(directory=STATIC))
     _pages(app, page)

@@ -277,7 +277,7 @@ FOREST = Candidate(name="extra_trees", learner="extra_trees")
     ("ensembling", "candidates", "path"),
     [
         ("single", [LIGHTGBM], "Pipeline("),
-        ("weighted", [LIGHTGBM, LINEAR], 'VotingClassifier(estimators=[("lightgbm", Pipeline('),
+        ("weighted", [LIGHTGBM, LINEAR], 'VotingClassifier(voting="soft", estimators=[("lightgbm", '),
         ("mean", [LIGHTGBM, FOREST], 'Pipeline(steps=[("features", ColumnTransformer('),
         ("stacking", [LIGHTGBM, LINEAR], "StackingClassifier("),
         ("voting", [LIGHTGBM, LINEAR, FOREST], "MajorityClassifier("),

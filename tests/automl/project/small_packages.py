@@ -111,7 +111,7 @@ def blueprint_of(problem: str, **changes: Any) -> Blueprint:
 
 def selection_of(blueprint: Blueprint, *learners: str, **changes: Any) -> Selection:
     """A selection of candidates with so many learners, with few rounds."""
-    rounds = {"lightgbm": 20, "catboost": 20, "xgboost": 20, "tabm": 3}
+    rounds = {"lightgbm": 20, "catboost": 20, "xgboost": 20, "tabm": 3, "mlp": 57}
     strategy = Strategy(target_transform="log1p") if blueprint.metric == "rmsle" else Strategy()
     members = tuple(
         ChosenMember(

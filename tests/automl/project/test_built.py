@@ -75,8 +75,8 @@ def test_a_package_passes_its_tests_and_its_endpoint_agrees_with_it(
         assert service.call("POST", "/predict", ["no", "object"]).status == 422
         service.call("GET", "/nowhere")
         counted = service.call("GET", "/metrics").text
-        assert 'duration_seconds_count{path="/predict",status="200"} ' in counted
-        assert 'duration_seconds_bucket{path="other",status="404",le="+Inf"} 1\n' in counted
+        assert 'duration_seconds_count{handler="/predict",method="POST"} ' in counted
+        assert 'requests_total{handler="none",method="GET",status="4xx"} 1.0\n' in counted
 
 
 @pytest.fixture

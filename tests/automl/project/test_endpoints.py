@@ -131,7 +131,7 @@ def client(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tes
         yield TestClient(importlib.import_module("serve").app)
     finally:
         sys.path.remove(str(folder))
-        for one in [one for one in sys.modules if one.partition(".")[0] in (name, "serve", "monitoring")]:
+        for one in [one for one in sys.modules if one.partition(".")[0] in (name, "serve")]:
             del sys.modules[one]
 
 

@@ -90,8 +90,7 @@ def datetime_parts(frame: pd.DataFrame, parts: Mapping[str, Sequence[str]]) -> p
     made = {}
     for name, wanted in parts.items():
         times = pd.DatetimeIndex(frame[name])
-        days = (times - pd.Timestamp(1970, 1, 1)) / pd.Timedelta(days=1)
+        days, hours = (times - pd.Timestamp(1970, 1, 1)) / pd.Timedelta(days=1), times.hour + times.minute / 60
         for part in wanted:
-            value = {"days": days, "hour": times.hour + times.minute / 60}.get(part, getattr(times, part, None))
-            made[f"{name}_{part}"] = np.asarray(value, dtype="float64")
-    return pd.DataFrame(made, index=frame.index)
+            made[f"{name}_{part}"] = {"days": days, "hour": hours}.get(part, getattr(times, part, None))
+    return pd.DataFrame(made, index=frame.index, dtype="float64")

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from weakref import WeakValueDictionary
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.model_selection import KFold
-from sklearn.preprocessing import LabelBinarizer
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.preprocessing import LabelBinarizer, RobustScaler
+from sklearn.utils.validation import check_is_fitted
 
 
 def file_content(cell: Any) -> bytes | None:
@@ -96,25 +96,22 @@ class Stateless(TransformerMixin, BaseEstimator):
         return tags
 
 
-@dataclass(eq=False, repr=False)
-class SquashingScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class SquashingScaler(RobustScaler):
     """Centres each column at its median, divides by the interquartile range, and squashes outliers smoothly.
 
     All values lie between -`bound` and `bound`, so that outliers keep their order and lose their leverage.
     """
 
-    bound: float = 3.0
+    bound = 3.0
 
-    def fit(self, X: Any, y: Any = None) -> SquashingScaler:
-        X = validate_data(self, X, dtype="float64")
-        low, self.center_, high = np.percentile(X, [25, 50, 75], axis=0)
-        width = np.where(high > low, high - low, np.ptp(X, axis=0) / 2)
-        self.scale_ = np.where(width > 0, width, 1.0)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        super().fit(X)
+        low, first, third, high = np.percentile(np.asarray(X, dtype="float64"), [0, 25, 75, 100], axis=0)
+        self.scale_ = np.where((first == third) & (low < high), (high - low) / 2, self.scale_)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        scaled = (validate_data(self, X, dtype="float64", reset=False) - self.center_) / self.scale_
+        scaled = super().transform(X)
         return scaled / np.sqrt(1 + (scaled / self.bound) ** 2)
 
 
@@ -133,7 +130,7 @@ class CrossFittedScores(TransformerMixin, BaseEstimator):
     alpha: float | None = None  # strength of the penalty; None to choose it by leave-one-out
     n_splits: int = 5  # folds
 
-    def fit(self, X: Any, y: Any) -> CrossFittedScores:
+    def fit(self, X: Any, y: Any) -> Self:
         self._learn(X, y)
         return self
 

@@ -40,7 +40,7 @@ class LabelEncodedClassifier(ProbabilityClassifier, MetaEstimatorMixin, BaseEsti
 
     estimator: Any
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> LabelEncodedClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> Self:
         labels = LabelEncoder().fit(y)
         self.classes_ = labels.classes_
         if "eval_set" in options:
@@ -63,7 +63,7 @@ class Rebalanced(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     how: str = "weights"
     random_state: int = 0  # seed that chooses the rows
 
-    def fit(self, X: Any, y: Any) -> Rebalanced:
+    def fit(self, X: Any, y: Any) -> Self:
         rows, target, weights = self.rebalanced(X, y)
         self.estimator_ = clone(self.estimator)
         self.estimator_.fit(rows, target, **({} if weights is None else {"sample_weight": weights}))
@@ -106,7 +106,7 @@ class LogCountRatio(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     smoothing: float = 0.1
 
-    def fit(self, X: Any, y: Any) -> LogCountRatio:
+    def fit(self, X: Any, y: Any) -> Self:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype="float64")
         is_last = y == sorted({*y.tolist()})[-1]
         present = X > 0
@@ -157,7 +157,7 @@ class DecidedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimator: Any  # the classifier
     class_weights: Mapping[str, float]  # weight of each class by name; 1 for classes without one
 
-    def fit(self, X: Any, y: Any) -> DecidedClassifier:
+    def fit(self, X: Any, y: Any) -> Self:
         self.estimator_ = clone(self.estimator).fit(X, y)
         self.classes_ = self.estimator_.classes_
         return self

@@ -101,12 +101,10 @@ class Classification(Supervised):
     def prepared(self, member: EnsembleMember) -> Call:
         return member.learner
 
-    def voting(self, named: list[tuple[str, Call]], weights: list[float], ensembling: Ensembling) -> Call:
+    def voter(self, ensembling: Ensembling) -> Call:
         if ensembling == "voting":
-            arguments = {"estimators": named, "voting": "hard", "weights": weights}
-            return Call(f"{WRAPPERS}.MajorityClassifier", arguments)
-        arguments = {"estimators": named, "voting": "soft", "weights": weights}
-        return Call("sklearn.ensemble.VotingClassifier", arguments)
+            return Call(f"{WRAPPERS}.MajorityClassifier", {"voting": "hard"})
+        return Call("sklearn.ensemble.VotingClassifier", {"voting": "soft"})
 
     def stacked(self, named: list[tuple[str, Call]]) -> Call:
         final, count = Call("sklearn.linear_model.LogisticRegression"), self.blueprint.folds.count

@@ -108,8 +108,8 @@ class Regression(Supervised):
             learner = Call("palmette.automl.learners.wrappers.ClippedRegressor", {"regressor": learner})
         return learner if transform == "none" else _transformed(learner, transform)
 
-    def voting(self, named: list[tuple[str, Call]], weights: list[float], ensembling: Ensembling) -> Call:
-        return Call("sklearn.ensemble.VotingRegressor", {"estimators": named, "weights": weights})
+    def voter(self, ensembling: Ensembling) -> Call:
+        return Call("sklearn.ensemble.VotingRegressor")
 
     def stacked(self, named: list[tuple[str, Call]]) -> Call:
         final, count = Call("sklearn.linear_model.LinearRegression", {"positive": True}), self.blueprint.folds.count

@@ -86,8 +86,8 @@ class Supervised(Problem):
         return learner
 
     @abstractmethod
-    def voting(self, named: list[tuple[str, Call]], weights: list[float], ensembling: Ensembling) -> Call:
-        """Returns the weighted mean of estimators, or their majority vote."""
+    def voter(self, ensembling: Ensembling) -> Call:
+        """Returns the estimator of a weighted mean, or of a majority vote, without its members."""
 
     @abstractmethod
     def stacked(self, named: list[tuple[str, Call]]) -> Call:
@@ -106,14 +106,17 @@ class Supervised(Problem):
         parts = []
         for number, group in enumerate(groups, start=1):
             named = [(_step(one), self.prepared(one)) for one in group]
-            name, model = named[0]
-            if len(named) > 1:
-                weights = [round(one.weight, 4) for one in group]
-                name, model = f"models_{number}", self.voting(named, weights, ensembling)
+            name = named[0][0] if len(named) == 1 else f"models_{number}"
+            model = self._mean(named, [one.weight for one in group], ensembling)
             parts.append((name, _pipeline(group[0].encoder, model)))
-        if len(parts) == 1:
-            return parts[0][1]
-        return self.voting(parts, [round(sum(one.weight for one in group), 4) for group in groups], ensembling)
+        return self._mean(parts, [sum(one.weight for one in group) for group in groups], ensembling)
+
+    def _mean(self, named: list[tuple[str, Call]], weights: list[float], ensembling: Ensembling) -> Call:
+        """The estimator itself if there is one, else their mean, in which equal weights are left out."""
+        if len(named) == 1:
+            return named[0][1]
+        given = {"weights": [round(one, 4) for one in weights]} if len({*weights}) > 1 else {}
+        return self.voter(ensembling).where(estimators=named, **given)
 
     def scores(
         self, splits: DataSplits, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()

@@ -71,11 +71,14 @@ def laid_out(calls: ModelCalls, columns: Mapping[str, Sequence[str]]) -> Package
     typed = FunctionSource(f"{FEATURES}typed_columns", read, "Reads columns as they are written in the file.")
     encoders, members = _encoders(calls), _members(calls) if len(calls.members) > 1 else []
     shared = sorted(_shared(encoders), key=lambda one: -len(one.name))  # the longest are used first
+    separate = [_with_shared(one.call, shared) for one in encoders]
+    several = {one.path for one in shared if sum(one.path in paths_of(call) for call in separate) > 1}
     steps = [("model", replaced(calls.estimator, [(one.call, Call(one.path)) for one in (*encoders, *members)]))]
     if steps[0][1].path == PIPELINE:
         steps = steps[0][1].arguments["steps"]
     model = Call(PIPELINE, {"steps": [("columns", Call(typed.path)), *steps]})
-    features = [one._replace(call=_with_shared(one.call, shared)) for one in (*shared, *encoders)]
+    features = [one._replace(call=_with_shared(one.call, shared, several)) for one in encoders]
+    features[:0] = [one._replace(call=_with_shared(one.call, shared)) for one in shared if one.path in several]
     functions = [typed, *features], [FunctionSource(f"{MODEL}build_model", model, "The unfitted model."), *members]
     named = [tuple(one._replace(call=_named(one.call, columns)) for one in part) for part in functions]
     return PackageLayout(_named(given["readers"], columns), *named)
@@ -149,8 +152,11 @@ def _calls(value: Value) -> Iterator[Call]:
     return (one for one in calls_in(value) if isinstance(one, Call))
 
 
-def _with_shared(whole: Call, shared: Sequence[FunctionSource]) -> Call:
-    """The call with calls of functions in place of the steps that they return."""
+def _with_shared(whole: Call, shared: Sequence[FunctionSource], functions: Collection[str] | None = None) -> Call:
+    """The call with calls of functions in place of the steps that they return; of these functions, if they are given.
+
+    Other shared steps become a pipeline of their own, which `_statements` assigns to a variable.
+    """
 
     def change(value: Value) -> Value:
         if isinstance(value, Call) and value.path == PIPELINE:
@@ -158,7 +164,8 @@ def _with_shared(whole: Call, shared: Sequence[FunctionSource]) -> Call:
             for one in shared:
                 ending = one.call.arguments["steps"]
                 if steps[-len(ending) :] == ending:
-                    before, call = steps[: -len(ending)], Call(one.path)
+                    before = steps[: -len(ending)]
+                    call = Call(one.path) if functions is None or one.path in functions else one.call
                     return mapped(value.where(steps=[*before, (one.name, call)]), change) if before else call
         return mapped(value, change)
 
@@ -178,14 +185,19 @@ def _named(value: Value, columns: Mapping[str, Sequence[str]]) -> Value:
 
 
 def _statements(call: Call) -> list[str]:
-    """The statements that return a call; its long parts are assigned to variables first, named by step or argument."""
+    """The statements that return a call.
+
+    Its long parts are assigned to variables first, named by step or argument, or by their steps if they occur again.
+    """
     variables = dict.fromkeys((path.rpartition(".")[2] for path in paths_of(call)), "")
+    every = list(_calls(call))
 
     def compact(value: Value, name: str = "") -> Value:
         """The value with `make_pipeline` and `make_column_transformer` in place of named steps."""
         match value:
             case Call(path=path, arguments={"steps": steps}) if path == PIPELINE and len(value.arguments) == 1:
                 made: Value = Call(SHORTER[path], {}, tuple(compact(one, step) for step, one in steps))
+                name = "_".join(step for step, _ in steps) if every.count(value) > 1 else name
             case Call(path=path, arguments={"transformers": parts}) if path == COLUMNS and len(value.arguments) == 1:
                 made = Call(SHORTER[path], {}, tuple((compact(one, part), names) for part, one, names in parts))
             case Call(path=path, arguments=arguments, positional=positional):
@@ -196,6 +208,8 @@ def _statements(call: Call) -> list[str]:
             case _:
                 made = mapped(value, compact)
         if is_long and name and isinstance(made, Call) and len(source(made)) > LONG:
+            if known := [one for one, text in variables.items() if text == source(made)]:
+                return Name(f".{known[0]}")
             plain = re.sub(r"\W+", "_", name)
             numbered = (plain if place == 1 else f"{plain}_{place}" for place in count(1))
             name = next(one for one in numbered if one not in variables)

@@ -13,7 +13,6 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palmette.automl import monitoring
 from palmette.automl.artefacts import LeaderboardRow
 from palmette.automl.calls import Call, Name, paths_of, source
 from palmette.automl.candidates import Blueprint, ColumnUse, OwnCode, Selection
@@ -77,7 +76,6 @@ def write_package(
     texts = {one.path: one.text for one in modules} | {f"{COMPONENTS}.py": vendored(used)}
     texts["examples.json"] = json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
     named = {f"{blueprint.package}/{path}": text for path, text in texts.items()}
-    named["monitoring.py"] = Path(monitoring.__file__).read_text(encoding="utf-8")
     files = rendered(facts, blueprint.package, named, problem.templates)
     return (*files, TextFile(path="requirements.txt", text=_requirements(files, blueprint, selection)))
 
@@ -240,7 +238,5 @@ def _requirements(files: Sequence[TextFile], blueprint: Blueprint, selection: Se
             used |= {*one.requires, *(weights_named(name).module for name in one.weights)}
     used |= {"python_multipart"} if blueprint.file_columns else set()
     known = _distributions()
-    names = {
-        known[one][0] for one in used - sys.stdlib_module_names - {blueprint.package, "monitoring"} if one in known
-    }
+    names = {known[one][0] for one in used - sys.stdlib_module_names - {blueprint.package} if one in known}
     return "".join(f"{name}=={version(name).partition('+')[0]}\n" for name in sorted(names))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from palmette.automl.calls import Call, Name
-from palmette.automl.candidates import Setting
 from palmette.automl.encoders.audio.encoders import AudioFolder
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.encoders.image.encoders import ImageFolder
@@ -31,8 +30,6 @@ from palmette.automl.learners.learner import (
 HERE = "palmette.automl.learners.neural"
 MOST_EPOCHS, PATIENCE = 200, 8
 MANY = 2_000_000  # work above which layers are narrower
-SHAPE: Mapping[str, Setting] = {"width": 128, "depth": 2, "dropout": 0.1, "spread": 0.1}
-DESCENT: Mapping[str, Setting] = {"learning_rate": 2e-3, "weight_decay": 1e-3}
 FAMILIES = frozenset({"neural_network", "deep_learning", "pytorch"})
 
 
@@ -59,7 +56,7 @@ class _Neural(NetworkLearner):
 
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         layers = Name(f"{HERE}.networks.{self.layers}")
-        given: dict[str, Any] = {"architecture": layers, **SHAPE, **DESCENT, **settings}
+        given: dict[str, Any] = {"architecture": layers, **settings}
         given |= {"categorical": setup.places} if setup.places else {}
         given |= {"absolute": True} if setup.is_absolute else {}
         given |= {"epochs": rounds or MOST_EPOCHS, "random_state": setup.seed}
