@@ -30,7 +30,7 @@ SHOWN = 12  # the best candidates on the leaderboard; of the others, all but tho
 OVERRUN = 1.1  # share of the training time after which the final fit is expected to have ended
 SHORTEST = 10.0  # seconds before which no final fit is stopped
 STARTS = 2.5  # seconds that the program of the final fit takes beside the fit
-SLACK = 2.0  # multiple of its expected seconds that is kept for the best member of an ensemble
+SLACK = 2.0  # multiple of its expected seconds for which a fit is waited for
 UPPER = ("<", "<=")
 MOST_SECONDS, PATIENCE = 600.0, 5.0  # limit of a fit that has to end: in seconds, or a multiple of those expected
 
@@ -107,7 +107,7 @@ class Comparator(Accountable, BaseActor):
         context.progress(f"final fit of {_names(chosen)}")
         expected = sum(taken.get(one.candidate.name, 0.0) for one in chosen.members) * max(left, 1.0)
         limit = LIMIT * input.blueprint.seconds - input.assembly.seconds - (time.monotonic() - started)
-        limits = max(limit, SHORTEST), max(MOST_SECONDS, PATIENCE * expected)
+        limits = max(limit, SHORTEST, STARTS + SLACK * expected), max(MOST_SECONDS, PATIENCE * expected)
         made = self._final_fit(input, compared, chosen, context.workspace / "fit", limits)
         if isinstance(made, Violation):
             return failed([made])
